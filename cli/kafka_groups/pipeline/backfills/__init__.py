@@ -165,11 +165,12 @@ class _Run:
         self.known += len(keys) * len(times)
         self.progress("backfilling", self.known, total)
         self.last |= grid.last()
-        cells = grid.cells(self.first, self.topic_ids, {"cluster_id": self.cluster_id, "origin": _ORIGIN}, self.now_ms)
-        is_new = self._is_new(times, cells.rows)
-        self.done.deleted += int((cells.is_deleted & is_new).sum())
-        self.done.ahead += int((cells.is_ahead & is_new).sum())
-        return cells.rows.filter(pa.array(cells.is_row & is_new))
+        same = {"cluster_id": self.cluster_id, "origin": _ORIGIN}
+        rows, is_row, is_deleted, is_ahead = grid.cells(self.first, self.topic_ids, same, self.now_ms)
+        is_new = self._is_new(times, rows)
+        self.done.deleted += int((is_deleted & is_new).sum())
+        self.done.ahead += int((is_ahead & is_new).sum())
+        return rows.filter(pa.array(is_row & is_new))
 
     def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterator[tuple[TopicPartition, int, OffsetAndTimestamp]]:
         """Yield partition, time and the record or the end; records that came since the ends were requested are none.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -32,22 +32,6 @@ _TIME: Final = PARTITION_OFFSETS.arrow().field("observed_at").type
 Flags = np.ndarray[Any, np.dtype[np.bool]]
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 Points = dict[TopicPartition, OffsetAndTimestamp]
-
-
-class Cells(NamedTuple):
-    """A row of PARTITION_OFFSETS for each partition and time, and which of them are to be written.
-
-    The first retained record is the response for all times before it, too. Where the log ended then is deleted with
-    the records that were there, unless that record is the log's very first one; so is where an empty log ended before
-    now. Of the deleted times the last one is a row, for the sake of its record. A record with a timestamp of the future
-    is the response for all times up to its own, whatever was written after it: it gives a row without a log end, since
-    it will be of the past in the next backfill.
-    """
-
-    rows: pa.RecordBatch
-    is_row: Flags
-    is_deleted: Flags
-    is_ahead: Flags
 
 
 class TimeGrid:
@@ -101,8 +85,18 @@ class TimeGrid:
         self._offsets[row, places][is_open] = point.offset
         self._points[row, places][is_open] = point.time_ms
 
-    def cells(self, first: Points, topic_ids: Mapping[str, str | None], same: Mapping[str, str], now_ms: int) -> Cells:
-        """Return the cells; `first` are the first records that are kept at `now_ms`, `same` is what all rows share."""
+    def cells(
+        self, first: Points, topic_ids: Mapping[str, str | None], same: Mapping[str, str], now_ms: int
+    ) -> tuple[pa.RecordBatch, Flags, Flags, Flags]:
+        """Return a row for each partition and time; which are to be written, are deleted, and are ahead.
+
+        `first` are the first records that are kept at `now_ms`, `same` is what all rows share. The first retained
+        record is the response for all times before it, too. Where the log ended then is deleted with the records that
+        were there, unless that record is the log's very first one; so is where an empty log ended before now. Of the
+        deleted times the last one is a row, for the sake of its record. A record with a timestamp of the future is the
+        response for all times up to its own, whatever was written after it: it gives a row without a log end, since it
+        will be of the past in the next backfill.
+        """
         keys, times = self._keys, self._times[1:-1]
         offsets, points = self._offsets[:, 1:-1].ravel(), self._points[:, 1:-1].ravel()
         observed = np.tile(np.array(times, np.int64), len(keys))
@@ -121,4 +115,4 @@ class TimeGrid:
             "point_time": pa.array(np.minimum(points, LATEST_MS) * 1000, _TIME, mask=is_ahead | (points > LATEST_MS)),
         }
         rows = shaped(PARTITION_OFFSETS, len(offsets), columns, same)
-        return Cells(rows, (offsets != _NOT_KNOWN) & ~is_before_first, is_deleted, is_ahead)
+        return rows, (offsets != _NOT_KNOWN) & ~is_before_first, is_deleted, is_ahead
