@@ -32,8 +32,8 @@ _PARTITIONS: Final = ("topic", "partition", "topic_id", "log_start_offset", "log
 _GROUPS: Final = ("group", "group_type", "state", "protocol_type", "epoch", "protocol", "members")
 _STATE: Final = {"type": "Snapshot", "event_type": "state_seen", "tombstone": False}
 _COMMITS: Final = ("group", "topic", "partition", "committed_offset", "leader_epoch", "metadata")
-# Some rows of a table: how many, their columns, and what all of them share.
-_Part: TypeAlias = tuple[Table, int, Mapping[str, Sequence[Any]], Mapping[str, Any]]
+_Rows: TypeAlias = Iterator[Sequence[Any]]
+_Part: TypeAlias = tuple[Table, Sequence[str], _Rows, Mapping[str, Any]]  # the last is what all of its rows share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,16 +84,12 @@ def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Call
         coordinators = [key for key in partitions if key.topic == OFFSETS_TOPIC] or [TopicPartition(OFFSETS_TOPIC, 0)]
         partitions = [*dict.fromkeys([*partitions, *coordinators])]
         log_ends |= dict.fromkeys(coordinators)
-    ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in topics.succeeded.items() if topic.topic_id}
-    places = (
-        (*key, ids.get(key.topic), starts.succeeded.get(key), log_ends.get(key), stable.succeeded.get(key))
-        for key in partitions
-    )
+    located = _partition_rows(partitions, topics.succeeded, (starts.succeeded, log_ends, stable.succeeded))
     committed = {"record_time": commits_at, "commit_time": commits_at, "tombstone": False}
-    parts = chain(
-        _parts(PARTITION_OFFSETS, _PARTITIONS, places, {"observed_at": sampled_at}),
-        _parts(GROUP_EVENTS, _GROUPS, _group_rows(listed, described.succeeded), {"record_time": groups_at, **_STATE}),
-        _parts(OFFSET_COMMITS, _COMMITS, _commit_rows(commits.succeeded), committed),
+    parts = (
+        (PARTITION_OFFSETS, _PARTITIONS, located, {"observed_at": sampled_at}),
+        (GROUP_EVENTS, _GROUPS, _group_rows(listed, described.succeeded), {"record_time": groups_at, **_STATE}),
+        (OFFSET_COMMITS, _COMMITS, _commit_rows(commits.succeeded), committed),
     )
     times = {"groups_at": groups_at, "commits_at": commits_at, "sampled_at": sampled_at}
     return _write(storage, cluster_id, parts, times, failures)
@@ -103,22 +99,25 @@ def _write(
     storage: Storage, cluster_id: str, parts: Iterable[_Part], times: Mapping[str, int], failures: tuple[Failure, ...]
 ) -> Sampled:
     batch = new_batch_name(SAMPLE, datetime.fromtimestamp(times["sampled_at"] / 1_000_000, UTC))
-    rows = {table.name: 0 for table in _TABLES[:-1]}
+    sizes = {table.name: 0 for table in _TABLES[:-1]}
     with storage.writer(batch) as writer:
-        for table, size, columns, same in parts:
-            writer.write(table, shaped(table, size, columns, {**same, "cluster_id": cluster_id, "origin": "sample"}))
-            rows[table.name] += size
+        for table, names, rows, same in parts:
+            shared = {**same, "cluster_id": cluster_id, "origin": "sample"}
+            while some := [*islice(rows, _ROWS_AT_ONCE)]:
+                columns = dict(zip(names, zip(*some, strict=True), strict=True))
+                writer.write(table, shaped(table, len(some), columns, shared))
+                sizes[table.name] += len(some)
         counts = {
-            "groups": rows[GROUP_EVENTS.name],
-            "commits": rows[OFFSET_COMMITS.name],
-            "partitions": rows[PARTITION_OFFSETS.name],
+            "groups": sizes[GROUP_EVENTS.name],
+            "commits": sizes[OFFSET_COMMITS.name],
+            "partitions": sizes[PARTITION_OFFSETS.name],
             "failures": len(failures),
         }
         run = {"cluster_id": cluster_id, "sample": batch, **times, **counts}
         writer.write(SAMPLE_RUNS, shaped(SAMPLE_RUNS, 1, {}, run))
         files = writer.close()
     storage.append(files, tables=_TABLES)
-    return Sampled(batch=batch, groups=counts["groups"], rows=rows, failures=failures)
+    return Sampled(batch=batch, groups=counts["groups"], rows=sizes, failures=failures)
 
 
 def _is_incomplete(group: GroupListing) -> bool:
@@ -158,15 +157,14 @@ def _failures(responses: Iterable[Results[Any, Any] | GroupOffsets], deleted: Co
     return tuple(by_item.values())
 
 
-def _parts(
-    table: Table, names: Sequence[str], rows: Iterator[Sequence[Any]], same: Mapping[str, Any]
-) -> Iterator[_Part]:
-    """Yield rows as columns, some at once."""
-    while some := [*islice(rows, _ROWS_AT_ONCE)]:
-        yield table, len(some), dict(zip(names, zip(*some, strict=True), strict=True)), same
+def _partition_rows(
+    partitions: Iterable[TopicPartition], topics: Mapping[str, Topic], offsets: Sequence[Mapping[Any, int | None]]
+) -> _Rows:
+    ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in topics.items() if topic.topic_id}
+    return ((*key, ids.get(key.topic), *(found.get(key) for found in offsets)) for key in partitions)
 
 
-def _group_rows(groups: Iterable[GroupListing], described: Mapping[str, GroupDescription]) -> Iterator[Sequence[Any]]:
+def _group_rows(groups: Iterable[GroupListing], described: Mapping[str, GroupDescription]) -> _Rows:
     for group in groups:
         if (found := described.get(group.group)) is None:
             yield group.group, group.type, group.state, group.protocol_type, None, None, None
@@ -186,7 +184,7 @@ def _member(member: Member) -> dict[str, Any]:
     }
 
 
-def _commit_rows(commits: Mapping[str, GroupOffsets]) -> Iterator[Sequence[Any]]:
+def _commit_rows(commits: Mapping[str, GroupOffsets]) -> _Rows:
     return (
         (group, topic, *commit)
         for group, offsets in commits.items()
