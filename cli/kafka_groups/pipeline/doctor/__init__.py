@@ -71,28 +71,28 @@ def examine(
 
 
 def _examine_machine(environment: Mapping[str, str]) -> list[Check]:
-    checks = [Check("python", OK, platform.python_version())]
-    try:
-        checks.append(Check("pyspark", OK, check_pyspark()))
-    except SparkMissingError as error:
-        checks.append(_no_spark("pyspark", error))
-    # Without plotly, only the charts of a page are lacking.
-    for name, lacking in (("pyarrow", FAILED), ("numpy", FAILED), ("confluent_kafka", FAILED), ("plotly", WARNING)):
-        shown = name.replace("_", "-")
-        try:
-            checks.append(Check(shown, OK, str(import_module(name).__version__)))
-        except ImportError:
-            detail = f"{shown} is not installed; run pip install 'kafka-groups[pipeline]'"
-            checks.append(Check(shown, lacking, detail))
-    try:
-        java = find_java(environment)
-        return [*checks, Check("java", OK, f"Java {java_version(java)} at {java}")]
-    except SparkMissingError as error:
-        return [*checks, _no_spark("java", error)]
+    return [
+        Check("python", OK, platform.python_version()),
+        _part_of_spark("pyspark", check_pyspark),
+        *(_package(name) for name in ("pyarrow", "numpy", "confluent_kafka")),
+        _package("plotly", lacking=WARNING),  # only the charts of a page need it
+        _part_of_spark("java", lambda: f"Java {java_version(java := find_java(environment))} at {java}"),
+    ]
 
 
-def _no_spark(name: str, error: SparkMissingError) -> Check:
-    return Check(name, WARNING, f"{error}; ingest and builds of more than 100,000 facts need it")
+def _part_of_spark(name: str, find: Callable[[], str]) -> Check:
+    try:
+        return Check(name, OK, find())
+    except SparkMissingError as error:
+        return Check(name, WARNING, f"{error}; ingest and builds of more than 100,000 facts need it")
+
+
+def _package(name: str, lacking: str = FAILED) -> Check:
+    shown = name.replace("_", "-")
+    try:
+        return Check(shown, OK, str(import_module(name).__version__))
+    except ImportError:
+        return Check(shown, lacking, f"{shown} is not installed; run pip install 'kafka-groups[pipeline]'")
 
 
 def check_client(properties: Mapping[str, str]) -> None:

@@ -58,16 +58,16 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     detail = f"{len(partitions):,} partitions, {records:,} offsets from log start to log end"
     checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, detail))
     filled = {partition: (start, ends[partition]) for partition, start in starts.items() if ends[partition] > start}
-    found, _ = request_settings(admin, ResourceType.TOPIC, [OFFSETS_TOPIC], client, timeout_s)
+    of_topic, _ = request_settings(admin, ResourceType.TOPIC, [OFFSETS_TOPIC], client, timeout_s)
     checks += [
         _read(client, filled, timeout_s),
         _transactions(client, written, ends, timeout_s),
-        _topic_settings(found[OFFSETS_TOPIC]),
+        _topic_settings(of_topic[OFFSETS_TOPIC]),
         _horizon(client, filled, timeout_s),
     ]
     for broker in map(str, nodes[:1]):
-        found, _ = request_settings(admin, ResourceType.BROKER, [broker], client, timeout_s)
-        checks.append(_broker_settings(broker, found[broker]))
+        of_broker, _ = request_settings(admin, ResourceType.BROKER, [broker], client, timeout_s)
+        checks.append(_broker_settings(broker, of_broker[broker]))
     return checks, cluster_id, Log(topic_id, ends)
 
 
