@@ -52,9 +52,7 @@ def sample(settings: Settings, data_dir: str) -> snapshot.Sampled:
     """Record the current log end offsets, commits and group states; failures of single groups are in the result."""
     storage = check_storage(data_dir)
     with GroupAdmin(settings) as admin:
-        cluster_id = admin.cluster_id()
-        storage.make()
-        return snapshot.sample(admin, storage, cluster_id=cluster_id, now_ms=_now_ms)
+        return snapshot.sample(admin, storage, now_ms=_now_ms)
 
 
 def backfill(
@@ -71,12 +69,9 @@ def backfill(
     until_ms = _now_ms()
     properties = client_properties(settings_from(settings))
     with GroupAdmin(settings) as admin:
-        cluster_id = admin.cluster_id()
-        storage.make()
         return backfills.backfill(
             admin,
             storage,
-            cluster_id=cluster_id,
             since_ms=until_ms - round(since / _MS),
             until_ms=until_ms,
             now_ms=until_ms,

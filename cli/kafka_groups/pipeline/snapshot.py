@@ -40,13 +40,14 @@ _Part: TypeAlias = tuple[Table, Sequence[str], _Rows, Mapping[str, Any]]  # the 
 class Sampled:
     """What a sample wrote: rows by table, under the name of its batch; and what could not be read, item by item."""
 
+    cluster_id: str
     batch: str
     groups: int
     rows: Mapping[str, int]
     failures: tuple[Failure, ...]
 
 
-def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Callable[[], int]) -> Sampled:
+def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) -> Sampled:
     """Request everything in one pass, and write it as one batch: whole, with its row of SAMPLE_RUNS, or absent.
 
     Commits are requested before log ends, so that no commit is beyond the end that stands beside it. Groups of which
@@ -54,8 +55,11 @@ def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Call
     described. A group that is deleted when it is described has no row and is no failure. Topics without
     commits are sampled too; internal ones only if a group has commits on them. A partition that exists but whose log
     end is not returned has a row without it, since one without a row was deleted. `now_ms` is the time, in milliseconds
-    since 1970. Raises AdminError if the cluster cannot be reached at all, StorageError; other failures are returned.
+    since 1970. Raises StorageError, and AdminError if the cluster cannot be reached at all: then no directory is made.
+    Other failures are returned.
     """
+    cluster_id = admin.cluster_id()
+    storage.make()
     groups_at = now_ms() * 1_000
     deadline = admin.deadline()
     groups = admin.list_groups(timeout=deadline.share(_NOT_LAST))
@@ -117,7 +121,7 @@ def _write(
         writer.write(SAMPLE_RUNS, shaped(SAMPLE_RUNS, 1, {}, run))
         files = writer.close()
     storage.append(files, tables=_TABLES)
-    return Sampled(batch=batch, groups=counts["groups"], rows=sizes, failures=failures)
+    return Sampled(cluster_id=cluster_id, batch=batch, groups=counts["groups"], rows=sizes, failures=failures)
 
 
 def _is_incomplete(group: GroupListing) -> bool:

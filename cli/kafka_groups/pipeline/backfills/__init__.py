@@ -48,6 +48,7 @@ class Backfilled:
     with timestamps of the future are known.
     """
 
+    cluster_id: str
     partitions: int = 0
     times: int = 0
     days: int = 0
@@ -62,7 +63,6 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     admin: GroupAdmin,
     storage: Storage,
     *,
-    cluster_id: str,
     since_ms: int,
     until_ms: int,
     now_ms: int,
@@ -86,15 +86,17 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     grid = range(-(-since_ms // step_ms) * step_ms, until_ms + 1, step_ms) if step_ms > 0 <= since_ms else range(0)
     if not grid:
         raise ValueError("a backfill needs a step greater than 0, a start not before 1970, and a time until its end")
-    with storage.lock(f"{_ORIGIN}-{cluster_id}"):
-        run = _Run(admin, storage, cluster_id, now_ms, progress, Backfilled(times=len(grid)))
-        begun(run.done)
+    done = Backfilled(cluster_id=admin.cluster_id(), times=len(grid))
+    storage.make()
+    with storage.lock(f"{_ORIGIN}-{done.cluster_id}"):
+        run = _Run(admin, storage, now_ms, progress, done)
+        begun(done)
         run.find_partitions(topics, left_out)
         while grid:
             size = bisect_left(grid, (grid[0] // _DAY_MS + 1) * _DAY_MS)
             run.write_day(grid[:size])
             grid = grid[size:]
-    return run.done
+    return done
 
 
 @dataclass
@@ -103,7 +105,6 @@ class _Run:
 
     admin: GroupAdmin
     storage: Storage
-    cluster_id: str
     now_ms: int
     progress: Progress
     done: Backfilled
@@ -141,7 +142,7 @@ class _Run:
     def write_day(self, times: range) -> None:
         """Look up a day's times, some partitions after the other, and commit it."""
         # Two that looked for what is there at the same time would both write it: the second one is refused.
-        application = f"{self.cluster_id}/{_ORIGIN}"
+        application = f"{self.done.cluster_id}/{_ORIGIN}"
         version = self.storage.versions_of(PARTITION_OFFSETS, [application]).get(application)
         keys = list(self.ends)
         size = max(1, _ROWS_AT_ONCE // len(times))
@@ -165,7 +166,7 @@ class _Run:
         self.known += len(keys) * len(times)
         self.progress("backfilling", self.known, total)
         self.last |= grid.last()
-        same = {"cluster_id": self.cluster_id, "origin": _ORIGIN}
+        same = {"cluster_id": self.done.cluster_id, "origin": _ORIGIN}
         rows, is_row, is_deleted, is_ahead = grid.cells(self.first, self.topic_ids, same, self.now_ms)
         is_new = self._is_new(times, rows)
         self.done.deleted += int((is_deleted & is_new).sum())
@@ -200,7 +201,7 @@ class _Run:
         if files:
             first, last = pc.min_max(rows["topic"]).values()
             topic = ds.field("topic")
-            of_these = (ds.field("cluster_id") == self.cluster_id) & (topic >= first) & (topic <= last)
+            of_these = (ds.field("cluster_id") == self.done.cluster_id) & (topic >= first) & (topic <= last)
             with as_storage_error("read the tables", self.storage.into):
                 known = ds.dataset(files, PARTITION_OFFSETS.arrow(), "parquet", self.storage.place.fs)
                 for batch in known.to_batches(columns=_KEY, filter=of_these):
