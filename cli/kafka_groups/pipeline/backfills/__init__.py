@@ -120,14 +120,11 @@ class _Run:
         Selected topics that are absent or failed are reported.
         """
         topics = self.admin.list_topics()
-        wanted = {
-            name: topic
-            for name, topic in topics.succeeded.items()
-            if (not topic.internal if names is None else name in names)
-        }
-        failed = {name: failure for name, failure in topics.failed.items() if names is None or name in names}
-        absent = sorted({*(names or ())} - {*wanted, *failed})
-        self.done.failures += failed.values()
+        not_internal = (name for name, topic in topics.succeeded.items() if not topic.internal)
+        named = {*not_internal, *topics.failed} if names is None else {*names}
+        wanted = {name: topic for name, topic in topics.succeeded.items() if name in named}
+        absent = sorted(named - {*topics.succeeded, *topics.failed})
+        self.done.failures += [failure for name, failure in topics.failed.items() if name in named]
         self.done.failures += [Failure.of(broker_error(UNKNOWN_TOPIC_OR_PARTITION), topic=name) for name in absent]
         for name in left_out(sorted(wanted)) if wanted else ():
             del wanted[name]
@@ -144,8 +141,7 @@ class _Run:
         # Two that looked for what is there at the same time would both write it: the second one is refused.
         application = f"{self.done.cluster_id}/{_ORIGIN}"
         version = self.storage.versions_of(PARTITION_OFFSETS, [application]).get(application)
-        keys = list(self.ends)
-        size = max(1, _ROWS_AT_ONCE // len(times))
+        keys, size = [*self.ends], max(1, _ROWS_AT_ONCE // len(times))
         with self.storage.writer(new_batch_name(BACKFILL, datetime.fromtimestamp(times[0] / 1000, UTC))) as writer:
             for at in range(0, len(keys), size):
                 writer.write(PARTITION_OFFSETS, self._new_rows(times, keys[at : at + size]))

@@ -19,7 +19,6 @@ _LEVELS: Final = (
     *(("3.0", 1), ("3.1", 2), ("3.2", 3), ("3.3", 7), ("3.4", 8), ("3.5", 11), ("3.6", 14), ("3.7", 19), ("3.8", 20)),
     *(("3.9", 21), ("4.0", 25), ("4.1", 27), ("4.2", 29), ("4.3", 30), ("4.4", 33)),
 )
-_NEWER: Final = "newer than 4.4"
 # Of other kinds of group, `sample` reads only what the list returns.
 _TYPES: Final = ("Classic", "Consumer", None)
 _PROTOCOLS: Final = ("consumer", "")
@@ -95,7 +94,7 @@ def _log_ends(admin: GroupAdmin) -> Check:
 
 
 def _release(level: int) -> str:
-    return next((release for release, last in _LEVELS if level <= last), _NEWER)
+    return next((release for release, last in _LEVELS if level <= last), "newer than 4.4")
 
 
 def _first(responses: Results[Any, Any]) -> str:
