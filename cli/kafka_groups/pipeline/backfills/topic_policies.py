@@ -6,8 +6,9 @@ written long after the one that was there, and then its offset is above the log 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import wait
+from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaException
@@ -38,25 +39,13 @@ def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[
     After a request that failed as a whole, none is made any more.
     """
     compacted: list[str] = []
-    unknown: list[str] = []
-    why = ""
-    try:
-        admin = new_admin(client)
-    except (KafkaException, ValueError, TypeError) as error:
-        said = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-        return Policies([], [*names], hidden(said, client))
-    for at in range(0, len(names), _AT_ONCE):
-        settings, is_over = request_settings(admin, ResourceType.TOPIC, names[at : at + _AT_ONCE], client, timeout_s)
-        for name, of_topic in settings.items():
-            if isinstance(of_topic, str) or _POLICY not in of_topic:
-                unknown.append(name)
-                why = why or (of_topic if isinstance(of_topic, str) else f"the brokers return no {_POLICY}")
-            elif "compact" in map(str.strip, of_topic[_POLICY].split(",")):
-                compacted.append(name)
-        if is_over:
-            unknown += names[at + _AT_ONCE :]
-            break
-    return Policies(compacted, unknown, why)
+    unknown: dict[str, str] = {}
+    for name, found in read_settings(client, timeout_s, ResourceType.TOPIC, names):
+        if isinstance(found, str) or _POLICY not in found:
+            unknown[name] = found if isinstance(found, str) else f"the brokers return no {_POLICY}"
+        elif "compact" in map(str.strip, found[_POLICY].split(",")):
+            compacted.append(name)
+    return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
 
 
 def new_admin(client: Mapping[str, str]) -> AdminClient:
@@ -64,23 +53,33 @@ def new_admin(client: Mapping[str, str]) -> AdminClient:
     return AdminClient({**client, **_SILENT})
 
 
-def request_settings(
-    admin: AdminClient, kind: ResourceType, names: Sequence[str], client: Mapping[str, str], timeout_s: float
-) -> tuple[dict[str, dict[str, str] | str], bool]:
-    """Return the settings of each topic or broker, or why they are not known; and whether the whole request failed."""
-    resources = [ConfigResource(kind, name) for name in names]
-    responses = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
-    # librdkafka says by itself that it is too late, and maybe why, if it is given a second more.
-    wait(responses.values(), timeout_s + 1)
-    found: dict[str, dict[str, str] | str] = {}
-    is_over = False
-    for resource, response in responses.items():
-        try:
-            found[resource.name] = {name: entry.value or "" for name, entry in response.result(timeout=0).items()}
-        except TimeoutError:
-            found[resource.name], is_over = "the brokers did not respond in time", True
-        except KafkaException as error:
-            found[resource.name] = hidden(error.args[0].str(), client)
-            # What librdkafka says itself has a code below zero, and holds for all topics.
-            is_over |= error.args[0].code() < 0
-    return found, is_over
+def read_settings(
+    client: Mapping[str, str], timeout_s: float, kind: ResourceType, names: Sequence[str]
+) -> Iterator[tuple[str, dict[str, str] | str]]:
+    """Yield each topic or broker with its settings, or with the reason why they are not known."""
+    try:
+        admin = new_admin(client)
+    except (KafkaException, ValueError, TypeError) as error:
+        said = error.args[0].str() if isinstance(error, KafkaException) else str(error)
+        yield from zip(names, repeat(hidden(said, client)))
+        return
+    why_none: str | None = None
+    for at in range(0, len(names), _AT_ONCE):
+        resources = [ConfigResource(kind, name) for name in names[at : at + _AT_ONCE]]
+        responses = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
+        # librdkafka says by itself that it is too late, and maybe why, if it is given a second more.
+        wait(responses.values(), timeout_s + 1)
+        for resource, response in responses.items():
+            found: dict[str, str] | str
+            try:
+                found = {name: entry.value or "" for name, entry in response.result(timeout=0).items()}
+            except TimeoutError:
+                found = why_none = "the brokers did not respond in time"
+            except KafkaException as error:
+                found = hidden(error.args[0].str(), client)
+                # What librdkafka says itself has a code below zero, and holds for all topics.
+                why_none = found if error.args[0].code() < 0 else why_none
+            yield resource.name, found
+        if why_none is not None:
+            yield from zip(names[at + _AT_ONCE :], repeat(why_none))
+            return

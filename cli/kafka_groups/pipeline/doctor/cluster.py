@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import ResourceType
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.backfills.topic_policies import new_admin, request_settings
+from kafka_groups.pipeline.backfills.topic_policies import new_admin, read_settings
 from kafka_groups.pipeline.doctor import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.doctor.horizon import Tail, find_tails
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
@@ -58,16 +58,15 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     detail = f"{len(partitions):,} partitions, {records:,} offsets from log start to log end"
     checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, detail))
     filled = {partition: (start, ends[partition]) for partition, start in starts.items() if ends[partition] > start}
-    of_topic, _ = request_settings(admin, ResourceType.TOPIC, [OFFSETS_TOPIC], client, timeout_s)
+    ((_, of_topic),) = read_settings(client, timeout_s, ResourceType.TOPIC, [OFFSETS_TOPIC])
     checks += [
         _read(client, filled, timeout_s),
         _transactions(client, written, ends, timeout_s),
-        _topic_settings(of_topic[OFFSETS_TOPIC]),
+        _topic_settings(of_topic),
         _horizon(client, filled, timeout_s),
     ]
-    for broker in map(str, nodes[:1]):
-        of_broker, _ = request_settings(admin, ResourceType.BROKER, [broker], client, timeout_s)
-        checks.append(_broker_settings(broker, of_broker[broker]))
+    of_brokers = read_settings(client, timeout_s, ResourceType.BROKER, [*map(str, nodes[:1])])
+    checks += [_broker_settings(broker, found) for broker, found in of_brokers]
     return checks, cluster_id, Log(topic_id, ends)
 
 
