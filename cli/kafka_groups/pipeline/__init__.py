@@ -22,5 +22,5 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    module = "source.datasource" if name == "KafkaGroupsSource" else "api"
-    return getattr(import_module(f"{__name__}.{module}"), name)
+    modules = {"KafkaGroupsSource": "pipeline.source.datasource", "Rules": "verdicts"}
+    return getattr(import_module(f"kafka_groups.{modules.get(name, 'pipeline.api')}"), name)

@@ -46,10 +46,9 @@ def examine(
     With `client`, requests are sent, each within its `timeout_s`, with `wire` also those of `sample`; with `into`,
     tables are looked at. Nothing is changed anywhere.
     """
-    parts = 3
-    progress("checking", 0, parts)
+    progress("checking", 0, 3)
     checks = _examine_machine(environment)
-    progress("checking", 1, parts)
+    progress("checking", 1, 3)
     cluster_id: str | None = None
     log: Log | None = None
     if client is None:
@@ -62,7 +61,7 @@ def examine(
         checks += found
         if wire is not None and cluster_id is not None:
             checks += examine_asking(wire)
-    progress("checking", 2, parts)
+    progress("checking", 2, 3)
     if into is not None:
         from kafka_groups.pipeline.doctor.table_checks import examine_tables
 
