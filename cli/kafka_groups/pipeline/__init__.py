@@ -7,7 +7,7 @@ imported when they are used, so that a program without Spark needs none.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kafka_groups.pipeline.api import backfill, build, export, ingest, read_table, report, sample
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from kafka_groups.verdicts import Rules
 
 __all__ = ["KafkaGroupsSource", "Rules", "backfill", "build", "export", "ingest", "read_table", "report", "sample"]
-_MODULES: Final = {
-    "KafkaGroupsSource": "kafka_groups.pipeline.source.datasource",
-    "Rules": "kafka_groups.verdicts",
-}
 
 
 def __getattr__(name: str) -> Any:
@@ -26,4 +22,5 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    return getattr(import_module(_MODULES.get(name, "kafka_groups.pipeline.api")), name)
+    modules = {"KafkaGroupsSource": "pipeline.source.datasource", "Rules": "verdicts"}
+    return getattr(import_module(f"kafka_groups.{modules.get(name, 'pipeline.api')}"), name)

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, str]
 _TIMEOUT_S: Final = 30.0
-_DAY: Final = timedelta(days=1)
-_MINUTE: Final = timedelta(minutes=1)
+_MS: Final = timedelta(milliseconds=1)
 
 
 def ingest(
@@ -53,35 +52,30 @@ def sample(settings: Settings, data_dir: str) -> snapshot.Sampled:
     """Record the current log end offsets, commits and group states; failures of single groups are in the result."""
     storage = check_storage(data_dir)
     with GroupAdmin(settings) as admin:
-        cluster_id = admin.cluster_id()
-        storage.make()
-        return snapshot.sample(admin, storage, cluster_id=cluster_id, now_ms=_now_ms)
+        return snapshot.sample(admin, storage, now_ms=_now_ms)
 
 
 def backfill(
     settings: Settings,
     data_dir: str,
     *,
-    since: timedelta = _DAY,
-    interval: timedelta = _MINUTE,
+    since: timedelta = timedelta(days=1),
+    interval: timedelta = timedelta(minutes=1),
     topics: Collection[str] | None = None,
     timeout_s: float = _TIMEOUT_S,
 ) -> backfills.Backfilled:
     """Look up the log end offsets of the past, at each interval since then, of all topics that are not compacted."""
     storage = check_storage(data_dir)
-    step_ms, until_ms = _milliseconds(interval), _now_ms()
+    until_ms = _now_ms()
     properties = client_properties(settings_from(settings))
     with GroupAdmin(settings) as admin:
-        cluster_id = admin.cluster_id()
-        storage.make()
         return backfills.backfill(
             admin,
             storage,
-            cluster_id=cluster_id,
-            since_ms=until_ms - _milliseconds(since),
+            since_ms=until_ms - round(since / _MS),
             until_ms=until_ms,
             now_ms=until_ms,
-            step_ms=step_ms,
+            step_ms=round(interval / _MS),
             topics=topics,
             left_out=lambda names: find_compacted(properties, timeout_s, names).compacted,
         )
@@ -109,7 +103,7 @@ def build(
 def report(
     data_dir: str,
     *,
-    since: timedelta = _DAY,
+    since: timedelta = timedelta(days=1),
     until: datetime | None = None,
     groups: Collection[str] = (),
     match: str | None = None,
@@ -124,7 +118,7 @@ def report(
     cut = Cut(top, frozenset(groups))
     return reports.report(
         open_storage(data_dir),
-        since_ms=until_ms - _milliseconds(since),
+        since_ms=until_ms - round(since / _MS),
         until_ms=until_ms,
         groups=groups,
         match=match,
@@ -156,7 +150,3 @@ def export(
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-def _milliseconds(period: timedelta) -> int:
-    return round(period.total_seconds() * 1_000)

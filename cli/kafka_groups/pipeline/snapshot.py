@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final, TypeAlias
 
 from kafka_groups.admin import GroupAdmin, IsolationLevel, OffsetSpec, Topic
@@ -25,22 +25,28 @@ from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 # In the order of their commits: the last one makes the sample count.
 _TABLES: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, SAMPLE_RUNS)
 _NOT_LAST: Final = 0.5  # of the time that is left: a silent broker must not keep later requests from being sent
-_GROUPS_AT_ONCE: Final = 1_000
-_Columns: TypeAlias = Mapping[str, Sequence[Any]]
-_Part: TypeAlias = tuple[Table, _Columns, Mapping[str, Any]]  # some rows of a table, and what all of them share
+_ROWS_AT_ONCE: Final = 5_000
+# The columns that differ from row to row, in the order of the rows that are made here, and what others have.
+_PARTITIONS: Final = ("topic", "partition", "topic_id", "log_start_offset", "log_end_offset", "last_stable_offset")
+_GROUPS: Final = ("group", "group_type", "state", "protocol_type", "epoch", "protocol", "members")
+_STATE: Final = {"type": "Snapshot", "event_type": "state_seen", "tombstone": False}
+_COMMITS: Final = ("group", "topic", "partition", "committed_offset", "leader_epoch", "metadata")
+_Rows: TypeAlias = Iterator[Sequence[Any]]
+_Part: TypeAlias = tuple[Table, Sequence[str], _Rows, Mapping[str, Any]]  # the last is what all of its rows share
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled:
     """What a sample wrote: rows by table, under the name of its batch; and what could not be read, item by item."""
 
+    cluster_id: str
     batch: str
     groups: int
     rows: Mapping[str, int]
     failures: tuple[Failure, ...]
 
 
-def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Callable[[], int]) -> Sampled:
+def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) -> Sampled:
     """Request everything in one pass, and write it as one batch: whole, with its row of SAMPLE_RUNS, or absent.
 
     Commits are requested before log ends, so that no commit is beyond the end that stands beside it. Groups of which
@@ -48,14 +54,17 @@ def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Call
     described. A group that is deleted when it is described has no row and is no failure. Topics without
     commits are sampled too; internal ones only if a group has commits on them. A partition that exists but whose log
     end is not returned has a row without it, since one without a row was deleted. `now_ms` is the time, in milliseconds
-    since 1970. Raises AdminError if the cluster cannot be reached at all, StorageError; other failures are returned.
+    since 1970. Raises StorageError, and AdminError if the cluster cannot be reached at all: then no directory is made.
+    Other failures are returned.
     """
-    groups_ms = now_ms()
+    cluster_id = admin.cluster_id()
+    storage.make()
+    groups_at = now_ms() * 1_000
     deadline = admin.deadline()
     groups = admin.list_groups(timeout=deadline.share(_NOT_LAST))
     incomplete = [name for name, group in groups.succeeded.items() if _is_incomplete(group)]
     described = admin.describe_consumer_groups(incomplete, timeout=deadline.share(_NOT_LAST))
-    commits_ms = now_ms()
+    commits_at = now_ms() * 1_000
     readers = {name: None for name, group in groups.succeeded.items() if group.type != "Share"}
     commits = admin.list_consumer_group_offsets(readers, timeout=deadline.share(_NOT_LAST))
     topics = admin.list_topics(timeout=deadline.share(_NOT_LAST))
@@ -64,54 +73,54 @@ def sample(admin: GroupAdmin, storage: Storage, *, cluster_id: str, now_ms: Call
     starts = admin.list_offsets(partitions, spec=OffsetSpec.earliest(), timeout=deadline.share(_NOT_LAST))
     level = IsolationLevel.READ_COMMITTED
     stable = admin.list_offsets(partitions, isolation_level=level, timeout=deadline.share(_NOT_LAST))
-    ends_ms = now_ms()
+    sampled_at = now_ms() * 1_000
     ends = admin.list_offsets(partitions, timeout=deadline)
 
     deleted = {name for name, failure in described.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
     listed = [group for name, group in groups.succeeded.items() if name not in deleted]
-    failures = [
-        *_failures((groups, described, commits, topics, ends, stable, starts), deleted),
-        *chain.from_iterable(offsets.failed.values() for offsets in commits.succeeded.values()),
-    ]
+    failures = _failures(
+        (groups, described, commits, topics, ends, stable, starts, *commits.succeeded.values()), deleted
+    )
     log_ends = dict(ends.succeeded)
     if groups.failed or OFFSETS_TOPIC in topics.failed:
         # Groups may be missing. Rows of the coordinators' topic without a log end say so, if need be a row alone.
         coordinators = [key for key in partitions if key.topic == OFFSETS_TOPIC] or [TopicPartition(OFFSETS_TOPIC, 0)]
         partitions = [*dict.fromkeys([*partitions, *coordinators])]
         log_ends |= dict.fromkeys(coordinators)
-
-    offsets = {
-        "log_start_offset": starts.succeeded,
-        "log_end_offset": log_ends,
-        "last_stable_offset": stable.succeeded,
-    }
-    parts = chain(
-        [(PARTITION_OFFSETS, _log_columns(partitions, topics.succeeded, offsets), {"observed_at": ends_ms * 1000})],
-        _group_parts(listed, described.succeeded, groups_ms),
-        _commit_parts(commits.succeeded, commits_ms),
+    located = _partition_rows(partitions, topics.succeeded, (starts.succeeded, log_ends, stable.succeeded))
+    committed = {"record_time": commits_at, "commit_time": commits_at, "tombstone": False}
+    parts = (
+        (PARTITION_OFFSETS, _PARTITIONS, located, {"observed_at": sampled_at}),
+        (GROUP_EVENTS, _GROUPS, _group_rows(listed, described.succeeded), {"record_time": groups_at, **_STATE}),
+        (OFFSET_COMMITS, _COMMITS, _commit_rows(commits.succeeded), committed),
     )
-    batch = new_batch_name(SAMPLE, datetime.fromtimestamp(ends_ms / 1000, UTC))
-    rows = {table.name: 0 for table in _TABLES[:-1]}
+    times = {"groups_at": groups_at, "commits_at": commits_at, "sampled_at": sampled_at}
+    return _write(storage, cluster_id, parts, times, failures)
+
+
+def _write(
+    storage: Storage, cluster_id: str, parts: Iterable[_Part], times: Mapping[str, int], failures: tuple[Failure, ...]
+) -> Sampled:
+    batch = new_batch_name(SAMPLE, datetime.fromtimestamp(times["sampled_at"] / 1_000_000, UTC))
+    sizes = {table.name: 0 for table in _TABLES[:-1]}
     with storage.writer(batch) as writer:
-        for table, columns, same in parts:
-            size = len(next(iter(columns.values())))
-            writer.write(table, shaped(table, size, columns, {**same, "cluster_id": cluster_id, "origin": "sample"}))
-            rows[table.name] += size
-        run = {
-            "cluster_id": cluster_id,
-            "sample": batch,
-            "groups_at": groups_ms * 1000,
-            "commits_at": commits_ms * 1000,
-            "sampled_at": ends_ms * 1000,
-            "groups": rows[GROUP_EVENTS.name],
-            "commits": rows[OFFSET_COMMITS.name],
-            "partitions": rows[PARTITION_OFFSETS.name],
+        for table, names, rows, same in parts:
+            shared = {**same, "cluster_id": cluster_id, "origin": "sample"}
+            while some := [*islice(rows, _ROWS_AT_ONCE)]:
+                columns = dict(zip(names, zip(*some, strict=True), strict=True))
+                writer.write(table, shaped(table, len(some), columns, shared))
+                sizes[table.name] += len(some)
+        counts = {
+            "groups": sizes[GROUP_EVENTS.name],
+            "commits": sizes[OFFSET_COMMITS.name],
+            "partitions": sizes[PARTITION_OFFSETS.name],
             "failures": len(failures),
         }
+        run = {"cluster_id": cluster_id, "sample": batch, **times, **counts}
         writer.write(SAMPLE_RUNS, shaped(SAMPLE_RUNS, 1, {}, run))
         files = writer.close()
     storage.append(files, tables=_TABLES)
-    return Sampled(batch=batch, groups=len(listed), rows=rows, failures=tuple(failures))
+    return Sampled(cluster_id=cluster_id, batch=batch, groups=counts["groups"], rows=sizes, failures=failures)
 
 
 def _is_incomplete(group: GroupListing) -> bool:
@@ -138,46 +147,34 @@ def _existing(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) 
     return [TopicPartition(name, partition) for name, partitions in found.items() for partition in partitions]
 
 
-def _failures(responses: Iterable[Results[Any, Any]], deleted: Collection[str]) -> Iterable[Failure]:
-    """Return every item that failed, once: a partition without a leader fails in all three requests about it."""
+def _failures(responses: Iterable[Results[Any, Any] | GroupOffsets], deleted: Collection[str]) -> tuple[Failure, ...]:
+    """Return every item that failed, once: a partition without a leader fails in all three requests about it.
+
+    That a group does not exist is no failure of the deleted ones; whatever else fails of them is.
+    """
     by_item: dict[object, Failure] = {}
     for failure in chain.from_iterable(response.failed.values() for response in responses):
         item = (failure.group, failure.topic, failure.partition)
-        if failure.group not in deleted:
+        if failure.group not in deleted or failure.code != GROUP_ID_NOT_FOUND:
             by_item.setdefault(failure.broker if item == (None, None, None) else item, failure)
-    return by_item.values()
+    return tuple(by_item.values())
 
 
-def _log_columns(
-    partitions: Sequence[TopicPartition],
-    topics: Mapping[str, Topic],
-    offsets: Mapping[str, Mapping[TopicPartition, int | None]],
-) -> _Columns:
+def _partition_rows(
+    partitions: Iterable[TopicPartition], topics: Mapping[str, Topic], offsets: Sequence[Mapping[Any, int | None]]
+) -> _Rows:
     ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in topics.items() if topic.topic_id}
-    return {
-        "topic": [key.topic for key in partitions],
-        "partition": [key.partition for key in partitions],
-        "topic_id": [ids.get(key.topic) for key in partitions],
-        **{name: [found.get(key) for key in partitions] for name, found in offsets.items()},
-    }
+    return ((*key, ids.get(key.topic), *(found.get(key) for found in offsets)) for key in partitions)
 
 
-def _group_parts(
-    groups: Sequence[GroupListing], described: Mapping[str, GroupDescription], groups_ms: int
-) -> Iterator[_Part]:
-    same = {"record_time": groups_ms * 1000, "type": "Snapshot", "event_type": "state_seen", "tombstone": False}
-    for at in range(0, len(groups), _GROUPS_AT_ONCE):
-        pairs = [(group, described.get(group.group)) for group in groups[at : at + _GROUPS_AT_ONCE]]
-        columns: _Columns = {
-            "group": [group.group for group, _ in pairs],
-            "group_type": [(found and found.type) or group.type for group, found in pairs],
-            "state": [(found and found.state) or group.state for group, found in pairs],
-            "protocol_type": [group.protocol_type for group, _ in pairs],
-            "epoch": [found and found.group_epoch for _, found in pairs],
-            "protocol": [(found and found.assignor) or None for _, found in pairs],
-            "members": [found and [_member(member) for member in found.members] for _, found in pairs],
-        }
-        yield GROUP_EVENTS, columns, same
+def _group_rows(groups: Iterable[GroupListing], described: Mapping[str, GroupDescription]) -> _Rows:
+    for group in groups:
+        if (found := described.get(group.group)) is None:
+            yield group.group, group.type, group.state, group.protocol_type, None, None, None
+        else:
+            members = [_member(member) for member in found.members]
+            kind, state = found.type or group.type, found.state or group.state
+            yield group.group, kind, state, group.protocol_type, found.group_epoch, found.assignor or None, members
 
 
 def _member(member: Member) -> dict[str, Any]:
@@ -190,17 +187,11 @@ def _member(member: Member) -> dict[str, Any]:
     }
 
 
-def _commit_parts(commits: Mapping[str, GroupOffsets], commits_ms: int) -> Iterator[_Part]:
-    names = ("group", "topic", "partition", "committed_offset", "leader_epoch", "metadata")
-    same = {"record_time": commits_ms * 1000, "commit_time": commits_ms * 1000, "tombstone": False}
-    groups = list(commits)
-    for at in range(0, len(groups), _GROUPS_AT_ONCE):
-        rows = [
-            (group, topic, *commit)
-            for group in groups[at : at + _GROUPS_AT_ONCE]
-            for topic, found in commits[group].topics
-            for commit in found
-            if commit[1] is not None
-        ]
-        if rows:
-            yield OFFSET_COMMITS, dict(zip(names, zip(*rows, strict=True), strict=True)), same
+def _commit_rows(commits: Mapping[str, GroupOffsets]) -> _Rows:
+    return (
+        (group, topic, *commit)
+        for group, offsets in commits.items()
+        for topic, found in offsets.topics
+        for commit in found
+        if commit[1] is not None
+    )

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafka_groups.pipeline.maintenance import keep_all
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.build import ALL_DATES, DateRange
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
-
-    from kafka_groups.pipeline.storage import Storage
 
 
 class FakePipeline:
@@ -37,11 +36,14 @@ class FakePipeline:
             SimpleNamespace(run=self.ingest, total=self.total, topic_is_there=True)
         )
         self.sample = self._fake("snapshot", "sample")
-        self.sample.return_value = SimpleNamespace(batch="b", groups=1, rows={"partition_offsets": 4}, failures=())
+        self.sample.return_value = SimpleNamespace(
+            cluster_id="c", batch="b", groups=1, rows={"partition_offsets": 4}, failures=()
+        )
         self.backfill = self._fake("backfills", "backfill")
         self.backfill.return_value = SimpleNamespace(
-            partitions=2, times=5, batches=[], rows=10, deleted=0, ahead=0, failures=[]
+            cluster_id="c", partitions=2, times=5, batches=[], rows=10, deleted=0, ahead=0, failures=[]
         )
+        self.sample.side_effect = self.backfill.side_effect = self._create_directory
         self.count_facts = mocker.Mock(return_value=200_000)
         dates = {"DateRange": DateRange, "ALL_DATES": ALL_DATES}
         self.build = self._fake("transform.build", "build", count_facts=self.count_facts, **dates)
@@ -56,10 +58,9 @@ class FakePipeline:
         self.clients = {
             name: mocker.patch(f"kafka_groups.commands.pipeline.{name}.GroupAdmin") for name in ("sample", "backfill")
         }
-        for client in self.clients.values():
-            client.return_value.__enter__.return_value.cluster_id.return_value = "c"
 
-    def _create_directory(self, storage: Storage, *_: object, **__: object) -> Any:
+    def _create_directory(self, *given: Any, **_: object) -> Any:
+        (storage,) = (each for each in given if isinstance(each, Storage))
         storage.make()
         return self._mocker.DEFAULT
 

@@ -17,8 +17,7 @@ MAKERS = ("ingest", "sample", "backfill")
 def make_brokers_unavailable(fakes: FakePipeline) -> None:
     """Let every connection to the cluster fail."""
     fakes.prepared.side_effect = SourceError("unavailable")
-    for client in fakes.clients.values():
-        client.return_value.__enter__.return_value.cluster_id.side_effect = ConnectionFailedError("unavailable")
+    fakes.sample.side_effect = fakes.backfill.side_effect = ConnectionFailedError("unavailable")
 
 
 @pytest.mark.parametrize("command", MAKERS)
@@ -39,16 +38,6 @@ def test_nothing_is_created_if_brokers_are_unavailable(
 def test_the_directory_is_created_once_brokers_respond(tmp_path: Path, command: str) -> None:
     assert run("pipeline", command, "--data-dir", str(tmp_path / "a" / "history")).exit_code == 0
     assert [path.name for path in (tmp_path / "a" / "history").iterdir()] == ["kafka-groups-pipeline.json"]
-
-
-def test_repeated_samples_create_the_directory_once_the_cluster_is_available(
-    fakes: FakePipeline, tmp_path: Path
-) -> None:
-    cluster_id = fakes.clients["sample"].return_value.__enter__.return_value.cluster_id
-    cluster_id.side_effect = [ConnectionFailedError("unavailable"), "c", "c"]
-    fakes.sample.side_effect = [fakes.sample.return_value, KeyboardInterrupt]
-    assert run("pipeline", "sample", "--data-dir", str(tmp_path / "new"), "--interval", "1ms").exit_code == 130
-    assert (tmp_path / "new" / "kafka-groups-pipeline.json").is_file()
 
 
 @pytest.mark.parametrize("command", ["ingest", "tables", "doctor"])

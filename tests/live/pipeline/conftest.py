@@ -59,17 +59,15 @@ def _look(bootstrap: str, storage: Storage, timed: Timed) -> range:
     # The grid has multiples of the step only, and its last time is to be after the commits.
     until = -(-now_ms() // STEP_MS) * STEP_MS
     with open_admin(bootstrap) as admin:
-        cluster_id = admin.cluster_id()
-        sample(admin, storage, cluster_id=cluster_id, now_ms=now_ms)
+        sample(admin, storage, now_ms=now_ms)
         backfill(
             admin,
             storage,
-            cluster_id=cluster_id,
             since_ms=until - REACH_MS,
             until_ms=until,
             now_ms=until,
             step_ms=STEP_MS,
             topics=[timed.topic],
         )
-        sample(admin, storage, cluster_id=cluster_id, now_ms=now_ms)
+        sample(admin, storage, now_ms=now_ms)
     return range(until - REACH_MS, until + 1, STEP_MS)

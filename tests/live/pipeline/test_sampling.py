@@ -42,7 +42,7 @@ def any_cluster(request: pytest.FixtureRequest, cluster: Cluster, kafka_2_5: Clu
 
 def take(cluster: Cluster, storage: Storage) -> Sampled:
     with open_admin(cluster.bootstrap) as admin:
-        return sample(admin, storage, cluster_id=admin.cluster_id(), now_ms=now_ms)
+        return sample(admin, storage, now_ms=now_ms)
 
 
 def fill_back(cluster: Cluster, storage: Storage, topic: str, grid: range) -> Backfilled:
@@ -50,7 +50,6 @@ def fill_back(cluster: Cluster, storage: Storage, topic: str, grid: range) -> Ba
         return backfill(
             admin,
             storage,
-            cluster_id=admin.cluster_id(),
             since_ms=grid[0],
             until_ms=grid[-1],
             now_ms=now_ms(),

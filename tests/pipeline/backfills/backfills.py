@@ -38,7 +38,7 @@ def run(cluster: ScriptedCluster, storage: Storage, **asked: Any) -> Backfilled:
     """A backfill of a day in minutes, or of what is requested."""
     day = {"since_ms": MIDNIGHT_MS, "until_ms": MIDNIGHT_MS + DAY_MS - 1, "step_ms": MINUTE_MS}
     with cluster.admin() as admin:
-        return backfill(admin, storage, **{"cluster_id": "scripted", "now_ms": LONG_AFTER_MS, **day, **asked})
+        return backfill(admin, storage, **{"now_ms": LONG_AFTER_MS, **day, **asked})
 
 
 def rows_of(storage: Storage) -> list[dict[str, Any]]:

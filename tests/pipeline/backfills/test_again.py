@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.maintenance import compact
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
@@ -52,9 +53,12 @@ def test_another_grid_replaces_nothing(cluster: ScriptedCluster, storage: Storag
     assert len(rows_of(storage)) == first.rows + second.rows
 
 
-def test_another_cluster_replaces_nothing(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_another_cluster_replaces_nothing(
+    cluster: ScriptedCluster, storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = run(cluster, storage, **MORNING)
-    second = run(cluster, storage, **MORNING, cluster_id="b")
+    monkeypatch.setattr(GroupAdmin, "cluster_id", lambda _admin: "b")
+    second = run(cluster, storage, **MORNING)
 
     assert len(rows_of(storage)) == first.rows + second.rows
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kafka_groups.errors import ConnectionFailedError
 from kafka_groups.pipeline import backfills
 from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage, check_storage, open_storage
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import ReceivedRequest, plain
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
@@ -177,6 +178,19 @@ def test_what_compaction_took_from_the_beginning_is_unknown_too(cluster: Scripte
         (None, 57, MIDNIGHT_MS + 90_000),
         (60, None, None),
     ]
+
+
+def test_the_directory_is_made_once_the_cluster_can_be_reached(cluster: ScriptedCluster, tmp_path: Path) -> None:
+    storage = check_storage(str(tmp_path / "new"))
+    with ScriptedCluster() as stopped:
+        for number in stopped.brokers:
+            stopped.stop(number)
+        with pytest.raises(ConnectionFailedError):
+            run(stopped, storage, until_ms=MIDNIGHT_MS)
+    assert [*tmp_path.iterdir()] == []
+
+    assert run(cluster, storage, until_ms=MIDNIGHT_MS).cluster_id == "scripted"
+    assert (tmp_path / "new" / "kafka-groups-pipeline.json").is_file()
 
 
 def test_progress_ends_with_all_rows(cluster: ScriptedCluster, storage: Storage) -> None:

@@ -46,8 +46,8 @@ def look_ups(grid: TimeGrid, log: Log) -> int:
 
 
 def rows_of(grid: TimeGrid, times: range) -> list[Row]:
-    cells = grid.cells({KEY: OffsetAndTimestamp(0, 0)}, {"t": None}, {}, now_ms=10**13)
-    columns = [cells.rows[name].cast("int64").to_pylist() for name in ("log_end_offset", "point_offset", "point_time")]
+    found, *_ = grid.cells({KEY: OffsetAndTimestamp(0, 0)}, {}, {}, now_ms=10**13)
+    columns = [found[name].cast("int64").to_pylist() for name in ("log_end_offset", "point_offset", "point_time")]
     return [
         (time, end, offset, None if at is None else at // 1000)
         for time, end, offset, at in zip(times, *columns, strict=True)

@@ -13,10 +13,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kafka_groups.errors import SettingsError, SparkMissingError
-from kafka_groups.pipeline.doctor import Check, check_client, examine, measure
-from kafka_groups.pipeline.doctor.check import Cluster
-from kafka_groups.pipeline.doctor.table_checks import examine_tables
-from kafka_groups.pipeline.doctor.transactions import judge
+from kafka_groups.pipeline.doctor import Check, check_client, examine
+from kafka_groups.pipeline.doctor.cluster import judge_transactions
+from kafka_groups.pipeline.doctor.table_checks import examine_tables, measure
 from kafka_groups.pipeline.schemas import INGEST_GAPS, UNKNOWN_RECORDS, Table
 from kafka_groups.pipeline.source.plan import Log
 from kafka_groups.pipeline.source.positions import commit_batch, read_position
@@ -43,9 +42,9 @@ def gap(start: int, until: int, missing: int, reason: str) -> dict[str, Any]:
     return found | {"missing": missing, "reason": reason}
 
 
-def checks_of(storage: Storage, cluster: Cluster | None = None) -> dict[str, Check]:
+def checks_of(storage: Storage, cluster_id: str | None = None, log: Log | None = None) -> dict[str, Check]:
     """What is found in a directory, by the name of the check."""
-    return {check.check: check for check in examine_tables(storage.into, cluster)}
+    return {check.check: check for check in examine_tables(storage.into, cluster_id, log)}
 
 
 def read_until(storage: Storage, cluster_id: str, ends: dict[int, int], topic_id: str | None = None) -> None:
@@ -69,7 +68,7 @@ def test_this_machine_is_checked_without_a_cluster() -> None:
 
 
 def test_a_missing_pyspark_is_a_warning_that_names_what_needs_it(mocker: MockerFixture) -> None:
-    mocker.patch("kafka_groups.pipeline.doctor.machine.check_pyspark", side_effect=SparkMissingError("none"))
+    mocker.patch("kafka_groups.pipeline.doctor.check_pyspark", side_effect=SparkMissingError("none"))
     found = examine(None, None, environment={"PATH": ""})
     assert Check("pyspark", "warning", "none; ingest and builds of more than 100,000 facts need it") in found
 
@@ -141,17 +140,17 @@ def test_a_range_that_is_reported_again_counts_once(
 
 def test_ingest_is_as_far_behind_as_its_cluster_is_ahead(storage: Storage) -> None:
     read_until(storage, "mine", {0: 10, 1: 5})
-    ingest = checks_of(storage, Cluster("mine", {0: 12, 1: 5, 2: 3}))["ingest"]
+    ingest = checks_of(storage, "mine", Log(None, {0: 12, 1: 5, 2: 3}))["ingest"]
     assert ingest == Check("ingest", "ok", "5 offsets are left to read")
     assert checks_of(storage)["ingest"].detail == "it has run for mine"
-    assert checks_of(storage, Cluster("other", {0: 1}))["ingest"].status == "warning"
+    assert checks_of(storage, "other", Log(None, {0: 1}))["ingest"].status == "warning"
 
 
 def test_a_topic_that_is_not_the_one_that_was_read_fails(storage: Storage) -> None:
     read_until(storage, "mine", {0: 10, 1: 5}, "old")
-    anew = checks_of(storage, Cluster("mine", {0: 12, 1: 8}, "new"))["ingest"]
-    cut = checks_of(storage, Cluster("mine", {0: 12, 1: 4}, "old"))["ingest"]
-    deleted = checks_of(storage, Cluster("mine", {}))["ingest"]
+    anew = checks_of(storage, "mine", Log("new", {0: 12, 1: 8}))["ingest"]
+    cut = checks_of(storage, "mine", Log("old", {0: 12, 1: 4}))["ingest"]
+    deleted = checks_of(storage, "mine", Log(None, {}))["ingest"]
     assert {found.status for found in (anew, cut, deleted)} == {"failed"}
     assert "was recreated: its topic id is new now" in anew.detail
     assert "partition 1 of __consumer_offsets ends at 4, but was read up to offset 5" in cut.detail
@@ -161,24 +160,24 @@ def test_a_topic_that_is_not_the_one_that_was_read_fails(storage: Storage) -> No
 
 def test_ends_that_are_not_known_are_no_sign_that_all_was_read(storage: Storage) -> None:
     read_until(storage, "mine", {0: 10})
-    found = checks_of(storage, Cluster("mine", None))["ingest"]
+    found = checks_of(storage, "mine")["ingest"]
     assert (found.status, "its backlog is unknown" in found.detail) == ("warning", True)
 
 
 def test_a_transaction_that_is_open_for_minutes_is_a_warning() -> None:
     now_ms = 1_800_000_000_000
-    short = judge({3: 7, 4: 2}, {3: now_ms - 60_000}, now_ms=now_ms)
-    long = judge({3: 7, 4: 2}, {3: now_ms - 60_000, 4: now_ms - 600_000}, now_ms=now_ms)
+    short = judge_transactions({3: 7, 4: 2}, {3: now_ms - 60_000}, now_ms=now_ms)
+    long = judge_transactions({3: 7, 4: 2}, {3: now_ms - 60_000, 4: now_ms - 600_000}, now_ms=now_ms)
     assert short.status == "ok"
     assert long.status == "warning"
     detail = "9 offsets of partitions 3, 4 wait for transactions to end, the oldest open since 2027-01-15T07:50:00Z"
     assert long.detail.startswith(f"{detail} (partition 4): until then ingest does not read")
-    assert judge({3: 7}, {}, now_ms=now_ms).status == "ok"
+    assert judge_transactions({3: 7}, {}, now_ms=now_ms).status == "ok"
 
 
 def test_a_directory_that_is_not_ours_fails_and_stays_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "letters").write_text("mine")
-    (found,) = examine_tables(str(tmp_path), None)
+    (found,) = examine_tables(str(tmp_path), None, None)
     assert (found.check, found.status) == ("tables", "failed")
     assert [path.name for path in tmp_path.iterdir()] == ["letters"]
 

@@ -58,7 +58,7 @@ def clock() -> Callable[[], int]:
 def take(cluster: ScriptedCluster, storage: Storage, **settings: Any) -> Sampled:
     """One sample."""
     with cluster.admin(**settings) as admin:
-        return sample(admin, storage, cluster_id="scripted", now_ms=clock())
+        return sample(admin, storage, now_ms=clock())
 
 
 def rows_of(storage: Storage, table: Table) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import ConnectionFailedError, StorageError
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SAMPLE_RUNS
 from kafka_groups.pipeline.snapshot import sample
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage import Storage, check_storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from tests.fakes.scripted_broker import silent
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
@@ -59,7 +60,7 @@ def test_partitions_with_commits_are_there_while_brokers_cannot_return_their_top
     with cluster.admin() as admin:
         admin.brokers()
         cluster.script("Metadata", forget)
-        done = sample(admin, storage, cluster_id="scripted", now_ms=clock())
+        done = sample(admin, storage, now_ms=clock())
 
     found = {(row["topic"], row["partition"]) for row in rows_of(storage, PARTITION_OFFSETS)}
     assert {("payments", 0), ("payments", 1), ("unread", 0)} <= found
@@ -74,7 +75,7 @@ def test_a_silent_broker_does_not_use_up_the_time_of_the_others(cluster: Scripte
         cluster.script(api, *[silent] * 9, brokers=[3])
     settings = cluster.settings(timeout_s=2.0)
     with GroupAdmin(settings) as admin:
-        done = sample(admin, storage, cluster_id="scripted", now_ms=clock())
+        done = sample(admin, storage, now_ms=clock())
 
     known = [row for row in rows_of(storage, PARTITION_OFFSETS) if "log_end_offset" in row]
     assert {(row["topic"], row["partition"]) for row in known} == {
@@ -113,6 +114,22 @@ def test_a_group_that_is_deleted_by_now_has_no_state(cluster: ScriptedCluster, s
     assert sorted(row["group"] for row in rows_of(storage, GROUP_EVENTS)) == ["billing", "connect", "shared"]
 
 
+def test_commits_that_cannot_be_read_are_a_failure_also_of_a_group_that_is_deleted_by_now(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
+    """A group that has become a classic one is not found either when it is described, and still has commits."""
+    cluster.script(
+        "ConsumerGroupDescribe", lambda _asked, _answer: {"groups": [{"group_id": "orders", "error_code": 69}]}
+    )
+    cluster.groups["orders"].error = 30
+
+    done = take(cluster, storage)
+
+    cluster.groups["orders"].error = 0
+    assert [(each.group, each.name) for each in done.failures] == [("orders", "GROUP_AUTHORIZATION_FAILED")]
+    assert [row["failures"] for row in rows_of(storage, SAMPLE_RUNS)] == [1]
+
+
 def test_a_described_failure_leaves_what_the_listing_returned(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.script(
         "ConsumerGroupDescribe", lambda _asked, _answer: {"groups": [{"group_id": "orders", "error_code": 29}]}
@@ -133,6 +150,19 @@ def test_a_cluster_that_cannot_be_reached_leaves_the_tables_as_they_were(
     with pytest.raises(ConnectionFailedError):
         take(cluster, storage)
     assert storage.files(OFFSET_COMMITS) == []
+
+
+def test_the_directory_is_made_once_the_cluster_can_be_reached(cluster: ScriptedCluster, tmp_path: Path) -> None:
+    storage = check_storage(str(tmp_path / "new"))
+    with ScriptedCluster() as stopped:
+        for number in stopped.brokers:
+            stopped.stop(number)
+        with pytest.raises(ConnectionFailedError):
+            take(stopped, storage)
+    assert [*tmp_path.iterdir()] == []
+
+    assert take(cluster, storage).cluster_id == "scripted"
+    assert (tmp_path / "new" / "kafka-groups-pipeline.json").is_file()
 
 
 def test_a_sample_that_is_not_finished_does_not_count(

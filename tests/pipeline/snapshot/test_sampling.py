@@ -137,10 +137,10 @@ def test_two_samples_are_two_batches(cluster: ScriptedCluster, storage: Storage)
     assert {each.batch for each in storage.files(GROUP_EVENTS)} == {first.batch, second.batch}
 
 
-def test_many_groups_are_written_in_parts(
+def test_many_rows_are_written_in_parts(
     cluster: ScriptedCluster, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kafka_groups.pipeline.snapshot._GROUPS_AT_ONCE", 3)
+    monkeypatch.setattr("kafka_groups.pipeline.snapshot._ROWS_AT_ONCE", 3)
 
     done = take(cluster, storage)
 

@@ -74,7 +74,7 @@ def test_rows_notes_and_the_marker_are_there_for_the_next_program(remote: Storag
     assert (count_rows(again, OFFSET_COMMITS), again.dates(OFFSET_COMMITS)) == (8, ["2026-11-01", "2026-11-02"])
     assert again.note("built") == {"a": 1}
     assert offsets_in(again) == Counter(range(8))
-    assert examine_tables(remote.into, None)[0].status == "ok"
+    assert examine_tables(remote.into, None, None)[0].status == "ok"
 
 
 def test_tasks_of_spark_read_files_with_the_columns_of_the_table_and_its_date(remote: Storage) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -24,6 +24,7 @@ from kafka_groups.rendering.pipeline.documents import Summary
 if TYPE_CHECKING:
     from kafka_groups.pipeline.backfills import Backfilled
     from kafka_groups.pipeline.backfills.topic_policies import Policies
+    from kafka_groups.pipeline.storage import Storage
 
 _MS = 1000
 _LEAST_INTERVAL_S = 1.0
@@ -75,39 +76,47 @@ def backfill(
     _check_interval(interval, since)
     settings = admin_settings(connection)
     with start_run("backfill", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.backfills import backfill as backfill_tables
-        from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
         from kafka_groups.pipeline.storage import check_storage
 
         storage = check_storage(data_dir)
         until_ms = now_ms()
+        times = {"since_ms": until_ms - round(since * _MS), "until_ms": until_ms, "step_ms": round(interval * _MS)}
         with GroupAdmin(settings) as admin:
-            cluster_id = admin.cluster_id()
-            storage.make()
-
-            def summary_of(backfilled: Backfilled) -> Summary:
-                rows = {PARTITION_OFFSETS.name: backfilled.rows}
-                numbers = {"partitions": backfilled.partitions, "times": backfilled.times}
-                return Summary(cluster_id=cluster_id, rows=rows, numbers=numbers, seconds=run.seconds())
-
-            def report_from(backfilled: Backfilled) -> None:
-                run.summarize = lambda: summary_of(backfilled)
-
-            backfilled = backfill_tables(
-                admin,
-                storage,
-                cluster_id=cluster_id,
-                since_ms=until_ms - round(since * _MS),
-                until_ms=until_ms,
-                now_ms=until_ms,
-                step_ms=round(interval * _MS),
-                topics=topics or None,
-                left_out=lambda names: _compacted_topics(run, connection, names),
-                progress=run.bar,
-                begun=report_from,
-            )
+            backfilled = _look_up(run, connection, admin, storage, {**times, "now_ms": until_ms}, topics)
         _note_unknown_offsets(run, backfilled)
-        run.finish(summary_of(backfilled), backfilled.failures)
+        run.finish(_summary(run, backfilled), backfilled.failures)
+
+
+def _look_up(
+    run: Run,
+    connection: Connection,
+    admin: GroupAdmin,
+    storage: Storage,
+    times: Mapping[str, int],
+    topics: Sequence[str],
+) -> Backfilled:
+    from kafka_groups.pipeline.backfills import backfill as backfill_tables
+
+    def report_from(backfilled: Backfilled) -> None:
+        run.summarize = lambda: _summary(run, backfilled)
+
+    return backfill_tables(
+        admin,
+        storage,
+        **times,
+        topics=topics or None,
+        left_out=lambda names: _compacted_topics(run, connection, names),
+        progress=run.bar,
+        begun=report_from,
+    )
+
+
+def _summary(run: Run, backfilled: Backfilled) -> Summary:
+    from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
+
+    rows = {PARTITION_OFFSETS.name: backfilled.rows}
+    numbers = {"partitions": backfilled.partitions, "times": backfilled.times}
+    return Summary(cluster_id=backfilled.cluster_id, rows=rows, numbers=numbers, seconds=run.seconds())
 
 
 def _check_interval(interval: float, since: float) -> None:

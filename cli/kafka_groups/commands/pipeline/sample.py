@@ -66,20 +66,18 @@ def sample(
         if interval is not None:
             _sample_repeatedly(run, settings, storage, interval)
             return
-        sampled, cluster_id = _sample_once(run, settings, storage)
-        numbers = {"samples": 1}
-        summary = Summary(cluster_id=cluster_id, rows=dict(sampled.rows), numbers=numbers, seconds=run.seconds())
+        sampled = _sample_once(run, settings, storage)
+        rows, numbers = dict(sampled.rows), {"samples": 1}
+        summary = Summary(cluster_id=sampled.cluster_id, rows=rows, numbers=numbers, seconds=run.seconds())
         run.finish(summary, sampled.failures)
 
 
-def _sample_once(run: Run, settings: ConnectionSettings, storage: Storage) -> tuple[Sampled, str]:
-    """Return a sample and the id of its cluster. Raises AdminError if the cluster is unavailable."""
+def _sample_once(run: Run, settings: ConnectionSettings, storage: Storage) -> Sampled:
+    """Return a sample. Raises AdminError if the cluster is unavailable."""
     from kafka_groups.pipeline.snapshot import sample as sample_groups
 
     with GroupAdmin(settings, progress=run.bar) as admin:
-        cluster_id = admin.cluster_id()
-        storage.make()
-        return sample_groups(admin, storage, cluster_id=cluster_id, now_ms=now_ms), cluster_id
+        return sample_groups(admin, storage, now_ms=now_ms)
 
 
 def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage, interval_s: float) -> None:
@@ -97,7 +95,7 @@ def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage,
     try:
         while True:
             try:
-                sampled, cluster_id = _sample_once(run, settings, storage)
+                sampled = _sample_once(run, settings, storage)
             except AdminError as error:
                 if isinstance(error, AuthenticationFailedError) and not samples:
                     raise
@@ -105,7 +103,7 @@ def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage,
                 run.print_note(f"{timestamp()} Error: {error}")
                 failures = (Failure.of(error),)
             else:
-                samples += 1
+                samples, cluster_id = samples + 1, sampled.cluster_id
                 rows.update(sampled.rows)
                 run.print_note(_sample_line(sampled.rows, sampled.failures))
                 failures = sampled.failures or failures

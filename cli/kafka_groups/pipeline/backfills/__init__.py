@@ -48,6 +48,7 @@ class Backfilled:
     with timestamps of the future are known.
     """
 
+    cluster_id: str
     partitions: int = 0
     times: int = 0
     days: int = 0
@@ -62,7 +63,6 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     admin: GroupAdmin,
     storage: Storage,
     *,
-    cluster_id: str,
     since_ms: int,
     until_ms: int,
     now_ms: int,
@@ -86,15 +86,17 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     grid = range(-(-since_ms // step_ms) * step_ms, until_ms + 1, step_ms) if step_ms > 0 <= since_ms else range(0)
     if not grid:
         raise ValueError("a backfill needs a step greater than 0, a start not before 1970, and a time until its end")
-    with storage.lock(f"{_ORIGIN}-{cluster_id}"):
-        run = _Run(admin, storage, cluster_id, now_ms, progress, Backfilled(times=len(grid)))
-        begun(run.done)
+    done = Backfilled(cluster_id=admin.cluster_id(), times=len(grid))
+    storage.make()
+    with storage.lock(f"{_ORIGIN}-{done.cluster_id}"):
+        run = _Run(admin, storage, now_ms, progress, done)
+        begun(done)
         run.find_partitions(topics, left_out)
         while grid:
             size = bisect_left(grid, (grid[0] // _DAY_MS + 1) * _DAY_MS)
             run.write_day(grid[:size])
             grid = grid[size:]
-    return run.done
+    return done
 
 
 @dataclass
@@ -103,7 +105,6 @@ class _Run:
 
     admin: GroupAdmin
     storage: Storage
-    cluster_id: str
     now_ms: int
     progress: Progress
     done: Backfilled
@@ -119,18 +120,15 @@ class _Run:
         Selected topics that are absent or failed are reported.
         """
         topics = self.admin.list_topics()
-        wanted = {
-            name: topic
-            for name, topic in topics.succeeded.items()
-            if (not topic.internal if names is None else name in names)
-        }
-        self.done.failures += [failure for name, failure in topics.failed.items() if names is None or name in names]
-        absent = sorted({*(names or ())} - {*wanted, *topics.failed})
+        not_internal = (name for name, topic in topics.succeeded.items() if not topic.internal)
+        named = {*not_internal, *topics.failed} if names is None else {*names}
+        wanted = {name: topic for name, topic in topics.succeeded.items() if name in named}
+        absent = sorted(named - {*topics.succeeded, *topics.failed})
+        self.done.failures += [failure for name, failure in topics.failed.items() if name in named]
         self.done.failures += [Failure.of(broker_error(UNKNOWN_TOPIC_OR_PARTITION), topic=name) for name in absent]
         for name in left_out(sorted(wanted)) if wanted else ():
             del wanted[name]
-        for name, topic in wanted.items():
-            self.topic_ids[name] = topic_id_text(topic.topic_id.bytes) if topic.topic_id else None
+        self.topic_ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in wanted.items() if topic.topic_id}
         ends = self.admin.list_offsets((name, number) for name in wanted for number in wanted[name].partitions)
         self.done.failures += ends.failed.values()
         self.ends = {key: end for key, end in ends.succeeded.items() if end is not None}
@@ -141,10 +139,9 @@ class _Run:
     def write_day(self, times: range) -> None:
         """Look up a day's times, some partitions after the other, and commit it."""
         # Two that looked for what is there at the same time would both write it: the second one is refused.
-        application = f"{self.cluster_id}/{_ORIGIN}"
+        application = f"{self.done.cluster_id}/{_ORIGIN}"
         version = self.storage.versions_of(PARTITION_OFFSETS, [application]).get(application)
-        keys = list(self.ends)
-        size = max(1, _ROWS_AT_ONCE // len(times))
+        keys, size = [*self.ends], max(1, _ROWS_AT_ONCE // len(times))
         with self.storage.writer(new_batch_name(BACKFILL, datetime.fromtimestamp(times[0] / 1000, UTC))) as writer:
             for at in range(0, len(keys), size):
                 writer.write(PARTITION_OFFSETS, self._new_rows(times, keys[at : at + size]))
@@ -155,25 +152,22 @@ class _Run:
         self.done.days += 1
 
     def _new_rows(self, times: range, keys: Sequence[TopicPartition]) -> pa.RecordBatch:
-        same = {"cluster_id": self.cluster_id, "origin": _ORIGIN}
-        cells = self._search(times, keys).cells(self.first, self.topic_ids, same, self.now_ms)
-        is_new = self._is_new(times, cells.rows)
-        self.done.deleted += int((cells.is_deleted & is_new).sum())
-        self.done.ahead += int((cells.is_ahead & is_new).sum())
-        return cells.rows.filter(pa.array(cells.is_row & is_new))
-
-    def _search(self, times: range, keys: Sequence[TopicPartition]) -> TimeGrid:
-        """Return the responses; of a partition that fails those that came before."""
+        """Return the rows of partitions; of one that fails those whose responses came before."""
         grid = TimeGrid(times, {key: self.ends[key] for key in keys}, self.last)
         total = self.done.partitions * self.done.times
         while wanted := grid.next_times(self.ends.keys(), _LOOK_UPS_AT_ONCE):
-            for key, time_ms, point in self._look_up(wanted):
-                grid.take(key, time_ms, point)
+            for response in self._look_up(wanted):
+                grid.take(*response)
             self.progress("backfilling", self.known + grid.count_known(), total)
         self.known += len(keys) * len(times)
         self.progress("backfilling", self.known, total)
         self.last |= grid.last()
-        return grid
+        same = {"cluster_id": self.done.cluster_id, "origin": _ORIGIN}
+        rows, is_row, is_deleted, is_ahead = grid.cells(self.first, self.topic_ids, same, self.now_ms)
+        is_new = self._is_new(times, rows)
+        self.done.deleted += int((is_deleted & is_new).sum())
+        self.done.ahead += int((is_ahead & is_new).sum())
+        return rows.filter(pa.array(is_row & is_new))
 
     def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterator[tuple[TopicPartition, int, OffsetAndTimestamp]]:
         """Yield partition, time and the record or the end; records that came since the ends were requested are none.
@@ -198,15 +192,14 @@ class _Run:
         day = datetime.fromtimestamp(times[0] / 1000, UTC).date().isoformat()
         # `compact` leaves batches of backfills alone, so their rows are in no other.
         files = [file.path for file in self.storage.files(PARTITION_OFFSETS, [day]) if file.batch.startswith(BACKFILL)]
-        new = pa.table(rows.select(_KEY)).append_column("place", pa.array(np.arange(len(rows))))
-        if files and len(rows):
+        places = np.arange(len(rows))
+        new = pa.table(rows.select(_KEY)).append_column("place", pa.array(places))
+        if files:
             first, last = pc.min_max(rows["topic"]).values()
             topic = ds.field("topic")
-            of_these = (ds.field("cluster_id") == self.cluster_id) & (topic >= first) & (topic <= last)
+            of_these = (ds.field("cluster_id") == self.done.cluster_id) & (topic >= first) & (topic <= last)
             with as_storage_error("read the tables", self.storage.into):
                 known = ds.dataset(files, PARTITION_OFFSETS.arrow(), "parquet", self.storage.place.fs)
                 for batch in known.to_batches(columns=_KEY, filter=of_these):
                     new = new.join(pa.table(batch), _KEY, join_type="left anti")
-        is_new = np.zeros(len(rows), np.bool_)
-        is_new[new["place"].to_numpy()] = True
-        return is_new
+        return np.isin(places, new["place"].to_numpy())

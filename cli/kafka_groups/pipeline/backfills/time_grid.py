@@ -11,8 +11,8 @@ The rest is found by halving, or, where only few records lie between, one after 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -34,22 +34,6 @@ Numbers = np.ndarray[Any, np.dtype[np.int64]]
 Points = dict[TopicPartition, OffsetAndTimestamp]
 
 
-class Cells(NamedTuple):
-    """A row of PARTITION_OFFSETS for each partition and time, and which of them are to be written.
-
-    The first retained record is the response for all times before it, too. Where the log ended then is deleted with
-    the records that were there, unless that record is the log's very first one; so is where an empty log ended before
-    now. Of the deleted times the last one is a row, for the sake of its record. A record with a timestamp of the future
-    is the response for all times up to its own, whatever was written after it: it gives a row without a log end, since
-    it will be of the past in the next backfill.
-    """
-
-    rows: pa.RecordBatch
-    is_row: Flags
-    is_deleted: Flags
-    is_ahead: Flags
-
-
 class TimeGrid:
     """Offsets and timestamps of responses, a row for each partition, a column for each time.
 
@@ -57,14 +41,15 @@ class TimeGrid:
     """
 
     def __init__(self, times: range, ends: Mapping[TopicPartition, int], before: Points) -> None:
-        self._times = times
-        self._row = {key: row for row, key in enumerate(ends)}
         # The first column is the response before the grid, the last one the log end.
-        self._offsets: Numbers = np.full((len(ends), len(times) + 2), _NOT_KNOWN, np.int64)
+        self._times = range(times[0] - times.step, times[-1] + 2 * times.step, times.step)
+        self._keys = [*ends]
+        self._row = {key: row for row, key in enumerate(ends)}
+        self._offsets: Numbers = np.full((len(ends), len(self._times)), _NOT_KNOWN, np.int64)
         self._points: Numbers = np.full_like(self._offsets, NEVER)
         self._offsets[:, -1] = [*ends.values()]
-        for key, row in self._row.items():
-            self._fill(row, 0, before[key])
+        for key in ends:
+            self.take(key, self._times[0], before[key])
 
     def count_known(self) -> int:
         """Return how many of the times have a response."""
@@ -73,50 +58,56 @@ class TimeGrid:
     def last(self) -> Points:
         """Return the response for the last time of each partition."""
         pairs = zip(self._offsets[:, -2].tolist(), self._points[:, -2].tolist(), strict=True)
-        return {key: OffsetAndTimestamp(*pair) for key, pair in zip(self._row, pairs, strict=True)}
+        return {key: OffsetAndTimestamp(*pair) for key, pair in zip(self._keys, pairs, strict=True)}
 
     def next_times(self, partitions: Collection[TopicPartition], most: int) -> list[PartitionTime]:
         """Return times to look up now, of these partitions; the first of each comes first: a request names it once."""
-        is_open = self._offsets == _NOT_KNOWN
-        rows, since = np.nonzero(is_open[:, 1:] & ~is_open[:, :-1])
-        until = np.nonzero(is_open[:, :-1] & ~is_open[:, 1:])[1] + 1
+        edges = np.diff((self._offsets == _NOT_KNOWN).astype(np.int8))
+        (rows, since), until = np.nonzero(edges > 0), np.nonzero(edges < 0)[1] + 1
         since += 1
         between = self._offsets[rows, until] - self._offsets[rows, since - 1]
         for row, first, end in np.stack((rows, since, until), axis=1)[between <= 1].tolist():
             self._offsets[row, first:end] = self._offsets[row, end]
             self._points[row, first:end] = self._points[row, end]
-        halved = np.where(until == is_open.shape[1] - 1, until - 1, (since + until) // 2)
+        halved = np.where(until == len(self._times) - 1, until - 1, (since + until) // 2)
         columns = np.where(between <= _FEW, since, halved)
-        is_wanted = (between > 1) & np.array([key in partitions for key in self._row], np.bool_)[rows]
+        is_wanted = (between > 1) & np.array([key in partitions for key in self._keys], np.bool_)[rows]
         rows, columns = rows[is_wanted], columns[is_wanted]
         turns = np.argsort(np.arange(len(rows)) - np.searchsorted(rows, rows), kind="stable")[:most]
-        keys = [*self._row]
-        found = zip(rows[turns].tolist(), columns[turns].tolist(), strict=True)
-        return [PartitionTime(keys[row].topic, keys[row].partition, self._times[column - 1]) for row, column in found]
+        found: Iterable[tuple[int, int]] = zip(rows[turns].tolist(), columns[turns].tolist(), strict=True)
+        return [PartitionTime(*self._keys[row], self._times[column]) for row, column in found]
 
     def take(self, partition: TopicPartition, time_ms: int, point: OffsetAndTimestamp) -> None:
         """Take the response for a time: a record, or the log end, whose time is NEVER."""
-        self._fill(self._row[partition], self._times.index(time_ms) + 1, point)
-
-    def _fill(self, row: int, column: int, point: OffsetAndTimestamp) -> None:
-        places = slice(column, max(column, bisect_right(self._times, point.time_ms)) + 1)
+        row, column = self._row[partition], self._times.index(time_ms)
+        places = slice(column, max(column + 1, bisect_right(self._times, point.time_ms)))
         is_open = self._offsets[row, places] == _NOT_KNOWN
         self._offsets[row, places][is_open] = point.offset
         self._points[row, places][is_open] = point.time_ms
 
-    def cells(self, first: Points, topic_ids: Mapping[str, str | None], same: Mapping[str, str], now_ms: int) -> Cells:
-        """Return the cells; `first` are the first records that are kept at `now_ms`, `same` is what all rows share."""
-        keys, size = [*self._row], len(self._times)
+    def cells(
+        self, first: Points, topic_ids: Mapping[str, str | None], same: Mapping[str, str], now_ms: int
+    ) -> tuple[pa.RecordBatch, Flags, Flags, Flags]:
+        """Return a row for each partition and time; which are to be written, are deleted, and are ahead.
+
+        `first` are the first records that are kept at `now_ms`, `same` is what all rows share. The first retained
+        record is the response for all times before it, too. Where the log ended then is deleted with the records that
+        were there, unless that record is the log's very first one; so is where an empty log ended before now. Of the
+        deleted times the last one is a row, for the sake of its record. A record with a timestamp of the future is the
+        response for all times up to its own, whatever was written after it: it gives a row without a log end, since it
+        will be of the past in the next backfill.
+        """
+        keys, times = self._keys, self._times[1:-1]
         offsets, points = self._offsets[:, 1:-1].ravel(), self._points[:, 1:-1].ravel()
-        observed = np.tile(np.array(self._times, np.int64), len(keys))
-        oldest = np.repeat(np.array([first[key].offset for key in keys], np.int64), size)
+        observed = np.tile(np.array(times, np.int64), len(keys))
+        oldest = np.repeat(np.array([first[key].offset for key in keys], np.int64), len(times))
         is_ahead = (points > now_ms + _CLOCKS_MS) & (points != NEVER)
         is_deleted = (offsets == oldest) & (offsets > 0) & (points > observed) & ~is_ahead
-        is_before_first = is_deleted & (observed <= points - self._times.step)
-        place = pa.array(np.repeat(np.arange(len(keys)), size))
+        is_before_first = is_deleted & (observed <= points - times.step)
+        place = pa.array(np.repeat(np.arange(len(keys)), len(times)))
         columns = {
             "topic": pa.array([key.topic for key in keys], pa.string()).take(place),
-            "topic_id": pa.array([topic_ids[key.topic] for key in keys], pa.string()).take(place),
+            "topic_id": pa.array([topic_ids.get(key.topic) for key in keys], pa.string()).take(place),
             "partition": pa.array([key.partition for key in keys], pa.int32()).take(place),
             "observed_at": observed * 1000,
             "log_end_offset": pa.array(offsets, mask=is_deleted | is_ahead),
@@ -124,4 +115,4 @@ class TimeGrid:
             "point_time": pa.array(np.minimum(points, LATEST_MS) * 1000, _TIME, mask=is_ahead | (points > LATEST_MS)),
         }
         rows = shaped(PARTITION_OFFSETS, len(offsets), columns, same)
-        return Cells(rows, (offsets != _NOT_KNOWN) & ~is_before_first, is_deleted, is_ahead)
+        return rows, (offsets != _NOT_KNOWN) & ~is_before_first, is_deleted, is_ahead

@@ -1,4 +1,4 @@
-"""Which topics are compacted: the brokers' responses for a time do not say where such a log ended then.
+"""Settings of topics and brokers; which topics are compacted, so that brokers cannot say where their logs once ended.
 
 Compaction takes records out of the middle of a log. The first record that is left at or after a time may have been
 written long after the one that was there, and then its offset is above the log end of that time: lag would be invented.
@@ -6,8 +6,9 @@ written long after the one that was there, and then its offset is above the log 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import wait
+from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaException
@@ -39,35 +40,46 @@ def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[
     """
     compacted: list[str] = []
     unknown: dict[str, str] = {}
+    for name, found in read_settings(client, timeout_s, ResourceType.TOPIC, names):
+        if isinstance(found, str) or _POLICY not in found:
+            unknown[name] = found if isinstance(found, str) else f"the brokers return no {_POLICY}"
+        elif "compact" in map(str.strip, found[_POLICY].split(",")):
+            compacted.append(name)
+    return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
+
+
+def new_admin(client: Mapping[str, str]) -> AdminClient:
+    """Return a client of librdkafka that prints nothing."""
+    return AdminClient({**client, **_SILENT})
+
+
+def read_settings(
+    client: Mapping[str, str], timeout_s: float, kind: ResourceType, names: Sequence[str]
+) -> Iterator[tuple[str, dict[str, str] | str]]:
+    """Yield each topic or broker with its settings, or with the reason why they are not known."""
     try:
-        admin = AdminClient({**client, **_SILENT})
+        admin = new_admin(client)
     except (KafkaException, ValueError, TypeError) as error:
-        return Policies([], [*names], _reason(error, client))
-    left = [*names]
-    while left:
-        some, left = left[:_AT_ONCE], left[_AT_ONCE:]
-        resources = [ConfigResource(ResourceType.TOPIC, name) for name in some]
+        said = error.args[0].str() if isinstance(error, KafkaException) else str(error)
+        yield from zip(names, repeat(hidden(said, client)))
+        return
+    why_none: str | None = None
+    for at in range(0, len(names), _AT_ONCE):
+        resources = [ConfigResource(kind, name) for name in names[at : at + _AT_ONCE]]
         responses = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
         # librdkafka says by itself that it is too late, and maybe why, if it is given a second more.
         wait(responses.values(), timeout_s + 1)
         for resource, response in responses.items():
+            found: dict[str, str] | str
             try:
-                policy = response.result(timeout=0)[_POLICY].value or ""
-            except (KafkaException, LookupError, TimeoutError) as error:
-                unknown[resource.name] = _reason(error, client)
+                found = {name: entry.value or "" for name, entry in response.result(timeout=0).items()}
+            except TimeoutError:
+                found = why_none = "the brokers did not respond in time"
+            except KafkaException as error:
+                found = hidden(error.args[0].str(), client)
                 # What librdkafka says itself has a code below zero, and holds for all topics.
-                if isinstance(error, TimeoutError) or (isinstance(error, KafkaException) and error.args[0].code() < 0):
-                    unknown |= dict.fromkeys(left, unknown[resource.name])
-                    left = []
-            else:
-                if "compact" in (each.strip() for each in policy.split(",")):
-                    compacted.append(resource.name)
-    return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
-
-
-def _reason(error: Exception, client: Mapping[str, str]) -> str:
-    if isinstance(error, TimeoutError):
-        return "the brokers did not respond in time"
-    if isinstance(error, LookupError):
-        return f"the brokers return no {_POLICY}"
-    return hidden(str(error.args[0].str() if isinstance(error, KafkaException) else error), client)
+                why_none = found if error.args[0].code() < 0 else why_none
+            yield resource.name, found
+        if why_none is not None:
+            yield from zip(names[at + _AT_ONCE :], repeat(why_none))
+            return

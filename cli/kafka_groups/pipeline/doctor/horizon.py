@@ -29,40 +29,6 @@ class Tail(NamedTuple):
     at_ms: int | None
 
 
-class _Place(NamedTuple):
-    """What lies at an offset: whether records are close together there, and when the first one was written."""
-
-    is_dense: bool
-    at_ms: int | None
-
-
-class _Search(NamedTuple):
-    """Of a partition: the first offset that may be the tail's, the tail as it is known, and places to look at."""
-
-    low: int
-    tail: Tail
-    places: tuple[int, ...]
-
-    @classmethod
-    def begun(cls, start: int, end: int) -> _Search:
-        """Return a search of places from the end to the start, each once."""
-        places = {start + (end - start) * part // _PLACES for part in range(_PLACES)}
-        return cls(start, Tail(end, None), tuple(sorted(places, reverse=True)))
-
-    def after(self, at: int, place: _Place, least: int) -> _Search:
-        """Return what to search after a look.
-
-        From the end on, all is there down to the first place with gaps; from that one on, it is halved.
-        """
-        if place.is_dense:
-            found = self._replace(tail=Tail(at, place.at_ms), places=self.places[1:])
-        else:
-            found = self._replace(low=at + 1, places=())
-        if found.places or found.tail.offset - found.low <= least:
-            return found
-        return found._replace(places=((found.low + found.tail.offset) // 2,))
-
-
 def find_tails(
     consumer: Consumer,
     topic: str,
@@ -77,17 +43,27 @@ def find_tails(
     (`enable.partition.eof`). KafkaException: what brokers refuse.
     """
     until = clock() + timeout_s
-    searches = {part: _Search.begun(start, end) for part, (start, end) in ranges.items() if end > start}
     tails: dict[int, Tail] = {}
-    wanted = {part: search.places[0] for part, search in searches.items()}
-    while wanted and clock() < until:
+    lows = {part: start for part, (start, end) in ranges.items() if end > start}
+    # Of each partition the places that are left, each once; the last one comes next.
+    left = {
+        part: sorted({start + (ranges[part][1] - start) * number // _PLACES for number in range(_PLACES)})
+        for part, start in lows.items()
+    }
+    while (wanted := {part: places.pop() for part, places in left.items() if places}) and clock() < until:
         look_until = min(until, clock() + timeout_s / _SHARE)
-        places = _look(consumer, topic, {part: (at, ranges[part][1]) for part, at in wanted.items()}, look_until, clock)
-        for part, place in places.items():
+        seen = _look(consumer, topic, {part: (at, ranges[part][1]) for part, at in wanted.items()}, look_until, clock)
+        left = {part: left[part] for part in seen}
+        for part, at_ms in seen.items():
             start, end = ranges[part]
-            searches[part] = searches[part].after(wanted[part], place, max(1, (end - start) // _PARTS))
-            tails[part] = searches[part].tail
-        wanted = {part: searches[part].places[0] for part in places if searches[part].places}
+            if at_ms is None:
+                # From the end on, all is there down to the first place with gaps; from that one on, it is halved.
+                lows[part], left[part] = wanted[part] + 1, []
+                tails.setdefault(part, Tail(end, None))
+            else:
+                tails[part] = Tail(wanted[part], at_ms)
+            if not left[part] and tails[part].offset - lows[part] > max(1, (end - start) // _PARTS):
+                left[part] = [(lows[part] + tails[part].offset) // 2]
     return tails
 
 
@@ -97,36 +73,33 @@ def _look(
     wanted: Mapping[int, tuple[int, int]],
     until: float,
     clock: Callable[[], float],
-) -> dict[int, _Place]:
-    """Return what lies at each partition's offset, as far as its log end.
+) -> dict[int, int | None]:
+    """Return the time of the record at each partition's offset, None if records are not close together there.
 
-    Partitions that the time ends for are excluded.
+    A partition is looked at as far as its log end. Partitions that the time ends for are excluded.
     """
     consumer.assign([TopicPartition(topic, part, at) for part, (at, _) in wanted.items()])
-    seen: dict[int, list[tuple[int, int]]] = {part: [] for part in wanted}
-    places: dict[int, _Place] = {}
-    while len(places) < len(wanted) and clock() < until:
+    records: dict[int, list[tuple[int, int]]] = {part: [] for part in wanted}
+    seen: dict[int, int | None] = {}
+    while len(seen) < len(wanted) and clock() < until:
         for message in consumer.consume(_RUN, _POLL_S):
             part = message.partition()
-            if part is None or part not in wanted or part in places:
+            if part is None or part not in wanted or part in seen:
                 continue
             error = message.error()
             if error is None:
-                seen[part].append((message.offset() or 0, message.timestamp()[1]))
+                records[part].append((message.offset() or 0, message.timestamp()[1]))
             elif error.code() == KafkaError._AUTO_OFFSET_RESET:
                 # The log begins later by now.
-                seen[part] = []
+                records[part] = []
             elif error.code() != KafkaError._PARTITION_EOF:
                 raise KafkaException(error)
-            if error is not None or len(seen[part]) == _RUN:
-                places[part] = _judged(seen[part], *wanted[part])
+            if error is not None or len(records[part]) == _RUN:
+                seen[part] = _time_if_dense(records[part], *wanted[part])
                 consumer.incremental_unassign([TopicPartition(topic, part, OFFSET_INVALID)])
-    return places
+    return seen
 
 
-def _judged(records: list[tuple[int, int]], at: int, end: int) -> _Place:
-    if not records:
-        return _Place(is_dense=False, at_ms=None)
+def _time_if_dense(records: list[tuple[int, int]], at: int, end: int) -> int | None:
     last = records[-1][0] if len(records) == _RUN else end - 1
-    is_dense = len(records) * _OFFSETS_A_RECORD >= last - at + 1
-    return _Place(is_dense=is_dense, at_ms=records[0][1])
+    return records[0][1] if records and len(records) * _OFFSETS_A_RECORD >= last - at + 1 else None

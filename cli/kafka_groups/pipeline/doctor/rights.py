@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import AdminError, SettingsError
-from kafka_groups.model import Failure, GroupListing, Results
-from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
+from kafka_groups.model import GroupListing, Results
+from kafka_groups.pipeline.doctor import FAILED, OK, WARNING, Check
 
 if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
@@ -19,7 +19,6 @@ _LEVELS: Final = (
     *(("3.0", 1), ("3.1", 2), ("3.2", 3), ("3.3", 7), ("3.4", 8), ("3.5", 11), ("3.6", 14), ("3.7", 19), ("3.8", 20)),
     *(("3.9", 21), ("4.0", 25), ("4.1", 27), ("4.2", 29), ("4.3", 30), ("4.4", 33)),
 )
-_NEWER: Final = "newer than 4.4"
 # Of other kinds of group, `sample` reads only what the list returns.
 _TYPES: Final = ("Classic", "Consumer", None)
 _PROTOCOLS: Final = ("consumer", "")
@@ -39,10 +38,7 @@ def examine_asking(settings: Callable[[], ConnectionSettings]) -> list[Check]:
 
 
 def _versions(admin: GroupAdmin) -> Check:
-    """Check the versions.
-
-    A broker's highest level says which Kafka it is; the cluster's level may be an older one's.
-    """
+    """Check the versions: a broker's highest level says which Kafka it is; the cluster's may be an older one's."""
     name = "versions of the brokers"
     responses = admin.describe_features()
     if not responses.succeeded:
@@ -52,10 +48,12 @@ def _versions(admin: GroupAdmin) -> Check:
     if not levels or None in known:
         some = "some brokers have" if levels else "the brokers have"
         return Check(name, WARNING, f"{some} no {_METADATA}: Kafka before 3.0, or with ZooKeeper")
-    releases = list(dict.fromkeys(map(_release, levels)))
-    finalized = next(iter(responses.succeeded.values())).finalized
-    uses = [f"{feature} {level}{_of_release(feature, level)}" for feature, level in sorted(finalized.items())]
-    detail = f"Kafka {' and '.join(releases)}" + (f"; it uses {', '.join(uses)}" if uses else "")
+    detail = f"Kafka {' and '.join(dict.fromkeys(map(_release, levels)))}"
+    if finalized := next(iter(responses.succeeded.values())).finalized:
+        uses = {feature: f"{feature} {level}" for feature, level in sorted(finalized.items())}
+        if _METADATA in uses:
+            uses[_METADATA] += f" (Kafka {_release(finalized[_METADATA])})"
+        detail = f"{detail}; it uses {', '.join(uses.values())}"
     return Check(name, WARNING, f"{detail}; {_first(responses)}") if responses.failed else Check(name, OK, detail)
 
 
@@ -70,17 +68,16 @@ def _list(listed: Results[str, GroupListing]) -> Check:
 
 def _describe(admin: GroupAdmin, found: Mapping[str, GroupListing]) -> list[Check]:
     """Check the state and commits of the first group that has both."""
-    fitting = (name for name, group in found.items() if group.type in _TYPES and group.protocol_type in _PROTOCOLS)
-    group = next(fitting, None)
-    if group is None:
-        return []
-    responses: tuple[Results[Any, Any], ...] = (
-        admin.describe_consumer_groups([group]),
-        admin.list_consumer_group_offsets({group: None}),
-    )
-    refused = [f"{group}: {_first(response)}" for response in responses if response.failed]
-    detail = refused[0] if refused else f"state, members and commits of {group} were read"
-    return [Check("describe groups", FAILED if refused else OK, detail)]
+    for name, group in found.items():
+        if group.type in _TYPES and group.protocol_type in _PROTOCOLS:
+            responses: tuple[Results[Any, Any], ...] = (
+                admin.describe_consumer_groups([name]),
+                admin.list_consumer_group_offsets({name: None}),
+            )
+            if refused := [f"{name}: {_first(response)}" for response in responses if response.failed]:
+                return [Check("describe groups", FAILED, refused[0])]
+            return [Check("describe groups", OK, f"state, members and commits of {name} were read")]
+    return []
 
 
 def _log_ends(admin: GroupAdmin) -> Check:
@@ -97,13 +94,8 @@ def _log_ends(admin: GroupAdmin) -> Check:
 
 
 def _release(level: int) -> str:
-    return next((release for release, last in _LEVELS if level <= last), _NEWER)
-
-
-def _of_release(feature: str, level: int) -> str:
-    return f" (Kafka {_release(level)})" if feature == _METADATA else ""
+    return next((release for release, last in _LEVELS if level <= last), "newer than 4.4")
 
 
 def _first(responses: Results[Any, Any]) -> str:
-    failures: list[Failure] = list(responses.failed.values())
-    return failures[0].message
+    return next(iter(responses.failed.values())).message

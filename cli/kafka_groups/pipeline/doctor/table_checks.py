@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import SourceError, StorageError
-from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check, Cluster
+from kafka_groups.pipeline.doctor import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.reports.missing_data import GAPS
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS
 from kafka_groups.pipeline.source.log_truncation import lost
-from kafka_groups.pipeline.source.plan import ranges_between
+from kafka_groups.pipeline.source.plan import Log, count_between
 from kafka_groups.pipeline.source.positions import read_position, was_read
 from kafka_groups.pipeline.storage import Queries, Storage, open_storage
 from kafka_groups.pipeline.storage.layout import is_new
@@ -45,23 +45,22 @@ def measure(storage: Storage) -> dict[str, Size]:
     return sizes
 
 
-def examine_tables(into: str, cluster: Cluster | None) -> list[Check]:
-    """Return the checks of a directory; `cluster` is the one that was connected to, if one was."""
+def examine_tables(into: str, cluster_id: str | None, log: Log | None) -> list[Check]:
+    """Return the checks of a directory; a cluster that was connected to has an id, and a log if that is known."""
     try:
         if is_new(open_root(into)):
-            detail = f"there are none in {into} yet; ingest, sample and backfill create them"
-            return [Check("tables", WARNING, detail)]
+            return [Check("tables", WARNING, f"there are none in {into} yet; ingest, sample and backfill create them")]
         storage = open_storage(into)
         held = ", ".join(f"{name} {size.rows:,}" for name, size in measure(storage).items() if size.rows)
         queries = Queries(storage)
-        return [
-            Check("tables", OK, f"schema version {SCHEMA_VERSION}; {held or 'no rows yet'}"),
-            _unknown(queries),
-            _gaps(queries),
-            _behind(storage, queries, cluster),
-        ]
+        checks = [Check("tables", OK, f"schema version {SCHEMA_VERSION}; {held or 'no rows yet'}")]
+        checks += _unknown(queries), _gaps(queries)
     except StorageError as error:
         return [Check("tables", FAILED, str(error))]
+    try:
+        return [*checks, _behind(storage, queries, cluster_id, log)]
+    except (SourceError, StorageError) as error:
+        return [*checks, Check("ingest", FAILED, str(error))]
 
 
 def _unknown(queries: Queries) -> Check:
@@ -85,31 +84,20 @@ def _gaps(queries: Queries) -> Check:
     return Check("gaps", WARNING if lost_offsets.get("deleted") else OK, detail or "none")
 
 
-def _behind(storage: Storage, queries: Queries, cluster: Cluster | None) -> Check:
-    """Return how many offsets there are beyond what ingest has read, in the cluster that was connected to."""
-    try:
-        return _any_ingest(storage, queries) if cluster is None else _ingest_of(storage, cluster)
-    except (SourceError, StorageError) as error:
-        return Check("ingest", FAILED, str(error))
-
-
-def _any_ingest(storage: Storage, queries: Queries) -> Check:
-    """Name the clusters that have records of the newest date."""
-    newest = (storage.dates(OFFSET_COMMITS) or ["1970-01-01"])[-1]
-    sql = f"SELECT DISTINCT cluster_id FROM {{rows}} WHERE date = DATE '{newest}' AND origin = 'topic'"
-    read = sorted(row["cluster_id"] for row in queries.select(OFFSET_COMMITS, sql))
-    if not read:
+def _behind(storage: Storage, queries: Queries, cluster_id: str | None, log: Log | None) -> Check:
+    """Check how many offsets there are beyond what ingest has read, in the cluster that was connected to."""
+    if cluster_id is None:
+        # Clusters with records of the newest date.
+        newest = max(storage.dates(OFFSET_COMMITS), default="1970-01-01")
+        sql = f"SELECT DISTINCT cluster_id FROM {{rows}} WHERE date = DATE '{newest}' AND origin = 'topic'"
+        if read := sorted(row["cluster_id"] for row in queries.select(OFFSET_COMMITS, sql)):
+            return Check("ingest", OK, f"it has run for {', '.join(read)}")
         return Check("ingest", WARNING, "it has not written to this directory yet")
-    return Check("ingest", OK, f"it has run for {', '.join(read)}")
-
-
-def _ingest_of(storage: Storage, cluster: Cluster) -> Check:
-    if not was_read(storage, cluster.id):
-        return Check("ingest", WARNING, f"it has not written records of cluster {cluster.id} to this directory yet")
-    if cluster.ends is None:
+    if not was_read(storage, cluster_id):
+        return Check("ingest", WARNING, f"it has not written records of cluster {cluster_id} to this directory yet")
+    if log is None:
         return Check("ingest", WARNING, "it has run; its backlog is unknown, because the log end offsets are unknown")
-    starts = read_position(storage, cluster.id, cluster.topic_id, cluster.ends).start.ends
-    if (said := lost(starts, cluster.ends)) is not None:
+    starts = read_position(storage, cluster_id, log.topic_id, log.ends).start.ends
+    if (said := lost(starts, log.ends)) is not None:
         return Check("ingest", FAILED, said)
-    behind = ranges_between(starts, cluster.ends)
-    return Check("ingest", OK, f"{sum(one.end - one.start for one in behind):,} offsets are left to read")
+    return Check("ingest", OK, f"{count_between(starts, log.ends):,} offsets are left to read")
