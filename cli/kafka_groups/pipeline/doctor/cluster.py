@@ -21,6 +21,7 @@ _POLL_S: Final = 0.2  # an interrupt waits for so long
 # Settings of the topic; those of the brokers are in _BROKER_SETTINGS.
 _TOPIC_SETTINGS: Final = ("cleanup.policy", "segment.bytes", "retention.ms", "delete.retention.ms")
 _BROKER_SETTINGS: Final = ("offsets.retention.minutes", "inter.broker.protocol.version")
+_LITTLE: Final = {"fetch.message.max.bytes": 65_536}  # a few records of each partition are wanted
 _SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
 
 
@@ -38,7 +39,7 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     try:
         topic_id, partitions = brokers.topic()
         # In this order: what was written before the request for what is stable, and is not stable, waits for something.
-        written = brokers.written(partitions)
+        written = brokers.latest(partitions, is_stable=False)
         starts, ends = brokers.earliest(partitions), brokers.latest(partitions)
     except SourceError as error:
         return [*checks, Check(f"describe {OFFSETS_TOPIC}", FAILED, str(error))], Cluster(cluster_id, None)
@@ -129,7 +130,7 @@ def _horizon(client: Mapping[str, str], starts: Mapping[int, int], ends: Mapping
     if not ranges:
         return Check(name, WARNING, "the topic has no records yet")
     try:
-        with closing(new_consumer(client, takes_little=True)) as consumer:
+        with closing(new_consumer(client, _LITTLE)) as consumer:
             tails = find_tails(consumer, OFFSETS_TOPIC, ranges, timeout_s)
     except SourceError as error:
         return Check(name, WARNING, str(error))

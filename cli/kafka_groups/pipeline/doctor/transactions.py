@@ -59,7 +59,7 @@ def judge(held: Mapping[int, int], begun: Mapping[int, int], *, now_ms: int) -> 
 def _begun(client: Mapping[str, str], stable: Mapping[int, int], timeout_s: float) -> dict[int, int]:
     """Return when the first record that is not stable was written, in ms; only of partitions that responded in time."""
     found: dict[int, int] = {}
-    with closing(new_consumer(client, takes_open=True)) as consumer:
+    with closing(new_consumer(client, {"isolation.level": "read_uncommitted"})) as consumer:
         consumer.assign([TopicPartition(OFFSETS_TOPIC, partition, offset) for partition, offset in stable.items()])
         until = time.monotonic() + timeout_s
         while found.keys() != stable.keys() and time.monotonic() < until:

@@ -18,7 +18,6 @@ from kafka_groups.errors import KafkaGroupsError, SourceError, UnreachableError
 from kafka_groups.pipeline.ingestion.batch import Batch, count_cores, retry_until, run_batch
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.source.log_truncation import sound_log
 from kafka_groups.pipeline.source.plan import (
     TIMEOUT_S,
     Log,
@@ -26,6 +25,7 @@ from kafka_groups.pipeline.source.plan import (
     count_between,
     limited,
     ranges_between,
+    sound_log,
     tasks_of,
 )
 from kafka_groups.pipeline.source.positions import Stored, commit_batch, read_position, was_read

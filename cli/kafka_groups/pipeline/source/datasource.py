@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +16,6 @@ from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.decode.columns import RECORD
 from kafka_groups.pipeline.schemas import spell_type
 from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.source.log_truncation import sound_log
 from kafka_groups.pipeline.source.plan import (
     EARLIEST,
     LATEST,
@@ -29,6 +27,7 @@ from kafka_groups.pipeline.source.plan import (
     chosen,
     limited,
     ranges_between,
+    sound_log,
     started,
     tasks_of,
 )
@@ -82,45 +81,39 @@ class KafkaGroupsSource(DataSource):
         return reader
 
 
-def _offsets(text: str, name: str) -> dict[int, int] | int:
+def _offsets(text: str) -> dict[int, int] | int:
     """Read a word for all partitions, or offsets by partition from JSON like {"0": 23, "1": -2}."""
     if text in _WORDS:
         return _WORDS[text]
-    with suppress(ValueError, AttributeError):
-        offsets = {int(partition): offset for partition, offset in json.loads(text).items()}
-        if all(type(offset) is int and offset >= EARLIEST for offset in offsets.values()):
-            return offsets
-    msg = f'the option {name} cannot be {text!r}; write earliest, latest, or offsets as JSON: {{"0": 23}}'
-    raise SourceError(msg)
+    offsets = {int(partition): offset for partition, offset in json.loads(text).items()}
+    if not all(type(offset) is int and offset >= EARLIEST for offset in offsets.values()):
+        raise ValueError
+    return offsets
 
 
-def _number(text: str, name: str) -> int:
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    msg = f"the option {name} cannot be {text!r}; write a whole number, at least 1"
-    raise SourceError(msg)
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise ValueError
+    return int(text)
 
 
-def _limit(text: str, name: str) -> int | str:
-    return text if text == _AUTOMATIC else _number(text, name)
+def _seconds(text: str) -> float:
+    if not 0 < float(text) < float("inf"):
+        raise ValueError
+    return float(text)
 
 
-def _seconds(text: str, name: str) -> float:
-    with suppress(ValueError):
-        if 0 < float(text) < float("inf"):
-            return float(text)
-    msg = f"the option {name} cannot be {text!r}; write a number of seconds greater than 0"
-    raise SourceError(msg)
-
-
-_OPTIONS: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
-    "startingOffsets": ("starting", _offsets),
-    "endingOffsets": ("ending", _offsets),
-    "group": ("group", lambda text, _name: text),
-    "maxRecordsPerBatch": ("records_per_batch", _limit),
-    "minPartitions": ("tasks_at_once", _number),
-    "recordsPerTask": ("records_per_task", _number),
-    "timeout": ("timeout_s", _seconds),
+_OFFSETS: Final = 'earliest, latest, or offsets as JSON: {"0": 23}'
+_WHOLE: Final = "a whole number, at least 1"
+# The field of a reader, what reads it (ValueError or AttributeError if it cannot), and what can be written.
+_OPTIONS: Final[Mapping[str, tuple[str, Callable[[str], Any], str]]] = {
+    "startingOffsets": ("starting", _offsets, _OFFSETS),
+    "endingOffsets": ("ending", _offsets, _OFFSETS),
+    "group": ("group", str, ""),
+    "maxRecordsPerBatch": ("records_per_batch", lambda text: text if text == _AUTOMATIC else _number(text), _WHOLE),
+    "minPartitions": ("tasks_at_once", _number, _WHOLE),
+    "recordsPerTask": ("records_per_task", _number, _WHOLE),
+    "timeout": ("timeout_s", _seconds, "a number of seconds greater than 0"),
 }
 
 
@@ -135,8 +128,12 @@ def read_options(given: Mapping[str, str]) -> dict[str, Any]:
     # Spark knows no upper case in the names of options.
     for name, text in ((name.lower(), text) for name, text in given.items()):
         if name in names:
-            field_name, read = _OPTIONS[names[name]]
-            found[field_name] = read(text, names[name])
+            field_name, read, usable = _OPTIONS[names[name]]
+            try:
+                found[field_name] = read(text)
+            except (ValueError, AttributeError):
+                msg = f"the option {names[name]} cannot be {text!r}; write {usable}"
+                raise SourceError(msg) from None
         elif name.startswith(_CLIENT_PREFIX):
             client[name.removeprefix(_CLIENT_PREFIX)] = text
         else:

@@ -14,8 +14,7 @@ from kafka_groups.errors import SourceError, UnreachableError
 from kafka_groups.pipeline.decode import RawRecords, decode, gap_rows, joined, raw_records
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import hidden, is_passing, new_consumer, source_error
-from kafka_groups.pipeline.source.log_truncation import LOST_RECORDS
-from kafka_groups.pipeline.source.plan import Range
+from kafka_groups.pipeline.source.plan import LOST_RECORDS, Range
 
 if TYPE_CHECKING:
     import pyarrow as pa
