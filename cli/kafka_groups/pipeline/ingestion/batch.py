@@ -17,7 +17,7 @@ from kafka_groups.pipeline.decode.columns import GAP, GROUP_EVENT, OFFSET_COMMIT
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS, Table
 from kafka_groups.pipeline.source.plan import Offsets, Range
 from kafka_groups.pipeline.source.ranges import read_rows
-from kafka_groups.pipeline.spark.session import error_in
+from kafka_groups.pipeline.spark import error_in
 from kafka_groups.pipeline.storage import NewFile, new_writer
 
 if TYPE_CHECKING:

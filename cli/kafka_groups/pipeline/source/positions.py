@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import SourceError
@@ -54,19 +54,18 @@ def was_read(storage: Storage, cluster_id: str) -> bool:
     return any(number is not None for number in _batches(storage, cluster_id).values())
 
 
-def read_position(storage: Storage, cluster_id: str, topic_id: str | None, partitions: Iterable[int]) -> Stored:
+def read_position(storage: Storage, cluster_id: str, topic_id: str | None, partitions: Collection[int]) -> Stored:
     """Return what the tables have, of these partitions.
 
     Raises SourceError if the records that were read are those of a topic that was deleted since: their history and
     that of the new topic have to be kept apart, because the events of a group are sorted by offset.
     """
-    wanted = list(partitions)
     batches = _batches(storage, cluster_id)
     # Each transaction takes milliseconds to read, and tables with the same last batch have the same position.
     read: dict[int | None, Log] = {None: _UNREAD}
     for table, batch in batches.items():
         if batch not in read:
-            read[batch] = _read(storage, STORED[table], cluster_id, topic_id, wanted)
+            read[batch] = _read(storage, STORED[table], cluster_id, topic_id, partitions)
     logs = {table: read[batch] for table, batch in batches.items()}
     known = sorted({partition for log in logs.values() for partition in log.ends})
     oldest = {partition: min(logs.values(), key=lambda log: log.ends.get(partition, 0)) for partition in known}
@@ -108,7 +107,7 @@ def _batches(storage: Storage, cluster_id: str) -> dict[str, int | None]:
     return {table.name: storage.versions_of(table, [application]).get(application) for table in _TABLES}
 
 
-def _read(storage: Storage, table: Table, cluster_id: str, topic_id: str | None, partitions: Sequence[int]) -> Log:
+def _read(storage: Storage, table: Table, cluster_id: str, topic_id: str | None, partitions: Collection[int]) -> Log:
     (number,) = storage.versions_of(table, [f"{cluster_id}/topic"]).values()
     names = {_number(each): each for each in (_NO_ID, topic_id) if each is not None}
     if number not in names:

@@ -6,6 +6,7 @@ import gc
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -55,32 +56,33 @@ def read_rows(
                     yield decode(found, cluster_id)
 
 
+@dataclass
 class RangeReader:
-    """Reads one range with a consumer that is used for nothing else meanwhile.
+    """Reads one range with a consumer that is used for nothing else meanwhile; `client` are properties of librdkafka.
 
     UnreachableError if nothing comes for so many seconds though the range is not at its end. SourceError for what
     brokers refuse, and if the log is another one than was read up to the range's start.
     """
 
-    def __init__(self, consumer: Consumer, wanted: Range, client: Mapping[str, str], timeout_s: float) -> None:
-        self._consumer = consumer
-        self._wanted = wanted
-        self._client = client
-        self._timeout_s = timeout_s
-        self._next = wanted.start
+    consumer: Consumer
+    wanted: Range
+    client: Mapping[str, str] = field(repr=False)
+    timeout_s: float
+
+    def __post_init__(self) -> None:
+        self._next = self._since = self.wanted.start
+        self._found = 0  # records from `_since` on
         self._is_done = False
-        self._since = wanted.start
-        self._found = 0  # records since then
         self._holes: list[Hole] = []
         self._trouble = "nothing came"
 
     def read(self) -> Iterator[RawRecords | Hole]:
         """Yield the records in offset order, each data gap behind the records before it."""
-        partition, start, end, epoch = self._wanted
+        partition, start, end, epoch = self.wanted
         # With an epoch, librdkafka first checks on the leader whether the log is still the one read so far (KIP-320).
         place = TopicPartition(OFFSETS_TOPIC, partition, start, leader_epoch=-1 if epoch is None else epoch)
-        self._consumer.assign([place])
-        deadline = time.monotonic() + self._timeout_s
+        self.consumer.assign([place])
+        deadline = time.monotonic() + self.timeout_s
         while not self._is_done and self._next < end:
             before = self._next
             if records := self._chunk():
@@ -88,11 +90,11 @@ class RangeReader:
             yield from self._holes
             self._holes = []
             if self._next > before:
-                deadline = time.monotonic() + self._timeout_s
+                deadline = time.monotonic() + self.timeout_s
             elif time.monotonic() > deadline and not self._is_done:
                 msg = (
                     f"partition {partition} of __consumer_offsets could not be read from offset {before} to {end}: "
-                    f"no record within {self._timeout_s:g} s, {self._trouble}"
+                    f"no record within {self.timeout_s:g} s, {self._trouble}"
                 )
                 raise UnreachableError(msg)
         self._note_missing(end)
@@ -106,12 +108,9 @@ class RangeReader:
         gc.disable()
         try:
             found: list[RawRecords] = []
-            room = CHUNK
-            while not self._is_done and room > 0 and _bytes_of(found) < _CHUNK_BYTES:
-                wanted = min(_AT_ONCE, room, self._wanted.end - self._next)
-                if wanted <= 0 or not self._consume(wanted, found):
+            while not self._is_done and (left := CHUNK - sum(map(len, found))) > 0 and _bytes_of(found) < _CHUNK_BYTES:
+                if not self._consume(min(_AT_ONCE, left, self.wanted.end - self._next), found):
                     break
-                room = CHUNK - sum(map(len, found))
             return joined(found) if found else None
         finally:
             if was_on:
@@ -119,31 +118,29 @@ class RangeReader:
 
     def _consume(self, wanted: int, found: list[RawRecords]) -> bool:
         """Put so many messages behind what was found; whether all came. They are freed when this returns."""
-        few = self._wanted.end - self._next <= _FEW
-        messages = self._consumer.consume(wanted, _SHORT_POLL_S if few else _POLL_S)
-        if not any(map(Message.error, messages)):
-            self._gather(messages, found)
-            return len(messages) == wanted
-        self._gather([message for message in messages if not message.error()], found)
-        for message in messages:
+        few = self.wanted.end - self._next <= _FEW
+        messages = self.consumer.consume(wanted, _SHORT_POLL_S if few else _POLL_S)
+        errors = list(filter(Message.error, messages))
+        self._gather([message for message in messages if not message.error()] if errors else messages, found)
+        for message in errors:
             if error := message.error():
                 self._take_in(message, error)
-        return False
+        return not errors and len(messages) == wanted
 
     def _gather(self, messages: list[Message], found: list[RawRecords]) -> None:
         """Put what the messages hold behind what was found."""
         offsets: list[Any] = list(map(Message.offset, messages))
-        if offsets and offsets[-1] >= self._wanted.end - 1:
+        if offsets and offsets[-1] >= self.wanted.end - 1:
             self._is_done = True
             # What lies behind the end shows that the last offsets of the range are empty.
-            keep = sum(offset < self._wanted.end for offset in offsets)
+            keep = sum(offset < self.wanted.end for offset in offsets)
             messages, offsets = messages[:keep], offsets[:keep]
         if not offsets:
             return
         self._next = offsets[-1] + 1
         self._found += len(offsets)
         part = raw_records(
-            self._wanted.partition,
+            self.wanted.partition,
             offsets=offsets,
             timestamps_ms=[stamp for _, stamp in map(Message.timestamp, messages)],
             keys=list(map(Message.key, messages)),
@@ -155,22 +152,22 @@ class RangeReader:
         code = error.code()
         if code == KafkaError._PARTITION_EOF:
             # Short of the end it is a leader that does not yet know how far the records are stable: go on waiting.
-            self._is_done = self._is_done or (message.offset() or 0) >= self._wanted.end
+            self._is_done = self._is_done or (message.offset() or 0) >= self.wanted.end
             self._trouble = f"the partition ends at {message.offset()}"
         elif code == KafkaError._AUTO_OFFSET_RESET:
             self._pass_over_lost()
         elif is_passing(error):
-            self._trouble = hidden(error.str(), self._client)
+            self._trouble = hidden(error.str(), self.client)
         else:
-            raise source_error(error, self._client)
+            raise source_error(error, self.client)
 
     def _pass_over_lost(self) -> None:
         """Go on where the log begins now, if that is behind the requested place."""
-        place = TopicPartition(OFFSETS_TOPIC, self._wanted.partition)
+        place = TopicPartition(OFFSETS_TOPIC, self.wanted.partition)
         try:
-            bounds: Any = self._consumer.get_watermark_offsets(place, timeout=self._timeout_s, cached=False)
+            bounds: Any = self.consumer.get_watermark_offsets(place, timeout=self.timeout_s, cached=False)
         except KafkaException as error:
-            raise source_error(error.args[0], self._client) from None
+            raise source_error(error.args[0], self.client) from None
         low, high = bounds
         if low <= self._next:
             what = (
@@ -181,12 +178,12 @@ class RangeReader:
             msg = f"partition {place.partition} of {OFFSETS_TOPIC} {what}: {LOST_RECORDS}"
             raise SourceError(msg)
         self._note_missing(self._next)
-        low = min(low, self._wanted.end)
+        low = min(low, self.wanted.end)
         self._holes.append(Hole(self._next, low - 1, low - self._next, _DELETED))
         self._next = self._since = low
         self._found = 0
-        if low < self._wanted.end:
-            self._consumer.assign([TopicPartition(OFFSETS_TOPIC, place.partition, low)])
+        if low < self.wanted.end:
+            self.consumer.assign([TopicPartition(OFFSETS_TOPIC, place.partition, low)])
 
     def _note_missing(self, until: int) -> None:
         """Note the offsets since the last jump that held no record."""
