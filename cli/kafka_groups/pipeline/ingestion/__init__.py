@@ -102,11 +102,11 @@ class Ingestion:
         """Return the current log. Raises the errors of `prepared` if brokers lost what was read."""
         log = self.brokers.log()
         is_first = not self._stored.batches
-        if is_first and not log.ends and was_read(self.storage, self.cluster_id):
-            until = time.monotonic() + self.timeout_s
-            while not log.ends and time.monotonic() < until:  # brokers that start may not know the topic yet
-                time.sleep(_STEP_S)
-                log = self.brokers.log()
+        until = time.monotonic() + self.timeout_s
+        # Brokers that start may not know the topic yet.
+        while is_first and not log.ends and time.monotonic() < until and was_read(self.storage, self.cluster_id):
+            time.sleep(_STEP_S)
+            log = self.brokers.log()
         if is_first or log.ends.keys() - self._position.ends.keys():
             self._begin(log)
         # While brokers are upgraded, some return no id.
@@ -166,13 +166,13 @@ class Ingestion:
         cores = count_cores(spark)
         limit = records_per_batch or automatic_limit(self._position.ends, log.ends, cores)
         backlog = count_between(self._begun.ends, log.ends)
-        if backlog:
+        while backlog:
             progress("ingesting", count_between(self._begun.ends, self._position.ends), backlog)
-        while not stop() and count_between(self._position.ends, log.ends):
+            if stop() or not count_between(self._position.ends, log.ends):
+                return
             ends = self._stored.beyond(limited(self._position.ends, log.ends, limit))
             if not self._read_batch(spark, log._replace(ends=ends), cores, stop):
                 return
-            progress("ingesting", count_between(self._begun.ends, self._position.ends), backlog)
 
     def _read_batch(self, spark: SparkSession, end: Log, cores: int, stop: Stop) -> bool:
         """Read a batch and commit it; return False, and leave everything as it is, if the run is to stop first."""

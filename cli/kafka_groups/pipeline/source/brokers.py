@@ -42,7 +42,6 @@ _READING: Final = {
 }
 _POLL_S: Final = 0.01
 _LATE: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})
-_VAGUE: Final = frozenset({KafkaError._ALL_BROKERS_DOWN})  # it follows what says which and why
 # librdkafka's own errors that pass by themselves: it goes on after these, and says them again and again.
 _PASSING: Final = frozenset(
     {
@@ -176,7 +175,8 @@ class Brokers:
 
     def _listen(self, error: KafkaError) -> None:
         """Note what librdkafka says beside the responses: a refusal counts most, else its first words with a reason."""
-        if self._said is None or self._said.code() in _VAGUE or error.code() in _REFUSED:
+        # _ALL_BROKERS_DOWN follows what says which and why.
+        if self._said is None or self._said.code() == KafkaError._ALL_BROKERS_DOWN or error.code() in _REFUSED:
             self._said = error
 
 
@@ -233,11 +233,9 @@ def why_unreachable(servers: str, timeout_s: float) -> str | None:
     for address in filter(None, map(str.strip, servers.split(","))):
         if (found := _ADDRESS.fullmatch(address)) is None:
             return None
-        host = found["v6"] or found["host"]
+        host, port = found["v6"] or found["host"], int(found["port"] or _PORT)
         try:
-            socket.create_connection(
-                (host, int(found["port"] or _PORT)), timeout=min(timeout_s, _LONGEST_TRY_S)
-            ).close()
+            socket.create_connection((host, port), timeout=min(timeout_s, _LONGEST_TRY_S)).close()
         except (TimeoutError, OverflowError, UnicodeError):
             return None
         except socket.gaierror as error:

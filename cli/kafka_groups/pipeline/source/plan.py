@@ -73,14 +73,12 @@ def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, 
 
     SourceError if a wanted partition is not there.
     """
-    if isinstance(wanted, int):
-        default = wanted
     requested = wanted if isinstance(wanted, Mapping) else {}
     if strange := sorted(requested.keys() - latest.keys()):
         msg = f"__consumer_offsets has no partition {strange[0]}; it has {len(latest)} partitions, from 0"
         raise SourceError(msg)
     known = {EARLIEST: earliest, LATEST: latest}
-    offsets = {partition: requested.get(partition, default) for partition in latest}
+    offsets = {each: requested.get(each, wanted if isinstance(wanted, int) else default) for each in latest}
     return {partition: known[o][partition] if o in known else o for partition, o in offsets.items()}
 
 
@@ -164,15 +162,14 @@ def sound_log(read: Log, look: Callable[[], Log], *, first: Log, patience_s: flo
     log = first
     until = time.monotonic() + patience_s
     while True:
-        if read.topic_id is not None and log.topic_id is not None and read.topic_id != log.topic_id:
+        if None not in (read.topic_id, log.topic_id) and read.topic_id != log.topic_id:
             msg = (
                 f"__consumer_offsets was recreated since it was read: its topic id was {read.topic_id}, and is "
                 f"{log.topic_id}, so the old offsets do not apply to it; use a new directory (--data-dir) or a new "
                 "checkpoint for it"
             )
             raise SourceError(msg)
-        said = lost(read.ends, log.ends)
-        if said is None:
+        if (said := lost(read.ends, log.ends)) is None:
             return log
         if time.monotonic() >= until:
             raise SourceError(said)

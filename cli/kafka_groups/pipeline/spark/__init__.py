@@ -87,7 +87,7 @@ def start_session(
         check_connect()
     options: dict[str, str] = _EVERYWHERE if remote is None else {}
     if not is_submitted and (remote is None or remote.startswith("local")):
-        java = find_java(os.environ, fetch=fetch_java if fetch else None)
+        java = find_java(os.environ, fetch=fetch)
         place = remote or master or os.environ.get("MASTER") or "local[*]"
         options = _local_options(place, memory or "2g", brief=brief) | dict(conf or {})
         check_master(options["spark.master"])
