@@ -87,9 +87,8 @@ class Ingestion:
     timeout_s: float
     topic_is_there: bool = True
     _stored: Stored = _NOTHING
-    # Where the next batch begins, and where this run began.
-    _position: Log = _NOTHING.start
-    _begun: Log = _NOTHING.start
+    _position: Log = _NOTHING.start  # where the next batch begins
+    _begun: Log = _NOTHING.start  # where this run began
     _batches: int = 0
     _rows: Counter[str] = field(default_factory=Counter)
 

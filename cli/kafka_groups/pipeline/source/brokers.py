@@ -69,11 +69,9 @@ _REFUSED: Final = {
 }
 
 _LATEST: Final = OffsetSpec.latest()
-# As a broker without topic ids returns them.
-_NO_ID: Final = "A" * 22
+_NO_ID: Final = "A" * 22  # as a broker without topic ids returns them
 _FOR_URLS: Final = str.maketrans("+/", "-_")
-# How librdkafka ends what it says of connections.
-_AFTER: Final = re.compile(r" \(after \d+ms in state [^)]*\)")
+_AFTER: Final = re.compile(r" \(after \d+ms in state [^)]*\)")  # the end of what librdkafka says of connections
 # librdkafka writes to stderr by default; errors are raised instead.
 _SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
 _ADDRESS: Final = re.compile(r"(?:\w+://)?(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/\[\]]+))(?::(?P<port>\d+))?")
@@ -120,10 +118,7 @@ class Brokers:
         return {number: found.offset for number, found in self._listed(partitions, OffsetSpec.earliest()).items()}
 
     def latest(self, partitions: Sequence[int], *, is_stable: bool = True) -> dict[int, int]:
-        """Return the last stable offset of each partition, where a reader of committed records has to stop.
-
-        Without `is_stable` it is the log end offset, which is beyond it while a transaction is open.
-        """
+        """Return the last stable offsets, where a reader of committed records has to stop, or the log end offsets."""
         return {number: found.offset for number, found in self._listed(partitions, is_stable=is_stable).items()}
 
     def log(self, group: str | None = None) -> Log:
@@ -148,10 +143,7 @@ class Brokers:
         return {found.partition: self._answer(response) for found, response in responses.items()}
 
     def _answer(self, response: Future[Any], absent: frozenset[int] = frozenset()) -> Any:
-        """Return the response, None for an error of `absent`.
-
-        librdkafka tries refused credentials again and again: that is not waited for.
-        """
+        """Return the response, None for an error of `absent`; what librdkafka retries in vain is not waited for."""
         self._said = None
         until = time.monotonic() + self._timeout_s + 1
         while not response.done() and time.monotonic() < until:

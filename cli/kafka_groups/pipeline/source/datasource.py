@@ -37,14 +37,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-_CLIENT_PREFIX: Final = "kafka."
+_PREFIX: Final = "kafka."
 # What reads the topic is settled here; a group id would be one that nothing is ever done with.
 _SETTLED: Final = frozenset({"group.id", "enable.auto.commit", "isolation.level", "enable.partition.eof"})
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 _AUTOMATIC: Final = "auto"
-_CLUSTER: Final = "cluster_id"
-_TOPIC_ID: Final = "topic_id"
-_EPOCHS: Final = "leader_epochs"
 
 Position = dict[str, Any]  # how Spark keeps one, in JSON
 
@@ -134,8 +131,8 @@ def read_options(given: Mapping[str, str]) -> dict[str, Any]:
             except (ValueError, AttributeError):
                 msg = f"the option {names[name]} cannot be {text!r}; write {usable}"
                 raise SourceError(msg) from None
-        elif name.startswith(_CLIENT_PREFIX):
-            client[name.removeprefix(_CLIENT_PREFIX)] = text
+        elif name.startswith(_PREFIX):
+            client[name.removeprefix(_PREFIX)] = text
         else:
             known = ", ".join(_OPTIONS)
             msg = f"kafka_groups has no option {name!r}; its options are kafka.<property of librdkafka>, {known}"
@@ -180,8 +177,7 @@ class _Reader:
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if partition.value is None:
             return iter(())  # where there is nothing to read, Spark makes a partition of its own
-        cluster_id, ranges = partition.value
-        rows = read_rows(self.client, self.timeout_s, cluster_id, ranges)
+        rows = read_rows(self.client, self.timeout_s, *partition.value)
         group = self.group
         return rows if group is None else (batch.filter(pc.equal(batch["group"], group)) for batch in rows)
 
@@ -240,21 +236,20 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
 
 def position_of(cluster_id: str, log: Log) -> Position:
     """Return the ends of a log as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
-    epochs = {str(partition): epoch for partition, epoch in sorted(log.epochs.items())}
-    known = {_CLUSTER: cluster_id, _TOPIC_ID: log.topic_id, _EPOCHS: epochs}
-    offsets = {str(partition): offset for partition, offset in sorted(log.ends.items())}
+    offsets, epochs = ({str(each): found[each] for each in sorted(found)} for found in (log.ends, log.epochs))
+    known = {"cluster_id": cluster_id, "topic_id": log.topic_id, "leader_epochs": epochs}
     return {name: value for name, value in known.items() if value} | offsets
 
 
 def log_in(position: Position, cluster_id: str) -> Log:
     """Return the log in what Spark kept; SourceError if that belongs to another cluster."""
-    if position.get(_CLUSTER) != cluster_id:
+    if (kept := position.get("cluster_id")) != cluster_id:
         msg = (
-            f"the checkpoint belongs to cluster {position.get(_CLUSTER)}, and the brokers to cluster {cluster_id}; "
+            f"the checkpoint belongs to cluster {kept}, and the brokers to cluster {cluster_id}; "
             "use a directory or a checkpoint for each cluster"
         )
         raise SourceError(msg)
     ends = {int(name): int(offset) for name, offset in position.items() if name.isdecimal()}
     # Older versions of this tool kept no epochs.
-    epochs = {int(name): int(epoch) for name, epoch in position.get(_EPOCHS, {}).items()}
-    return Log(position.get(_TOPIC_ID), ends, epochs)
+    epochs = {int(name): int(epoch) for name, epoch in position.get("leader_epochs", {}).items()}
+    return Log(position.get("topic_id"), ends, epochs)

@@ -26,8 +26,7 @@ from kafka_groups.pipeline.source.plan import Log, Offsets
 from kafka_groups.pipeline.storage import NewFile, Storage
 
 _TABLES: Final = (GROUP_EVENTS, INGEST_GAPS, UNKNOWN_RECORDS, OFFSET_COMMITS)
-# Brokers before 2.8 return no topic ids.
-_NO_ID: Final = "-"
+_NO_ID: Final = "-"  # brokers before 2.8 return no topic ids
 _UNREAD: Final = Log(None, {})
 
 

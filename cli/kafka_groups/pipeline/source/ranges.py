@@ -24,9 +24,6 @@ CHUNK: Final = 32_768  # with a queue of 8 MB, a worker that writes files stayed
 _CHUNK_BYTES: Final = 8 * 2**20  # of records with large values less are as many
 # Messages are taken apart, and let go, while the processor's cache still has them: a third of a task's time.
 _AT_ONCE: Final = 2_048
-_DELETED: Final = "deleted"
-_COMPACTED: Final = "compacted"
-
 # consume() waits for as many as were requested, also behind the last record; it must not wait long if those are few.
 _POLL_S: Final = 0.1
 _SHORT_POLL_S: Final = 0.02
@@ -102,8 +99,7 @@ class RangeReader:
 
     def _chunk(self) -> RawRecords | None:
         """Return the next records, as many as fit; None if none came."""
-        # The collector would look at tens of thousands of messages repeatedly: a third of the time. They are freed
-        # when it comes back.
+        # The collector would look at tens of thousands of messages repeatedly: a third of the time.
         was_on = gc.isenabled()
         gc.disable()
         try:
@@ -179,7 +175,7 @@ class RangeReader:
             raise SourceError(msg)
         self._note_missing(self._next)
         low = min(low, self.wanted.end)
-        self._holes.append(Hole(self._next, low - 1, low - self._next, _DELETED))
+        self._holes.append(Hole(self._next, low - 1, low - self._next, "deleted"))
         self._next = self._since = low
         self._found = 0
         if low < self.wanted.end:
@@ -188,7 +184,7 @@ class RangeReader:
     def _note_missing(self, until: int) -> None:
         """Note the offsets since the last jump that held no record."""
         if missing := until - self._since - self._found:
-            self._holes.append(Hole(self._since, until - 1, missing, _COMPACTED))
+            self._holes.append(Hole(self._since, until - 1, missing, "compacted"))
 
 
 def _bytes_of(found: list[RawRecords]) -> int:

@@ -86,8 +86,15 @@ def home_of(java: Path) -> Path | None:
 
 def check_connect() -> None:
     """Raise SparkMissingError if what Spark Connect needs is not installed."""
-    if missing := ", ".join(name for name in _CONNECT if not _is_there(name)):
-        msg = f"--remote needs Spark Connect's packages ({missing} missing); run pip install 'kafka-groups[connect]'"
+    missing = []
+    for name in _CONNECT:
+        try:
+            import_module(name)
+        except ImportError:
+            missing.append(name)
+    if missing:
+        packages = f"Spark Connect's packages ({', '.join(missing)} missing)"
+        msg = f"--remote needs {packages}; run pip install 'kafka-groups[connect]'"
         raise SparkMissingError(msg)
 
 
@@ -133,11 +140,3 @@ def _why_silent(host: str, port: int) -> str | None:
     except (OSError, OverflowError) as error:
         return getattr(error, "strerror", None) or str(error)
     return None
-
-
-def _is_there(name: str) -> bool:
-    try:
-        import_module(name)
-    except ImportError:
-        return False
-    return True
