@@ -118,7 +118,7 @@ class Brokers:
         return {number: found.offset for number, found in self._listed(partitions, OffsetSpec.earliest()).items()}
 
     def latest(self, partitions: Sequence[int], *, is_stable: bool = True) -> dict[int, int]:
-        """Return the last stable offsets, where a reader of committed records has to stop, or the log end offsets."""
+        """Return the last stable offsets, where committed records end; without `is_stable`, the log end offsets."""
         return {number: found.offset for number, found in self._listed(partitions, is_stable=is_stable).items()}
 
     def log(self, group: str | None = None) -> Log:

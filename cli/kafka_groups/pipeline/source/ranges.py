@@ -119,8 +119,7 @@ class RangeReader:
         errors = list(filter(Message.error, messages))
         self._gather([message for message in messages if not message.error()] if errors else messages, found)
         for message in errors:
-            if error := message.error():
-                self._take_in(message, error)
+            self._take_in(message)
         return not errors and len(messages) == wanted
 
     def _gather(self, messages: list[Message], found: list[RawRecords]) -> None:
@@ -144,7 +143,8 @@ class RangeReader:
         )
         found.append(part)
 
-    def _take_in(self, message: Message, error: KafkaError) -> None:
+    def _take_in(self, message: Message) -> None:
+        error: Any = message.error()
         code = error.code()
         if code == KafkaError._PARTITION_EOF:
             # Short of the end it is a leader that does not yet know how far the records are stable: go on waiting.
