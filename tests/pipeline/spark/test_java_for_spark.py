@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.errors import SparkMissingError
-from kafka_groups.pipeline.spark import fetch_java, find_java
-from kafka_groups.pipeline.spark.requirements import home_of
+from kafka_groups.pipeline.spark.requirements import fetch_java, find_java, home_of
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

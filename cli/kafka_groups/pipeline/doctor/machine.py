@@ -10,8 +10,7 @@ from typing import Final
 from kafka_groups.errors import SparkMissingError
 from kafka_groups.java import java_version
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
-from kafka_groups.pipeline.spark import find_java
-from kafka_groups.pipeline.spark.requirements import check_pyspark
+from kafka_groups.pipeline.spark.requirements import check_pyspark, find_java
 
 _PACKAGES: Final = ("pyarrow", "numpy", "confluent_kafka")
 # Only the charts of a page.

@@ -17,17 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 from kafka_groups.errors import KafkaGroupsError, SourceError, UnreachableError
 from kafka_groups.pipeline.ingestion.batch import Batch, count_cores, retry_until, run_batch
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSETS_TOPIC
+from kafka_groups.pipeline.source import plan
 from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.source.plan import (
-    TIMEOUT_S,
-    Log,
-    automatic_limit,
-    count_between,
-    limited,
-    ranges_between,
-    sound_log,
-    tasks_of,
-)
+from kafka_groups.pipeline.source.plan import TIMEOUT_S, Log
 from kafka_groups.pipeline.source.positions import Stored, commit_batch, read_position, was_read
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import new_batch_name
@@ -111,7 +103,7 @@ class Ingestion:
         # While brokers are upgraded, some return no id.
         log = log._replace(topic_id=log.topic_id or self._position.topic_id)
         read = self._position._replace(ends=self._stored.beyond(self._position.ends))
-        log = sound_log(read, self.brokers.log, first=log, patience_s=self.timeout_s)
+        log = plan.sound_log(read, self.brokers.log, first=log, patience_s=self.timeout_s)
         self.topic_is_there = bool(log.ends)
         return log
 
@@ -163,25 +155,26 @@ class Ingestion:
         """Read all that there is now, batch by batch."""
         log = self.look()
         cores = count_cores(spark)
-        limit = records_per_batch or automatic_limit(self._position.ends, log.ends, cores)
-        backlog = count_between(self._begun.ends, log.ends)
+        limit = records_per_batch or plan.automatic_limit(self._position.ends, log.ends, cores)
+        backlog = plan.count_between(self._begun.ends, log.ends)
         while backlog:
-            progress("ingesting", count_between(self._begun.ends, self._position.ends), backlog)
-            if stop() or not count_between(self._position.ends, log.ends):
+            progress("ingesting", plan.count_between(self._begun.ends, self._position.ends), backlog)
+            if stop() or not plan.count_between(self._position.ends, log.ends):
                 return
-            ends = self._stored.beyond(limited(self._position.ends, log.ends, limit))
+            ends = self._stored.beyond(plan.limited(self._position.ends, log.ends, limit))
             if not self._read_batch(spark, log._replace(ends=ends), cores, stop):
                 return
 
     def _read_batch(self, spark: SparkSession, end: Log, cores: int, stop: Stop) -> bool:
         """Read a batch and commit it; return False, and leave everything as it is, if the run is to stop first."""
+        ranges = plan.ranges_between(self._position.ends, end.ends, self._position.epochs)
         batch = Batch(
             name=new_batch_name("ingest", datetime.now(UTC)),
             data_dir=self.storage.address,
             client=self.client,
             timeout_s=self.timeout_s,
             cluster_id=self.cluster_id,
-            tasks=tasks_of(ranges_between(self._position.ends, end.ends, self._position.epochs), at_once=cores),
+            tasks=plan.tasks_of(ranges, at_once=cores),
             ahead=self._stored.ahead,
         )
         try:

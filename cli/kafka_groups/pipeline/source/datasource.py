@@ -15,22 +15,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.decode.columns import RECORD
 from kafka_groups.pipeline.schemas import spell_type
+from kafka_groups.pipeline.source import plan
 from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.source.plan import (
-    EARLIEST,
-    LATEST,
-    TIMEOUT_S,
-    Log,
-    Offsets,
-    Range,
-    automatic_limit,
-    chosen,
-    limited,
-    ranges_between,
-    sound_log,
-    started,
-    tasks_of,
-)
+from kafka_groups.pipeline.source.plan import EARLIEST, LATEST, TIMEOUT_S, Log, Offsets, Range
 from kafka_groups.pipeline.source.ranges import read_rows
 
 if TYPE_CHECKING:
@@ -171,7 +158,7 @@ class _Reader:
         return self.brokers.log(self.group)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[InputPartition]:
-        tasks = tasks_of(ranges, self.records_per_task, self.tasks_at_once)
+        tasks = plan.tasks_of(ranges, self.records_per_task, self.tasks_at_once)
         return [InputPartition((cluster_id, task)) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -186,10 +173,10 @@ class _BatchReader(_Reader, DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         cluster_id, log = self.cluster_id, self.log()
         earliest = self.brokers.earliest(sorted(log.ends))
-        starts = started(self.starting, earliest, log.ends)
-        ends = chosen(self.ending, earliest, log.ends, default=LATEST)
+        starts = plan.started(self.starting, earliest, log.ends)
+        ends = plan.chosen(self.ending, earliest, log.ends, default=LATEST)
         stable = {partition: min(end, log.ends[partition]) for partition, end in ends.items()}
-        return self.tasks(cluster_id, ranges_between(starts, stable))
+        return self.tasks(cluster_id, plan.ranges_between(starts, stable))
 
 
 @dataclass
@@ -204,7 +191,7 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
 
     def initialOffset(self) -> Position:
         cluster_id, log = self.cluster_id, self.log()
-        starts = started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
+        starts = plan.started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
         # Nothing was read before it, so there is no epoch that the log must have.
         return position_of(cluster_id, Log(log.topic_id, starts))
 
@@ -219,19 +206,19 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
 
     def latestOffset(self, start: Position, limit: ReadLimit) -> Position:
         read = log_in(start, self.cluster_id)
-        log = sound_log(read, self.log, first=self._target or self.log(), patience_s=self.timeout_s)
+        log = plan.sound_log(read, self.log, first=self._target or self.log(), patience_s=self.timeout_s)
         if self._target is not None:
             self._target = log
         if self.records_per_batch == _AUTOMATIC and self._automatic_limit is None:
-            self._automatic_limit = automatic_limit(read.ends, log.ends, self.tasks_at_once)
+            self._automatic_limit = plan.automatic_limit(read.ends, log.ends, self.tasks_at_once)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._automatic_limit
-        ends = {**read.ends, **limited(read.ends, log.ends, most)}
+        ends = {**read.ends, **plan.limited(read.ends, log.ends, most)}
         # Another epoch alone is no batch.
         return start if ends == read.ends else position_of(self.cluster_id, log._replace(ends=ends))
 
     def partitions(self, start: Position, end: Position) -> list[InputPartition]:
         read, wanted = (log_in(position, self.cluster_id) for position in (start, end))
-        return self.tasks(self.cluster_id, ranges_between(read.ends, wanted.ends, read.epochs))
+        return self.tasks(self.cluster_id, plan.ranges_between(read.ends, wanted.ends, read.epochs))
 
 
 def position_of(cluster_id: str, log: Log) -> Position:

@@ -16,20 +16,11 @@ from typing import TYPE_CHECKING, Final, cast
 
 from kafka_groups import errors
 from kafka_groups.errors import KafkaGroupsError, PipelineError, StorageError
-from kafka_groups.pipeline.spark.requirements import (
-    check_answers,
-    check_connect,
-    check_master,
-    check_pyspark,
-    fetch_java,
-    find_java,
-    home_of,
-)
+from kafka_groups.pipeline.spark import requirements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["error_in", "fetch_java", "find_java", "noise_goes_to", "start_session"]
 _LOOPBACK: Final = "127.0.0.1"
 _EVERYWHERE: Final = {
     "spark.ui.enabled": "false",
@@ -79,21 +70,21 @@ def start_session(
     missing JDK is downloaded. With `brief`, a JVM of this machine compiles lightly, for sessions of seconds. Raises
     SparkMissingError without pyspark or Java, or if one is too old, and PipelineError if Spark fails.
     """
-    check_pyspark()
+    requirements.check_pyspark()
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if remote is None and master is None and not is_submitted:
         remote = os.environ.get("SPARK_REMOTE") or None
     if remote is not None:
-        check_connect()
+        requirements.check_connect()
     options: dict[str, str] = _EVERYWHERE if remote is None else {}
     if not is_submitted and (remote is None or remote.startswith("local")):
-        java = find_java(os.environ, fetch=fetch)
+        java = requirements.find_java(os.environ, fetch=fetch)
         place = remote or master or os.environ.get("MASTER") or "local[*]"
         options = _local_options(place, memory or "2g", brief=brief) | dict(conf or {})
-        check_master(options["spark.master"])
+        requirements.check_master(options["spark.master"])
         _set_environment(java, is_local=options["spark.master"].startswith("local"))
     elif remote is not None:
-        check_answers(remote)
+        requirements.check_answers(remote)
     with warnings.catch_warnings(), ExitStack() as stack:
         # Python's warnings are for those who write programs, and go to stderr.
         warnings.filterwarnings("ignore", module=r"pyspark(\..*)?")
@@ -203,7 +194,7 @@ def _set_environment(java: Path, *, is_local: bool) -> None:
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.pop("SPARK_REMOTE", None)
     os.environ.pop("JAVA_HOME", None)
-    if home := home_of(java):
+    if home := requirements.home_of(java):
         os.environ["JAVA_HOME"] = str(home)
 
 
@@ -244,18 +235,16 @@ def noise_goes_to(log: Path) -> Iterator[None]:
     except OSError as error:
         msg = f"cannot write the log of Spark, {log}: {error.strerror}; name another file with --spark-log"
         raise PipelineError(msg) from error
-    _flush()
-    kept = {number: os.dup(number) for number in (1, 2)}
-    try:
-        for number in kept:
-            os.dup2(target, number)
-        yield
-    finally:
+    with ExitStack() as stack:
+        stack.callback(os.close, target)
         _flush()
-        for number, copy in kept.items():
-            os.dup2(copy, number)
-            os.close(copy)
-        os.close(target)
+        for number in (1, 2):
+            copy = os.dup(number)
+            stack.callback(os.close, copy)
+            stack.callback(os.dup2, copy, number)
+            os.dup2(target, number)
+        stack.callback(_flush)
+        yield
 
 
 def _flush() -> None:
