@@ -104,8 +104,9 @@ class RangeReader:
         gc.disable()
         try:
             found: list[RawRecords] = []
-            while not self._is_done and (left := CHUNK - sum(map(len, found))) > 0 and _bytes_of(found) < _CHUNK_BYTES:
-                if not self._consume(min(_AT_ONCE, left, self.wanted.end - self._next), found):
+            while not self._is_done and (left := CHUNK - sum(map(len, found))) > 0:
+                is_large = sum(part.keys.nbytes + part.values.nbytes for part in found) >= _CHUNK_BYTES
+                if is_large or not self._consume(min(_AT_ONCE, left, self.wanted.end - self._next), found):
                     break
             return joined(found) if found else None
         finally:
@@ -185,7 +186,3 @@ class RangeReader:
         """Note the offsets since the last jump that held no record."""
         if missing := until - self._since - self._found:
             self._holes.append(Hole(self._since, until - 1, missing, "compacted"))
-
-
-def _bytes_of(found: list[RawRecords]) -> int:
-    return sum(part.keys.nbytes + part.values.nbytes for part in found)
