@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.source.log_truncation import lost, sound_log
-from kafka_groups.pipeline.source.plan import Log
+from kafka_groups.pipeline.source.plan import Log, lost, sound_log
 
 READ = Log("old", {0: 10, 7: 103})
 

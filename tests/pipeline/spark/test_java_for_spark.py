@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.errors import SparkMissingError
-from kafka_groups.pipeline.spark import fetch_java, find_java
-from kafka_groups.pipeline.spark.requirements import home_of
+from kafka_groups.pipeline.spark.requirements import fetch_java, find_java, home_of
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -77,11 +76,11 @@ def test_a_java_home_without_a_java_is_an_error_that_says_so(tmp_path: Path) -> 
     assert f"JAVA_HOME ({tmp_path}) does not start" in refusal({"JAVA_HOME": str(tmp_path), "PATH": ""})
 
 
-def test_one_is_fetched_only_if_none_is_there(tmp_path: Path) -> None:
-    fetched = tmp_path / "fetched"
+def test_one_is_fetched_only_if_none_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "cjdk", SimpleNamespace(java_home=lambda **_: tmp_path / "fetched"))
     there = java(tmp_path / "home", "17.0.1")
-    assert find_java({"PATH": ""}, fetch=lambda: fetched) == fetched
-    assert find_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": ""}, fetch=lambda: fetched) == there
+    assert find_java({"PATH": ""}, fetch=True) == tmp_path / "fetched" / "bin" / "java"
+    assert find_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": ""}, fetch=True) == there
 
 
 def test_fetching_requests_a_jdk_17_from_cjdk(

@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import PipelineError
-from kafka_groups.pipeline.spark import session
-from kafka_groups.pipeline.spark.session import noise_goes_to
+from kafka_groups.pipeline.spark import _local_options, _working, noise_goes_to
 
 _SPARKS_OWN_PORT = 15_002
 PROGRAM = """
@@ -107,7 +106,7 @@ def test_a_brief_session_compiles_lightly(ran: Callable[[str], Ran]) -> None:
 
 
 def test_another_session_than_a_brief_one_has_the_whole_compiler() -> None:
-    assert "spark.driver.extraJavaOptions" not in session._local_options("local[2]", "1g", brief=False)
+    assert "spark.driver.extraJavaOptions" not in _local_options("local[2]", "1g", brief=False)
 
 
 @pytest.mark.spark
@@ -131,7 +130,7 @@ def test_a_scratch_disk_that_is_full_is_reported_as_what_it_is(tmp_path: Path) -
     from pyspark.errors import PySparkException
 
     thrown = "Job aborted due to stage failure\njava.io.IOException: No space left on device\n\tat java.base"
-    with pytest.raises(PipelineError) as caught, session._working(tmp_path / "log"):
+    with pytest.raises(PipelineError) as caught, _working(tmp_path / "log"):
         raise PySparkException(thrown)
     assert str(caught.value) == (
         "no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run "
@@ -187,6 +186,32 @@ def test_ctrl_c_ends_a_session_and_its_jvm(tmp_path: Path) -> None:
     while any(Path(f"/proc/{child}").exists() for child in children):
         assert time.monotonic() < until
         time.sleep(0.1)
+
+
+@pytest.mark.spark
+def test_threads_of_a_session_whose_jvm_was_killed_report_nothing_later(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    program = """
+import os, signal, socketserver, sys, threading, time
+from pathlib import Path
+from kafka_groups.pipeline.spark import start_session
+
+report = socketserver.BaseServer.handle_error
+socketserver.BaseServer.handle_error = lambda *of: (time.sleep(0.5), report(*of))
+with start_session(master="local[1]", memory="512m", brief=True, log=Path(sys.argv[1])) as spark:
+    # A worker in Python makes the server of accumulators connect.
+    assert spark.range(1).mapInArrow(lambda batches: batches, "id BIGINT").count() == 1
+    (java,) = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+    os.kill(int(java), signal.SIGKILL)
+    while Path(f"/proc/{java}/cmdline").read_text():
+        time.sleep(0.01)
+print([thread.name for thread in threading.enumerate()])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(log)], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert (done.stdout, done.stderr) == ("['MainThread']\n", "")
+    assert "EOFError" in log.read_text()
 
 
 def test_what_is_said_meanwhile_goes_to_the_log_and_no_longer(

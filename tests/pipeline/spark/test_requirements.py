@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.errors import PipelineError, SparkMissingError
-from kafka_groups.pipeline.spark import start_session
+from kafka_groups.pipeline.spark import _said_by_java, serve, start_session
 from kafka_groups.pipeline.spark.requirements import check_answers, check_connect, check_master, check_pyspark
-from kafka_groups.pipeline.spark.session import _said_by_java, serve
 from kafka_groups.sandbox.ports import free_ports
 
 if TYPE_CHECKING:

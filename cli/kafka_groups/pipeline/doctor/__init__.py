@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafka_groups.errors import SettingsError, SourceError, SparkMissingError
 from kafka_groups.java import java_version
-from kafka_groups.pipeline.spark import find_java
-from kafka_groups.pipeline.spark.requirements import check_pyspark
+from kafka_groups.pipeline.spark.requirements import check_pyspark, find_java
 
 if TYPE_CHECKING:
     from kafka_groups.pipeline.source.plan import Log

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
@@ -25,6 +26,9 @@ _BROKER_SETTINGS: Final = ("offsets.retention.minutes", "inter.broker.protocol.v
 _TRANSACTIONS: Final = "open transactions"
 # Transactions of streams end within moments; by themselves they end after 15 minutes if nobody allowed them more.
 _LONG_S: Final = 300.0
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_UNSTABLE: Final = {"isolation.level": "read_uncommitted"}
+_LITTLE: Final = {"fetch.message.max.bytes": 65_536}  # a few records of each partition are wanted
 
 
 def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[Check], str | None, Log | None]:
@@ -47,7 +51,7 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     try:
         topic_id, partitions = brokers.topic()
         # In this order: what was written before the request for what is stable, and is not stable, waits for something.
-        written = brokers.written(partitions)
+        written = brokers.latest(partitions, is_stable=False)
         starts, ends = brokers.earliest(partitions), brokers.latest(partitions)
     except SourceError as error:
         return [*checks, Check(f"describe {OFFSETS_TOPIC}", FAILED, str(error))], cluster_id, None
@@ -71,10 +75,10 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
 
 
 def _messages(
-    client: Mapping[str, str], offsets: Mapping[int, int], timeout_s: float, **how: bool
+    client: Mapping[str, str], offsets: Mapping[int, int], timeout_s: float, properties: Mapping[str, str] = _NONE
 ) -> Iterator[Message]:
     """Yield what a consumer of the partitions gets from these offsets on, also errors, until the time is over."""
-    with closing(new_consumer(client, **how)) as consumer:
+    with closing(new_consumer(client, properties)) as consumer:
         consumer.assign([TopicPartition(OFFSETS_TOPIC, partition, offset) for partition, offset in offsets.items()])
         until = time.monotonic() + timeout_s
         while time.monotonic() < until:
@@ -112,7 +116,7 @@ def _transactions(
     begun: dict[int, int] = {}
     try:
         offsets = {partition: stable[partition] for partition in held}
-        for message in _messages(client, offsets, timeout_s, takes_open=True):
+        for message in _messages(client, offsets, timeout_s, _UNSTABLE):
             if message.error() is None:
                 begun.setdefault(message.partition() or 0, message.timestamp()[1])
             if begun.keys() == held.keys():
@@ -173,7 +177,7 @@ def _horizon(client: Mapping[str, str], filled: Mapping[int, tuple[int, int]], t
     if not filled:
         return Check(name, WARNING, "the topic has no records yet")
     try:
-        with closing(new_consumer(client, takes_little=True)) as consumer:
+        with closing(new_consumer(client, _LITTLE)) as consumer:
             tails = find_tails(consumer, OFFSETS_TOPIC, filled, timeout_s)
     except SourceError as error:
         return Check(name, WARNING, str(error))

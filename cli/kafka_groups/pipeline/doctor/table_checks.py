@@ -8,8 +8,7 @@ from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.doctor import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.reports.missing_data import GAPS
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS
-from kafka_groups.pipeline.source.log_truncation import lost
-from kafka_groups.pipeline.source.plan import Log, count_between
+from kafka_groups.pipeline.source.plan import Log, count_between, lost
 from kafka_groups.pipeline.source.positions import read_position, was_read
 from kafka_groups.pipeline.storage import Queries, Storage, open_storage
 from kafka_groups.pipeline.storage.layout import is_new

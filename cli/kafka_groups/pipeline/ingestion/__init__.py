@@ -17,17 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 from kafka_groups.errors import KafkaGroupsError, SourceError, UnreachableError
 from kafka_groups.pipeline.ingestion.batch import Batch, count_cores, retry_until, run_batch
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSETS_TOPIC
+from kafka_groups.pipeline.source import plan
 from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.source.log_truncation import sound_log
-from kafka_groups.pipeline.source.plan import (
-    TIMEOUT_S,
-    Log,
-    automatic_limit,
-    count_between,
-    limited,
-    ranges_between,
-    tasks_of,
-)
+from kafka_groups.pipeline.source.plan import TIMEOUT_S, Log
 from kafka_groups.pipeline.source.positions import Stored, commit_batch, read_position, was_read
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import new_batch_name
@@ -87,9 +79,8 @@ class Ingestion:
     timeout_s: float
     topic_is_there: bool = True
     _stored: Stored = _NOTHING
-    # Where the next batch begins, and where this run began.
-    _position: Log = _NOTHING.start
-    _begun: Log = _NOTHING.start
+    _position: Log = _NOTHING.start  # where the next batch begins
+    _begun: Log = _NOTHING.start  # where this run began
     _batches: int = 0
     _rows: Counter[str] = field(default_factory=Counter)
 
@@ -102,17 +93,17 @@ class Ingestion:
         """Return the current log. Raises the errors of `prepared` if brokers lost what was read."""
         log = self.brokers.log()
         is_first = not self._stored.batches
-        if is_first and not log.ends and was_read(self.storage, self.cluster_id):
-            until = time.monotonic() + self.timeout_s
-            while not log.ends and time.monotonic() < until:  # brokers that start may not know the topic yet
-                time.sleep(_STEP_S)
-                log = self.brokers.log()
+        until = time.monotonic() + self.timeout_s
+        # Brokers that start may not know the topic yet.
+        while is_first and not log.ends and time.monotonic() < until and was_read(self.storage, self.cluster_id):
+            time.sleep(_STEP_S)
+            log = self.brokers.log()
         if is_first or log.ends.keys() - self._position.ends.keys():
             self._begin(log)
         # While brokers are upgraded, some return no id.
         log = log._replace(topic_id=log.topic_id or self._position.topic_id)
         read = self._position._replace(ends=self._stored.beyond(self._position.ends))
-        log = sound_log(read, self.brokers.log, first=log, patience_s=self.timeout_s)
+        log = plan.sound_log(read, self.brokers.log, first=log, patience_s=self.timeout_s)
         self.topic_is_there = bool(log.ends)
         return log
 
@@ -164,25 +155,26 @@ class Ingestion:
         """Read all that there is now, batch by batch."""
         log = self.look()
         cores = count_cores(spark)
-        limit = records_per_batch or automatic_limit(self._position.ends, log.ends, cores)
-        backlog = count_between(self._begun.ends, log.ends)
-        if backlog:
-            progress("ingesting", count_between(self._begun.ends, self._position.ends), backlog)
-        while not stop() and count_between(self._position.ends, log.ends):
-            ends = self._stored.beyond(limited(self._position.ends, log.ends, limit))
+        limit = records_per_batch or plan.automatic_limit(self._position.ends, log.ends, cores)
+        backlog = plan.count_between(self._begun.ends, log.ends)
+        while backlog:
+            progress("ingesting", plan.count_between(self._begun.ends, self._position.ends), backlog)
+            if stop() or not plan.count_between(self._position.ends, log.ends):
+                return
+            ends = self._stored.beyond(plan.limited(self._position.ends, log.ends, limit))
             if not self._read_batch(spark, log._replace(ends=ends), cores, stop):
                 return
-            progress("ingesting", count_between(self._begun.ends, self._position.ends), backlog)
 
     def _read_batch(self, spark: SparkSession, end: Log, cores: int, stop: Stop) -> bool:
         """Read a batch and commit it; return False, and leave everything as it is, if the run is to stop first."""
+        ranges = plan.ranges_between(self._position.ends, end.ends, self._position.epochs)
         batch = Batch(
             name=new_batch_name("ingest", datetime.now(UTC)),
             data_dir=self.storage.address,
             client=self.client,
             timeout_s=self.timeout_s,
             cluster_id=self.cluster_id,
-            tasks=tasks_of(ranges_between(self._position.ends, end.ends, self._position.epochs), at_once=cores),
+            tasks=plan.tasks_of(ranges, at_once=cores),
             ahead=self._stored.ahead,
         )
         try:

@@ -17,7 +17,7 @@ from kafka_groups.pipeline.decode.columns import GAP, GROUP_EVENT, OFFSET_COMMIT
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS, Table
 from kafka_groups.pipeline.source.plan import Offsets, Range
 from kafka_groups.pipeline.source.ranges import read_rows
-from kafka_groups.pipeline.spark.session import error_in
+from kafka_groups.pipeline.spark import error_in
 from kafka_groups.pipeline.storage import NewFile, new_writer
 
 if TYPE_CHECKING:
@@ -52,12 +52,10 @@ class Batch(NamedTuple):
 def count_cores(spark: SparkSession) -> int:
     """Return how many tasks run at once, by the master's name; a cluster's, which has no number, counts as large."""
     # Not sparkContext.defaultParallelism, which Spark Connect does not have.
-    master = spark.conf.get("spark.master", None) or ""
-    found = re.fullmatch(r"local\[(\d+|\*).*\]", master)
+    found = re.fullmatch(r"local(?:\[(\d+|\*).*\])?", spark.conf.get("spark.master", None) or "")
     if found is None:
-        # Tasks that wait for a core cost little, and cores without a task are lost.
-        return 1 if master == "local" else _OF_A_CLUSTER
-    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1])
+        return _OF_A_CLUSTER  # tasks that wait for a core cost little, and cores without a task are lost
+    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
 
 
 def run_batch(spark: SparkSession, batch: Batch, stop: Callable[[], bool]) -> list[NewFile] | None:

@@ -19,7 +19,6 @@ from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.plan import Log
 from kafka_groups.protocol.errors import error_code
 
-_LITTLE_BYTES: Final = 65_536
 _LEAST_SECRET: Final = 4  # characters; hiding shorter values would leave gaps in every sentence
 _PLAIN: Final = frozenset({"bootstrap.servers", "client.id", "security.protocol", "sasl.mechanism", "sasl.mechanisms"})
 
@@ -43,7 +42,6 @@ _READING: Final = {
 }
 _POLL_S: Final = 0.01
 _LATE: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})
-_VAGUE: Final = frozenset({KafkaError._ALL_BROKERS_DOWN})  # it follows what says which and why
 # librdkafka's own errors that pass by themselves: it goes on after these, and says them again and again.
 _PASSING: Final = frozenset(
     {
@@ -70,12 +68,10 @@ _REFUSED: Final = {
     KafkaError._AUTHENTICATION: _CREDENTIALS,
 }
 
-
-# As a broker without topic ids returns them.
-_NO_ID: Final = "A" * 22
+_LATEST: Final = OffsetSpec.latest()
+_NO_ID: Final = "A" * 22  # as a broker without topic ids returns them
 _FOR_URLS: Final = str.maketrans("+/", "-_")
-# How librdkafka ends what it says of connections.
-_AFTER: Final = re.compile(r" \(after \d+ms in state [^)]*\)")
+_AFTER: Final = re.compile(r" \(after \d+ms in state [^)]*\)")  # the end of what librdkafka says of connections
 # librdkafka writes to stderr by default; errors are raised instead.
 _SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
 _ADDRESS: Final = re.compile(r"(?:\w+://)?(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/\[\]]+))(?::(?P<port>\d+))?")
@@ -110,92 +106,75 @@ class Brokers:
     def topic(self) -> Topic:
         """Return the topic as it is now; without an id and partitions if no group has ever been on the cluster."""
         responses = self._admin.describe_topics(TopicCollection([OFFSETS_TOPIC]), request_timeout=self._timeout_s)
-        try:
-            described = self._result(responses[OFFSETS_TOPIC])
-        except KafkaException as error:
-            if error.args[0].code() in _NOT_FOUND:
-                return Topic(None, [])
-            raise self._error(error.args[0]) from None
+        described = self._answer(responses[OFFSETS_TOPIC], absent=_NOT_FOUND)
+        if described is None:
+            return Topic(None, [])
         # Kafka writes ids for URLs, librdkafka does not.
         topic_id = str(described.topic_id).translate(_FOR_URLS)
         return Topic(None if topic_id == _NO_ID else topic_id, sorted(each.id for each in described.partitions))
 
     def earliest(self, partitions: Sequence[int]) -> dict[int, int]:
         """Return the first offset of each partition that can still be read."""
-        return self._offsets(partitions, OffsetSpec.earliest())
+        return {number: found.offset for number, found in self._listed(partitions, OffsetSpec.earliest()).items()}
 
-    def latest(self, partitions: Sequence[int]) -> dict[int, int]:
-        """Return where a reader of committed records has to stop: the last stable offset of each partition."""
-        return self._offsets(partitions, OffsetSpec.latest())
-
-    def written(self, partitions: Sequence[int]) -> dict[int, int]:
-        """Return where each partition ends for a reader that takes open transactions, too."""
-        return self._offsets(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+    def latest(self, partitions: Sequence[int], *, is_stable: bool = True) -> dict[int, int]:
+        """Return the last stable offsets, where committed records end; without `is_stable`, the log end offsets."""
+        return {number: found.offset for number, found in self._listed(partitions, is_stable=is_stable).items()}
 
     def log(self, group: str | None = None) -> Log:
         """Return the topic with the offsets of `latest`, or only the partition that has the records of the group."""
         topic_id, partitions = self.topic()
         if group is not None and partitions:
             partitions = [partition_of(group, len(partitions))]
-        found = self._listed(partitions, OffsetSpec.latest())
+        found = self._listed(partitions)
         epochs = {number: offset.leader_epoch for number, offset in found.items() if offset.leader_epoch is not None}
-        return Log(topic_id, {number: int(offset.offset) for number, offset in found.items()}, epochs)
-
-    def _offsets(self, partitions: Sequence[int], *how: Any) -> dict[int, int]:
-        return {number: int(offset.offset) for number, offset in self._listed(partitions, *how).items()}
+        return Log(topic_id, {number: offset.offset for number, offset in found.items()}, epochs)
 
     def _listed(
-        self, partitions: Sequence[int], spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED
+        self, partitions: Sequence[int], spec: OffsetSpec = _LATEST, *, is_stable: bool = True
     ) -> dict[int, Any]:
         if not partitions:
             return {}
         responses = self._admin.list_offsets(
             {TopicPartition(OFFSETS_TOPIC, partition): spec for partition in partitions},
-            isolation_level=isolation,
+            isolation_level=IsolationLevel.READ_COMMITTED if is_stable else IsolationLevel.READ_UNCOMMITTED,
             request_timeout=self._timeout_s,
         )
         return {found.partition: self._answer(response) for found, response in responses.items()}
 
-    def _answer(self, response: Future[Any]) -> Any:
-        try:
-            return self._result(response)
-        except KafkaException as error:
-            raise self._error(error.args[0]) from None
-
-    def _result(self, response: Future[Any]) -> Any:
-        """Return the response. librdkafka tries refused credentials again and again: that is not waited for."""
+    def _answer(self, response: Future[Any], absent: frozenset[int] = frozenset()) -> Any:
+        """Return the response, None for an error of `absent`; what librdkafka retries in vain is not waited for."""
         self._said = None
         until = time.monotonic() + self._timeout_s + 1
         while not response.done() and time.monotonic() < until:
             self._admin.poll(_POLL_S)
             if self._said is not None and self._said.code() in _REFUSED:
                 raise source_error(self._said, self._client)
-        if not response.done():
-            raise self._too_late()
-        return response.result()
-
-    def _listen(self, error: KafkaError) -> None:
-        """Note what librdkafka says beside the responses: a refusal counts most, else its first words with a reason."""
-        if self._said is None or self._said.code() in _VAGUE or error.code() in _REFUSED:
-            self._said = error
-
-    def _error(self, error: KafkaError) -> SourceError:
-        return self._too_late() if error.code() in _LATE else source_error(error, self._client)
+        try:
+            return response.result(0)
+        except KafkaException as error:
+            if error.args[0].code() in absent:
+                return None
+            if error.args[0].code() not in _LATE:
+                raise source_error(error.args[0], self._client) from None
+        except TimeoutError:
+            pass
+        raise self._too_late()
 
     def _too_late(self) -> SourceError:
         why = f": {_AFTER.sub('', hidden(self._said.str(), self._client))}" if self._said is not None else ""
         return UnreachableError(f"no broker of {_where(self._client)} responded within {self._timeout_s:g} s{why}")
 
+    def _listen(self, error: KafkaError) -> None:
+        """Note what librdkafka says beside the responses: a refusal counts most, else its first words with a reason."""
+        # _ALL_BROKERS_DOWN follows what says which and why.
+        if self._said is None or self._said.code() == KafkaError._ALL_BROKERS_DOWN or error.code() in _REFUSED:
+            self._said = error
 
-def new_consumer(client: Mapping[str, str], *, takes_open: bool = False, takes_little: bool = False) -> Consumer:
-    """Return a consumer that reads what it is assigned, and nothing else.
 
-    It reads records of open transactions only with `takes_open`. With `takes_little`, a few records of each partition
-    are wanted.
-    """
-    isolation = {"isolation.level": "read_uncommitted"} if takes_open else {}
-    size = {"fetch.message.max.bytes": _LITTLE_BYTES} if takes_little else {}
-    consumer: Consumer = _made(Consumer, {**client, **_READING, **isolation, **size, **_SILENT}, client)
+def new_consumer(client: Mapping[str, str], properties: Mapping[str, Any] | None = None) -> Consumer:
+    """Return a consumer that reads what it is assigned, and nothing else; `properties` replace its own."""
+    consumer: Consumer = _made(Consumer, {**client, **_READING, **(properties or {}), **_SILENT}, client)
     return consumer
 
 
@@ -246,11 +225,9 @@ def why_unreachable(servers: str, timeout_s: float) -> str | None:
     for address in filter(None, map(str.strip, servers.split(","))):
         if (found := _ADDRESS.fullmatch(address)) is None:
             return None
-        host = found["v6"] or found["host"]
+        host, port = found["v6"] or found["host"], int(found["port"] or _PORT)
         try:
-            socket.create_connection(
-                (host, int(found["port"] or _PORT)), timeout=min(timeout_s, _LONGEST_TRY_S)
-            ).close()
+            socket.create_connection((host, port), timeout=min(timeout_s, _LONGEST_TRY_S)).close()
         except (TimeoutError, OverflowError, UnicodeError):
             return None
         except socket.gaierror as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -16,36 +15,20 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.decode.columns import RECORD
 from kafka_groups.pipeline.schemas import spell_type
+from kafka_groups.pipeline.source import plan
 from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.source.log_truncation import sound_log
-from kafka_groups.pipeline.source.plan import (
-    EARLIEST,
-    LATEST,
-    TIMEOUT_S,
-    Log,
-    Offsets,
-    Range,
-    automatic_limit,
-    chosen,
-    limited,
-    ranges_between,
-    started,
-    tasks_of,
-)
+from kafka_groups.pipeline.source.plan import EARLIEST, LATEST, TIMEOUT_S, Log, Offsets, Range
 from kafka_groups.pipeline.source.ranges import read_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-_CLIENT_PREFIX: Final = "kafka."
+_PREFIX: Final = "kafka."
 # What reads the topic is settled here; a group id would be one that nothing is ever done with.
 _SETTLED: Final = frozenset({"group.id", "enable.auto.commit", "isolation.level", "enable.partition.eof"})
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 _AUTOMATIC: Final = "auto"
-_CLUSTER: Final = "cluster_id"
-_TOPIC_ID: Final = "topic_id"
-_EPOCHS: Final = "leader_epochs"
 
 Position = dict[str, Any]  # how Spark keeps one, in JSON
 
@@ -82,45 +65,39 @@ class KafkaGroupsSource(DataSource):
         return reader
 
 
-def _offsets(text: str, name: str) -> dict[int, int] | int:
+def _offsets(text: str) -> dict[int, int] | int:
     """Read a word for all partitions, or offsets by partition from JSON like {"0": 23, "1": -2}."""
     if text in _WORDS:
         return _WORDS[text]
-    with suppress(ValueError, AttributeError):
-        offsets = {int(partition): offset for partition, offset in json.loads(text).items()}
-        if all(type(offset) is int and offset >= EARLIEST for offset in offsets.values()):
-            return offsets
-    msg = f'the option {name} cannot be {text!r}; write earliest, latest, or offsets as JSON: {{"0": 23}}'
-    raise SourceError(msg)
+    offsets = {int(partition): offset for partition, offset in json.loads(text).items()}
+    if not all(type(offset) is int and offset >= EARLIEST for offset in offsets.values()):
+        raise ValueError
+    return offsets
 
 
-def _number(text: str, name: str) -> int:
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    msg = f"the option {name} cannot be {text!r}; write a whole number, at least 1"
-    raise SourceError(msg)
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise ValueError
+    return int(text)
 
 
-def _limit(text: str, name: str) -> int | str:
-    return text if text == _AUTOMATIC else _number(text, name)
+def _seconds(text: str) -> float:
+    if not 0 < float(text) < float("inf"):
+        raise ValueError
+    return float(text)
 
 
-def _seconds(text: str, name: str) -> float:
-    with suppress(ValueError):
-        if 0 < float(text) < float("inf"):
-            return float(text)
-    msg = f"the option {name} cannot be {text!r}; write a number of seconds greater than 0"
-    raise SourceError(msg)
-
-
-_OPTIONS: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
-    "startingOffsets": ("starting", _offsets),
-    "endingOffsets": ("ending", _offsets),
-    "group": ("group", lambda text, _name: text),
-    "maxRecordsPerBatch": ("records_per_batch", _limit),
-    "minPartitions": ("tasks_at_once", _number),
-    "recordsPerTask": ("records_per_task", _number),
-    "timeout": ("timeout_s", _seconds),
+_OFFSETS: Final = 'earliest, latest, or offsets as JSON: {"0": 23}'
+_WHOLE: Final = "a whole number, at least 1"
+# The field of a reader, what reads it (ValueError or AttributeError if it cannot), and what can be written.
+_OPTIONS: Final[Mapping[str, tuple[str, Callable[[str], Any], str]]] = {
+    "startingOffsets": ("starting", _offsets, _OFFSETS),
+    "endingOffsets": ("ending", _offsets, _OFFSETS),
+    "group": ("group", str, ""),
+    "maxRecordsPerBatch": ("records_per_batch", lambda text: text if text == _AUTOMATIC else _number(text), _WHOLE),
+    "minPartitions": ("tasks_at_once", _number, _WHOLE),
+    "recordsPerTask": ("records_per_task", _number, _WHOLE),
+    "timeout": ("timeout_s", _seconds, "a number of seconds greater than 0"),
 }
 
 
@@ -135,10 +112,14 @@ def read_options(given: Mapping[str, str]) -> dict[str, Any]:
     # Spark knows no upper case in the names of options.
     for name, text in ((name.lower(), text) for name, text in given.items()):
         if name in names:
-            field_name, read = _OPTIONS[names[name]]
-            found[field_name] = read(text, names[name])
-        elif name.startswith(_CLIENT_PREFIX):
-            client[name.removeprefix(_CLIENT_PREFIX)] = text
+            field_name, read, usable = _OPTIONS[names[name]]
+            try:
+                found[field_name] = read(text)
+            except (ValueError, AttributeError):
+                msg = f"the option {names[name]} cannot be {text!r}; write {usable}"
+                raise SourceError(msg) from None
+        elif name.startswith(_PREFIX):
+            client[name.removeprefix(_PREFIX)] = text
         else:
             known = ", ".join(_OPTIONS)
             msg = f"kafka_groups has no option {name!r}; its options are kafka.<property of librdkafka>, {known}"
@@ -177,14 +158,13 @@ class _Reader:
         return self.brokers.log(self.group)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[InputPartition]:
-        tasks = tasks_of(ranges, self.records_per_task, self.tasks_at_once)
+        tasks = plan.tasks_of(ranges, self.records_per_task, self.tasks_at_once)
         return [InputPartition((cluster_id, task)) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if partition.value is None:
             return iter(())  # where there is nothing to read, Spark makes a partition of its own
-        cluster_id, ranges = partition.value
-        rows = read_rows(self.client, self.timeout_s, cluster_id, ranges)
+        rows = read_rows(self.client, self.timeout_s, *partition.value)
         group = self.group
         return rows if group is None else (batch.filter(pc.equal(batch["group"], group)) for batch in rows)
 
@@ -193,10 +173,10 @@ class _BatchReader(_Reader, DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         cluster_id, log = self.cluster_id, self.log()
         earliest = self.brokers.earliest(sorted(log.ends))
-        starts = started(self.starting, earliest, log.ends)
-        ends = chosen(self.ending, earliest, log.ends, default=LATEST)
+        starts = plan.started(self.starting, earliest, log.ends)
+        ends = plan.chosen(self.ending, earliest, log.ends, default=LATEST)
         stable = {partition: min(end, log.ends[partition]) for partition, end in ends.items()}
-        return self.tasks(cluster_id, ranges_between(starts, stable))
+        return self.tasks(cluster_id, plan.ranges_between(starts, stable))
 
 
 @dataclass
@@ -211,7 +191,7 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
 
     def initialOffset(self) -> Position:
         cluster_id, log = self.cluster_id, self.log()
-        starts = started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
+        starts = plan.started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
         # Nothing was read before it, so there is no epoch that the log must have.
         return position_of(cluster_id, Log(log.topic_id, starts))
 
@@ -226,38 +206,37 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
 
     def latestOffset(self, start: Position, limit: ReadLimit) -> Position:
         read = log_in(start, self.cluster_id)
-        log = sound_log(read, self.log, first=self._target or self.log(), patience_s=self.timeout_s)
+        log = plan.sound_log(read, self.log, first=self._target or self.log(), patience_s=self.timeout_s)
         if self._target is not None:
             self._target = log
         if self.records_per_batch == _AUTOMATIC and self._automatic_limit is None:
-            self._automatic_limit = automatic_limit(read.ends, log.ends, self.tasks_at_once)
+            self._automatic_limit = plan.automatic_limit(read.ends, log.ends, self.tasks_at_once)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._automatic_limit
-        ends = {**read.ends, **limited(read.ends, log.ends, most)}
+        ends = {**read.ends, **plan.limited(read.ends, log.ends, most)}
         # Another epoch alone is no batch.
         return start if ends == read.ends else position_of(self.cluster_id, log._replace(ends=ends))
 
     def partitions(self, start: Position, end: Position) -> list[InputPartition]:
         read, wanted = (log_in(position, self.cluster_id) for position in (start, end))
-        return self.tasks(self.cluster_id, ranges_between(read.ends, wanted.ends, read.epochs))
+        return self.tasks(self.cluster_id, plan.ranges_between(read.ends, wanted.ends, read.epochs))
 
 
 def position_of(cluster_id: str, log: Log) -> Position:
     """Return the ends of a log as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
-    epochs = {str(partition): epoch for partition, epoch in sorted(log.epochs.items())}
-    known = {_CLUSTER: cluster_id, _TOPIC_ID: log.topic_id, _EPOCHS: epochs}
-    offsets = {str(partition): offset for partition, offset in sorted(log.ends.items())}
+    offsets, epochs = ({str(each): found[each] for each in sorted(found)} for found in (log.ends, log.epochs))
+    known = {"cluster_id": cluster_id, "topic_id": log.topic_id, "leader_epochs": epochs}
     return {name: value for name, value in known.items() if value} | offsets
 
 
 def log_in(position: Position, cluster_id: str) -> Log:
     """Return the log in what Spark kept; SourceError if that belongs to another cluster."""
-    if position.get(_CLUSTER) != cluster_id:
+    if (kept := position.get("cluster_id")) != cluster_id:
         msg = (
-            f"the checkpoint belongs to cluster {position.get(_CLUSTER)}, and the brokers to cluster {cluster_id}; "
+            f"the checkpoint belongs to cluster {kept}, and the brokers to cluster {cluster_id}; "
             "use a directory or a checkpoint for each cluster"
         )
         raise SourceError(msg)
     ends = {int(name): int(offset) for name, offset in position.items() if name.isdecimal()}
     # Older versions of this tool kept no epochs.
-    epochs = {int(name): int(epoch) for name, epoch in position.get(_EPOCHS, {}).items()}
-    return Log(position.get(_TOPIC_ID), ends, epochs)
+    epochs = {int(name): int(epoch) for name, epoch in position.get("leader_epochs", {}).items()}
+    return Log(position.get("topic_id"), ends, epochs)

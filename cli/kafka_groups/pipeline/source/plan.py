@@ -1,8 +1,12 @@
-"""Which offsets a batch reads, and which task reads which of them: from offsets alone, so the plan is repeatable."""
+"""Which offsets a batch reads, and which task reads which of them: from offsets alone, so the plan is repeatable.
+
+A plan needs a log that still has what was read: what came under offsets that were read before would be lost.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -19,6 +23,12 @@ _RECORDS_PER_TASK: Final = 1_000_000
 _MOST_TASKS: Final = 64
 _RECORDS_PER_BATCH: Final = 4_000_000
 _MOST_BATCHES: Final = 50
+
+LOST_RECORDS: Final = (
+    "the brokers lost records that were read (an unclean leader election), or the topic was recreated; to read all "
+    "records that it has, use a new directory (--data-dir) or a new checkpoint"
+)
+_PAUSE_S: Final = 0.5
 
 Offsets = Mapping[int, int]  # by source partition
 _NONE: Final[Offsets] = MappingProxyType({})
@@ -63,14 +73,12 @@ def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, 
 
     SourceError if a wanted partition is not there.
     """
-    if isinstance(wanted, int):
-        default = wanted
     requested = wanted if isinstance(wanted, Mapping) else {}
     if strange := sorted(requested.keys() - latest.keys()):
         msg = f"__consumer_offsets has no partition {strange[0]}; it has {len(latest)} partitions, from 0"
         raise SourceError(msg)
     known = {EARLIEST: earliest, LATEST: latest}
-    offsets = {partition: requested.get(partition, default) for partition in latest}
+    offsets = {each: requested.get(each, wanted if isinstance(wanted, int) else default) for each in latest}
     return {partition: known[o][partition] if o in known else o for partition, o in offsets.items()}
 
 
@@ -118,20 +126,52 @@ def tasks_of(ranges: Iterable[Range], per_task: int | None = None, at_once: int 
     most = per_task or max(_RECORDS_PER_TASK, -(-total // _MOST_TASKS))
     count = -(-total // most)
     count = max(count, min(-(-count // at_once) * at_once, total // _WORTH_A_TASK))
-    return [task for task in _cut(wanted, count, total) if task]
+    # All offsets in a row, cut at equal distances.
+    tasks: list[list[Range]] = [[]]
+    planned = 0
+    for whole in wanted:
+        rest = whole
+        while rest.start < rest.end:
+            if planned == (until := total * len(tasks) // count):
+                tasks.append([])
+                continue
+            end = min(rest.end, rest.start + until - planned)
+            tasks[-1].append(rest._replace(end=end))
+            planned += end - rest.start
+            rest = rest._replace(start=end, epoch=None)
+    return [tuple(task) for task in tasks if task]
 
 
-def _cut(ranges: Iterable[Range], count: int, total: int) -> Iterator[tuple[Range, ...]]:
-    """Yield all offsets in a row, cut at equal distances."""
-    left = iter(ranges)
-    current = next(left, None)
-    begun = 0
-    for number in range(1, count + 1):
-        until = total * number // count
-        task = []
-        while current is not None and begun < until:
-            end = min(current.end, current.start + until - begun)
-            task.append(current._replace(end=end))
-            begun += end - current.start
-            current = current._replace(start=end, epoch=None) if end < current.end else next(left, None)
-        yield tuple(task)
+def lost(read: Offsets, ends: Offsets) -> str | None:
+    """Return what was read up to these offsets and is there no longer, as a sentence; None if all of it is there."""
+    for partition, offset in sorted(read.items()):
+        if offset > ends.get(partition, 0):
+            what = f"ends at {ends[partition]}" if partition in ends else "does not exist"
+            place = f"partition {partition} of __consumer_offsets {what}, but was read up to offset {offset}"
+            return f"{place}: {LOST_RECORDS}"
+    return None
+
+
+def sound_log(read: Log, look: Callable[[], Log], *, first: Log, patience_s: float) -> Log:
+    """Return the log, from `first` or a later look, that has all that was read.
+
+    A new leader may for a while know less of what is stable than the last one did, so requests are retried for so long.
+    SourceError if it stays like that, and at once if it is another topic: the history of a group follows the order of
+    offsets, so the old topic's history and the new one's are best kept apart. Brokers without topic ids hide that.
+    """
+    log = first
+    until = time.monotonic() + patience_s
+    while True:
+        if None not in (read.topic_id, log.topic_id) and read.topic_id != log.topic_id:
+            msg = (
+                f"__consumer_offsets was recreated since it was read: its topic id was {read.topic_id}, and is "
+                f"{log.topic_id}, so the old offsets do not apply to it; use a new directory (--data-dir) or a new "
+                "checkpoint for it"
+            )
+            raise SourceError(msg)
+        if (said := lost(read.ends, log.ends)) is None:
+            return log
+        if time.monotonic() >= until:
+            raise SourceError(said)
+        time.sleep(_PAUSE_S)
+        log = look()

@@ -9,25 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.schemas import (
-    GROUP_EVENTS,
-    INGEST_GAPS,
-    OFFSET_COMMITS,
-    OFFSETS_TOPIC,
-    STORED,
-    UNKNOWN_RECORDS,
-    Table,
-)
+from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.source.plan import Log, Offsets
 from kafka_groups.pipeline.storage import NewFile, Storage
 
-_TABLES: Final = (GROUP_EVENTS, INGEST_GAPS, UNKNOWN_RECORDS, OFFSET_COMMITS)
-# Brokers before 2.8 return no topic ids.
-_NO_ID: Final = "-"
+_TABLES: Final = (schemas.GROUP_EVENTS, schemas.INGEST_GAPS, schemas.UNKNOWN_RECORDS, schemas.OFFSET_COMMITS)
+_NO_ID: Final = "-"  # brokers before 2.8 return no topic ids
 _UNREAD: Final = Log(None, {})
 
 
@@ -54,19 +45,18 @@ def was_read(storage: Storage, cluster_id: str) -> bool:
     return any(number is not None for number in _batches(storage, cluster_id).values())
 
 
-def read_position(storage: Storage, cluster_id: str, topic_id: str | None, partitions: Iterable[int]) -> Stored:
+def read_position(storage: Storage, cluster_id: str, topic_id: str | None, partitions: Collection[int]) -> Stored:
     """Return what the tables have, of these partitions.
 
     Raises SourceError if the records that were read are those of a topic that was deleted since: their history and
     that of the new topic have to be kept apart, because the events of a group are sorted by offset.
     """
-    wanted = list(partitions)
     batches = _batches(storage, cluster_id)
     # Each transaction takes milliseconds to read, and tables with the same last batch have the same position.
     read: dict[int | None, Log] = {None: _UNREAD}
     for table, batch in batches.items():
         if batch not in read:
-            read[batch] = _read(storage, STORED[table], cluster_id, topic_id, wanted)
+            read[batch] = _read(storage, table, cluster_id, topic_id, partitions)
     logs = {table: read[batch] for table, batch in batches.items()}
     known = sorted({partition for log in logs.values() for partition in log.ends})
     oldest = {partition: min(logs.values(), key=lambda log: log.ends.get(partition, 0)) for partition in known}
@@ -78,7 +68,7 @@ def read_position(storage: Storage, cluster_id: str, topic_id: str | None, parti
     ahead = {
         table: {partition: offset for partition, offset in log.ends.items() if offset > starts[partition]}
         for table, log in logs.items()
-        if table != INGEST_GAPS.name
+        if table != schemas.INGEST_GAPS.name
     }
     return Stored(start, {table: offsets for table, offsets in ahead.items() if offsets}, batches)
 
@@ -108,17 +98,19 @@ def _batches(storage: Storage, cluster_id: str) -> dict[str, int | None]:
     return {table.name: storage.versions_of(table, [application]).get(application) for table in _TABLES}
 
 
-def _read(storage: Storage, table: Table, cluster_id: str, topic_id: str | None, partitions: Sequence[int]) -> Log:
-    (number,) = storage.versions_of(table, [f"{cluster_id}/topic"]).values()
+def _read(storage: Storage, table: str, cluster_id: str, topic_id: str | None, partitions: Collection[int]) -> Log:
+    (number,) = storage.versions_of(schemas.STORED[table], [f"{cluster_id}/topic"]).values()
     names = {_number(each): each for each in (_NO_ID, topic_id) if each is not None}
     if number not in names:
         now = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
-        msg = f"{OFFSETS_TOPIC} was read, and {now}, so the old offsets do not apply; use a new directory (--data-dir)"
+        msg = (
+            f"__consumer_offsets was read, and {now}, so the old offsets do not apply; use a new directory (--data-dir)"
+        )
         raise SourceError(msg)
     name = names[number]
     ends = {f"{cluster_id}/{name}/{partition}": partition for partition in partitions}
     epochs = {f"{application}/epoch": partition for application, partition in ends.items()}
-    found = storage.versions_of(table, [*ends, *epochs])
+    found = storage.versions_of(schemas.STORED[table], [*ends, *epochs])
     return Log(
         None if name == _NO_ID else name,
         {partition: found[application] for application, partition in ends.items() if application in found},

@@ -1,6 +1,253 @@
-"""The session of Spark: which Java it runs on, a session that is silent, and messages for its failures."""
+"""A Spark session, started without a word and stopped in any case: what Spark's processes say goes to a log."""
 
-from kafka_groups.pipeline.spark.requirements import fetch_java, find_java
-from kafka_groups.pipeline.spark.session import start_session
+from __future__ import annotations
 
-__all__ = ["fetch_java", "find_java", "start_session"]
+import os
+import re
+import secrets
+import socket
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from kafka_groups import errors
+from kafka_groups.errors import KafkaGroupsError, PipelineError, StorageError
+from kafka_groups.pipeline.spark import requirements
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOOPBACK: Final = "127.0.0.1"
+_EVERYWHERE: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # Or pyspark sends requests to the JVM at each step of each expression, to name its line if it fails.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+# What pyspark's own builder sets for `local`; that one always takes port 15002, so no two could run at once.
+_SERVING: Final = {
+    "spark.api.mode": "classic",
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark.sql.artifact.isolation.enabled": "true",
+    "spark.sql.artifact.isolation.alwaysApplyClassloader": "true",
+    "spark.connect.grpc.binding.address": _LOOPBACK,
+}
+_OUR_ERROR: Final = re.compile(r"kafka_groups\.errors\.(\w+): (.+)")
+# "ValueError: sentence", the last line of a traceback; Spark's own classes begin with org.apache.spark.
+_PYTHON_ERROR: Final = re.compile(r"^(?:pyspark\.[\w.]+\.)?(\w+(?:Error|Exception): .+)$", re.MULTILINE)
+_MOST_READ: Final = 1_000_000  # bytes of a log
+_LONGEST_END_S: Final = 5.0  # of a thread that looks for its end once a second
+# A JVM says why it has ended behind the first two of these, and before the last one.
+_JAVA_ENDED: Final = re.compile(
+    r'^Exception in thread "main" (.+)'
+    r"|^Error occurred during initialization of VM(?:\n(.+))?"
+    r"|^(.+)\nError: Could not create the Java Virtual Machine",
+    re.MULTILINE,
+)
+
+
+@contextmanager
+def start_session(
+    *,
+    master: str | None = None,
+    remote: str | None = None,
+    log: Path,
+    memory: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    fetch: bool = False,
+    brief: bool = False,
+) -> Iterator[SparkSession]:
+    """Yield a session on `master`, or on the Spark Connect server `remote`.
+
+    Without both, the environment's SPARK_REMOTE or MASTER decides, and else it is local[*]. Under spark-submit it is
+    the session that spark-submit prepared. Output of its JVM and of its Python workers goes to `log`, nothing to our
+    streams. `memory` is the driver's (2g), `conf` are properties of a Spark that is started here. With `fetch`, a
+    missing JDK is downloaded. With `brief`, a JVM of this machine compiles lightly, for sessions of seconds. Raises
+    SparkMissingError without pyspark or Java, or if one is too old, and PipelineError if Spark fails.
+    """
+    requirements.check_pyspark()
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if remote is None and master is None and not is_submitted:
+        remote = os.environ.get("SPARK_REMOTE") or None
+    if remote is not None:
+        requirements.check_connect()
+    options: dict[str, str] = _EVERYWHERE if remote is None else {}
+    if not is_submitted and (remote is None or remote.startswith("local")):
+        java = requirements.find_java(os.environ, fetch=fetch)
+        place = remote or master or os.environ.get("MASTER") or "local[*]"
+        options = _local_options(place, memory or "2g", brief=brief) | dict(conf or {})
+        requirements.check_master(options["spark.master"])
+        _set_environment(java, is_local=options["spark.master"].startswith("local"))
+    elif remote is not None:
+        requirements.check_answers(remote)
+    with warnings.catch_warnings(), ExitStack() as stack:
+        # Python's warnings are for those who write programs, and go to stderr.
+        warnings.filterwarnings("ignore", module=r"pyspark(\..*)?")
+        with _starting(log):
+            if remote is not None and options:
+                server, remote = serve(remote, options)
+                stack.callback(_stop, server, log)
+            spark = _classic(options) if remote is None else _connected(remote)
+        stack.callback(_stop, spark, log)
+        with _working(log):
+            # A session of somebody else's (spark-submit's, a server's) has a time zone of its own.
+            spark.conf.set("spark.sql.session.timeZone", "UTC")
+            yield spark
+
+
+@contextmanager
+def _starting(log: Path) -> Iterator[None]:
+    with noise_goes_to(log):
+        before = log.stat().st_size
+        try:
+            yield
+        except Exception as error:
+            # A Java that cannot be started, a memory that is none, a cluster that is not there.
+            reason = _said_by_java(log, before) or _first_line(str(error)) or type(error).__name__
+            msg = f"Spark did not start: {reason.rstrip('.')}; its log is {log}"
+            raise PipelineError(msg) from error
+
+
+@contextmanager
+def _working(log: Path) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        # Whether Spark, or what connects us with it, raised this.
+        if any(kind.__module__.partition(".")[0] in {"pyspark", "py4j", "grpc"} for kind in type(error).__mro__):
+            found = error_in(str(error))
+            msg = f"{str(found).rstrip('.')}; its log is {log}"
+            raise type(found)(msg) from error
+        raise
+
+
+def error_in(text: str) -> KafkaGroupsError:
+    """Return the error that is in a text of Spark's: ours as it was raised, others by the line that says most."""
+    if ours := _OUR_ERROR.findall(text):
+        name, sentence = ours[-1]
+        kind = getattr(errors, name, PipelineError)
+        return (kind if issubclass(kind, PipelineError) else PipelineError)(sentence.strip())
+    python = _PYTHON_ERROR.findall(text)
+    # Only a JVM writes no more than scratch files; what failed in Python names its own file.
+    if "No space left on device" in text and not any("No space left on device" in line for line in python):
+        return StorageError(
+            "no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run it again"
+        )
+    return PipelineError(f"Spark failed: {python[-1].strip() if python else _first_line(text) or 'it gave no reason'}")
+
+
+def _first_line(text: str) -> str:
+    """Return the first line that says anything: "An error occurred while calling o45.load." is py4j's."""
+    lines = (line.strip(": ") for line in text.splitlines())
+    return next((line for line in lines if line and not line.startswith("An error occurred while calling")), "")
+
+
+def serve(master: str, options: Mapping[str, str]) -> tuple[SparkSession, str]:
+    """Return a session that is a Spark Connect server, on a port that nobody has, and the URL where it serves.
+
+    The token that it wants is in the environment, where clients and workers look for it.
+    """
+    with socket.socket() as taken:
+        taken.bind((_LOOPBACK, 0))
+        port = taken.getsockname()[1]
+    os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"] = secrets.token_urlsafe(32)
+    settings = {**options, **_SERVING, "spark.master": master, "spark.connect.grpc.binding.port": str(port)}
+    # By name: for a number, Spark's client would want TLS before it shows a token.
+    return _classic(settings), f"sc://localhost:{port}"
+
+
+def _classic(options: Mapping[str, str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.appName("kafka-groups").config(map={**options}).getOrCreate()
+
+
+def _connected(url: str) -> SparkSession:
+    # The mark by which pyspark's functions know that they are for Connect.
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    from pyspark.sql.connect.session import SparkSession as Connected
+
+    # The builder of pyspark.sql refuses to connect where a server of our own runs in this process.
+    return cast("SparkSession", Connected.builder.remote(url).getOrCreate())
+
+
+def _local_options(master: str, memory: str, *, brief: bool) -> dict[str, str]:
+    """Return the options of a session whose JVM is started here."""
+    options = {"spark.master": master, "spark.driver.memory": memory, **_EVERYWHERE}
+    if master.startswith("local"):
+        # Nobody but this machine has to reach the driver.
+        options |= {"spark.driver.bindAddress": _LOOPBACK, "spark.driver.host": _LOOPBACK}
+        options["spark.sql.shuffle.partitions"] = str(2 * (os.cpu_count() or 1))
+        if brief:
+            options["spark.driver.extraJavaOptions"] = "-XX:TieredStopAtLevel=1"
+    return options
+
+
+def _set_environment(java: Path, *, is_local: bool) -> None:
+    """Let workers run on this Python; on a cluster, on the one that its users say (a packed one)."""
+    if is_local or "PYSPARK_PYTHON" not in os.environ:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.pop("SPARK_REMOTE", None)
+    os.environ.pop("JAVA_HOME", None)
+    if home := requirements.home_of(java):
+        os.environ["JAVA_HOME"] = str(home)
+
+
+def _stop(spark: SparkSession, log: Path) -> None:
+    with noise_goes_to(log):
+        try:
+            spark.stop()
+        except Exception as error:  # noqa: BLE001 - a JVM or a server that has ended already has stopped
+            sys.stderr.write(f"stopping: {type(error).__name__}: {error}\n")
+            _end_threads(spark)
+
+
+def _end_threads(spark: SparkSession) -> None:
+    """End the threads of a session whose JVM has ended: they would report that later, on our streams."""
+    from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, FinalizerWorker
+
+    with suppress(Exception):
+        spark.stop()  # the first call failed before it stopped the server of accumulators
+    for thread in threading.enumerate():
+        if isinstance(thread, FinalizerWorker):
+            thread.deque.append(SHUTDOWN_FINALIZER_WORKER)  # what it takes next
+            thread.join(_LONGEST_END_S)
+
+
+def _said_by_java(log: Path, before: int) -> str | None:
+    """Return why a JVM ended that has just been started, from what it wrote; None if it does not say, or goes on."""
+    with log.open("rb") as file:
+        file.seek(before)
+        found = _JAVA_ENDED.search(file.read(_MOST_READ).decode("utf-8", "replace"))
+    return next(filter(None, found.groups()), found[0]).strip() if found else None
+
+
+@contextmanager
+def noise_goes_to(log: Path) -> Iterator[None]:
+    """Let file descriptors 1 and 2 be the log for a while; processes that start meanwhile keep it."""
+    try:
+        target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as error:
+        msg = f"cannot write the log of Spark, {log}: {error.strerror}; name another file with --spark-log"
+        raise PipelineError(msg) from error
+    with ExitStack() as stack:
+        stack.callback(os.close, target)
+        _flush()
+        for number in (1, 2):
+            copy = os.dup(number)
+            stack.callback(os.close, copy)
+            stack.callback(os.dup2, copy, number)
+            os.dup2(target, number)
+        stack.callback(_flush)
+        yield
+
+
+def _flush() -> None:
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -36,8 +37,8 @@ def check_pyspark() -> str:
     return version
 
 
-def find_java(environment: Mapping[str, str], *, fetch: Callable[[], Path] | None = None) -> Path:
-    """Return the first Java that Spark runs on, else what `fetch` returns.
+def find_java(environment: Mapping[str, str], *, fetch: bool = False) -> Path:
+    """Return the first Java that Spark runs on, else download one, if `fetch` says so.
 
     SparkMissingError says what was found instead, and how to get one.
     """
@@ -53,8 +54,8 @@ def find_java(environment: Mapping[str, str], *, fetch: Callable[[], Path] | Non
         else:
             return candidate.path
         seen.append(f"{candidate.source} {odd}")
-    if fetch is not None:
-        return fetch()
+    if fetch:
+        return fetch_java()
     looked = "; ".join(seen) or "none is in JAVA_HOME or on PATH"
     msg = (
         f"Spark needs a JDK {_LEAST_JAVA} or newer ({looked}); set JAVA_HOME to one, install one "
@@ -85,18 +86,24 @@ def home_of(java: Path) -> Path | None:
 
 def check_connect() -> None:
     """Raise SparkMissingError if what Spark Connect needs is not installed."""
-    if missing := ", ".join(name for name in _CONNECT if not _is_there(name)):
-        msg = f"--remote needs Spark Connect's packages ({missing} missing); run pip install 'kafka-groups[connect]'"
+    missing = []
+    for name in _CONNECT:
+        try:
+            import_module(name)
+        except ImportError:
+            missing.append(name)
+    if missing:
+        packages = f"Spark Connect's packages ({', '.join(missing)} missing)"
+        msg = f"--remote needs {packages}; run pip install 'kafka-groups[connect]'"
         raise SparkMissingError(msg)
 
 
 def check_answers(remote: str) -> None:
     """Raise PipelineError if the URL is none, or nothing listens there: Spark's client would try for minutes."""
-    try:
+    host, port = None, 0
+    with suppress(ValueError):  # a port that is none, a bracket that is not closed
         parts = urlsplit(remote)
         host, port = parts.hostname if parts.scheme == "sc" else None, parts.port or _CONNECT_PORT
-    except ValueError:  # a port that is none, a bracket that is not closed
-        host, port = None, _CONNECT_PORT
     if host is None:
         # What follows may hold a token.
         msg = f"{remote.partition(';')[0]!r} is not a Spark Connect URL; write for example sc://host:15002"
@@ -133,11 +140,3 @@ def _why_silent(host: str, port: int) -> str | None:
     except (OSError, OverflowError) as error:
         return getattr(error, "strerror", None) or str(error)
     return None
-
-
-def _is_there(name: str) -> bool:
-    try:
-        import_module(name)
-    except ImportError:
-        return False
-    return True
