@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pytest
 
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, OFFSET_COMMITS, REBALANCES
-from kafka_groups.pipeline.transform.engine import LocalEngine
-from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts
+from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, LocalEngine
+from kafka_groups.pipeline.transform.facts import FactFile
 from kafka_groups.pipeline.transform.group_input import GROUP_INPUT
 from kafka_groups.pipeline.transform.kernels.group_days import build_group_days
 from kafka_groups.pipeline.transform.kernels.group_events import split_days
@@ -33,7 +33,7 @@ StateAt = Callable[[str, datetime], tuple[str | None, int | None]]
 @pytest.fixture(scope="module")
 def state_at(filled: FilledTables) -> StateAt:
     files = [FactFile(GROUP_EVENTS.name, _day_of(file.date), file.path) for file in filled.storage.files(GROUP_EVENTS)]
-    events = LocalEngine().collect(files, read_group_facts, GROUP_INPUT)
+    events = LocalEngine().collect(files, GROUP_LAYOUT.read, GROUP_INPUT)
 
     def find(group: str, time: datetime) -> tuple[str | None, int | None]:
         rows = events.filter(pc.equal(events["name"], group)).combine_chunks().to_batches()[0]

@@ -13,7 +13,7 @@ import pytest
 from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.transform.columns import gather_keys
 from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, PARTITION_LAYOUT, Layout, LocalEngine
-from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts, read_partition_facts
+from kafka_groups.pipeline.transform.facts import FactFile
 from kafka_groups.pipeline.transform.group_input import FILE, GROUP_INPUT, STATUS
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE
 from tests.pipeline.fact_rows import new_storage, put_all
@@ -58,8 +58,8 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     engine = LocalEngine()
     of_partitions = [*files["offset_commits"], *files["partition_offsets"]]
     return {
-        "partitions": engine.collect(of_partitions, read_partition_facts, INPUT),
-        "groups": engine.collect(files["group_events"], read_group_facts, GROUP_INPUT),
+        "partitions": engine.collect(of_partitions, PARTITION_LAYOUT.read, INPUT),
+        "groups": engine.collect(files["group_events"], GROUP_LAYOUT.read, GROUP_INPUT),
     }
 
 

@@ -24,7 +24,7 @@ from kafka_groups.pipeline.transform.engine import (
     SparkEngine,
     run_packed,
 )
-from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts, read_partition_facts, to_table
+from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, FactFile
 from kafka_groups.pipeline.transform.group_stage import RESULT
 from kafka_groups.pipeline.transform.tasks import Task, run_groups, run_partitions
 from tests.pipeline.fact_rows import new_storage, put_all
@@ -117,17 +117,17 @@ class PackingEngine(LocalEngine):
 
     def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
         """Return what the other engine returns."""
-        facts = run_packed(read_partition_facts, of(of_partitions), handed_on=PARTITION_LAYOUT)
+        facts = run_packed(PARTITION_LAYOUT.read, of(of_partitions), handed_on=PARTITION_LAYOUT)
         sorted_facts = by_key(PARTITION_LAYOUT, [*facts])
         partitions = partial(run_partitions, task)
         found = [*run_packed(partitions, sorted_facts, taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT)]
-        events = run_packed(read_group_facts, of(of_groups), handed_on=GROUP_LAYOUT)
+        events = run_packed(GROUP_LAYOUT.read, of(of_groups), handed_on=GROUP_LAYOUT)
         rows = by_key(GROUP_LAYOUT, [*found, *events])
         return pa.Table.from_batches(run_packed(partial(run_groups, task), rows, taken=GROUP_LAYOUT), schema=RESULT)
 
 
 def of(files: Sequence[FactFile]) -> Iterator[Any]:
-    yield from to_table(files).to_batches()
+    yield from pa.Table.from_pylist([file._asdict() for file in files], schema=FILE_SCHEMA).to_batches()
 
 
 def by_key(layout: Layout, rows: Sequence[Any]) -> Iterator[Any]:

@@ -8,10 +8,8 @@ Spark distributes and sorts by; the tasks order what is in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,16 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.transform import columns as arrays
-from kafka_groups.pipeline.transform.facts import (
-    FILE_SCHEMA,
-    FactFile,
-    read_group_facts,
-    read_partition_facts,
-    to_table,
-)
+from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, FactFile, read_facts
 from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
 from kafka_groups.pipeline.transform.group_stage import RESULT
-from kafka_groups.pipeline.transform.kernels.segments import Ints, first_rows
+from kafka_groups.pipeline.transform.kernels.segments import Ints, starts_of
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
 from kafka_groups.pipeline.transform.tasks import Task, run_groups, run_partitions
 
@@ -69,6 +61,10 @@ class Layout:
         """Return the schema of packed rows."""
         return pa.schema([*(self.schema.field(name) for name in self.common), (_PACKED, pa.binary())])
 
+    def read(self, files: Iterator[Any]) -> Iterator[Any]:
+        """Yield rows of `schema` from record batches of FILE_SCHEMA."""
+        return read_facts(files, self.schema)
+
     def pack(self, pieces: Iterator[Any]) -> Iterator[Any]:
         """Yield packed rows of record batches of `schema`, which may lack columns of kinds that they do not have."""
         for table in arrays.gather_keys(pieces, (), _WAITING_ROWS):
@@ -87,22 +83,20 @@ class Layout:
             keys = [arrays.to_keys(rows[name]) for name in self.common]
             order = np.lexsort(keys[::-1])
             rows = rows.take(pa.array(order)).combine_chunks()
-            begins = np.flatnonzero(first_rows(*(key[order] for key in keys)))
-            within = np.arange(len(rows)) - np.repeat(begins, np.diff([*begins, len(rows)]))
             # A long run of rows is cut into several.
+            within = np.arange(len(rows)) - starts_of(*(key[order] for key in keys))
             first = np.flatnonzero(within % _MOST_ROWS == 0)
-            columns = rows.select(self.packed[kind])
-            packed = (_pack_numbers if _is_numeric(columns.schema) else _pack_batches)(columns, first)
+            packed = _pack_runs(rows.select(self.packed[kind]), np.diff([*first, len(rows)]))
             rows = rows.take(pa.array(first))
         return pa.Table.from_arrays([*(rows[name] for name in self.common), packed], schema=self.packed_schema())
 
     def _unpack_kind(self, kind: int, rows: Any) -> Any:
-        place, columns = np.arange(rows.num_rows), {self.payload: rows[_PACKED]}
+        found, counts = rows.select([_PACKED]).rename_columns([self.payload]), 1
         if kind in self.packed:
-            schema = pa.schema([self.schema.field(name) for name in self.packed[kind]])
-            place, columns = (_unpack_numbers if _is_numeric(schema) else _unpack_batches)(rows[_PACKED], schema)
-        columns |= {name: rows[name].take(pa.array(place)) for name in self.common}
-        missing = {field.name: pa.nulls(len(place), field.type) for field in self.schema}
+            found, counts = _unpack_runs(rows[_PACKED], pa.schema(map(self.schema.field, self.packed[kind])))
+        common = rows.select(self.common).take(pa.array(np.repeat(np.arange(len(rows)), counts)))
+        columns = dict(zip((*found.column_names, *self.common), (*found.columns, *common.columns), strict=True))
+        missing = {field.name: pa.nulls(len(found), field.type) for field in self.schema}
         return pa.Table.from_pydict(missing | columns, schema=self.schema)
 
 
@@ -111,39 +105,31 @@ def _by_kind(table: Any) -> Iterator[tuple[int, Any]]:
         yield kind, table.filter(pc.equal(table["kind"], kind)).combine_chunks()
 
 
+def _pack_runs(rows: Any, counts: Ints) -> Any:
+    """Return a value for each run of so many rows: numbers, or else a record batch in Arrow's format of messages."""
+    if _is_numeric(rows.schema):
+        numbers = arrays.to_matrix([arrays.to_numbers(column) for column in rows.columns])
+        return arrays.to_values(numbers, counts * numbers.shape[1])
+    (batch,) = rows.to_batches()
+    runs = zip(np.cumsum(counts) - counts, counts, strict=True)
+    return pa.array([batch.slice(first, count).serialize().to_pybytes() for first, count in runs], pa.binary())
+
+
+def _unpack_runs(packed: Any, schema: Any) -> tuple[Any, Ints]:
+    """Return a table of the rows, and how many of them each value has."""
+    if not _is_numeric(schema):
+        batches = [pa.ipc.read_record_batch(pa.py_buffer(value), schema) for value in packed.to_pylist()]
+        return pa.Table.from_batches(batches, schema), np.array([*map(len, batches)], np.int64)
+    numbers, length = arrays.from_values(packed)
+    columns = [
+        arrays.to_column(values.view(np.float64) if pa.types.is_floating(field.type) else values).cast(field.type)
+        for field, values in zip(schema, np.ascontiguousarray(numbers.reshape(-1, len(schema)).T), strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema), length // len(schema)
+
+
 def _is_numeric(schema: Any) -> bool:
     return all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in schema.types)
-
-
-def _pack_numbers(rows: Any, first: Ints) -> Any:
-    """Return the rows' numbers as one value for each run."""
-    numbers = [arrays.to_numbers(column).view(np.int64) for column in rows.columns]
-    run = np.repeat(np.arange(len(first)), np.diff([*first, len(rows)]))
-    return arrays.pack((), [(run, numbers)], len(first))
-
-
-def _unpack_numbers(packed: Any, schema: Any) -> tuple[Ints, dict[str, Any]]:
-    """Return the place of each row's packed row, and the columns."""
-    _, [(place, numbers)] = arrays.unpack(packed, 0, [len(schema)])
-    columns = {}
-    for field, values in zip(schema, numbers, strict=True):
-        columns[field.name] = arrays.to_column(values.view(np.float64) if pa.types.is_floating(field.type) else values)
-    return place, columns
-
-
-def _pack_batches(rows: Any, first: Ints) -> Any:
-    """Return the rows as one record batch for each run, in Arrow's format of messages."""
-    batch = rows.to_batches()[0]
-    runs = pairwise([*first.tolist(), len(rows)])
-    return pa.array([batch.slice(at, end - at).serialize().to_pybytes() for at, end in runs], pa.binary())
-
-
-def _unpack_batches(packed: Any, schema: Any) -> tuple[Ints, dict[str, Any]]:
-    batches = [pa.ipc.read_record_batch(pa.py_buffer(value), schema) for value in packed.to_pylist()]
-    table = pa.Table.from_batches(batches, schema=schema)
-    return np.repeat(np.arange(len(batches)), [len(batch) for batch in batches]), dict(
-        zip(schema.names, table, strict=True)
-    )
 
 
 PARTITION_LAYOUT: Final = Layout(
@@ -178,13 +164,14 @@ class LocalEngine:
 
     def collect(self, files: Sequence[FactFile], step: Step, schema: Any) -> Any:
         """Return a table of what a step yields for the files."""
-        return pa.Table.from_batches(step(iter(to_table(files).to_batches())), schema=schema)
+        rows = pa.Table.from_pylist([file._asdict() for file in files], schema=FILE_SCHEMA)
+        return pa.Table.from_batches(step(iter(rows.to_batches())), schema=schema)
 
     def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
-        facts = arrays.sort_rows(self.collect(of_partitions, read_partition_facts, INPUT), PARTITION_LAYOUT.order)
+        facts = arrays.sort_rows(self.collect(of_partitions, PARTITION_LAYOUT.read, INPUT), PARTITION_LAYOUT.order)
         found = pa.Table.from_batches(run_partitions(task, iter(facts.to_batches())), schema=OUTPUT)
-        events = self.collect(of_groups, read_group_facts, GROUP_INPUT)
+        events = self.collect(of_groups, GROUP_LAYOUT.read, GROUP_INPUT)
         rows = arrays.sort_rows(pa.concat_tables([found, events], promote_options="default"), GROUP_LAYOUT.order)
         return pa.Table.from_batches(run_groups(task, iter(rows.to_batches())), schema=RESULT)
 
@@ -204,16 +191,21 @@ class SparkEngine:
         """Return a table of RESULT: what the stages hand to the driver."""
         partitions = partial(run_packed, partial(run_partitions, task), taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT)
         groups = partial(run_packed, partial(run_groups, task), taken=GROUP_LAYOUT)
-        facts = self._read_packed(of_partitions, read_partition_facts, PARTITION_LAYOUT)
+        facts = self._read_packed(of_partitions, PARTITION_LAYOUT)
         facts = facts.repartition(self._tasks, *_PARTITION).sortWithinPartitions(*PARTITION_LAYOUT.key)
         found = facts.mapInArrow(partitions, _spark_schema(GROUP_LAYOUT.packed_schema()))
-        rows = found.unionByName(self._read_packed(of_groups, read_group_facts, GROUP_LAYOUT))
+        rows = found.unionByName(self._read_packed(of_groups, GROUP_LAYOUT))
         rows = rows.repartition(self._tasks, *GROUP_LAYOUT.key).sortWithinPartitions(*GROUP_LAYOUT.key)
-        with _small_batches(self._spark):
+        # Packed rows go to Python in batches of a few: each may have 64 KiB.
+        before = self._spark.conf.get(_BATCH_OPTION)
+        self._spark.conf.set(_BATCH_OPTION, str(_BATCH_ROWS))
+        try:
             return rows.mapInArrow(groups, _spark_schema(RESULT)).toArrow()
+        finally:
+            self._spark.conf.set(_BATCH_OPTION, str(before))
 
-    def _read_packed(self, files: Sequence[FactFile], step: Step, layout: Layout) -> DataFrame:
-        return self._read(files, partial(run_packed, step, handed_on=layout), layout.packed_schema())
+    def _read_packed(self, files: Sequence[FactFile], layout: Layout) -> DataFrame:
+        return self._read(files, partial(run_packed, layout.read, handed_on=layout), layout.packed_schema())
 
     def _read(self, files: Sequence[FactFile], step: Step, schema: Any) -> DataFrame:
         rows = self._spark.createDataFrame([tuple(file) for file in files], _spark_schema(FILE_SCHEMA))
@@ -229,17 +221,6 @@ def run_packed(
     """Run a step whose rows are packed before it, after it, or both."""
     rows = step(taken.unpack(pieces) if taken else pieces)
     return handed_on.pack(rows) if handed_on else rows
-
-
-@contextmanager
-def _small_batches(spark: SparkSession) -> Iterator[None]:
-    """Let Spark hand packed rows to Python in batches of a few: each may have 64 KiB."""
-    before = spark.conf.get(_BATCH_OPTION)
-    spark.conf.set(_BATCH_OPTION, str(_BATCH_ROWS))
-    try:
-        yield
-    finally:
-        spark.conf.set(_BATCH_OPTION, str(before))
 
 
 def _spark_schema(schema: Any) -> Any:

@@ -110,13 +110,12 @@ class FactState:
         """Let all dates be made again."""
         self.changed, self.lost, self.states, self.has_last_build = list(self.facts), set(), set(), False
 
-    def set_last_times(self, found: Mapping[Key, Mapping[tuple[str, int], int]]) -> None:
-        """Take over the last times that a build has read, by table and origin, then by cluster and day."""
-        for (table, origin), times in found.items():
-            for (cluster, number), at_us in times.items():
-                day = str(date(1970, 1, 1) + timedelta(days=number))
-                if (day, table) in self.facts:
-                    self.facts[day, table]["last_ms"].setdefault(cluster, {})[origin] = at_us // 1_000
+    def set_last_times(self, found: Mapping[tuple[str, str, str, int], int]) -> None:
+        """Take over the last times that a build has read, by table, origin, cluster and days since 1970."""
+        for (table, origin, cluster, number), at_us in found.items():
+            day = str(date(1970, 1, 1) + timedelta(days=number))
+            if (day, table) in self.facts:
+                self.facts[day, table]["last_ms"].setdefault(cluster, {})[origin] = at_us // 1_000
 
     def clusters_read(self, day: str) -> set[str]:
         """Return the clusters of which records of the date were read, as far as a build has seen it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,9 +15,9 @@ from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage.root_directory import open_file
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 from kafka_groups.pipeline.transform.columns import to_batch, to_flags
-from kafka_groups.pipeline.transform.group_input import EVENT, EVENT_COLUMNS, GROUP_INPUT, STATE
+from kafka_groups.pipeline.transform.group_input import EVENT, EVENT_COLUMNS, STATE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
-from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE, LOG_STATE, OBSERVATION
+from kafka_groups.pipeline.transform.partition_batch import COMMIT, KEY_STATE, LOG_STATE, OBSERVATION
 
 _BATCH_ROWS: Final = 65_536
 _KEY: Final = ("cluster_id", "topic", "partition")
@@ -33,17 +33,9 @@ class FactFile(NamedTuple):
 
 
 FILE_SCHEMA: Final = pa.schema([("table", pa.string()), ("day", pa.int32()), ("path", pa.string())])
-
-
-def to_table(files: Sequence[FactFile]) -> Any:
-    """Return files as a table of FILE_SCHEMA."""
-    return pa.Table.from_pylist([file._asdict() for file in files], schema=FILE_SCHEMA)
-
-
-def from_batches(pieces: Iterator[Any]) -> Iterator[FactFile]:
-    """Yield the files of record batches of FILE_SCHEMA."""
-    for piece in pieces:
-        yield from (FactFile(**row) for row in piece.to_pylist())
+Rows = Iterator[dict[str, Any]]
+# By table: the columns that are read, and what makes columns of other rows of record batches of them.
+Readers = Mapping[str, tuple[Sequence[str], Callable[[Any, FactFile], Rows]]]
 
 
 def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
@@ -51,23 +43,6 @@ def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
     with as_storage_error("read the tables", path), open_file(path) as file:
         for rows in pq.ParquetFile(file).iter_batches(_BATCH_ROWS, columns=list(columns)):
             yield rows.select(columns)
-
-
-def read_partition_facts(pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield rows of partition_batch.INPUT from files of commits, of log ends and of partitions' states."""
-    return _read_facts(pieces, INPUT)
-
-
-def read_group_facts(pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield rows of group_input.GROUP_INPUT from files of events and of groups' states."""
-    return _read_facts(pieces, GROUP_INPUT)
-
-
-def _read_facts(pieces: Iterator[Any], schema: Any) -> Iterator[Any]:
-    for file in from_batches(pieces):
-        names, convert = _READERS[file.table]
-        for rows in read_columns(file.path, names):
-            yield to_batch(schema, {"day": file.day, **convert(rows, file.day)})
 
 
 def micros_within(times: Any, day: int) -> Any:
@@ -85,22 +60,22 @@ def _micros(times: Any) -> Any:
     return times.cast(pa.timestamp("us", "UTC")).view(pa.int64())
 
 
-def _commits(rows: Any, day: int) -> dict[str, Any]:
+def _commits(rows: Any, file: FactFile) -> Rows:
     offset = rows["committed_offset"]
     # Brokers take -1 for an offset, and report none.
     is_removal = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
-    return {
+    yield {
         **{name: rows[name] for name in (*_KEY, "group", "source_offset")},
         "kind": COMMIT,
-        "at_us": micros_within(rows["commit_time"], day),
+        "at_us": micros_within(rows["commit_time"], file.day),
         "is_record": pc.equal(rows["origin"], "topic"),
         "is_removal": is_removal,
         "committed_offset": pc.if_else(is_removal, None, offset),
     }
 
 
-def _observations(rows: Any, _day: int) -> dict[str, Any]:
-    return {
+def _observations(rows: Any, _file: FactFile) -> Rows:
+    yield {
         **{name: rows[name] for name in (*_KEY, *_OFFSETS)},
         "kind": OBSERVATION,
         "at_us": _micros(rows["observed_at"]),
@@ -109,30 +84,30 @@ def _observations(rows: Any, _day: int) -> dict[str, Any]:
     }
 
 
-def _partition_states(rows: Any, _day: int) -> dict[str, Any]:
+def _partition_states(rows: Any, _file: FactFile) -> Rows:
     kind = np.where(np.asarray(pc.is_null(rows["group"])), LOG_STATE, KEY_STATE)
-    return {**{name: rows[name] for name in (*_KEY, "group", "state")}, "kind": pa.array(kind), "at_us": 0}
+    yield {**{name: rows[name] for name in (*_KEY, "group", "state")}, "kind": pa.array(kind), "at_us": 0}
 
 
-def _events(rows: Any, day: int) -> dict[str, Any]:
+def _events(rows: Any, file: FactFile) -> Rows:
     has_expression = pc.starts_with(rows["event_type"], "regex")
     details = pc.if_else(has_expression, rows["details"], None).to_pylist()
     expressions = [None if text is None else json.loads(text).get("regular_expression") for text in details]
-    return {
+    yield {
         **{name: rows[name] for name in (*EVENT_COLUMNS, "cluster_id", "members")},
         "name": rows["group"],
         "kind": EVENT,
-        "at_us": micros_within(rows["record_time"], day),
+        "at_us": micros_within(rows["record_time"], file.day),
         "state_us": _micros(rows["state_time"]),
         "expression": pa.array(expressions, pa.string()),
     }
 
 
-def _group_states(rows: Any, _day: int) -> dict[str, Any]:
-    return {"cluster_id": rows["cluster_id"], "name": rows["group"], "kind": STATE, "payload": rows["state"]}
+def _group_states(rows: Any, _file: FactFile) -> Rows:
+    yield {"cluster_id": rows["cluster_id"], "name": rows["group"], "kind": STATE, "payload": rows["state"]}
 
 
-_READERS: Final = {
+_READERS: Final[Readers] = {
     schemas.OFFSET_COMMITS.name: (
         (*_KEY, "group", "origin", "source_offset", "commit_time", "tombstone", "committed_offset"),
         _commits,
@@ -145,3 +120,12 @@ _READERS: Final = {
     ),
     schemas.GROUP_STATE.name: (("cluster_id", "group", "state"), _group_states),
 }
+
+
+def read_facts(pieces: Iterator[Any], schema: Any, readers: Readers = _READERS) -> Iterator[Any]:
+    """Yield record batches of the schema from the files in record batches of FILE_SCHEMA."""
+    for file in (FactFile(**row) for piece in pieces for row in piece.to_pylist()):
+        names, convert = readers[file.table]
+        for rows in read_columns(file.path, names):
+            for columns in convert(rows, file):
+                yield to_batch(schema, {"day": file.day, **columns})

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 
 from kafka_groups.pipeline.coverage import TIMES
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, TABLES
-from kafka_groups.pipeline.transform.columns import to_batch
-from kafka_groups.pipeline.transform.facts import FactFile, from_batches, micros_within, read_columns
+from kafka_groups.pipeline.transform.facts import FactFile, Readers, Rows, micros_within, read_facts
 from kafka_groups.pipeline.transform.kernels.segments import NULL
 from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context
 
@@ -37,14 +36,15 @@ PART: Final = pa.schema(
     ]
 )
 _MOST_ROWS: Final = 1_000_000
+_LAST: Final = ((OFFSET_COMMITS.name, "topic"), (GROUP_EVENTS.name, "topic"), (PARTITION_OFFSETS.name, "sample"))
 
 
 @dataclass(frozen=True, slots=True)
 class Summary(Context):
-    """And numbers of quiet partitions by (cluster, topic, day); last times by (table, origin), then (cluster, day)."""
+    """And numbers of quiet partitions by (cluster, topic, day), last times by (table, origin, cluster, day)."""
 
     quiet: Mapping[tuple[str, str, int], int]
-    last_us: Mapping[tuple[str, str], Mapping[tuple[str, int], int]]
+    last_us: Mapping[tuple[str, str, str, int], int]
 
 
 def summarise(engine: Engine, files: Sequence[FactFile]) -> Summary:
@@ -55,17 +55,10 @@ def summarise(engine: Engine, files: Sequence[FactFile]) -> Summary:
 
 
 def read_parts(pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield rows of PART from (table, day, path) of files, added up over all files."""
+    """Yield rows of PART from record batches of FILE_SCHEMA, added up over all files."""
     parts = [PART.empty_table()]
-    for file in from_batches(pieces):
-        time = TIMES[TABLES[file.table]]
-        names, read = _READERS[file.table]
-        for rows in read_columns(file.path, ("cluster_id", "origin", *names, time)):
-            at = micros_within(rows[time], file.day)
-            same = {"table": file.table, "day": file.day, "cluster_id": rows["cluster_id"], "origin": rows["origin"]}
-            for part in read(rows, at):
-                found = to_batch(PART, same | {"least_at": at, "most_at": at} | part)
-                parts.append(_add_up(pa.Table.from_batches([found])))
+    for part in read_facts(pieces, PART, _READERS):
+        parts.append(_add_up(pa.Table.from_batches([part])))
         if sum(map(len, parts)) > _MOST_ROWS:
             parts = [_add_up(pa.concat_tables(parts))]
     yield from _add_up(pa.concat_tables(parts)).to_batches()
@@ -75,28 +68,35 @@ def _add_up(parts: Any) -> Any:
     return parts.group_by([*_KEYS]).aggregate([*_SUMS]).rename_columns(PART.names)
 
 
-def _read_groups(rows: Any, _at: Any) -> Iterator[dict[str, Any]]:
-    yield {"name": pc.if_else(pc.equal(rows["origin"], "topic"), pa.scalar(None, pa.string()), rows["group"])}
+def _every_part(rows: Any, file: FactFile) -> dict[str, Any]:
+    at = micros_within(rows[TIMES[TABLES[file.table]]], file.day)
+    same = {"table": file.table, "cluster_id": rows["cluster_id"], "origin": rows["origin"]}
+    return same | {"least_at": at, "most_at": at}
 
 
-def _read_log_ends(rows: Any, at: Any) -> Iterator[dict[str, Any]]:
-    is_sample, is_coordinator = pc.equal(rows["origin"], "sample"), pc.equal(rows["topic"], OFFSETS_TOPIC)
-    end, nothing = rows["log_end_offset"], pa.scalar(None, pa.int64())
-    yield {
-        "name": pc.if_else(is_coordinator, OFFSETS_TOPIC, pa.scalar(None, pa.string())),
-        "run_us": pc.if_else(is_sample, at, nothing),
-        "is_complete": pc.is_valid(end),
+def _group_parts(rows: Any, file: FactFile) -> Rows:
+    yield _every_part(rows, file) | {"name": pc.if_else(pc.equal(rows["origin"], "topic"), None, rows["group"])}
+
+
+def _log_end_parts(rows: Any, file: FactFile) -> Rows:
+    same, end = _every_part(rows, file), rows["log_end_offset"]
+    is_known, at = pc.is_valid(end), same["most_at"]
+    yield same | {
+        "name": pc.if_else(pc.equal(rows["topic"], OFFSETS_TOPIC), rows["topic"], None),
+        "run_us": pc.if_else(pc.equal(rows["origin"], "sample"), at, None),
+        "is_complete": is_known,
     }
-    # Of a log end that is not known, the time does not count.
-    ends, times = ("least_end", "most_end"), ("least_at", "most_at")
-    known = dict.fromkeys(ends, end) | dict.fromkeys(times, pc.if_else(pc.is_valid(end), at, nothing))
-    yield {"origin": None, "name": rows["topic"], "partition": rows["partition"], **known}
+    # The time of a log end that is not known does not count.
+    known = dict.fromkeys(("least_end", "most_end"), end)
+    known |= dict.fromkeys(("least_at", "most_at"), pc.if_else(is_known, at, None))
+    yield same | known | {"origin": None, "name": rows["topic"], "partition": rows["partition"]}
 
 
-_READERS: Final = {
-    OFFSET_COMMITS.name: (("group",), _read_groups),
-    GROUP_EVENTS.name: (("group",), _read_groups),
-    PARTITION_OFFSETS.name: (("topic", "partition", "log_end_offset"), _read_log_ends),
+_COLUMNS: Final = ("cluster_id", "origin")
+_READERS: Final[Readers] = {
+    OFFSET_COMMITS.name: ((*_COLUMNS, "group", "commit_time"), _group_parts),
+    GROUP_EVENTS.name: ((*_COLUMNS, "group", "record_time"), _group_parts),
+    PARTITION_OFFSETS.name: ((*_COLUMNS, "topic", "partition", "log_end_offset", "observed_at"), _log_end_parts),
 }
 
 
@@ -109,26 +109,24 @@ def _count_quiet(parts: Any) -> dict[tuple[str, str, int], int]:
 
 
 def _summary_of(rows: Sequence[Mapping[str, Any]], quiet: Mapping[tuple[str, str, int], int]) -> Summary:
-    last: dict[tuple[str, str], dict[tuple[str, int], int]] = defaultdict(dict)
+    last: dict[tuple[str, str, str, int], int] = {}
     groups: dict[tuple[str, str, int], dict[str, int]] = defaultdict(dict)
     runs: dict[tuple[str, int], dict[int, dict[bool, bool]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
-        table, cluster, name, day, run_us = (row[key] for key in ("table", "cluster_id", "name", "day", "run_us"))
-        times = last[table, row["origin"]]
-        times[cluster, day] = max(row["most_at"], times.get((cluster, day), NULL))
+        table, origin, cluster, name, _, day, run_us = (row[key] for key in _KEYS)
+        key = table, origin, cluster, day
+        last[key] = max(row["most_at"], last.get(key, NULL))
         if run_us is not None:
             runs[cluster, day][run_us][name is not None] = row["is_complete"]
         elif name is not None and table != PARTITION_OFFSETS.name:
             groups[cluster, name, day][table] = row["most_at"]
-    commits, events = (last[table.name, "topic"] for table in (OFFSET_COMMITS, GROUP_EVENTS))
-    samples = last[PARTITION_OFFSETS.name, "sample"]
     clusters = {}
-    for key in {key for times in last.values() for key in times}:
+    for cluster, day in {(cluster, day) for _, _, cluster, day in last}:
         # A sample is complete if all coordinators responded, or, where they were not sampled, all leaders.
-        complete = [at for at, outcomes in runs[key].items() if outcomes.get(True, outcomes.get(False))]
-        commit_us, sample_us = commits.get(key, NULL), samples.get(key, NULL)
-        record_us, runs_us = max(commit_us, events.get(key, NULL)), np.array(sorted(complete), np.int64)
-        clusters[key] = ClusterDay(commit_us, record_us, sample_us, runs_us)
+        complete = [at for at, outcomes in runs[cluster, day].items() if outcomes.get(True, outcomes.get(False))]
+        commit_us, event_us, sample_us = (last.get((*of, cluster, day), NULL) for of in _LAST)
+        runs_us = np.array(sorted(complete), np.int64)
+        clusters[cluster, day] = ClusterDay(commit_us, max(commit_us, event_us), sample_us, runs_us)
     seen = {
         key: (times.get(GROUP_EVENTS.name, NULL), times.get(OFFSET_COMMITS.name, NULL)) for key, times in groups.items()
     }

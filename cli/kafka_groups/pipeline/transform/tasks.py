@@ -85,28 +85,23 @@ def _as_json(files: list[NewFile]) -> Any:
 
 
 def write_topics(task: Task, found: Any) -> list[NewFile]:
-    """Write the rows of topic_daily of the task's days, from a table of RESULT; return the files."""
-    whole = add_up(found.filter(pc.is_null(found["file"])))
-    with new_writer(task.data_dir, BUILD) as writer:
-        writer.write(schemas.TOPIC_DAILY, _topic_rows(whole, task.summary, task.settings))
-        return writer.close()
+    """Write the rows of topic_daily of the task's days, from a table of RESULT; return the files.
 
-
-def _topic_rows(whole: Any, summary: Summary, settings: Settings) -> Any:
-    """Return rows of topic_daily: of each topic that was observed on the day, or has a commit at its end.
-
-    A topic is unread only if the day's last sample saw it, or without samples if records were read that day.
+    There is one of each topic that was observed on the day, or has a commit at its end. A topic is unread only if the
+    day's last sample saw it, or without samples if records were read that day.
     """
-    readers, committed, partitions = (to_ints(whole[name]) for name in ("readers", "committed", "partitions"))
-    day = to_ints(whole["day"])
-    read = [summary.clusters.get(key) for key in zip(whole["cluster_id"].to_pylist(), day.tolist(), strict=True)]
+    whole = add_up(found.filter(pc.is_null(found["file"])))
+    readers, committed, partitions, day = (
+        to_ints(whole[name]) for name in ("readers", "committed", "partitions", "day")
+    )
+    read = map(task.summary.clusters.get, zip(whole["cluster_id"].to_pylist(), day.tolist(), strict=True))
     times = [(NULL, NULL) if one is None else (one.record_us, one.sample_us) for one in read]
     record, sample = np.array(times, np.int64).reshape(-1, 2).T
     is_there = np.where(sample != NULL, to_ints(whole["sampled_us"]) == sample, record != NULL)
     has_none = committed <= 0
     # The topic of the offsets is sampled for its coordinators.
     is_internal = np.asarray(pc.equal(whole["topic"], schemas.OFFSETS_TOPIC)) & has_none
-    is_chosen = ((partitions != NULL) | ~has_none) & np.isin(day, settings.days) & ~is_internal
+    is_chosen = ((partitions != NULL) | ~has_none) & np.isin(day, task.settings.days) & ~is_internal
     columns = {
         "cluster_id": whole["cluster_id"].combine_chunks(),
         "topic": whole["topic"].combine_chunks(),
@@ -116,6 +111,8 @@ def _topic_rows(whole: Any, summary: Summary, settings: Settings) -> Any:
         "readers": np.maximum(readers, 0),
         "committed": np.maximum(committed, 0),
         "is_unread": has_none & ~to_flags(whole["is_named"]) & is_there,
-        "lookback_days": settings.lookback_days,
+        "lookback_days": task.settings.lookback_days,
     }
-    return to_batch(schemas.TOPIC_DAILY.arrow(), columns).filter(pa.array(is_chosen))
+    with new_writer(task.data_dir, BUILD) as writer:
+        writer.write(schemas.TOPIC_DAILY, to_batch(schemas.TOPIC_DAILY.arrow(), columns).filter(pa.array(is_chosen)))
+        return writer.close()
