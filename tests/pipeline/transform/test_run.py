@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,6 @@ from kafka_groups.pipeline.transform.engine import (
     Layout,
     LocalEngine,
     SparkEngine,
-    run_packed,
 )
 from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, FactFile
 from kafka_groups.pipeline.transform.group_stage import RESULT
@@ -117,13 +115,11 @@ class PackingEngine(LocalEngine):
 
     def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
         """Return what the other engine returns."""
-        facts = run_packed(PARTITION_LAYOUT.read, of(of_partitions), handed_on=PARTITION_LAYOUT)
-        sorted_facts = by_key(PARTITION_LAYOUT, [*facts])
-        partitions = partial(run_partitions, task)
-        found = [*run_packed(partitions, sorted_facts, taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT)]
-        events = run_packed(GROUP_LAYOUT.read, of(of_groups), handed_on=GROUP_LAYOUT)
-        rows = by_key(GROUP_LAYOUT, [*found, *events])
-        return pa.Table.from_batches(run_packed(partial(run_groups, task), rows, taken=GROUP_LAYOUT), schema=RESULT)
+        facts = by_key(PARTITION_LAYOUT, [*PARTITION_LAYOUT.pack(PARTITION_LAYOUT.read(of(of_partitions)))])
+        found = [*GROUP_LAYOUT.pack(run_partitions(task, PARTITION_LAYOUT.unpack(facts)))]
+        events = GROUP_LAYOUT.pack(GROUP_LAYOUT.read(of(of_groups)))
+        rows = GROUP_LAYOUT.unpack(by_key(GROUP_LAYOUT, [*found, *events]))
+        return pa.Table.from_batches(run_groups(task, rows), schema=RESULT)
 
 
 def of(files: Sequence[FactFile]) -> Iterator[Any]:

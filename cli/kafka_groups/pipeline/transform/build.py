@@ -18,9 +18,8 @@ from kafka_groups.pipeline.storage import DataFile, NewFile, Storage
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform.engine import Engine
 from kafka_groups.pipeline.transform.fact_state import FactState, forget_fact_state
-from kafka_groups.pipeline.transform.facts import FactFile, read_columns
+from kafka_groups.pipeline.transform.facts import PART, FactFile, read_columns, read_parts, summarise
 from kafka_groups.pipeline.transform.partition_stage import Settings
-from kafka_groups.pipeline.transform.summary import summarise
 from kafka_groups.pipeline.transform.tasks import Task, write_topics
 from kafka_groups.verdicts import Rules
 
@@ -194,7 +193,7 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
     state, dates, before = plan.state, plan.read, plan.gaps_before()
     report(_STEPS[0], 0, len(_STEPS))
     commits, log_ends, events = (_fact_files(storage, table, state.files[table.name], dates) for table in _FACTS)
-    summary = summarise(engine, [*commits, *log_ends, *events])
+    summary = summarise(engine.collect([*commits, *log_ends, *events], read_parts, PART))
     report(_STEPS[1], 1, len(_STEPS))
     settings = Settings([*map(_number, dates)], state.rules, state.lookback_days, [*map(_number, before)])
     task = Task(storage.address, settings, _number(plan.first_state_day()), summary)

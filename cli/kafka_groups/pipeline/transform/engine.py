@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -74,7 +73,8 @@ class Layout:
     def unpack(self, pieces: Iterator[Any]) -> Iterator[Any]:
         """Yield record batches of `schema`, in order, from packed rows in the order of `key`."""
         for table in arrays.gather_keys(pieces, self.key, _UNPACKED_BYTES, size_of=lambda rows: rows[_PACKED].nbytes):
-            found = pa.concat_tables([self._unpack_kind(kind, rows) for kind, rows in _by_kind(table)])
+            kinds = [self._unpack_kind(kind, rows) for kind, rows in _by_kind(table)]
+            found = pa.concat_tables([self.schema.empty_table(), *kinds], promote_options="default")
             yield from arrays.sort_rows(found, self.order).to_batches()
 
     def _pack_kind(self, kind: int, rows: Any) -> Any:
@@ -91,13 +91,12 @@ class Layout:
         return pa.Table.from_arrays([*(rows[name] for name in self.common), packed], schema=self.packed_schema())
 
     def _unpack_kind(self, kind: int, rows: Any) -> Any:
-        found, counts = rows.select([_PACKED]).rename_columns([self.payload]), 1
+        found, counts = rows.select([_PACKED]).rename_columns([self.payload]), np.ones(len(rows), np.int64)
         if kind in self.packed:
             found, counts = _unpack_runs(rows[_PACKED], pa.schema(map(self.schema.field, self.packed[kind])))
         common = rows.select(self.common).take(pa.array(np.repeat(np.arange(len(rows)), counts)))
-        columns = dict(zip((*found.column_names, *self.common), (*found.columns, *common.columns), strict=True))
-        missing = {field.name: pa.nulls(len(found), field.type) for field in self.schema}
-        return pa.Table.from_pydict(missing | columns, schema=self.schema)
+        names = [*found.column_names, *self.common]
+        return pa.Table.from_arrays([*found.columns, *common.columns], names)
 
 
 def _by_kind(table: Any) -> Iterator[tuple[int, Any]]:
@@ -189,8 +188,13 @@ class SparkEngine:
 
     def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
-        partitions = partial(run_packed, partial(run_partitions, task), taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT)
-        groups = partial(run_packed, partial(run_groups, task), taken=GROUP_LAYOUT)
+
+        def partitions(pieces: Iterator[Any]) -> Iterator[Any]:
+            return GROUP_LAYOUT.pack(run_partitions(task, PARTITION_LAYOUT.unpack(pieces)))
+
+        def groups(pieces: Iterator[Any]) -> Iterator[Any]:
+            return run_groups(task, GROUP_LAYOUT.unpack(pieces))
+
         facts = self._read_packed(of_partitions, PARTITION_LAYOUT)
         facts = facts.repartition(self._tasks, *_PARTITION).sortWithinPartitions(*PARTITION_LAYOUT.key)
         found = facts.mapInArrow(partitions, _spark_schema(GROUP_LAYOUT.packed_schema()))
@@ -205,7 +209,7 @@ class SparkEngine:
             self._spark.conf.set(_BATCH_OPTION, str(before))
 
     def _read_packed(self, files: Sequence[FactFile], layout: Layout) -> DataFrame:
-        return self._read(files, partial(run_packed, layout.read, handed_on=layout), layout.packed_schema())
+        return self._read(files, lambda pieces: layout.pack(layout.read(pieces)), layout.packed_schema())
 
     def _read(self, files: Sequence[FactFile], step: Step, schema: Any) -> DataFrame:
         rows = self._spark.createDataFrame([tuple(file) for file in files], _spark_schema(FILE_SCHEMA))
@@ -213,14 +217,6 @@ class SparkEngine:
 
 
 Engine = LocalEngine | SparkEngine
-
-
-def run_packed(
-    step: Step, pieces: Iterator[Any], *, taken: Layout | None = None, handed_on: Layout | None = None
-) -> Iterator[Any]:
-    """Run a step whose rows are packed before it, after it, or both."""
-    rows = step(taken.unpack(pieces) if taken else pieces)
-    return handed_on.pack(rows) if handed_on else rows
 
 
 def _spark_schema(schema: Any) -> Any:

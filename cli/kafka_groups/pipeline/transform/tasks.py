@@ -15,13 +15,13 @@ from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage import NewFile, new_writer
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform.columns import gather_keys, to_batch, to_flags, to_ints
+from kafka_groups.pipeline.transform.facts import Summary
 from kafka_groups.pipeline.transform.group_input import FILE, OUTPUT
 from kafka_groups.pipeline.transform.group_stage import RESULT, GroupBatch, add_up, transform_groups
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.transform.partition_batch import PartitionBatch, cut_batches
 from kafka_groups.pipeline.transform.partition_rows import lag_history_rows, rows_for_groups, state_rows
 from kafka_groups.pipeline.transform.partition_stage import Settings, transform_days
-from kafka_groups.pipeline.transform.summary import Summary
 
 _BATCH_ROWS: Final = 100_000
 
