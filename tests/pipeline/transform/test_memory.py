@@ -12,12 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, PARTITION_LAYOUT
+from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, PARTITION_LAYOUT, Task, run_partitions
 from kafka_groups.pipeline.transform.facts import Summary
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
 from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Settings
-from kafka_groups.pipeline.transform.tasks import Task, run_partitions
 from kafka_groups.verdicts import Rules
 
 GROUPS: Final = 24

@@ -21,10 +21,12 @@ from kafka_groups.pipeline.transform.engine import (
     Layout,
     LocalEngine,
     SparkEngine,
+    Task,
+    run_groups,
+    run_partitions,
 )
 from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, FactFile
 from kafka_groups.pipeline.transform.group_stage import RESULT
-from kafka_groups.pipeline.transform.tasks import Task, run_groups, run_partitions
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of, rows_of
 from tests.pipeline.transform.builds import build_here, built

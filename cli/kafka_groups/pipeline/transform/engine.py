@@ -1,4 +1,4 @@
-"""Where the stages run: on Spark, or, for few facts, in this process. Both give the tasks the same sorted rows.
+"""The stages as tasks, and where these run: on Spark, or, for few facts, in this process. Both sort the tasks' rows.
 
 Through Spark, many rows of a key go in one binary value: the JVM handles each value of each row, so a hundred times
 fewer rows are a hundred times less work for it. A packed row has what the rows in it have in common, which is what
@@ -7,21 +7,26 @@ Spark distributes and sorts by; the tasks order what is in it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_groups.pipeline import schemas
+from kafka_groups.pipeline.storage import NewFile, new_writer
+from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform import columns as arrays
-from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, FactFile, read_facts
-from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
-from kafka_groups.pipeline.transform.group_stage import RESULT
+from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, FactFile, Summary, read_facts
+from kafka_groups.pipeline.transform.group_input import EVENT, FILE, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
+from kafka_groups.pipeline.transform.group_stage import RESULT, GroupBatch, transform_groups
 from kafka_groups.pipeline.transform.kernels.segments import Ints, starts_of
-from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
-from kafka_groups.pipeline.transform.tasks import Task, run_groups, run_partitions
+from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION, PartitionBatch, cut_batches
+from kafka_groups.pipeline.transform.partition_rows import lag_history_rows, rows_for_groups, state_rows
+from kafka_groups.pipeline.transform.partition_stage import Settings, transform_days
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +34,9 @@ if TYPE_CHECKING:
 # What is distributed together: a topic's partition with all of its groups.
 _PARTITION: Final = ("cluster_id", "topic", "partition")
 _BATCH_OPTION: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_BATCH_ROWS: Final = 256
+_SPARK_ROWS: Final = 256
+# Rows that a task works on at once.
+_BATCH_ROWS: Final = 100_000
 _FACTS_PER_TASK: Final = 250_000
 # Rows that wait to be packed: the more, the fewer packed rows a key gets.
 _WAITING_ROWS: Final = 262_144
@@ -158,6 +165,64 @@ GROUP_LAYOUT: Final = Layout(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What every task is given: where the tables are, what the build goes by, and what the facts are in sum.
+
+    The states of the days from `first_state_day` on are kept.
+    """
+
+    data_dir: str
+    settings: Settings
+    first_state_day: int
+    summary: Summary
+
+
+def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
+    """Yield rows for the stage of groups from rows of partition_batch.INPUT; write lag_history and states."""
+    before: tuple[Any, ...] | None = None
+    with new_writer(task.data_dir, BUILD) as writer:
+        for table in cut_batches(pieces, _BATCH_ROWS):
+            batch = PartitionBatch.of(table)
+            del table
+            names = batch.names
+            first, last = ((names.cluster_id[at], names.topic[at], names.partition[at]) for at in (0, -1))
+            # The log of a partition that comes in parts is the same in each.
+            with_logs = np.ones(len(names.partition), np.bool_)
+            with_logs[0] = first != before
+            before = last
+            for found in transform_days(batch, task.settings, task.summary):
+                writer.write(schemas.LAG_HISTORY, lag_history_rows(names, found))
+                if found.day >= task.first_state_day:
+                    for rows in state_rows(names, found, with_logs):
+                        writer.write(schemas.PARTITION_STATE, rows)
+                read = [(name, found.day) in task.summary.clusters for name in names.clusters]
+                is_read = np.array(read, np.bool_)[names.cluster_of]
+                yield from rows_for_groups(names, found, is_read=is_read, with_logs=with_logs)
+        files = writer.close()
+    yield arrays.to_batch(OUTPUT, {"kind": FILE, "payload": _as_json(files)})
+
+
+def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
+    """Yield rows of RESULT from rows of group_input.GROUP_INPUT; write the tables of groups and their states."""
+    with new_writer(task.data_dir, BUILD) as writer:
+        for table in arrays.gather_keys(pieces, ("cluster_id", "name"), _BATCH_ROWS):
+            is_file = pc.equal(table["kind"], FILE)
+            yield arrays.to_batch(RESULT, {"file": table.filter(is_file)["payload"].combine_chunks()})
+            rows = table.filter(pc.invert(is_file))
+            for found in transform_groups(GroupBatch.of(rows), task.settings, task.summary) if rows.num_rows else ():
+                for written, batch in found.tables.items():
+                    if written is not schemas.GROUP_STATE or found.day >= task.first_state_day:
+                        writer.write(written, batch)
+                yield from found.topics.to_batches()
+        files = writer.close()
+    yield arrays.to_batch(RESULT, {"file": _as_json(files)})
+
+
+def _as_json(files: list[NewFile]) -> Any:
+    return pa.array([json.dumps(asdict(file)).encode() for file in files], pa.binary())
+
+
 class LocalEngine:
     """This process: right for few facts, because Spark's first job takes longer than they do."""
 
@@ -202,7 +267,7 @@ class SparkEngine:
         rows = rows.repartition(self._tasks, *GROUP_LAYOUT.key).sortWithinPartitions(*GROUP_LAYOUT.key)
         # Packed rows go to Python in batches of a few: each may have 64 KiB.
         before = self._spark.conf.get(_BATCH_OPTION)
-        self._spark.conf.set(_BATCH_OPTION, str(_BATCH_ROWS))
+        self._spark.conf.set(_BATCH_OPTION, str(_SPARK_ROWS))
         try:
             return rows.mapInArrow(groups, _spark_schema(RESULT)).toArrow()
         finally:

@@ -146,21 +146,18 @@ def read_facts(pieces: Iterator[Any], schema: Any, readers: Readers = _READERS) 
                 yield to_batch(schema, {"day": file.day, **columns})
 
 
-_PART_KEYS: Final = ("table", "origin", "cluster_id", "name", "partition", "day", "run_us")
-_SUMS: Final = (
-    *(("least_at", "min"), ("most_at", "max"), ("least_end", "min"), ("most_end", "max")),
-    ("is_complete", "min"),
-)
 # What tasks return. The name is that of a topic if there is a partition. Else it is that of a group that a sample saw
 # (with the time of its state or commit), or of the topic of offsets in a sampling run, whose time is `run_us`.
 PART: Final = pa.schema(
     [
-        *((name, pa.string()) for name in _PART_KEYS[:4]),
+        *((name, pa.string()) for name in ("table", "origin", "cluster_id", "name")),
         *(("partition", pa.int32()), ("day", pa.int32())),
         *((name, pa.int64()) for name in ("run_us", "least_at", "most_at", "least_end", "most_end")),
         ("is_complete", pa.bool_()),
     ]
 )
+_PART_KEYS: Final = PART.names[:7]
+_SUMS: Final = [(name, "max" if name.startswith("most") else "min") for name in PART.names[7:]]
 _MOST_ROWS: Final = 1_000_000
 _LAST: Final = ((OFFSET_COMMITS.name, "topic"), (GROUP_EVENTS.name, "topic"), (PARTITION_OFFSETS.name, "sample"))
 
@@ -184,7 +181,7 @@ def read_parts(pieces: Iterator[Any]) -> Iterator[Any]:
 
 
 def _add_up(parts: Any) -> Any:
-    return parts.group_by([*_PART_KEYS]).aggregate([*_SUMS]).rename_columns(PART.names)
+    return parts.group_by(_PART_KEYS).aggregate(_SUMS).rename_columns(PART.names)
 
 
 def _every_part(rows: Any, file: FactFile) -> dict[str, Any]:
