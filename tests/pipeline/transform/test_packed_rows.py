@@ -13,7 +13,6 @@ import pytest
 from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.transform.columns import gather_keys
 from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, PARTITION_LAYOUT, Layout, LocalEngine
-from kafka_groups.pipeline.transform.facts import FactFile
 from kafka_groups.pipeline.transform.group_input import FILE, GROUP_INPUT, STATUS
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE
 from tests.pipeline.fact_rows import new_storage, put_all
@@ -51,10 +50,7 @@ def in_order(layout: Layout, rows: Rows) -> Rows:
 def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     storage = new_storage(tmp_path_factory.mktemp("facts"))
     put_all(storage, "b", facts_of(1, 3))
-    files = {
-        name: [FactFile(name, 1, file.path) for file in storage.files(TABLES[name])]
-        for name in ("offset_commits", "partition_offsets", "group_events")
-    }
+    files = {name: storage.files(TABLES[name]) for name in ("offset_commits", "partition_offsets", "group_events")}
     engine = LocalEngine()
     of_partitions = [*files["offset_commits"], *files["partition_offsets"]]
     return {

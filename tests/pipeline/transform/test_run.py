@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.pipeline.schemas import GROUP_STATE, STATES, TABLES
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.transform.build import DateRange, build
 from kafka_groups.pipeline.transform.columns import sort_rows
 from kafka_groups.pipeline.transform.engine import (
@@ -25,7 +26,7 @@ from kafka_groups.pipeline.transform.engine import (
     run_groups,
     run_partitions,
 )
-from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, FactFile
+from kafka_groups.pipeline.transform.facts import FILE_SCHEMA
 from kafka_groups.pipeline.transform.group_stage import RESULT
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of, rows_of
@@ -115,7 +116,7 @@ def test_files_of_derived_tables_have_the_documented_columns_whose_times_have_a_
 class PackingEngine(LocalEngine):
     """What Spark does between the stages: rows are packed, sorted by key, and handed on in small batches."""
 
-    def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
+    def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
         """Return what the other engine returns."""
         facts = by_key(PARTITION_LAYOUT, [*PARTITION_LAYOUT.pack(PARTITION_LAYOUT.read(of(of_partitions)))])
         found = [*GROUP_LAYOUT.pack(run_partitions(task, PARTITION_LAYOUT.unpack(facts)))]
@@ -124,8 +125,8 @@ class PackingEngine(LocalEngine):
         return pa.Table.from_batches(run_groups(task, rows), schema=RESULT)
 
 
-def of(files: Sequence[FactFile]) -> Iterator[Any]:
-    yield from pa.Table.from_pylist([file._asdict() for file in files], schema=FILE_SCHEMA).to_batches()
+def of(files: Sequence[DataFile]) -> Iterator[Any]:
+    yield from pa.Table.from_pylist([asdict(file) for file in files], schema=FILE_SCHEMA).to_batches()
 
 
 def by_key(layout: Layout, rows: Sequence[Any]) -> Iterator[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -20,14 +20,13 @@ from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform.columns import to_batch, to_flags, to_ints
 from kafka_groups.pipeline.transform.engine import Engine, Task
 from kafka_groups.pipeline.transform.fact_state import FactState, forget_fact_state
-from kafka_groups.pipeline.transform.facts import PART, FactFile, read_columns, read_parts, summarise
+from kafka_groups.pipeline.transform.facts import PART, day_number, read_columns, read_parts, summarise
 from kafka_groups.pipeline.transform.group_stage import add_up
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.transform.partition_stage import Settings
 from kafka_groups.verdicts import Rules
 
 LOOKBACK_DAYS: Final = 7
-_EPOCH: Final = date(1970, 1, 1)
 _DAY: Final = timedelta(days=1)
 _TARGETS: Final = (
     *(schemas.LAG_HISTORY, schemas.REBALANCES, schemas.GROUP_STATUS, schemas.TOPIC_DAILY, schemas.GROUP_DAILY),
@@ -107,7 +106,7 @@ def count_facts(
     plan = _plan(storage, rules, lookback_days, selection, full=full)
     if not plan.wanted:
         return 0
-    return plan.state.count_rows(plan.state.known_dates() if plan.state.has_old_events else plan.read)
+    return plan.state.count_rows(plan.state.dates if plan.state.has_old_events else plan.read)
 
 
 class _Plan(NamedTuple):
@@ -135,7 +134,7 @@ class _Plan(NamedTuple):
 def _plan(storage: Storage, rules: Rules | None, lookback_days: int, selection: DateRange, *, full: bool) -> _Plan:
     state = FactState(storage, rules or Rules(), lookback_days)
     # A build without a date must not make the next one a full build.
-    if full and any(day in selection for day in state.known_dates()):
+    if full and any(day in selection for day in state.dates):
         state.forget_last_build()
     changed = state.dates_to_build()
     # The state at the end of a changed date before the selected ones is made again, its rows are not.
@@ -166,7 +165,7 @@ def _transform(
             changed.add(day)
             counted += _count_rebalances(storage, state, day, new)
     # A date without rows in a table of states has its state there, too: nothing. Older ones are not needed any more.
-    states = {str(day) for day in state.states if _number(day) < task.first_state_day}.union(map(str, plan.read))
+    states = {str(day) for day in state.states if day_number(day) < task.first_state_day}.union(map(str, plan.read))
     replaced = dict.fromkeys((table.name for table in _WRITTEN), wanted) | {schemas.REBALANCES.name: wanted | changed}
     replaced |= dict.fromkeys((table.name for table in schemas.STATES), states)
     kept = [file for file in files if file.date in replaced[file.table]]
@@ -183,16 +182,12 @@ def _transform(
 def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress) -> tuple[Task, list[NewFile]]:
     """Run the stages over the facts; return the files that they wrote."""
 
-    def files_of(table: schemas.Table, days: Iterable[date]) -> list[FactFile]:
+    def files_of(table: schemas.Table, days: Iterable[date]) -> list[DataFile]:
         found = state.files[table.name] if table.name in state.files else storage.files(table)
-        dates = {str(day): _number(day) for day in days}
-        return [
-            FactFile(table.name, dates[file.date], storage.place.address(file.path))
-            for file in found
-            if file.date in dates
-        ]
+        dates = {str(day) for day in days}
+        return [replace(file, path=storage.place.address(file.path)) for file in found if file.date in dates]
 
-    def states_before(table: schemas.Table, day: date) -> list[FactFile]:
+    def states_before(table: schemas.Table, day: date) -> list[DataFile]:
         newest = state.newest_before(day)
         return files_of(table, [newest] if newest else [])
 
@@ -202,12 +197,12 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
     files = [*of_partitions, *files_of(schemas.GROUP_EVENTS, dates)]
     summary = summarise(engine.collect(files, read_parts, PART))
     report(_STEPS[1], 1, len(_STEPS))
-    settings = Settings([*map(_number, dates)], state.rules, state.lookback_days, [*map(_number, before)])
-    task = Task(storage.address, settings, _number(plan.first_state_day()), summary)
+    settings = Settings([*map(day_number, dates)], state.rules, state.lookback_days, [*map(day_number, before)])
+    task = Task(storage.address, settings, day_number(plan.first_state_day()), summary)
     of_partitions += states_before(schemas.PARTITION_STATE, dates[0])
     # The members of events that are older than what is kept may still be there.
     if state.has_old_events:
-        of_groups = files_of(schemas.GROUP_EVENTS, state.known_dates())
+        of_groups = files_of(schemas.GROUP_EVENTS, state.dates)
     else:
         of_groups = files_of(schemas.GROUP_EVENTS, (*before, *dates)) + states_before(schemas.GROUP_STATE, before[0])
     found = engine.run(task, of_partitions, of_groups)
@@ -277,7 +272,3 @@ def _write(storage: Storage, table: schemas.Table, rows: Any) -> list[NewFile]:
         for batch in rows.to_batches():
             writer.write(table, batch)
         return writer.close()
-
-
-def _number(day: date) -> int:
-    return (day - _EPOCH).days

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline import schemas
-from kafka_groups.pipeline.storage import NewFile, new_writer
+from kafka_groups.pipeline.storage import DataFile, NewFile, new_writer
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform import columns as arrays
-from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, FactFile, Summary, read_facts
+from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, Summary, read_facts
 from kafka_groups.pipeline.transform.group_input import EVENT, FILE, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
 from kafka_groups.pipeline.transform.group_stage import RESULT, GroupBatch, transform_groups
 from kafka_groups.pipeline.transform.kernels.segments import Ints, starts_of
@@ -226,12 +226,12 @@ def _as_json(files: list[NewFile]) -> Any:
 class LocalEngine:
     """This process: right for few facts, because Spark's first job takes longer than they do."""
 
-    def collect(self, files: Sequence[FactFile], step: Step, schema: Any) -> Any:
+    def collect(self, files: Sequence[DataFile], step: Step, schema: Any) -> Any:
         """Return a table of what a step yields for the files."""
-        rows = pa.Table.from_pylist([file._asdict() for file in files], schema=FILE_SCHEMA)
+        rows = pa.Table.from_pylist([asdict(file) for file in files], schema=FILE_SCHEMA)
         return pa.Table.from_batches(step(iter(rows.to_batches())), schema=schema)
 
-    def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
+    def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
         facts = arrays.sort_rows(self.collect(of_partitions, PARTITION_LAYOUT.read, INPUT), PARTITION_LAYOUT.order)
         found = pa.Table.from_batches(run_partitions(task, iter(facts.to_batches())), schema=OUTPUT)
@@ -247,11 +247,11 @@ class SparkEngine:
         self._spark = spark
         self._tasks = 2 + facts // _FACTS_PER_TASK
 
-    def collect(self, files: Sequence[FactFile], step: Step, schema: Any) -> Any:
+    def collect(self, files: Sequence[DataFile], step: Step, schema: Any) -> Any:
         """Return a table of what a step yields for the files."""
         return self._read(files, step, schema).toArrow()
 
-    def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
+    def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
 
         def partitions(pieces: Iterator[Any]) -> Iterator[Any]:
@@ -273,11 +273,11 @@ class SparkEngine:
         finally:
             self._spark.conf.set(_BATCH_OPTION, str(before))
 
-    def _read_packed(self, files: Sequence[FactFile], layout: Layout) -> DataFrame:
+    def _read_packed(self, files: Sequence[DataFile], layout: Layout) -> DataFrame:
         return self._read(files, lambda pieces: layout.pack(layout.read(pieces)), layout.packed_schema())
 
-    def _read(self, files: Sequence[FactFile], step: Step, schema: Any) -> DataFrame:
-        rows = self._spark.createDataFrame([tuple(file) for file in files], _spark_schema(FILE_SCHEMA))
+    def _read(self, files: Sequence[DataFile], step: Step, schema: Any) -> DataFrame:
+        rows = self._spark.createDataFrame([astuple(file) for file in files], _spark_schema(FILE_SCHEMA))
         return rows.mapInArrow(step, _spark_schema(schema))
 
 

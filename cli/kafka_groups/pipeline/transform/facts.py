@@ -9,14 +9,14 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from datetime import date
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.coverage import TIMES
 from kafka_groups.pipeline.schemas import (
     GROUP_EVENTS,
     GROUP_STATE,
@@ -24,8 +24,8 @@ from kafka_groups.pipeline.schemas import (
     OFFSETS_TOPIC,
     PARTITION_OFFSETS,
     PARTITION_STATE,
-    TABLES,
 )
+from kafka_groups.pipeline.storage import DataFile
 from kafka_groups.pipeline.storage.root_directory import open_file
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
 from kafka_groups.pipeline.transform.columns import to_batch, to_flags
@@ -39,18 +39,13 @@ _KEY: Final = ("cluster_id", "topic", "partition")
 _OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset", "topic_id")
 
 
-class FactFile(NamedTuple):
-    """A file of a table, of one date, as the days since 1970; its path is `RootDirectory.address`."""
-
-    table: str
-    day: int
-    path: str
-
-
-FILE_SCHEMA: Final = pa.schema([("table", pa.string()), ("day", pa.int32()), ("path", pa.string())])
+# Files (DataFile) that tasks read; their paths are `RootDirectory.address`.
+FILE_SCHEMA: Final = pa.schema(
+    [("table", pa.string()), ("date", pa.string()), ("path", pa.string()), ("rows", pa.int64()), ("bytes", pa.int64())]
+)
 Rows = Iterator[dict[str, Any]]
-# By table: the columns that are read, and what makes columns of other rows of record batches of them.
-Readers = Mapping[str, tuple[Sequence[str], Callable[[Any, FactFile], Rows]]]
+# By table: the columns that are read, and what makes columns of other rows of them and of the file's day.
+Readers = Mapping[str, tuple[Sequence[str], Callable[[Any, int], Rows]]]
 
 
 def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
@@ -75,21 +70,21 @@ def _micros(times: Any) -> Any:
     return times.cast(pa.timestamp("us", "UTC")).view(pa.int64())
 
 
-def _commits(rows: Any, file: FactFile) -> Rows:
+def _commits(rows: Any, day: int) -> Rows:
     offset = rows["committed_offset"]
     # Brokers take -1 for an offset, and report none.
     is_removal = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
     yield {
         **{name: rows[name] for name in (*_KEY, "group", "source_offset")},
         "kind": COMMIT,
-        "at_us": micros_within(rows["commit_time"], file.day),
+        "at_us": micros_within(rows["commit_time"], day),
         "is_record": pc.equal(rows["origin"], "topic"),
         "is_removal": is_removal,
         "committed_offset": pc.if_else(is_removal, None, offset),
     }
 
 
-def _observations(rows: Any, _file: FactFile) -> Rows:
+def _observations(rows: Any, _day: int) -> Rows:
     yield {
         **{name: rows[name] for name in (*_KEY, *_OFFSETS)},
         "kind": OBSERVATION,
@@ -99,12 +94,12 @@ def _observations(rows: Any, _file: FactFile) -> Rows:
     }
 
 
-def _partition_states(rows: Any, _file: FactFile) -> Rows:
+def _partition_states(rows: Any, _day: int) -> Rows:
     kind = np.where(np.asarray(pc.is_null(rows["group"])), LOG_STATE, KEY_STATE)
     yield {**{name: rows[name] for name in (*_KEY, "group", "state")}, "kind": pa.array(kind), "at_us": 0}
 
 
-def _events(rows: Any, file: FactFile) -> Rows:
+def _events(rows: Any, day: int) -> Rows:
     has_expression = pc.starts_with(rows["event_type"], "regex")
     details = pc.if_else(has_expression, rows["details"], None).to_pylist()
     expressions = [None if text is None else json.loads(text).get("regular_expression") for text in details]
@@ -112,13 +107,13 @@ def _events(rows: Any, file: FactFile) -> Rows:
         **{name: rows[name] for name in (*EVENT_COLUMNS, "cluster_id", "members")},
         "name": rows["group"],
         "kind": EVENT,
-        "at_us": micros_within(rows["record_time"], file.day),
+        "at_us": micros_within(rows["record_time"], day),
         "state_us": _micros(rows["state_time"]),
         "expression": pa.array(expressions, pa.string()),
     }
 
 
-def _group_states(rows: Any, _file: FactFile) -> Rows:
+def _group_states(rows: Any, _day: int) -> Rows:
     yield {"cluster_id": rows["cluster_id"], "name": rows["group"], "kind": STATE, "payload": rows["state"]}
 
 
@@ -139,11 +134,16 @@ _READERS: Final[Readers] = {
 
 def read_facts(pieces: Iterator[Any], schema: Any, readers: Readers = _READERS) -> Iterator[Any]:
     """Yield record batches of the schema from the files in record batches of FILE_SCHEMA."""
-    for file in (FactFile(**row) for piece in pieces for row in piece.to_pylist()):
-        names, convert = readers[file.table]
+    for file in (DataFile(**row) for piece in pieces for row in piece.to_pylist()):
+        (names, convert), day = readers[file.table], day_number(date.fromisoformat(file.date))
         for rows in read_columns(file.path, names):
-            for columns in convert(rows, file):
-                yield to_batch(schema, {"day": file.day, **columns})
+            for columns in convert(rows, day):
+                yield to_batch(schema, {"table": file.table, "day": day, **columns})
+
+
+def day_number(day: date) -> int:
+    """Return the days since 1970."""
+    return (day - date(1970, 1, 1)).days
 
 
 # What tasks return. The name is that of a topic if there is a partition. Else it is that of a group that a sample saw
@@ -184,35 +184,33 @@ def _add_up(parts: Any) -> Any:
     return parts.group_by(_PART_KEYS).aggregate(_SUMS).rename_columns(PART.names)
 
 
-def _every_part(rows: Any, file: FactFile) -> dict[str, Any]:
-    at = micros_within(rows[TIMES[TABLES[file.table]]], file.day)
-    same = {"table": file.table, "cluster_id": rows["cluster_id"], "origin": rows["origin"]}
-    return same | {"least_at": at, "most_at": at}
+def _group_parts(rows: Any, day: int) -> Rows:
+    at, origin = micros_within(rows.columns[-1], day), rows["origin"]
+    name = pc.if_else(pc.equal(origin, "topic"), None, rows["group"])
+    yield {"cluster_id": rows["cluster_id"], "origin": origin, "name": name, "most_at": at}
 
 
-def _group_parts(rows: Any, file: FactFile) -> Rows:
-    yield _every_part(rows, file) | {"name": pc.if_else(pc.equal(rows["origin"], "topic"), None, rows["group"])}
-
-
-def _log_end_parts(rows: Any, file: FactFile) -> Rows:
-    same, end = _every_part(rows, file), rows["log_end_offset"]
-    is_known, at = pc.is_valid(end), same["most_at"]
-    yield same | {
+def _log_end_parts(rows: Any, day: int) -> Rows:
+    at, origin, end = micros_within(rows.columns[-1], day), rows["origin"], rows["log_end_offset"]
+    is_known = pc.is_valid(end)
+    yield {
+        "cluster_id": rows["cluster_id"],
+        "origin": origin,
         "name": pc.if_else(pc.equal(rows["topic"], OFFSETS_TOPIC), rows["topic"], None),
-        "run_us": pc.if_else(pc.equal(rows["origin"], "sample"), at, None),
+        "run_us": pc.if_else(pc.equal(origin, "sample"), at, None),
+        "most_at": at,
         "is_complete": is_known,
     }
     # The time of a log end that is not known does not count.
     known = dict.fromkeys(("least_end", "most_end"), end)
     known |= dict.fromkeys(("least_at", "most_at"), pc.if_else(is_known, at, None))
-    yield same | known | {"origin": None, "name": rows["topic"], "partition": rows["partition"]}
+    yield known | {"cluster_id": rows["cluster_id"], "name": rows["topic"], "partition": rows["partition"]}
 
 
-_COLUMNS: Final = ("cluster_id", "origin")
 _PART_READERS: Final[Readers] = {
-    OFFSET_COMMITS.name: ((*_COLUMNS, "group", "commit_time"), _group_parts),
-    GROUP_EVENTS.name: ((*_COLUMNS, "group", "record_time"), _group_parts),
-    PARTITION_OFFSETS.name: ((*_COLUMNS, "topic", "partition", "log_end_offset", "observed_at"), _log_end_parts),
+    OFFSET_COMMITS.name: (("cluster_id", "origin", "group", "commit_time"), _group_parts),
+    GROUP_EVENTS.name: (("cluster_id", "origin", "group", "record_time"), _group_parts),
+    PARTITION_OFFSETS.name: ((*_KEY, "origin", "log_end_offset", "observed_at"), _log_end_parts),
 }
 
 
