@@ -28,12 +28,10 @@ from kafka_groups.verdicts import Rules
 
 LOOKBACK_DAYS: Final = 7
 _DAY: Final = timedelta(days=1)
-_TARGETS: Final = (
-    *(schemas.LAG_HISTORY, schemas.REBALANCES, schemas.GROUP_STATUS, schemas.TOPIC_DAILY, schemas.GROUP_DAILY),
-)
+_MADE: Final = (schemas.LAG_HISTORY, schemas.REBALANCES, schemas.GROUP_STATUS, schemas.TOPIC_DAILY, schemas.GROUP_DAILY)
 # Rebalances after group_daily, which counts them: a build that is killed in between leaves them as they were, so that
 # the next one finds that they differ.
-_WRITTEN: Final = sorted((*_TARGETS, *schemas.STATES), key=lambda table: table == schemas.REBALANCES)
+_WRITTEN: Final = sorted((*_MADE, *schemas.STATES), key=lambda table: table == schemas.REBALANCES)
 # The arguments of `progress`: the label of a step, the number of finished steps, and their total.
 Progress = Callable[[str, int, int], None]
 _STEPS: Final = ("summary of the facts", "lag, verdicts and rebalances", "tables")
@@ -104,9 +102,7 @@ def count_facts(
 ) -> int:
     """Return how many facts the next build would read."""
     plan = _plan(storage, rules, lookback_days, selection, full=full)
-    if not plan.wanted:
-        return 0
-    return plan.state.count_rows(plan.state.dates if plan.state.has_old_events else plan.read)
+    return plan.state.count_rows(plan.state.dates if plan.wanted and plan.state.has_old_events else plan.read)
 
 
 class _Plan(NamedTuple):
@@ -175,7 +171,7 @@ def _transform(
     for table in _WRITTEN:
         storage.replace(table, replaced[table.name], [*kept, *counted], {BUILD: number}, {BUILD: versions[table]})
     report(_STEPS[2], len(_STEPS), len(_STEPS))
-    rows = {table.name: sum(file.rows for file in kept if file.table == table.name) for table in _TARGETS}
+    rows = {table.name: sum(file.rows for file in kept if file.table == table.name) for table in _MADE}
     return tuple(map(date.fromisoformat, sorted(wanted | changed))), rows
 
 

@@ -129,15 +129,11 @@ def _last_key(table: Any, key: Sequence[str]) -> int:
     return int(is_last.argmax())
 
 
-# The owner of each row, ascending, and the rows' columns.
-Lists = Sequence[tuple[Ints, Sequence[Any]]]
-
-
-def pack(scalars: Sequence[Any], lists: Lists, size: int) -> Any:
+def pack(scalars: Sequence[Any], lists: Sequence[tuple[Ints, Sequence[Any]]], size: int) -> Any:
     """Return a binary column with a value for each of `size` owners: Spark moves that faster than nested columns.
 
-    A value holds 64-bit numbers in this machine's order: the owner's scalars, the length of each of its lists, and the
-    lists, column by column within each row. Writer and reader are of the same build.
+    Lists are the owner of each row, ascending, and the rows' columns. A value holds 64-bit numbers in this machine's
+    order: the owner's scalars, the lengths of its lists, and these row by row. Writer and reader are of the same build.
     """
     counts = [np.bincount(owner, minlength=size) for owner, _ in lists]
     parts = [(np.arange(size), [*scalars, *counts]), *lists]

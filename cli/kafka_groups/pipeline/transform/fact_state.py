@@ -119,9 +119,7 @@ class FactState:
 
     def clusters_read(self, day: str) -> set[str]:
         """Return the clusters of which records of the date were read, as far as a build has seen it."""
-        known = (
-            self.facts[day, each.name] for each in (OFFSET_COMMITS, GROUP_EVENTS) if (day, each.name) in self.facts
-        )
+        known = [self.facts.get((day, table.name), {"last_ms": {}}) for table in (OFFSET_COMMITS, GROUP_EVENTS)]
         return {cluster for one in known for cluster, origins in one["last_ms"].items() if "topic" in origins}
 
     def reach(self) -> dict[str, Reach]:

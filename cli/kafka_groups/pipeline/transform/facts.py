@@ -17,14 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.schemas import (
-    GROUP_EVENTS,
-    GROUP_STATE,
-    OFFSET_COMMITS,
-    OFFSETS_TOPIC,
-    PARTITION_OFFSETS,
-    PARTITION_STATE,
-)
+from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage import DataFile
 from kafka_groups.pipeline.storage.root_directory import open_file
 from kafka_groups.pipeline.storage.storage_errors import as_storage_error
@@ -41,7 +34,7 @@ _OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "
 
 # Files (DataFile) that tasks read; their paths are `RootDirectory.address`.
 FILE_SCHEMA: Final = pa.schema(
-    [("table", pa.string()), ("date", pa.string()), ("path", pa.string()), ("rows", pa.int64()), ("bytes", pa.int64())]
+    [(name, pa.string()) for name in ("table", "date", "path")] + [(name, pa.int64()) for name in ("rows", "bytes")]
 )
 Rows = Iterator[dict[str, Any]]
 # By table: the columns that are read, and what makes columns of other rows of them and of the file's day.
@@ -118,17 +111,17 @@ def _group_states(rows: Any, _day: int) -> Rows:
 
 
 _READERS: Final[Readers] = {
-    OFFSET_COMMITS.name: (
+    schemas.OFFSET_COMMITS.name: (
         (*_KEY, "group", "origin", "source_offset", "commit_time", "tombstone", "committed_offset"),
         _commits,
     ),
-    PARTITION_OFFSETS.name: ((*_KEY, *_OFFSETS, "origin", "observed_at", "point_time"), _observations),
-    PARTITION_STATE.name: ((*_KEY, "group", "state"), _partition_states),
-    GROUP_EVENTS.name: (
+    schemas.PARTITION_OFFSETS.name: ((*_KEY, *_OFFSETS, "origin", "observed_at", "point_time"), _observations),
+    schemas.PARTITION_STATE.name: ((*_KEY, "group", "state"), _partition_states),
+    schemas.GROUP_EVENTS.name: (
         (*EVENT_COLUMNS, "cluster_id", "group", "record_time", "state_time", "members", "details"),
         _events,
     ),
-    GROUP_STATE.name: (("cluster_id", "group", "state"), _group_states),
+    schemas.GROUP_STATE.name: (("cluster_id", "group", "state"), _group_states),
 }
 
 
@@ -159,7 +152,11 @@ PART: Final = pa.schema(
 _PART_KEYS: Final = PART.names[:7]
 _SUMS: Final = [(name, "max" if name.startswith("most") else "min") for name in PART.names[7:]]
 _MOST_ROWS: Final = 1_000_000
-_LAST: Final = ((OFFSET_COMMITS.name, "topic"), (GROUP_EVENTS.name, "topic"), (PARTITION_OFFSETS.name, "sample"))
+_LAST: Final = (
+    (schemas.OFFSET_COMMITS, "topic"),
+    (schemas.GROUP_EVENTS, "topic"),
+    (schemas.PARTITION_OFFSETS, "sample"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +193,7 @@ def _log_end_parts(rows: Any, day: int) -> Rows:
     yield {
         "cluster_id": rows["cluster_id"],
         "origin": origin,
-        "name": pc.if_else(pc.equal(rows["topic"], OFFSETS_TOPIC), rows["topic"], None),
+        "name": pc.if_else(pc.equal(rows["topic"], schemas.OFFSETS_TOPIC), rows["topic"], None),
         "run_us": pc.if_else(pc.equal(origin, "sample"), at, None),
         "most_at": at,
         "is_complete": is_known,
@@ -208,9 +205,9 @@ def _log_end_parts(rows: Any, day: int) -> Rows:
 
 
 _PART_READERS: Final[Readers] = {
-    OFFSET_COMMITS.name: (("cluster_id", "origin", "group", "commit_time"), _group_parts),
-    GROUP_EVENTS.name: (("cluster_id", "origin", "group", "record_time"), _group_parts),
-    PARTITION_OFFSETS.name: ((*_KEY, "origin", "log_end_offset", "observed_at"), _log_end_parts),
+    schemas.OFFSET_COMMITS.name: (("cluster_id", "origin", "group", "commit_time"), _group_parts),
+    schemas.GROUP_EVENTS.name: (("cluster_id", "origin", "group", "record_time"), _group_parts),
+    schemas.PARTITION_OFFSETS.name: ((*_KEY, "origin", "log_end_offset", "observed_at"), _log_end_parts),
 }
 
 
@@ -233,16 +230,17 @@ def summarise(parts: Any) -> Summary:
         last[key] = max(row["most_at"], last.get(key, NULL))
         if run_us is not None:
             runs[cluster, day][run_us][name is not None] = row["is_complete"]
-        elif name is not None and table != PARTITION_OFFSETS.name:
+        elif name is not None and table != schemas.PARTITION_OFFSETS.name:
             groups[cluster, name, day][table] = row["most_at"]
     clusters = {}
     for cluster, day in {(cluster, day) for _, _, cluster, day in last}:
         # A sample is complete if all coordinators responded, or, where they were not sampled, all leaders.
         complete = [at for at, outcomes in runs[cluster, day].items() if outcomes.get(True, outcomes.get(False))]
-        commit_us, event_us, sample_us = (last.get((*of, cluster, day), NULL) for of in _LAST)
+        commit_us, event_us, sample_us = (last.get((table.name, origin, cluster, day), NULL) for table, origin in _LAST)
         runs_us = np.array(sorted(complete), np.int64)
         clusters[cluster, day] = ClusterDay(commit_us, max(commit_us, event_us), sample_us, runs_us)
     seen = {
-        key: (times.get(GROUP_EVENTS.name, NULL), times.get(OFFSET_COMMITS.name, NULL)) for key, times in groups.items()
+        key: (times.get(schemas.GROUP_EVENTS.name, NULL), times.get(schemas.OFFSET_COMMITS.name, NULL))
+        for key, times in groups.items()
     }
     return Summary(clusters, seen, quiet, last)
