@@ -37,7 +37,7 @@ FILE_SCHEMA: Final = pa.schema(
     [(name, pa.string()) for name in ("table", "date", "path")] + [(name, pa.int64()) for name in ("rows", "bytes")]
 )
 Rows = Iterator[dict[str, Any]]
-# By table: the columns that are read, and what makes columns of other rows of them and of the file's day.
+# By table: the columns that are read, and what makes other columns of rows of them and of the file's day.
 Readers = Mapping[str, tuple[Sequence[str], Callable[[Any, int], Rows]]]
 
 
@@ -68,7 +68,6 @@ def _commits(rows: Any, day: int) -> Rows:
     # Brokers take -1 for an offset, and report none.
     is_removal = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
     yield {
-        **{name: rows[name] for name in (*_KEY, "group", "source_offset")},
         "kind": COMMIT,
         "at_us": micros_within(rows["commit_time"], day),
         "is_record": pc.equal(rows["origin"], "topic"),
@@ -79,7 +78,6 @@ def _commits(rows: Any, day: int) -> Rows:
 
 def _observations(rows: Any, _day: int) -> Rows:
     yield {
-        **{name: rows[name] for name in (*_KEY, *_OFFSETS)},
         "kind": OBSERVATION,
         "at_us": _micros(rows["observed_at"]),
         "is_record": pc.equal(rows["origin"], "sample"),
@@ -89,7 +87,7 @@ def _observations(rows: Any, _day: int) -> Rows:
 
 def _partition_states(rows: Any, _day: int) -> Rows:
     kind = np.where(np.asarray(pc.is_null(rows["group"])), LOG_STATE, KEY_STATE)
-    yield {**{name: rows[name] for name in (*_KEY, "group", "state")}, "kind": pa.array(kind), "at_us": 0}
+    yield {"kind": pa.array(kind), "at_us": 0}
 
 
 def _events(rows: Any, day: int) -> Rows:
@@ -97,7 +95,6 @@ def _events(rows: Any, day: int) -> Rows:
     details = pc.if_else(has_expression, rows["details"], None).to_pylist()
     expressions = [None if text is None else json.loads(text).get("regular_expression") for text in details]
     yield {
-        **{name: rows[name] for name in (*EVENT_COLUMNS, "cluster_id", "members")},
         "name": rows["group"],
         "kind": EVENT,
         "at_us": micros_within(rows["record_time"], day),
@@ -107,7 +104,7 @@ def _events(rows: Any, day: int) -> Rows:
 
 
 def _group_states(rows: Any, _day: int) -> Rows:
-    yield {"cluster_id": rows["cluster_id"], "name": rows["group"], "kind": STATE, "payload": rows["state"]}
+    yield {"name": rows["group"], "kind": STATE, "payload": rows["state"], "state": None}
 
 
 _READERS: Final[Readers] = {
@@ -126,12 +123,16 @@ _READERS: Final[Readers] = {
 
 
 def read_facts(pieces: Iterator[Any], schema: Any, readers: Readers = _READERS) -> Iterator[Any]:
-    """Yield record batches of the schema from the files in record batches of FILE_SCHEMA."""
+    """Yield record batches of the schema from the files in record batches of FILE_SCHEMA.
+
+    They have those columns that readers make, and those that are read and have a name of the schema.
+    """
     for file in (DataFile(**row) for piece in pieces for row in piece.to_pylist()):
         (names, convert), day = readers[file.table], day_number(date.fromisoformat(file.date))
         for rows in read_columns(file.path, names):
+            same = {"table": file.table, "day": day, **dict(zip(names, rows.columns, strict=True))}
             for columns in convert(rows, day):
-                yield to_batch(schema, {"table": file.table, "day": day, **columns})
+                yield to_batch(schema, same | columns)
 
 
 def day_number(day: date) -> int:
@@ -152,11 +153,6 @@ PART: Final = pa.schema(
 _PART_KEYS: Final = PART.names[:7]
 _SUMS: Final = [(name, "max" if name.startswith("most") else "min") for name in PART.names[7:]]
 _MOST_ROWS: Final = 1_000_000
-_LAST: Final = (
-    (schemas.OFFSET_COMMITS, "topic"),
-    (schemas.GROUP_EVENTS, "topic"),
-    (schemas.PARTITION_OFFSETS, "sample"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,26 +178,23 @@ def _add_up(parts: Any) -> Any:
 
 
 def _group_parts(rows: Any, day: int) -> Rows:
-    at, origin = micros_within(rows.columns[-1], day), rows["origin"]
-    name = pc.if_else(pc.equal(origin, "topic"), None, rows["group"])
-    yield {"cluster_id": rows["cluster_id"], "origin": origin, "name": name, "most_at": at}
+    name = pc.if_else(pc.equal(rows["origin"], "topic"), None, rows["group"])
+    yield {"name": name, "most_at": micros_within(rows.columns[-1], day)}
 
 
 def _log_end_parts(rows: Any, day: int) -> Rows:
-    at, origin, end = micros_within(rows.columns[-1], day), rows["origin"], rows["log_end_offset"]
-    is_known = pc.is_valid(end)
-    yield {
-        "cluster_id": rows["cluster_id"],
-        "origin": origin,
-        "name": pc.if_else(pc.equal(rows["topic"], schemas.OFFSETS_TOPIC), rows["topic"], None),
-        "run_us": pc.if_else(pc.equal(origin, "sample"), at, None),
-        "most_at": at,
-        "is_complete": is_known,
-    }
+    at, end, is_known = (
+        micros_within(rows.columns[-1], day),
+        rows["log_end_offset"],
+        pc.is_valid(rows["log_end_offset"]),
+    )
+    name = pc.if_else(pc.equal(rows["topic"], schemas.OFFSETS_TOPIC), rows["topic"], None)
+    run_us = pc.if_else(pc.equal(rows["origin"], "sample"), at, None)
+    yield {"name": name, "partition": None, "run_us": run_us, "most_at": at, "is_complete": is_known}
     # The time of a log end that is not known does not count.
     known = dict.fromkeys(("least_end", "most_end"), end)
     known |= dict.fromkeys(("least_at", "most_at"), pc.if_else(is_known, at, None))
-    yield known | {"cluster_id": rows["cluster_id"], "name": rows["topic"], "partition": rows["partition"]}
+    yield known | {"origin": None, "name": rows["topic"]}
 
 
 _PART_READERS: Final[Readers] = {
@@ -226,19 +219,20 @@ def summarise(parts: Any) -> Summary:
     runs: dict[tuple[str, int], dict[int, dict[bool, bool]]] = defaultdict(lambda: defaultdict(dict))
     for row in whole.filter(pc.invert(is_partition)).to_pylist():
         table, origin, cluster, name, _, day, run_us = (row[key] for key in _PART_KEYS)
-        key = table, origin, cluster, day
-        last[key] = max(row["most_at"], last.get(key, NULL))
+        of = table, origin, cluster, day
+        last[of] = max(row["most_at"], last.get(of, NULL))
         if run_us is not None:
             runs[cluster, day][run_us][name is not None] = row["is_complete"]
         elif name is not None and table != schemas.PARTITION_OFFSETS.name:
             groups[cluster, name, day][table] = row["most_at"]
     clusters = {}
-    for cluster, day in {(cluster, day) for _, _, cluster, day in last}:
+    for key in {each[2:] for each in last}:
         # A sample is complete if all coordinators responded, or, where they were not sampled, all leaders.
-        complete = [at for at, outcomes in runs[cluster, day].items() if outcomes.get(True, outcomes.get(False))]
-        commit_us, event_us, sample_us = (last.get((table.name, origin, cluster, day), NULL) for table, origin in _LAST)
-        runs_us = np.array(sorted(complete), np.int64)
-        clusters[cluster, day] = ClusterDay(commit_us, max(commit_us, event_us), sample_us, runs_us)
+        complete = [at for at, outcomes in runs[key].items() if outcomes.get(True, outcomes.get(False))]
+        commit_us = last.get((schemas.OFFSET_COMMITS.name, "topic", *key), NULL)
+        event_us = last.get((schemas.GROUP_EVENTS.name, "topic", *key), NULL)
+        sample_us = last.get((schemas.PARTITION_OFFSETS.name, "sample", *key), NULL)
+        clusters[key] = ClusterDay(commit_us, max(commit_us, event_us), sample_us, np.array(sorted(complete), np.int64))
     seen = {
         key: (times.get(schemas.GROUP_EVENTS.name, NULL), times.get(schemas.OFFSET_COMMITS.name, NULL))
         for key, times in groups.items()
