@@ -77,8 +77,7 @@ def build(
     state at the end of the date before. Commits and log ends count for `lookback_days`, members until they leave. A
     rebalance that ends after midnight changes the date before, too. A compaction changes nothing, nor do facts that
     retention removed, or that are older than what it keeps. Rows are made only of the selected dates; the others are
-    left to a later build. A full build makes all dates, whether or not they changed. `progress` gets a label, the
-    number of finished steps, and their total. Raises StorageError, also if another build is running.
+    left to a later build. A full build makes all dates. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
         plan = _plan(storage, rules, lookback_days, selection, full=full)
@@ -178,14 +177,10 @@ def _transform(
 def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress) -> tuple[Task, list[NewFile]]:
     """Run the stages over the facts; return the files that they wrote."""
 
-    def files_of(table: schemas.Table, days: Iterable[date]) -> list[DataFile]:
+    def files_of(table: schemas.Table, days: Iterable[date | None]) -> list[DataFile]:
         found = state.files[table.name] if table.name in state.files else storage.files(table)
         dates = {str(day) for day in days}
         return [replace(file, path=storage.place.address(file.path)) for file in found if file.date in dates]
-
-    def states_before(table: schemas.Table, day: date) -> list[DataFile]:
-        newest = state.newest_before(day)
-        return files_of(table, [newest] if newest else [])
 
     state, dates, before = plan.state, plan.read, plan.gaps_before()
     report(_STEPS[0], 0, len(_STEPS))
@@ -195,12 +190,11 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
     report(_STEPS[1], 1, len(_STEPS))
     settings = Settings([*map(day_number, dates)], state.rules, state.lookback_days, [*map(day_number, before)])
     task = Task(storage.address, settings, day_number(plan.first_state_day()), summary)
-    of_partitions += states_before(schemas.PARTITION_STATE, dates[0])
+    of_partitions += files_of(schemas.PARTITION_STATE, [state.newest_before(dates[0])])
     # The members of events that are older than what is kept may still be there.
-    if state.has_old_events:
-        of_groups = files_of(schemas.GROUP_EVENTS, state.dates)
-    else:
-        of_groups = files_of(schemas.GROUP_EVENTS, (*before, *dates)) + states_before(schemas.GROUP_STATE, before[0])
+    of_groups = files_of(schemas.GROUP_EVENTS, state.dates if state.has_old_events else (*before, *dates))
+    if not state.has_old_events:
+        of_groups += files_of(schemas.GROUP_STATE, [state.newest_before(before[0])])
     found = engine.run(task, of_partitions, of_groups)
     made = [NewFile(**json.loads(file)) for file in found["file"].drop_null().to_pylist()]
     return task, made + _write(storage, schemas.TOPIC_DAILY, _topic_rows(task, found))
@@ -213,8 +207,7 @@ def _topic_rows(task: Task, found: Any) -> Any:
     day's last sample saw it, or without samples if records were read that day.
     """
     whole = add_up(found.filter(pc.is_null(found["file"])))
-    names = ("readers", "committed", "partitions", "day")
-    readers, committed, partitions, day = (to_ints(whole[name]) for name in names)
+    committed, partitions, day = (to_ints(whole[name]) for name in ("committed", "partitions", "day"))
     read = map(task.summary.clusters.get, zip(whole["cluster_id"].to_pylist(), day.tolist(), strict=True))
     times = [(NULL, NULL) if one is None else (one.record_us, one.sample_us) for one in read]
     record, sample = np.array(times, np.int64).reshape(-1, 2).T
@@ -224,13 +217,10 @@ def _topic_rows(task: Task, found: Any) -> Any:
     is_internal = np.asarray(pc.equal(whole["topic"], schemas.OFFSETS_TOPIC)) & has_none
     is_chosen = ((partitions != NULL) | ~has_none) & np.isin(day, task.settings.days) & ~is_internal
     columns = {
-        "cluster_id": whole["cluster_id"].combine_chunks(),
-        "topic": whole["topic"].combine_chunks(),
+        **{name: whole[name].combine_chunks() for name in ("cluster_id", "topic")},
+        **{name: np.maximum(to_ints(whole[name]), 0) for name in ("partitions", "readers", "committed")},
         "day": day * DAY_US,
-        "partitions": np.maximum(partitions, 0),
         "messages_produced": whole["grown"].combine_chunks(),
-        "readers": np.maximum(readers, 0),
-        "committed": np.maximum(committed, 0),
         "is_unread": has_none & ~to_flags(whole["is_named"]) & is_there,
         "lookback_days": task.settings.lookback_days,
     }

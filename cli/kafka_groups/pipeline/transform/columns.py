@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints, expand
+from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints, expand, first_rows
 
 
 def to_ints(column: Any) -> Ints:
@@ -121,12 +121,7 @@ def gather_keys(
 
 def _last_key(table: Any, key: Sequence[str]) -> int:
     """Return the place where the last key of a table begins; without a key, the end."""
-    if not key:
-        return len(table)
-    is_last = np.ones(len(table), np.bool_)
-    for column, value in ((table[name], table[name][-1]) for name in key):
-        is_last &= to_flags(pc.equal(column, value) if value.is_valid else pc.is_null(column))
-    return int(is_last.argmax())
+    return int(np.flatnonzero(first_rows(*(to_keys(table[name]) for name in key)))[-1]) if key else len(table)
 
 
 def pack(scalars: Sequence[Any], lists: Sequence[tuple[Ints, Sequence[Any]]], size: int) -> Any:

@@ -20,7 +20,7 @@ from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage import DataFile, NewFile, new_writer
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform import columns as arrays
-from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, Summary, read_facts
+from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, OFFSETS, PARTITION, Summary, read_facts
 from kafka_groups.pipeline.transform.group_input import EVENT, FILE, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
 from kafka_groups.pipeline.transform.group_stage import RESULT, GroupBatch, transform_groups
 from kafka_groups.pipeline.transform.kernels.segments import Ints, starts_of
@@ -31,8 +31,6 @@ from kafka_groups.pipeline.transform.partition_stage import Settings, transform_
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# What is distributed together: a topic's partition with all of its groups.
-_PARTITION: Final = ("cluster_id", "topic", "partition")
 _BATCH_OPTION: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _SPARK_ROWS: Final = 256
 # Rows that a task works on at once.
@@ -140,15 +138,13 @@ def _is_numeric(schema: Any) -> bool:
 
 PARTITION_LAYOUT: Final = Layout(
     INPUT,
-    (*_PARTITION, "group", "kind", "day", "is_record", "is_removal", "topic_id"),
-    (*_PARTITION, "group"),
-    (*_PARTITION, "group", "kind", "at_us", "source_offset"),
+    (*PARTITION, "group", "kind", "day", "is_record", "is_removal", "topic_id"),
+    (*PARTITION, "group"),
+    (*PARTITION, "group", "kind", "at_us", "source_offset"),
     "state",
     {
         COMMIT: ("at_us", "source_offset", "committed_offset"),
-        OBSERVATION: (
-            *("at_us", "log_start_offset", "log_end_offset", "last_stable_offset", "point_offset", "point_ms"),
-        ),
+        OBSERVATION: ("at_us", *OFFSETS, "point_ms"),
     },
 )
 _GROUP_COMMON: Final = ("cluster_id", "name", "kind", "day", "topic", "partition")
@@ -260,8 +256,9 @@ class SparkEngine:
         def groups(pieces: Iterator[Any]) -> Iterator[Any]:
             return run_groups(task, GROUP_LAYOUT.unpack(pieces))
 
+        # A topic's partition is with all of its groups.
         facts = self._read_packed(of_partitions, PARTITION_LAYOUT)
-        facts = facts.repartition(self._tasks, *_PARTITION).sortWithinPartitions(*PARTITION_LAYOUT.key)
+        facts = facts.repartition(self._tasks, *PARTITION).sortWithinPartitions(*PARTITION_LAYOUT.key)
         found = facts.mapInArrow(partitions, _spark_schema(GROUP_LAYOUT.packed_schema()))
         rows = found.unionByName(self._read_packed(of_groups, GROUP_LAYOUT))
         rows = rows.repartition(self._tasks, *GROUP_LAYOUT.key).sortWithinPartitions(*GROUP_LAYOUT.key)

@@ -28,8 +28,8 @@ from kafka_groups.pipeline.transform.partition_batch import COMMIT, KEY_STATE, L
 from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context
 
 _BATCH_ROWS: Final = 65_536
-_KEY: Final = ("cluster_id", "topic", "partition")
-_OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset", "topic_id")
+PARTITION: Final = ("cluster_id", "topic", "partition")
+OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset")
 
 
 # Files (DataFile) that tasks read; their paths are `RootDirectory.address`.
@@ -38,7 +38,7 @@ FILE_SCHEMA: Final = pa.schema(
 )
 Rows = Iterator[dict[str, Any]]
 # By table: the columns that are read, and what makes other columns of rows of them and of the file's day.
-Readers = Mapping[str, tuple[Sequence[str], Callable[[Any, int], Rows]]]
+Readers = Mapping[schemas.Table, tuple[Sequence[str], Callable[[Any, int], Rows]]]
 
 
 def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
@@ -108,17 +108,20 @@ def _group_states(rows: Any, _day: int) -> Rows:
 
 
 _READERS: Final[Readers] = {
-    schemas.OFFSET_COMMITS.name: (
-        (*_KEY, "group", "origin", "source_offset", "commit_time", "tombstone", "committed_offset"),
+    schemas.OFFSET_COMMITS: (
+        (*PARTITION, "group", "origin", "source_offset", "commit_time", "tombstone", "committed_offset"),
         _commits,
     ),
-    schemas.PARTITION_OFFSETS.name: ((*_KEY, *_OFFSETS, "origin", "observed_at", "point_time"), _observations),
-    schemas.PARTITION_STATE.name: ((*_KEY, "group", "state"), _partition_states),
-    schemas.GROUP_EVENTS.name: (
+    schemas.PARTITION_OFFSETS: (
+        (*PARTITION, *OFFSETS, "topic_id", "origin", "observed_at", "point_time"),
+        _observations,
+    ),
+    schemas.PARTITION_STATE: ((*PARTITION, "group", "state"), _partition_states),
+    schemas.GROUP_EVENTS: (
         (*EVENT_COLUMNS, "cluster_id", "group", "record_time", "state_time", "members", "details"),
         _events,
     ),
-    schemas.GROUP_STATE.name: (("cluster_id", "group", "state"), _group_states),
+    schemas.GROUP_STATE: (("cluster_id", "group", "state"), _group_states),
 }
 
 
@@ -128,7 +131,7 @@ def read_facts(pieces: Iterator[Any], schema: Any, readers: Readers = _READERS) 
     They have those columns that readers make, and those that are read and have a name of the schema.
     """
     for file in (DataFile(**row) for piece in pieces for row in piece.to_pylist()):
-        (names, convert), day = readers[file.table], day_number(date.fromisoformat(file.date))
+        (names, convert), day = readers[schemas.STORED[file.table]], day_number(date.fromisoformat(file.date))
         for rows in read_columns(file.path, names):
             same = {"table": file.table, "day": day, **dict(zip(names, rows.columns, strict=True))}
             for columns in convert(rows, day):
@@ -198,9 +201,9 @@ def _log_end_parts(rows: Any, day: int) -> Rows:
 
 
 _PART_READERS: Final[Readers] = {
-    schemas.OFFSET_COMMITS.name: (("cluster_id", "origin", "group", "commit_time"), _group_parts),
-    schemas.GROUP_EVENTS.name: (("cluster_id", "origin", "group", "record_time"), _group_parts),
-    schemas.PARTITION_OFFSETS.name: ((*_KEY, "origin", "log_end_offset", "observed_at"), _log_end_parts),
+    schemas.OFFSET_COMMITS: (("cluster_id", "origin", "group", "commit_time"), _group_parts),
+    schemas.GROUP_EVENTS: (("cluster_id", "origin", "group", "record_time"), _group_parts),
+    schemas.PARTITION_OFFSETS: ((*PARTITION, "origin", "log_end_offset", "observed_at"), _log_end_parts),
 }
 
 
