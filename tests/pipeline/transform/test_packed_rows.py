@@ -103,7 +103,7 @@ def test_a_key_with_many_rows_is_cut_into_packed_rows_of_64_kib_at_most() -> Non
     )
     rows = rows.select(INPUT.names).cast(INPUT)
     packed = pa.Table.from_batches(PARTITION_LAYOUT.pack(iter(rows.to_batches(max_chunksize=1_000))))
-    assert max(len(value) for value in packed["packed"].to_pylist()) <= 65_536
+    assert max(len(value) for value in packed["state"].to_pylist()) <= 65_536
     assert len(packed) < 300
     batches = list(PARTITION_LAYOUT.unpack(iter(packed.to_batches(max_chunksize=10))))
     assert np.array_equal(pa.Table.from_batches(batches)["at_us"], np.arange(size))

@@ -42,7 +42,6 @@ _WAITING_ROWS: Final = 262_144
 _MOST_ROWS: Final = 1_024
 # Bytes that are unpacked at once, or those of a whole key, if it has more.
 _UNPACKED_BYTES: Final = 1_048_576
-_PACKED: Final = "packed"
 Step = Callable[[Iterator[Any]], Iterator[Any]]
 
 
@@ -50,8 +49,8 @@ Step = Callable[[Iterator[Any]], Iterator[Any]]
 class Layout:
     """How rows of `schema` are packed: by kind, those that agree in the columns `common`.
 
-    `packed` has the other columns of a kind: numbers, or others. Rows of the remaining kinds have their value in the
-    column `payload`, and stay as they are. `key` is what belongs together, `order` the order of unpacked rows.
+    `packed` has the other columns of a kind: numbers, or others. The column `payload` takes their values; rows of the
+    remaining kinds have one there, and stay as they are. `key` is what belongs together, `order` that of unpacked rows.
     """
 
     schema: Any
@@ -63,7 +62,7 @@ class Layout:
 
     def packed_schema(self) -> Any:
         """Return the schema of packed rows."""
-        return pa.schema([*(self.schema.field(name) for name in self.common), (_PACKED, pa.binary())])
+        return pa.schema([self.schema.field(name) for name in (*self.common, self.payload)])
 
     def read(self, files: Iterator[Any]) -> Iterator[Any]:
         """Yield rows of `schema` from record batches of FILE_SCHEMA."""
@@ -77,28 +76,29 @@ class Layout:
 
     def unpack(self, pieces: Iterator[Any]) -> Iterator[Any]:
         """Yield record batches of `schema`, in order, from packed rows in the order of `key`."""
-        for table in arrays.gather_keys(pieces, self.key, _UNPACKED_BYTES, size_of=lambda rows: rows[_PACKED].nbytes):
+        for table in arrays.gather_keys(
+            pieces, self.key, _UNPACKED_BYTES, size_of=lambda rows: rows[self.payload].nbytes
+        ):
             kinds = [self._unpack_kind(kind, rows) for kind, rows in _by_kind(table)]
             found = pa.concat_tables([self.schema.empty_table(), *kinds], promote_options="default")
             yield from arrays.sort_rows(found, self.order).to_batches()
 
     def _pack_kind(self, kind: int, rows: Any) -> Any:
-        packed = rows[self.payload]
-        if kind in self.packed:
-            keys = [arrays.to_keys(rows[name]) for name in self.common]
-            order = np.lexsort(keys[::-1])
-            rows = rows.take(pa.array(order)).combine_chunks()
-            # A long run of rows is cut into several.
-            within = np.arange(len(rows)) - starts_of(*(key[order] for key in keys))
-            first = np.flatnonzero(within % _MOST_ROWS == 0)
-            packed = _pack_runs(rows.select(self.packed[kind]), np.diff([*first, len(rows)]))
-            rows = rows.take(pa.array(first))
-        return pa.Table.from_arrays([*(rows[name] for name in self.common), packed], schema=self.packed_schema())
+        if kind not in self.packed:
+            return rows.select([*self.common, self.payload])
+        keys = [arrays.to_keys(rows[name]) for name in self.common]
+        order = np.lexsort(keys[::-1])
+        rows = rows.take(pa.array(order)).combine_chunks()
+        # A long run of rows is cut into several.
+        within = np.arange(len(rows)) - starts_of(*(key[order] for key in keys))
+        first = np.flatnonzero(within % _MOST_ROWS == 0)
+        packed = _pack_runs(rows.select(self.packed[kind]), np.diff([*first, len(rows)]))
+        return rows.select(self.common).take(pa.array(first)).append_column(self.payload, packed)
 
     def _unpack_kind(self, kind: int, rows: Any) -> Any:
-        found, counts = rows.select([_PACKED]).rename_columns([self.payload]), np.ones(len(rows), np.int64)
-        if kind in self.packed:
-            found, counts = _unpack_runs(rows[_PACKED], pa.schema(map(self.schema.field, self.packed[kind])))
+        if kind not in self.packed:
+            return rows
+        found, counts = _unpack_runs(rows[self.payload], pa.schema(map(self.schema.field, self.packed[kind])))
         common = rows.select(self.common).take(pa.array(np.repeat(np.arange(len(rows)), counts)))
         names = [*found.column_names, *self.common]
         return pa.Table.from_arrays([*found.columns, *common.columns], names)

@@ -30,8 +30,6 @@ from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context
 _BATCH_ROWS: Final = 65_536
 PARTITION: Final = ("cluster_id", "topic", "partition")
 OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset")
-
-
 # Files (DataFile) that tasks read; their paths are `RootDirectory.address`.
 FILE_SCHEMA: Final = pa.schema(
     [(name, pa.string()) for name in ("table", "date", "path")] + [(name, pa.int64()) for name in ("rows", "bytes")]
