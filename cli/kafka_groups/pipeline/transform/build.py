@@ -85,7 +85,7 @@ def build(
             return Built((), {}, tuple(describe_missing(plan.state.reach())))
         if not plan.state.has_last_build:
             forget_fact_state(storage)
-        dates, rows = _transform(engine, storage, plan, progress or (lambda *_: None))
+        dates, rows = _derive(engine, storage, plan, progress or (lambda *_: None))
         plan.state.save(storage, pending={*plan.changed} - {*plan.wanted})
         stale = left_out(storage, lookback_days, dates=dates)
         return Built(dates, rows, (*describe_missing(plan.state.reach()), *stale))
@@ -138,9 +138,7 @@ def _plan(storage: Storage, rules: Rules | None, lookback_days: int, selection: 
     return _Plan(state, changed, wanted, state.dates_to_read(dates) if wanted else ())
 
 
-def _transform(
-    engine: Engine, storage: Storage, plan: _Plan, report: Progress
-) -> tuple[tuple[date, ...], dict[str, int]]:
+def _derive(engine: Engine, storage: Storage, plan: _Plan, report: Progress) -> tuple[tuple[date, ...], dict[str, int]]:
     """Make the rows of the wanted dates, and the states of all that are read.
 
     Rebalances of the day before the wanted ones may change, too, unless retention does not keep that day. Return the
@@ -179,7 +177,7 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
 
     def files_of(table: schemas.Table, days: Iterable[date | None]) -> list[DataFile]:
         found = state.files[table.name] if table.name in state.files else storage.files(table)
-        dates = {str(day) for day in days}
+        dates = {str(day) for day in days}  # no file has the date None
         return [replace(file, path=storage.place.address(file.path)) for file in found if file.date in dates]
 
     state, dates, before = plan.state, plan.read, plan.gaps_before()

@@ -79,8 +79,7 @@ def to_lists(values: Any, owner: Ints, size: int) -> Any:
 
 def sort_rows(table: Any, names: Sequence[str]) -> Any:
     """Return the rows ordered by columns of texts and integers, null first, as Spark orders them."""
-    columns = [table[name] for name in names]
-    keys = [to_codes(one)[0] if pa.types.is_string(one.type) else to_ints(one) for one in columns]
+    keys = [to_codes(one)[0] if pa.types.is_string(one.type) else to_ints(one) for one in map(table.column, names)]
     return table.take(pa.array(np.lexsort(keys[::-1])))
 
 
@@ -90,7 +89,7 @@ def gather_keys(
     size: int,
     *,
     parts: Sequence[str] = (),
-    size_of: Callable[[Any], int] = lambda piece: int(piece.num_rows),
+    size_of: Callable[[Any], int] = len,
 ) -> Iterator[Any]:
     """Yield tables of record batches, of some `size` each, so that rows that agree in the columns `key` are in one.
 
