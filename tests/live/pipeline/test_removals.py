@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, OFFSET_COMMITS, REBALANCES
-from kafka_groups.pipeline.transform.engine import LocalEngine
-from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts
+from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, LocalEngine
 from kafka_groups.pipeline.transform.group_input import GROUP_INPUT
 from kafka_groups.pipeline.transform.kernels.group_days import build_group_days
 from kafka_groups.pipeline.transform.kernels.group_events import split_days
@@ -32,8 +31,7 @@ StateAt = Callable[[str, datetime], tuple[str | None, int | None]]
 
 @pytest.fixture(scope="module")
 def state_at(filled: FilledTables) -> StateAt:
-    files = [FactFile(GROUP_EVENTS.name, _day_of(file.date), file.path) for file in filled.storage.files(GROUP_EVENTS)]
-    events = LocalEngine().collect(files, read_group_facts, GROUP_INPUT)
+    events = LocalEngine().collect(filled.storage.files(GROUP_EVENTS), GROUP_LAYOUT.read, GROUP_INPUT)
 
     def find(group: str, time: datetime) -> tuple[str | None, int | None]:
         rows = events.filter(pc.equal(events["name"], group)).combine_chunks().to_batches()[0]
@@ -44,11 +42,6 @@ def state_at(filled: FilledTables) -> StateAt:
         return states[0], int(members[0]) if members[0] >= 0 else None
 
     return find
-
-
-def _day_of(day: str) -> int:
-    """Return the days from 1970 to a date."""
-    return (date.fromisoformat(day) - date(1970, 1, 1)).days
 
 
 def test_one_deleted_offset_is_reported_as_removed_and_has_no_lag_any_more(filled: FilledTables) -> None:

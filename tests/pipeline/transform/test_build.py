@@ -13,10 +13,9 @@ import pytest
 
 from kafka_groups.pipeline.coverage import left_out
 from kafka_groups.pipeline.maintenance import compact
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.transform.build import Built, build
 from kafka_groups.pipeline.transform.engine import LocalEngine, Step
-from kafka_groups.pipeline.transform.facts import FactFile
 from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of
 from tests.pipeline.transform.builds import build_here, built, of, read, read_statuses
@@ -155,7 +154,7 @@ class CompactingEngine(LocalEngine):
         self._storage = storage
         self.collected: list[int] = []
 
-    def collect(self, files: Sequence[FactFile], step: Step, schema: Any) -> Any:
+    def collect(self, files: Sequence[DataFile], step: Step, schema: Any) -> Any:
         """Return what the other engine returns, if all files are still there."""
         if not self.collected:
             assert compact(self._storage, now=at(0)).files_after > 0

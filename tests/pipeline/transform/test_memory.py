@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,12 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, PARTITION_LAYOUT, run_packed
+from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, PARTITION_LAYOUT, Task, run_partitions
+from kafka_groups.pipeline.transform.facts import Summary
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
 from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Settings
-from kafka_groups.pipeline.transform.summary import Summary
-from kafka_groups.pipeline.transform.tasks import Task, run_partitions
 from kafka_groups.verdicts import Rules
 
 GROUPS: Final = 24
@@ -69,8 +67,8 @@ def run(stage: str) -> tuple[int, int]:
     last = _BASE_US + DAY_US - 1
     clusters = {("c", _DAY): ClusterDay(last, last, last, np.arange(_MINUTES) * 60_000_000 + _BASE_US)}
     task = Task(stage, Settings([_DAY], Rules(), 7, [_DAY - 1]), _DAY, Summary(clusters, {}, {}, {}))
-    step = partial(run_partitions, task)
-    rows = sum(found.num_rows for found in run_packed(step, facts(), taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT))
+    found = GROUP_LAYOUT.pack(run_partitions(task, PARTITION_LAYOUT.unpack(facts())))
+    rows = sum(batch.num_rows for batch in found)
     # Of getrusage, the most memory is also that of the process that started this one.
     status = Path("/proc/self/status").read_text()
     return rows, next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) // 1024

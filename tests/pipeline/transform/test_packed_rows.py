@@ -13,7 +13,6 @@ import pytest
 from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.transform.columns import gather_keys
 from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, PARTITION_LAYOUT, Layout, LocalEngine
-from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts, read_partition_facts
 from kafka_groups.pipeline.transform.group_input import FILE, GROUP_INPUT, STATUS
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE
 from tests.pipeline.fact_rows import new_storage, put_all
@@ -51,15 +50,12 @@ def in_order(layout: Layout, rows: Rows) -> Rows:
 def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     storage = new_storage(tmp_path_factory.mktemp("facts"))
     put_all(storage, "b", facts_of(1, 3))
-    files = {
-        name: [FactFile(name, 1, file.path) for file in storage.files(TABLES[name])]
-        for name in ("offset_commits", "partition_offsets", "group_events")
-    }
+    files = {name: storage.files(TABLES[name]) for name in ("offset_commits", "partition_offsets", "group_events")}
     engine = LocalEngine()
     of_partitions = [*files["offset_commits"], *files["partition_offsets"]]
     return {
-        "partitions": engine.collect(of_partitions, read_partition_facts, INPUT),
-        "groups": engine.collect(files["group_events"], read_group_facts, GROUP_INPUT),
+        "partitions": engine.collect(of_partitions, PARTITION_LAYOUT.read, INPUT),
+        "groups": engine.collect(files["group_events"], GROUP_LAYOUT.read, GROUP_INPUT),
     }
 
 
@@ -107,7 +103,7 @@ def test_a_key_with_many_rows_is_cut_into_packed_rows_of_64_kib_at_most() -> Non
     )
     rows = rows.select(INPUT.names).cast(INPUT)
     packed = pa.Table.from_batches(PARTITION_LAYOUT.pack(iter(rows.to_batches(max_chunksize=1_000))))
-    assert max(len(value) for value in packed["packed"].to_pylist()) <= 65_536
+    assert max(len(value) for value in packed["state"].to_pylist()) <= 65_536
     assert len(packed) < 300
     batches = list(PARTITION_LAYOUT.unpack(iter(packed.to_batches(max_chunksize=10))))
     assert np.array_equal(pa.Table.from_batches(batches)["at_us"], np.arange(size))

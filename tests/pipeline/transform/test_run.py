@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.pipeline.schemas import GROUP_STATE, STATES, TABLES
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.transform.build import DateRange, build
 from kafka_groups.pipeline.transform.columns import sort_rows
 from kafka_groups.pipeline.transform.engine import (
@@ -22,11 +22,12 @@ from kafka_groups.pipeline.transform.engine import (
     Layout,
     LocalEngine,
     SparkEngine,
-    run_packed,
+    Task,
+    run_groups,
+    run_partitions,
 )
-from kafka_groups.pipeline.transform.facts import FactFile, read_group_facts, read_partition_facts, to_table
+from kafka_groups.pipeline.transform.facts import FILE_SCHEMA
 from kafka_groups.pipeline.transform.group_stage import RESULT
-from kafka_groups.pipeline.transform.tasks import Task, run_groups, run_partitions
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of, rows_of
 from tests.pipeline.transform.builds import build_here, built
@@ -115,19 +116,17 @@ def test_files_of_derived_tables_have_the_documented_columns_whose_times_have_a_
 class PackingEngine(LocalEngine):
     """What Spark does between the stages: rows are packed, sorted by key, and handed on in small batches."""
 
-    def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
+    def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
         """Return what the other engine returns."""
-        facts = run_packed(read_partition_facts, of(of_partitions), handed_on=PARTITION_LAYOUT)
-        sorted_facts = by_key(PARTITION_LAYOUT, [*facts])
-        partitions = partial(run_partitions, task)
-        found = [*run_packed(partitions, sorted_facts, taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT)]
-        events = run_packed(read_group_facts, of(of_groups), handed_on=GROUP_LAYOUT)
-        rows = by_key(GROUP_LAYOUT, [*found, *events])
-        return pa.Table.from_batches(run_packed(partial(run_groups, task), rows, taken=GROUP_LAYOUT), schema=RESULT)
+        facts = by_key(PARTITION_LAYOUT, [*PARTITION_LAYOUT.pack(PARTITION_LAYOUT.read(of(of_partitions)))])
+        found = [*GROUP_LAYOUT.pack(run_partitions(task, PARTITION_LAYOUT.unpack(facts)))]
+        events = GROUP_LAYOUT.pack(GROUP_LAYOUT.read(of(of_groups)))
+        rows = GROUP_LAYOUT.unpack(by_key(GROUP_LAYOUT, [*found, *events]))
+        return pa.Table.from_batches(run_groups(task, rows), schema=RESULT)
 
 
-def of(files: Sequence[FactFile]) -> Iterator[Any]:
-    yield from to_table(files).to_batches()
+def of(files: Sequence[DataFile]) -> Iterator[Any]:
+    yield from pa.Table.from_pylist([asdict(file) for file in files], schema=FILE_SCHEMA).to_batches()
 
 
 def by_key(layout: Layout, rows: Sequence[Any]) -> Iterator[Any]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,21 +17,21 @@ from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.coverage import describe_missing, left_out
 from kafka_groups.pipeline.storage import DataFile, NewFile, Storage
 from kafka_groups.pipeline.storage.layout import BUILD
-from kafka_groups.pipeline.transform.engine import Engine
+from kafka_groups.pipeline.transform.columns import to_batch, to_flags, to_ints
+from kafka_groups.pipeline.transform.engine import Engine, Task
 from kafka_groups.pipeline.transform.fact_state import FactState, forget_fact_state
-from kafka_groups.pipeline.transform.facts import FactFile, read_columns
+from kafka_groups.pipeline.transform.facts import PART, day_number, read_columns, read_parts, summarise
+from kafka_groups.pipeline.transform.group_stage import add_up
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.transform.partition_stage import Settings
-from kafka_groups.pipeline.transform.summary import summarise
-from kafka_groups.pipeline.transform.tasks import Task, write_topics
 from kafka_groups.verdicts import Rules
 
 LOOKBACK_DAYS: Final = 7
-_EPOCH: Final = date(1970, 1, 1)
 _DAY: Final = timedelta(days=1)
-_FACTS: Final = (schemas.OFFSET_COMMITS, schemas.PARTITION_OFFSETS, schemas.GROUP_EVENTS)
-_TARGETS: Final = (
-    *(schemas.LAG_HISTORY, schemas.REBALANCES, schemas.GROUP_STATUS, schemas.TOPIC_DAILY, schemas.GROUP_DAILY),
-)
+_MADE: Final = (schemas.LAG_HISTORY, schemas.REBALANCES, schemas.GROUP_STATUS, schemas.TOPIC_DAILY, schemas.GROUP_DAILY)
+# Rebalances after group_daily, which counts them: a build that is killed in between leaves them as they were, so that
+# the next one finds that they differ.
+_WRITTEN: Final = sorted((*_MADE, *schemas.STATES), key=lambda table: table == schemas.REBALANCES)
 # The arguments of `progress`: the label of a step, the number of finished steps, and their total.
 Progress = Callable[[str, int, int], None]
 _STEPS: Final = ("summary of the facts", "lag, verdicts and rebalances", "tables")
@@ -76,8 +77,7 @@ def build(
     state at the end of the date before. Commits and log ends count for `lookback_days`, members until they leave. A
     rebalance that ends after midnight changes the date before, too. A compaction changes nothing, nor do facts that
     retention removed, or that are older than what it keeps. Rows are made only of the selected dates; the others are
-    left to a later build. A full build makes all dates, whether or not they changed. `progress` gets a label, the
-    number of finished steps, and their total. Raises StorageError, also if another build is running.
+    left to a later build. A full build makes all dates. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
         plan = _plan(storage, rules, lookback_days, selection, full=full)
@@ -85,7 +85,7 @@ def build(
             return Built((), {}, tuple(describe_missing(plan.state.reach())))
         if not plan.state.has_last_build:
             forget_fact_state(storage)
-        dates, rows = _transform(engine, storage, plan, progress or (lambda *_: None))
+        dates, rows = _derive(engine, storage, plan, progress or (lambda *_: None))
         plan.state.save(storage, pending={*plan.changed} - {*plan.wanted})
         stale = left_out(storage, lookback_days, dates=dates)
         return Built(dates, rows, (*describe_missing(plan.state.reach()), *stale))
@@ -101,9 +101,7 @@ def count_facts(
 ) -> int:
     """Return how many facts the next build would read."""
     plan = _plan(storage, rules, lookback_days, selection, full=full)
-    if not plan.wanted:
-        return 0
-    return plan.state.count_rows(plan.state.known_dates() if plan.state.has_old_events else plan.read)
+    return plan.state.count_rows(plan.state.dates if plan.wanted and plan.state.has_old_events else plan.read)
 
 
 class _Plan(NamedTuple):
@@ -118,11 +116,6 @@ class _Plan(NamedTuple):
         """Return the days before those that are read: a rebalance that ended on one of these may have begun there."""
         return sorted({day - _DAY for day in self.read} - {*self.read})
 
-    def days_before(self) -> set[str]:
-        """Return the days whose rebalances may change though they are not wanted."""
-        first = self.wanted[0] - _DAY
-        return {day.isoformat() for day in (*self.gaps_before(), first) if day >= first}
-
     def first_state_day(self) -> date:
         """Return the day whose state is the oldest that a later build may need.
 
@@ -136,7 +129,7 @@ class _Plan(NamedTuple):
 def _plan(storage: Storage, rules: Rules | None, lookback_days: int, selection: DateRange, *, full: bool) -> _Plan:
     state = FactState(storage, rules or Rules(), lookback_days)
     # A build without a date must not make the next one a full build.
-    if full and any(day in selection for day in state.known_dates()):
+    if full and any(day in selection for day in state.dates):
         state.forget_last_build()
     changed = state.dates_to_build()
     # The state at the end of a changed date before the selected ones is made again, its rows are not.
@@ -145,115 +138,121 @@ def _plan(storage: Storage, rules: Rules | None, lookback_days: int, selection: 
     return _Plan(state, changed, wanted, state.dates_to_read(dates) if wanted else ())
 
 
-def _transform(
-    engine: Engine, storage: Storage, plan: _Plan, report: Progress
-) -> tuple[tuple[date, ...], dict[str, int]]:
+def _derive(engine: Engine, storage: Storage, plan: _Plan, report: Progress) -> tuple[tuple[date, ...], dict[str, int]]:
     """Make the rows of the wanted dates, and the states of all that are read.
 
     Rebalances of the day before the wanted ones may change, too, unless retention does not keep that day. Return the
     dates whose rows changed, and the number of rows of each table.
     """
-    # Rebalances after group_daily, which counts them: a build that is killed in between leaves them as they were, so
-    # that the next one finds that they differ.
-    tables = sorted((*_TARGETS, *schemas.STATES), key=lambda table: table == schemas.REBALANCES)
     # On a disk the lock of builds comes first; an object store has none, so another build may replace tables meanwhile.
-    versions = {table.name: storage.versions_of(table, [BUILD]) for table in tables}
+    versions = {table: storage.versions_of(table, [BUILD]).get(BUILD) for table in _WRITTEN}
     task, files = _run_stages(engine, storage, plan, report)
     report(_STEPS[2], 2, len(_STEPS))
     state = plan.state
     state.set_last_times(task.summary.last_us)
-    wanted = {day.isoformat() for day in plan.wanted}
+    first, wanted = plan.wanted[0] - _DAY, {str(day) for day in plan.wanted}
     changed, counted = set[str](), list[NewFile]()
-    for day in sorted(day for day in plan.days_before() if day >= state.first_date):
-        own = [file for file in files if (file.table, file.date) == (schemas.REBALANCES.name, day)]
-        new, old = (
-            _read(storage, schemas.REBALANCES, each) for each in (own, storage.files(schemas.REBALANCES, [day]))
-        )
-        if not new.equals(old):
+    for day in sorted(str(day) for day in {first, *plan.gaps_before()} if day >= first):
+        new = _read(storage, [file for file in files if (file.table, file.date) == (schemas.REBALANCES.name, day)])
+        if day >= state.first_date and not new.equals(_read(storage, storage.files(schemas.REBALANCES, [day]))):
             changed.add(day)
             counted += _count_rebalances(storage, state, day, new)
-    replaced = {table.name: wanted for table in _TARGETS} | {schemas.REBALANCES.name: wanted | changed}
     # A date without rows in a table of states has its state there, too: nothing. Older ones are not needed any more.
-    first = plan.first_state_day()
-    states = {str(day) for day in (*state.states, *plan.read) if day in plan.read or day < first}
-    replaced |= {table.name: states for table in schemas.STATES}
+    states = {str(day) for day in state.states if day_number(day) < task.first_state_day}.union(map(str, plan.read))
+    replaced = dict.fromkeys((table.name for table in _WRITTEN), wanted) | {schemas.REBALANCES.name: wanted | changed}
+    replaced |= dict.fromkeys((table.name for table in schemas.STATES), states)
     kept = [file for file in files if file.date in replaced[file.table]]
     storage.discard([file for file in files if file.date not in replaced[file.table]])
     replaced[schemas.GROUP_DAILY.name] = wanted.union(file.date for file in counted)
     number = secrets.randbits(62)
-    for table in tables:
-        expected = {BUILD: versions[table.name].get(BUILD)}
-        storage.replace(table, replaced[table.name], [*kept, *counted], {BUILD: number}, expected)
+    for table in _WRITTEN:
+        storage.replace(table, replaced[table.name], [*kept, *counted], {BUILD: number}, {BUILD: versions[table]})
     report(_STEPS[2], len(_STEPS), len(_STEPS))
-    rows = {table.name: sum(file.rows for file in kept if file.table == table.name) for table in _TARGETS}
+    rows = {table.name: sum(file.rows for file in kept if file.table == table.name) for table in _MADE}
     return tuple(map(date.fromisoformat, sorted(wanted | changed))), rows
 
 
 def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress) -> tuple[Task, list[NewFile]]:
     """Run the stages over the facts; return the files that they wrote."""
+
+    def files_of(table: schemas.Table, days: Iterable[date | None]) -> list[DataFile]:
+        found = state.files[table.name] if table.name in state.files else storage.files(table)
+        dates = {str(day) for day in days}  # no file has the date None
+        return [replace(file, path=storage.place.address(file.path)) for file in found if file.date in dates]
+
     state, dates, before = plan.state, plan.read, plan.gaps_before()
     report(_STEPS[0], 0, len(_STEPS))
-    commits, log_ends, events = (_fact_files(storage, table, state.files[table.name], dates) for table in _FACTS)
-    summary = summarise(engine, [*commits, *log_ends, *events])
+    of_partitions = [*files_of(schemas.OFFSET_COMMITS, dates), *files_of(schemas.PARTITION_OFFSETS, dates)]
+    files = [*of_partitions, *files_of(schemas.GROUP_EVENTS, dates)]
+    summary = summarise(engine.collect(files, read_parts, PART))
     report(_STEPS[1], 1, len(_STEPS))
-    settings = Settings([*map(_number, dates)], state.rules, state.lookback_days, [*map(_number, before)])
-    task = Task(storage.address, settings, _number(plan.first_state_day()), summary)
-    of_partitions = [*commits, *log_ends, *_state_files(storage, schemas.PARTITION_STATE, state, dates[0])]
+    settings = Settings([*map(day_number, dates)], state.rules, state.lookback_days, [*map(day_number, before)])
+    task = Task(storage.address, settings, day_number(plan.first_state_day()), summary)
+    of_partitions += files_of(schemas.PARTITION_STATE, [state.newest_before(dates[0])])
     # The members of events that are older than what is kept may still be there.
-    read = state.known_dates() if state.has_old_events else {*before, *dates}
-    of_groups = _fact_files(storage, schemas.GROUP_EVENTS, state.files[schemas.GROUP_EVENTS.name], read)
+    of_groups = files_of(schemas.GROUP_EVENTS, state.dates if state.has_old_events else (*before, *dates))
     if not state.has_old_events:
-        of_groups += _state_files(storage, schemas.GROUP_STATE, state, before[0])
+        of_groups += files_of(schemas.GROUP_STATE, [state.newest_before(before[0])])
     found = engine.run(task, of_partitions, of_groups)
-    files = [NewFile(**json.loads(file)) for file in found["file"].drop_null().to_pylist()]
-    return task, [*files, *write_topics(task, found)]
+    made = [NewFile(**json.loads(file)) for file in found["file"].drop_null().to_pylist()]
+    return task, made + _write(storage, schemas.TOPIC_DAILY, _topic_rows(task, found))
+
+
+def _topic_rows(task: Task, found: Any) -> Any:
+    """Return the rows of topic_daily from a table of RESULT.
+
+    There is one of each topic that was observed on the day, or has a commit at its end. A topic is unread only if the
+    day's last sample saw it, or without samples if records were read that day.
+    """
+    whole = add_up(found.filter(pc.is_null(found["file"])))
+    committed, partitions, day = (to_ints(whole[name]) for name in ("committed", "partitions", "day"))
+    read = map(task.summary.clusters.get, zip(whole["cluster_id"].to_pylist(), day.tolist(), strict=True))
+    times = [(NULL, NULL) if one is None else (one.record_us, one.sample_us) for one in read]
+    record, sample = np.array(times, np.int64).reshape(-1, 2).T
+    is_there = np.where(sample != NULL, to_ints(whole["sampled_us"]) == sample, record != NULL)
+    has_none = committed <= 0
+    # The topic of the offsets is sampled for its coordinators.
+    is_internal = np.asarray(pc.equal(whole["topic"], schemas.OFFSETS_TOPIC)) & has_none
+    is_chosen = ((partitions != NULL) | ~has_none) & np.isin(day, task.settings.days) & ~is_internal
+    columns = {
+        **{name: whole[name].combine_chunks() for name in ("cluster_id", "topic")},
+        **{name: np.maximum(to_ints(whole[name]), 0) for name in ("partitions", "readers", "committed")},
+        "day": day * DAY_US,
+        "messages_produced": whole["grown"].combine_chunks(),
+        "is_unread": has_none & ~to_flags(whole["is_named"]) & is_there,
+        "lookback_days": task.settings.lookback_days,
+    }
+    return pa.Table.from_batches([to_batch(schemas.TOPIC_DAILY.arrow(), columns).filter(pa.array(is_chosen))])
 
 
 def _count_rebalances(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
     """Write the rows of group_daily of a date with its new rebalances; return no file if nothing differs."""
-    old = _read(storage, schemas.GROUP_DAILY, storage.files(schemas.GROUP_DAILY, [day]))
-    key = ["cluster_id", "group"]
-    summed = rebalances.group_by(key).aggregate([([], "count_all"), ("duration_ms", "sum")])
-    places = old.select(key).append_column("place", pa.array(range(len(old)), pa.int64()))
-    found = places.join(summed, key).sort_by("place")
-    is_read, new = pc.is_in(old["cluster_id"], pa.array(state.clusters_read(day), pa.string())), old
+    old = _read(storage, storage.files(schemas.GROUP_DAILY, [day]), schemas.GROUP_DAILY)
+    key, read = ["cluster_id", "group"], state.clusters_read(day)
+    summed = rebalances.group_by(key).aggregate([([], "count_all"), ("duration_ms", "sum")]).to_pylist()
+    found = {(row["cluster_id"], row["group"]): row for row in summed}
+    groups, new = [*zip(*(old[name].to_pylist() for name in key), strict=True)], old
     for name, total in (("rebalances", "count_all"), ("rebalance_ms", "duration_ms_sum")):
-        # Null where no record of the cluster was read on the date, or no rebalances of the group are derived.
-        nothing = pc.if_else(pc.and_(is_read, pc.is_valid(old[name])), 0, pa.scalar(None, pa.int64()))
+        values = []
+        for group, before in zip(groups, old[name].to_pylist(), strict=True):
+            # Null where no record of the cluster was read on the date, or no rebalances of the group are derived.
+            nothing = None if before is None or group[0] not in read else 0
+            value = found.get(group, {}).get(total)
+            values.append(nothing if value is None else value)
         at = old.schema.get_field_index(name)
-        field = old.schema.field(at)
-        new = new.set_column(at, field, pc.coalesce(found[total], nothing).cast(field.type))
-    if new.equals(old):
-        return []
-    with storage.writer(BUILD) as writer:
-        for rows in new.to_batches():
-            writer.write(schemas.GROUP_DAILY, rows)
-        return writer.close()
+        new = new.set_column(at, old.schema.field(at), pa.array(values, old.schema.field(at).type))
+    return [] if new.equals(old) else _write(storage, schemas.GROUP_DAILY, new)
 
 
-def _read(storage: Storage, table: schemas.Table, files: Iterable[DataFile | NewFile]) -> Any:
+def _read(storage: Storage, files: Iterable[DataFile], table: schemas.Table = schemas.REBALANCES) -> Any:
     """Return the rows of files, in the order of the table's identity."""
     names = table.arrow().names
     rows = [part for file in files for part in read_columns(storage.place.address(file.path), names)]
     return pa.Table.from_batches(rows, table.arrow()).sort_by([(name, "ascending") for name in table.identity])
 
 
-def _fact_files(
-    storage: Storage, table: schemas.Table, files: Iterable[DataFile], dates: Iterable[date]
-) -> list[FactFile]:
-    days = {day.isoformat() for day in dates}
-    return [
-        FactFile(table.name, _number(date.fromisoformat(file.date)), storage.place.address(file.path))
-        for file in files
-        if file.date in days
-    ]
-
-
-def _state_files(storage: Storage, table: schemas.Table, state: FactState, day: date) -> list[FactFile]:
-    """Return the files with the newest state before a day."""
-    newest = state.newest_before(day)
-    return _fact_files(storage, table, storage.files(table), [newest] if newest else [])
-
-
-def _number(day: date) -> int:
-    return (day - _EPOCH).days
+def _write(storage: Storage, table: schemas.Table, rows: Any) -> list[NewFile]:
+    with storage.writer(BUILD) as writer:
+        for batch in rows.to_batches():
+            writer.write(table, batch)
+        return writer.close()

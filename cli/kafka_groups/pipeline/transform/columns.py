@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints, expand
+from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints, expand, first_rows
 
 
 def to_ints(column: Any) -> Ints:
@@ -45,7 +45,8 @@ def to_codes(column: Any) -> tuple[Ints, list[str]]:
 
 def to_column(values: Any) -> Any:
     """Return an array as an Arrow column; NULL and NaN are null."""
-    return pa.array(values, mask=np.isnan(values) if values.dtype == np.float64 else values == NULL)
+    is_null = np.isnan(values) if values.dtype == np.float64 else values == NULL
+    return pa.array(values, mask=is_null if is_null.any() else None)
 
 
 def millis_of(values: Ints) -> Ints:
@@ -78,8 +79,7 @@ def to_lists(values: Any, owner: Ints, size: int) -> Any:
 
 def sort_rows(table: Any, names: Sequence[str]) -> Any:
     """Return the rows ordered by columns of texts and integers, null first, as Spark orders them."""
-    columns = [table[name] for name in names]
-    keys = [to_codes(one)[0] if pa.types.is_string(one.type) else to_ints(one) for one in columns]
+    keys = [to_codes(one)[0] if pa.types.is_string(one.type) else to_ints(one) for one in map(table.column, names)]
     return table.take(pa.array(np.lexsort(keys[::-1])))
 
 
@@ -89,7 +89,7 @@ def gather_keys(
     size: int,
     *,
     parts: Sequence[str] = (),
-    size_of: Callable[[Any], int] = lambda piece: int(piece.num_rows),
+    size_of: Callable[[Any], int] = len,
 ) -> Iterator[Any]:
     """Yield tables of record batches, of some `size` each, so that rows that agree in the columns `key` are in one.
 
@@ -120,62 +120,49 @@ def gather_keys(
 
 def _last_key(table: Any, key: Sequence[str]) -> int:
     """Return the place where the last key of a table begins; without a key, the end."""
-    if not key:
-        return len(table)
-    is_last = np.ones(len(table), np.bool_)
-    for column, value in ((table[name], table[name][-1]) for name in key):
-        is_last &= to_flags(pc.equal(column, value) if value.is_valid else pc.is_null(column))
-    return int(is_last.argmax())
+    return int(np.flatnonzero(first_rows(*(to_keys(table[name]) for name in key)))[-1]) if key else len(table)
 
 
-# The owner of each row, and the rows' columns. Rows of an owner lie together.
-Lists = Sequence[tuple[Ints, Sequence[Ints]]]
-
-
-def pack(scalars: Sequence[Ints], lists: Lists, size: int) -> Any:
+def pack(scalars: Sequence[Any], lists: Sequence[tuple[Ints, Sequence[Any]]], size: int) -> Any:
     """Return a binary column with a value for each of `size` owners: Spark moves that faster than nested columns.
 
-    A value holds 64-bit numbers in this machine's order: the owner's scalars, the length of each of its lists, and the
-    lists, column by column within each row. Writer and reader are of the same build.
+    Lists are the owner of each row, ascending, and the rows' columns. A value holds 64-bit numbers in this machine's
+    order: the owner's scalars, the lengths of its lists, and these row by row. Writer and reader are of the same build.
     """
     counts = [np.bincount(owner, minlength=size) for owner, _ in lists]
-    heads = [*scalars, *counts]
-    length = np.full(size, len(heads), np.int64)
-    for count, (_, columns) in zip(counts, lists, strict=True):
-        length += count * len(columns)
-    ends = np.cumsum(length)
-    starts = ends - length
-    numbers = np.empty(int(length.sum()), np.int64)
-    for place, values in enumerate(heads):
-        numbers[starts + place] = values
-    at = starts + len(heads)
-    for count, (_, columns) in zip(counts, lists, strict=True):
-        first = _row_places(at, count, len(columns))
-        for place, values in enumerate(columns):
-            numbers[first + place] = values
-        at = at + count * len(columns)
-    offsets = np.concatenate([[0], ends * 8]).astype(np.int64)
-    whole = pa.Array.from_buffers(pa.large_binary(), size, [None, pa.py_buffer(offsets), pa.py_buffer(numbers)])
-    return whole.cast(pa.binary())
+    parts = [(np.arange(size), [*scalars, *counts]), *lists]
+    owners = np.concatenate([np.repeat(owner, len(columns)) for owner, columns in parts])
+    numbers = np.concatenate([to_matrix(columns).ravel() for _, columns in parts])
+    return to_values(numbers[np.argsort(owners, kind="stable")], np.bincount(owners, minlength=size))
 
 
 def unpack(column: Any, scalars: int, widths: Sequence[int]) -> tuple[list[Ints], list[tuple[Ints, list[Ints]]]]:
     """Return the scalars and the lists, as `pack` took them, of a binary column without nulls."""
-    values = column.to_pylist()
-    numbers = np.frombuffer(b"".join(values), np.int64)
-    length = np.array([len(value) // 8 for value in values], np.int64)
+    numbers, length = from_values(column)
     starts = np.cumsum(length) - length
-    at = starts + scalars + len(widths)
-    lists: list[tuple[Ints, list[Ints]]] = []
-    for place, width in enumerate(widths):
-        count = numbers[starts + scalars + place]
-        first = _row_places(at, count, width)
-        lists.append((np.repeat(np.arange(len(count)), count), [numbers[first + each] for each in range(width)]))
+    heads = [numbers[starts + place] for place in range(scalars + len(widths))]
+    at, lists = starts + len(heads), list[tuple[Ints, list[Ints]]]()
+    for count, width in zip(heads[scalars:], widths, strict=True):
+        owner, within = expand(np.zeros_like(count), count)
+        first = at[owner] + within * width
+        lists.append((owner, [numbers[first + each] for each in range(width)]))
         at = at + count * width
-    return [numbers[starts + place] for place in range(scalars)], lists
+    return heads[:scalars], lists
 
 
-def _row_places(at: Ints, counts: Ints, width: int) -> Ints:
-    """Return where each row begins, of owners whose rows begin `at`."""
-    owner, within = expand(np.zeros_like(counts), counts)
-    return at[owner] + within * width
+def to_matrix(columns: Sequence[Any]) -> Any:
+    """Return arrays as the columns of a matrix of 64-bit numbers, which hold the bits of real ones."""
+    return np.stack([each.view(np.int64) if each.dtype == np.float64 else each for each in columns], 1)
+
+
+def to_values(numbers: Any, counts: Ints) -> Any:
+    """Return numbers as a binary column whose values have so many numbers each."""
+    offsets = pa.py_buffer(np.concatenate([[0], np.cumsum(counts) * 8]))
+    whole = pa.Array.from_buffers(pa.large_binary(), len(counts), [None, offsets, pa.py_buffer(numbers)])
+    return whole.cast(pa.binary())
+
+
+def from_values(column: Any) -> tuple[Ints, Ints]:
+    """Return the numbers of a binary column, and how many each value has."""
+    values = column.to_pylist()
+    return np.frombuffer(b"".join(values), np.int64), np.array([len(value) // 8 for value in values], np.int64)

@@ -1,4 +1,4 @@
-"""Where the stages run: on Spark, or, for few facts, in this process. Both give the tasks the same sorted rows.
+"""The stages as tasks, and where these run: on Spark, or, for few facts, in this process. Both sort the tasks' rows.
 
 Through Spark, many rows of a key go in one binary value: the JVM handles each value of each row, so a hundred times
 fewer rows are a hundred times less work for it. A packed row has what the rows in it have in common, which is what
@@ -7,38 +7,41 @@ Spark distributes and sorts by; the tasks order what is in it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
-from itertools import pairwise
+from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_groups.pipeline import schemas
+from kafka_groups.pipeline.storage import DataFile, NewFile, new_writer
+from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform import columns as arrays
-from kafka_groups.pipeline.transform.facts import (
-    FILE_SCHEMA,
-    FactFile,
-    read_group_facts,
-    read_partition_facts,
-    to_table,
+from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, OFFSETS, PARTITION, Summary, read_facts
+from kafka_groups.pipeline.transform.group_input import EVENT, FILE, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
+from kafka_groups.pipeline.transform.group_stage import RESULT, GroupBatch, transform_groups
+from kafka_groups.pipeline.transform.kernels.segments import Ints, starts_of
+from kafka_groups.pipeline.transform.partition_batch import (
+    COMMIT,
+    INPUT,
+    OBSERVATION,
+    cut_batches,
+    lag_history_rows,
+    rows_for_groups,
+    state_rows,
 )
-from kafka_groups.pipeline.transform.group_input import EVENT, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
-from kafka_groups.pipeline.transform.group_stage import RESULT
-from kafka_groups.pipeline.transform.kernels.segments import Ints, first_rows
-from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, OBSERVATION
-from kafka_groups.pipeline.transform.tasks import Task, run_groups, run_partitions
+from kafka_groups.pipeline.transform.partition_stage import Settings, transform_days
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# What is distributed together: a topic's partition with all of its groups.
-_PARTITION: Final = ("cluster_id", "topic", "partition")
 _BATCH_OPTION: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_BATCH_ROWS: Final = 256
+_SPARK_ROWS: Final = 256
+# Rows that a task works on at once.
+_BATCH_ROWS: Final = 100_000
 _FACTS_PER_TASK: Final = 250_000
 # Rows that wait to be packed: the more, the fewer packed rows a key gets.
 _WAITING_ROWS: Final = 262_144
@@ -46,7 +49,6 @@ _WAITING_ROWS: Final = 262_144
 _MOST_ROWS: Final = 1_024
 # Bytes that are unpacked at once, or those of a whole key, if it has more.
 _UNPACKED_BYTES: Final = 1_048_576
-_PACKED: Final = "packed"
 Step = Callable[[Iterator[Any]], Iterator[Any]]
 
 
@@ -54,8 +56,8 @@ Step = Callable[[Iterator[Any]], Iterator[Any]]
 class Layout:
     """How rows of `schema` are packed: by kind, those that agree in the columns `common`.
 
-    `packed` has the other columns of a kind: numbers, or others. Rows of the remaining kinds have their value in the
-    column `payload`, and stay as they are. `key` is what belongs together, `order` the order of unpacked rows.
+    `packed` has the other columns of a kind: numbers, or others. The column `payload` takes their values; rows of the
+    remaining kinds have one there, and stay as they are. `key` is what belongs together, `order` that of unpacked rows.
     """
 
     schema: Any
@@ -67,7 +69,11 @@ class Layout:
 
     def packed_schema(self) -> Any:
         """Return the schema of packed rows."""
-        return pa.schema([*(self.schema.field(name) for name in self.common), (_PACKED, pa.binary())])
+        return pa.schema([self.schema.field(name) for name in (*self.common, self.payload)])
+
+    def read(self, files: Iterator[Any]) -> Iterator[Any]:
+        """Yield rows of `schema` from record batches of FILE_SCHEMA."""
+        return read_facts(files, self.schema)
 
     def pack(self, pieces: Iterator[Any]) -> Iterator[Any]:
         """Yield packed rows of record batches of `schema`, which may lack columns of kinds that they do not have."""
@@ -77,33 +83,32 @@ class Layout:
 
     def unpack(self, pieces: Iterator[Any]) -> Iterator[Any]:
         """Yield record batches of `schema`, in order, from packed rows in the order of `key`."""
-        for table in arrays.gather_keys(pieces, self.key, _UNPACKED_BYTES, size_of=lambda rows: rows[_PACKED].nbytes):
-            found = pa.concat_tables([self._unpack_kind(kind, rows) for kind, rows in _by_kind(table)])
+        for table in arrays.gather_keys(
+            pieces, self.key, _UNPACKED_BYTES, size_of=lambda rows: rows[self.payload].nbytes
+        ):
+            kinds = [self._unpack_kind(kind, rows) for kind, rows in _by_kind(table)]
+            found = pa.concat_tables([self.schema.empty_table(), *kinds], promote_options="default")
             yield from arrays.sort_rows(found, self.order).to_batches()
 
     def _pack_kind(self, kind: int, rows: Any) -> Any:
-        packed = rows[self.payload]
-        if kind in self.packed:
-            keys = [arrays.to_keys(rows[name]) for name in self.common]
-            order = np.lexsort(keys[::-1])
-            rows = rows.take(pa.array(order)).combine_chunks()
-            begins = np.flatnonzero(first_rows(*(key[order] for key in keys)))
-            within = np.arange(len(rows)) - np.repeat(begins, np.diff([*begins, len(rows)]))
-            # A long run of rows is cut into several.
-            first = np.flatnonzero(within % _MOST_ROWS == 0)
-            columns = rows.select(self.packed[kind])
-            packed = (_pack_numbers if _is_numeric(columns.schema) else _pack_batches)(columns, first)
-            rows = rows.take(pa.array(first))
-        return pa.Table.from_arrays([*(rows[name] for name in self.common), packed], schema=self.packed_schema())
+        if kind not in self.packed:
+            return rows.select([*self.common, self.payload])
+        keys = [arrays.to_keys(rows[name]) for name in self.common]
+        order = np.lexsort(keys[::-1])
+        rows = rows.take(pa.array(order)).combine_chunks()
+        # A long run of rows is cut into several.
+        within = np.arange(len(rows)) - starts_of(*(key[order] for key in keys))
+        first = np.flatnonzero(within % _MOST_ROWS == 0)
+        packed = _pack_runs(rows.select(self.packed[kind]), np.diff([*first, len(rows)]))
+        return rows.select(self.common).take(pa.array(first)).append_column(self.payload, packed)
 
     def _unpack_kind(self, kind: int, rows: Any) -> Any:
-        place, columns = np.arange(rows.num_rows), {self.payload: rows[_PACKED]}
-        if kind in self.packed:
-            schema = pa.schema([self.schema.field(name) for name in self.packed[kind]])
-            place, columns = (_unpack_numbers if _is_numeric(schema) else _unpack_batches)(rows[_PACKED], schema)
-        columns |= {name: rows[name].take(pa.array(place)) for name in self.common}
-        missing = {field.name: pa.nulls(len(place), field.type) for field in self.schema}
-        return pa.Table.from_pydict(missing | columns, schema=self.schema)
+        if kind not in self.packed:
+            return rows
+        found, counts = _unpack_runs(rows[self.payload], pa.schema(map(self.schema.field, self.packed[kind])))
+        common = rows.select(self.common).take(pa.array(np.repeat(np.arange(len(rows)), counts)))
+        names = [*found.column_names, *self.common]
+        return pa.Table.from_arrays([*found.columns, *common.columns], names)
 
 
 def _by_kind(table: Any) -> Iterator[tuple[int, Any]]:
@@ -111,52 +116,42 @@ def _by_kind(table: Any) -> Iterator[tuple[int, Any]]:
         yield kind, table.filter(pc.equal(table["kind"], kind)).combine_chunks()
 
 
+def _pack_runs(rows: Any, counts: Ints) -> Any:
+    """Return a value for each run of so many rows: numbers, or else a record batch in Arrow's format of messages."""
+    if _is_numeric(rows.schema):
+        numbers = arrays.to_matrix([arrays.to_numbers(column) for column in rows.columns])
+        return arrays.to_values(numbers, counts * numbers.shape[1])
+    (batch,) = rows.to_batches()
+    runs = zip(np.cumsum(counts) - counts, counts, strict=True)
+    return pa.array([batch.slice(first, count).serialize().to_pybytes() for first, count in runs], pa.binary())
+
+
+def _unpack_runs(packed: Any, schema: Any) -> tuple[Any, Ints]:
+    """Return a table of the rows, and how many of them each value has."""
+    if not _is_numeric(schema):
+        batches = [pa.ipc.read_record_batch(pa.py_buffer(value), schema) for value in packed.to_pylist()]
+        return pa.Table.from_batches(batches, schema), np.array([*map(len, batches)], np.int64)
+    numbers, length = arrays.from_values(packed)
+    columns = [
+        arrays.to_column(values.view(np.float64) if pa.types.is_floating(field.type) else values).cast(field.type)
+        for field, values in zip(schema, np.ascontiguousarray(numbers.reshape(-1, len(schema)).T), strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema), length // len(schema)
+
+
 def _is_numeric(schema: Any) -> bool:
     return all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in schema.types)
 
 
-def _pack_numbers(rows: Any, first: Ints) -> Any:
-    """Return the rows' numbers as one value for each run."""
-    numbers = [arrays.to_numbers(column).view(np.int64) for column in rows.columns]
-    run = np.repeat(np.arange(len(first)), np.diff([*first, len(rows)]))
-    return arrays.pack((), [(run, numbers)], len(first))
-
-
-def _unpack_numbers(packed: Any, schema: Any) -> tuple[Ints, dict[str, Any]]:
-    """Return the place of each row's packed row, and the columns."""
-    _, [(place, numbers)] = arrays.unpack(packed, 0, [len(schema)])
-    columns = {}
-    for field, values in zip(schema, numbers, strict=True):
-        columns[field.name] = arrays.to_column(values.view(np.float64) if pa.types.is_floating(field.type) else values)
-    return place, columns
-
-
-def _pack_batches(rows: Any, first: Ints) -> Any:
-    """Return the rows as one record batch for each run, in Arrow's format of messages."""
-    batch = rows.to_batches()[0]
-    runs = pairwise([*first.tolist(), len(rows)])
-    return pa.array([batch.slice(at, end - at).serialize().to_pybytes() for at, end in runs], pa.binary())
-
-
-def _unpack_batches(packed: Any, schema: Any) -> tuple[Ints, dict[str, Any]]:
-    batches = [pa.ipc.read_record_batch(pa.py_buffer(value), schema) for value in packed.to_pylist()]
-    table = pa.Table.from_batches(batches, schema=schema)
-    return np.repeat(np.arange(len(batches)), [len(batch) for batch in batches]), dict(
-        zip(schema.names, table, strict=True)
-    )
-
-
 PARTITION_LAYOUT: Final = Layout(
     INPUT,
-    (*_PARTITION, "group", "kind", "day", "is_record", "is_removal", "topic_id"),
-    (*_PARTITION, "group"),
-    (*_PARTITION, "group", "kind", "at_us", "source_offset"),
+    (*PARTITION, "group", "kind", "day", "is_record", "is_removal", "topic_id"),
+    (*PARTITION, "group"),
+    (*PARTITION, "group", "kind", "at_us", "source_offset"),
     "state",
     {
         COMMIT: ("at_us", "source_offset", "committed_offset"),
-        OBSERVATION: (
-            *("at_us", "log_start_offset", "log_end_offset", "last_stable_offset", "point_offset", "point_ms"),
-        ),
+        OBSERVATION: ("at_us", *OFFSETS, "point_ms"),
     },
 )
 _GROUP_COMMON: Final = ("cluster_id", "name", "kind", "day", "topic", "partition")
@@ -173,18 +168,66 @@ GROUP_LAYOUT: Final = Layout(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What every task is given: where the tables are, what the build goes by, and what the facts are in sum.
+
+    The states of the days from `first_state_day` on are kept.
+    """
+
+    data_dir: str
+    settings: Settings
+    first_state_day: int
+    summary: Summary
+
+
+def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
+    """Yield rows for the stage of groups from rows of partition_batch.INPUT; write lag_history and states."""
+    with new_writer(task.data_dir, BUILD) as writer:
+        for batch in cut_batches(pieces, _BATCH_ROWS):
+            for found in transform_days(batch, task.settings, task.summary):
+                writer.write(schemas.LAG_HISTORY, lag_history_rows(batch, found))
+                if found.day >= task.first_state_day:
+                    for rows in state_rows(batch, found):
+                        writer.write(schemas.PARTITION_STATE, rows)
+                yield from rows_for_groups(batch, found)
+        files = writer.close()
+    yield arrays.to_batch(OUTPUT, {"kind": FILE, "payload": _as_json(files)})
+
+
+def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
+    """Yield rows of RESULT from rows of group_input.GROUP_INPUT; write the tables of groups and their states."""
+    with new_writer(task.data_dir, BUILD) as writer:
+        for table in arrays.gather_keys(pieces, ("cluster_id", "name"), _BATCH_ROWS):
+            is_file = pc.equal(table["kind"], FILE)
+            yield arrays.to_batch(RESULT, {"file": table.filter(is_file)["payload"].combine_chunks()})
+            rows = table.filter(pc.invert(is_file))
+            for found in transform_groups(GroupBatch.of(rows), task.settings, task.summary) if rows.num_rows else ():
+                for written, batch in found.tables.items():
+                    if written is not schemas.GROUP_STATE or found.day >= task.first_state_day:
+                        writer.write(written, batch)
+                yield from found.topics.to_batches()
+        files = writer.close()
+    yield arrays.to_batch(RESULT, {"file": _as_json(files)})
+
+
+def _as_json(files: list[NewFile]) -> Any:
+    return pa.array([json.dumps(asdict(file)).encode() for file in files], pa.binary())
+
+
 class LocalEngine:
     """This process: right for few facts, because Spark's first job takes longer than they do."""
 
-    def collect(self, files: Sequence[FactFile], step: Step, schema: Any) -> Any:
+    def collect(self, files: Sequence[DataFile], step: Step, schema: Any) -> Any:
         """Return a table of what a step yields for the files."""
-        return pa.Table.from_batches(step(iter(to_table(files).to_batches())), schema=schema)
+        rows = pa.Table.from_pylist([asdict(file) for file in files], schema=FILE_SCHEMA)
+        return pa.Table.from_batches(step(iter(rows.to_batches())), schema=schema)
 
-    def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
+    def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
-        facts = arrays.sort_rows(self.collect(of_partitions, read_partition_facts, INPUT), PARTITION_LAYOUT.order)
+        facts = arrays.sort_rows(self.collect(of_partitions, PARTITION_LAYOUT.read, INPUT), PARTITION_LAYOUT.order)
         found = pa.Table.from_batches(run_partitions(task, iter(facts.to_batches())), schema=OUTPUT)
-        events = self.collect(of_groups, read_group_facts, GROUP_INPUT)
+        events = self.collect(of_groups, GROUP_LAYOUT.read, GROUP_INPUT)
         rows = arrays.sort_rows(pa.concat_tables([found, events], promote_options="default"), GROUP_LAYOUT.order)
         return pa.Table.from_batches(run_groups(task, iter(rows.to_batches())), schema=RESULT)
 
@@ -196,50 +239,42 @@ class SparkEngine:
         self._spark = spark
         self._tasks = 2 + facts // _FACTS_PER_TASK
 
-    def collect(self, files: Sequence[FactFile], step: Step, schema: Any) -> Any:
+    def collect(self, files: Sequence[DataFile], step: Step, schema: Any) -> Any:
         """Return a table of what a step yields for the files."""
         return self._read(files, step, schema).toArrow()
 
-    def run(self, task: Task, of_partitions: Sequence[FactFile], of_groups: Sequence[FactFile]) -> Any:
+    def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
-        partitions = partial(run_packed, partial(run_partitions, task), taken=PARTITION_LAYOUT, handed_on=GROUP_LAYOUT)
-        groups = partial(run_packed, partial(run_groups, task), taken=GROUP_LAYOUT)
-        facts = self._read_packed(of_partitions, read_partition_facts, PARTITION_LAYOUT)
-        facts = facts.repartition(self._tasks, *_PARTITION).sortWithinPartitions(*PARTITION_LAYOUT.key)
+
+        def partitions(pieces: Iterator[Any]) -> Iterator[Any]:
+            return GROUP_LAYOUT.pack(run_partitions(task, PARTITION_LAYOUT.unpack(pieces)))
+
+        def groups(pieces: Iterator[Any]) -> Iterator[Any]:
+            return run_groups(task, GROUP_LAYOUT.unpack(pieces))
+
+        # A topic's partition is with all of its groups.
+        facts = self._read_packed(of_partitions, PARTITION_LAYOUT)
+        facts = facts.repartition(self._tasks, *PARTITION).sortWithinPartitions(*PARTITION_LAYOUT.key)
         found = facts.mapInArrow(partitions, _spark_schema(GROUP_LAYOUT.packed_schema()))
-        rows = found.unionByName(self._read_packed(of_groups, read_group_facts, GROUP_LAYOUT))
+        rows = found.unionByName(self._read_packed(of_groups, GROUP_LAYOUT))
         rows = rows.repartition(self._tasks, *GROUP_LAYOUT.key).sortWithinPartitions(*GROUP_LAYOUT.key)
-        with _small_batches(self._spark):
+        # Packed rows go to Python in batches of a few: each may have 64 KiB.
+        before = self._spark.conf.get(_BATCH_OPTION)
+        self._spark.conf.set(_BATCH_OPTION, str(_SPARK_ROWS))
+        try:
             return rows.mapInArrow(groups, _spark_schema(RESULT)).toArrow()
+        finally:
+            self._spark.conf.set(_BATCH_OPTION, str(before))
 
-    def _read_packed(self, files: Sequence[FactFile], step: Step, layout: Layout) -> DataFrame:
-        return self._read(files, partial(run_packed, step, handed_on=layout), layout.packed_schema())
+    def _read_packed(self, files: Sequence[DataFile], layout: Layout) -> DataFrame:
+        return self._read(files, lambda pieces: layout.pack(layout.read(pieces)), layout.packed_schema())
 
-    def _read(self, files: Sequence[FactFile], step: Step, schema: Any) -> DataFrame:
-        rows = self._spark.createDataFrame([tuple(file) for file in files], _spark_schema(FILE_SCHEMA))
+    def _read(self, files: Sequence[DataFile], step: Step, schema: Any) -> DataFrame:
+        rows = self._spark.createDataFrame([astuple(file) for file in files], _spark_schema(FILE_SCHEMA))
         return rows.mapInArrow(step, _spark_schema(schema))
 
 
 Engine = LocalEngine | SparkEngine
-
-
-def run_packed(
-    step: Step, pieces: Iterator[Any], *, taken: Layout | None = None, handed_on: Layout | None = None
-) -> Iterator[Any]:
-    """Run a step whose rows are packed before it, after it, or both."""
-    rows = step(taken.unpack(pieces) if taken else pieces)
-    return handed_on.pack(rows) if handed_on else rows
-
-
-@contextmanager
-def _small_batches(spark: SparkSession) -> Iterator[None]:
-    """Let Spark hand packed rows to Python in batches of a few: each may have 64 KiB."""
-    before = spark.conf.get(_BATCH_OPTION)
-    spark.conf.set(_BATCH_OPTION, str(_BATCH_ROWS))
-    try:
-        yield
-    finally:
-        spark.conf.set(_BATCH_OPTION, str(before))
 
 
 def _spark_schema(schema: Any) -> Any:

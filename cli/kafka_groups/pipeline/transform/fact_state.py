@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from datetime import date, timedelta
+from itertools import chain
 from typing import Any, Final
 
 from kafka_groups.pipeline.coverage import TIMES, Reach
@@ -26,9 +27,9 @@ Key = tuple[str, str]  # date and table
 class FactState:
     """The facts of a directory, and what the last build with these settings left: nothing, if it had other ones.
 
-    `files` are by table, `facts` by date and table what describes them, except those that retention thinned, with the
-    last times of each cluster and origin in milliseconds. `first_date` is the first date that retention keeps, `lost`
-    are dates that a derived table has no more, `states` those that have a state.
+    `files` are by table, `dates` those of all facts; `facts` are by date and table what describes them, except those
+    that retention thinned, with the last times of each cluster and origin in milliseconds. `first_date` is the first
+    date that retention keeps, `lost` are dates that a derived table has no more, `states` those that have a state.
     """
 
     def __init__(self, storage: Storage, rules: Rules, lookback_days: int) -> None:
@@ -40,19 +41,22 @@ class FactState:
         self.has_last_build = bool(last_build)
         self.first_date = str(retention.get("first_date") or "")
         self.files = {table.name: storage.files(table) for table in TIMES}
+        self.dates = {date.fromisoformat(file.date) for file in chain(*self.files.values())}
         grouped: dict[Key, list[DataFile]] = defaultdict(list)
-        for table, found in self.files.items():
-            for file in found:
-                if file.batch != KEPT:
-                    grouped[file.date, table].append(file)
-        self.facts = {key: _describe(found) for key, found in sorted(grouped.items())}
-        self.changed = list[Key]()
-        for (day, table), now in self.facts.items():
+        for file in chain(*self.files.values()):
+            if file.batch != KEPT:
+                grouped[file.date, file.table].append(file)
+        self.facts, self.changed = dict[Key, dict[str, Any]](), list[Key]()
+        for (day, table), found in sorted(grouped.items()):
+            # Other files have other names. Those that compaction joined have the rows of the files before: all others
+            # have to be as they were, and all together need as many rows.
+            rows = sum(file.rows for file in found)
+            names = sorted(file.path.rpartition("/")[2] for file in found if file.batch not in _JOINED)
             before = last_build.get("facts", {}).get(day, {}).get(table)
-            if _is_same(before, now):
-                now["last_ms"] = before["last_ms"]
-            else:
-                self.changed.append((day, table))
+            is_same = before is not None and before["rows"] == rows and {*names} <= {*before["files"]}
+            last_ms = before["last_ms"] if is_same else {}
+            self.facts[day, table] = {"rows": rows, "files": names, "last_ms": last_ms}
+            self.changed += [] if is_same else [(day, table)]
         self.lost, self.states, lost_states = set[str](), set[date](), set[str]()
         for made in _MADE if last_build else ():
             there, first = {*storage.dates(made)}, retention.get("derived", {}).get(made.name, "")
@@ -72,14 +76,10 @@ class FactState:
         """
         return any(table == GROUP_EVENTS.name and day < self.first_date for day, table in self.changed)
 
-    def known_dates(self) -> set[date]:
-        """Return all dates with facts."""
-        return {date.fromisoformat(file.date) for files in self.files.values() for file in files}
-
     def count_rows(self, dates: Iterable[date]) -> int:
         """Return the number of facts of those dates."""
         days = {day.isoformat() for day in dates}
-        return sum(file.rows for files in self.files.values() for file in files if file.date in days)
+        return sum(file.rows for file in chain(*self.files.values()) if file.date in days)
 
     def dates_to_build(self) -> list[date]:
         """Return the dates with facts from the first one that changed, or that a derived table lost, on.
@@ -88,7 +88,7 @@ class FactState:
         """
         days = {day for day, _ in self.changed}.union(self.lost)
         first = min((day for day in days if day >= self.first_date), default=None)
-        return [] if first is None else sorted(day for day in self.known_dates() if day.isoformat() >= first)
+        return [] if first is None else sorted(day for day in self.dates if day.isoformat() >= first)
 
     def dates_to_read(self, dates: Sequence[date]) -> list[date]:
         """Return dates that are to be made, ascending, and before them those with facts that no state accounts for.
@@ -96,7 +96,7 @@ class FactState:
         Without the state before them nothing would be known of what was before. The date before the first one needs a
         state before it, too: without one, its rebalances would not be known.
         """
-        earlier = {day for day in self.known_dates() if day < dates[0]}
+        earlier = {day for day in self.dates if day < dates[0]}
         day_before = dates[0] - timedelta(days=1)
         is_enough = self.newest_before(day_before) or all(day >= day_before for day in earlier)
         newest = self.newest_before(dates[0]) if is_enough else None
@@ -110,19 +110,16 @@ class FactState:
         """Let all dates be made again."""
         self.changed, self.lost, self.states, self.has_last_build = list(self.facts), set(), set(), False
 
-    def set_last_times(self, found: Mapping[Key, Mapping[tuple[str, int], int]]) -> None:
-        """Take over the last times that a build has read, by table and origin, then by cluster and day."""
-        for (table, origin), times in found.items():
-            for (cluster, number), at_us in times.items():
-                day = str(date(1970, 1, 1) + timedelta(days=number))
-                if (day, table) in self.facts:
-                    self.facts[day, table]["last_ms"].setdefault(cluster, {})[origin] = at_us // 1_000
+    def set_last_times(self, found: Mapping[tuple[str, str, str, int], int]) -> None:
+        """Take over the last times that a build has read, by table, origin, cluster and days since 1970."""
+        for (table, origin, cluster, number), at_us in found.items():
+            day = str(date(1970, 1, 1) + timedelta(days=number))
+            if (day, table) in self.facts:
+                self.facts[day, table]["last_ms"].setdefault(cluster, {})[origin] = at_us // 1_000
 
     def clusters_read(self, day: str) -> set[str]:
         """Return the clusters of which records of the date were read, as far as a build has seen it."""
-        known = (
-            self.facts[day, each.name] for each in (OFFSET_COMMITS, GROUP_EVENTS) if (day, each.name) in self.facts
-        )
+        known = [self.facts.get((day, table.name), {"last_ms": {}}) for table in (OFFSET_COMMITS, GROUP_EVENTS)]
         return {cluster for one in known for cluster, origins in one["last_ms"].items() if "topic" in origins}
 
     def reach(self) -> dict[str, Reach]:
@@ -155,17 +152,3 @@ def read_last_rules(storage: Storage) -> Rules | None:
     """Return the rules of the last build; None if there was none."""
     version, *rules, _ = storage.note(_NOTE).get("settings") or [None, None]
     return Rules(*rules) if version == _VERSION else None
-
-
-def _describe(files: Sequence[DataFile]) -> dict[str, Any]:
-    """Return the number of rows, and the names of files that no compaction has joined: other files have other ones."""
-    names = sorted(file.path.rpartition("/")[2] for file in files if file.batch not in _JOINED)
-    return {"rows": sum(file.rows for file in files), "files": names, "last_ms": {}}
-
-
-def _is_same(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> bool:
-    """Return whether the rows are the same, though compaction, which changes no row, may have joined their files.
-
-    So all files that it has not joined have to be as they were, and all together need as many rows as before.
-    """
-    return before is not None and before["rows"] == now["rows"] and {*now["files"]} <= {*before["files"]}

@@ -13,12 +13,12 @@ import pyarrow as pa
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
 from kafka_groups.pipeline.transform import group_input
 from kafka_groups.pipeline.transform.columns import to_batch, to_codes, to_ints, to_keys, to_numbers, unpack
+from kafka_groups.pipeline.transform.facts import Summary
 from kafka_groups.pipeline.transform.group_rows import Columns, combine, group_daily_rows, group_status_rows
 from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_group_days
 from kafka_groups.pipeline.transform.kernels.group_events import UNKNOWN, split_days
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints, first_rows, reduce, saturated_sum
 from kafka_groups.pipeline.transform.partition_stage import Settings
-from kafka_groups.pipeline.transform.summary import Summary
 
 # What a task of groups hands to the driver: what its groups and its rows of a topic add up to, or a file (NewFile).
 RESULT: Final = pa.schema(

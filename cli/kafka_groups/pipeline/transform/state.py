@@ -15,7 +15,7 @@ from kafka_groups.pipeline.transform.columns import pack, unpack
 from kafka_groups.pipeline.transform.kernels.commits import Commits, KeyTotals
 from kafka_groups.pipeline.transform.kernels.lag import Points, Recent
 from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds, LogTotals
-from kafka_groups.pipeline.transform.kernels.segments import NULL, Floats, Ints, Rows
+from kafka_groups.pipeline.transform.kernels.segments import NULL, Floats, Ints, Rows, take
 from kafka_groups.pipeline.transform.kernels.verdicts import Entries, LagPoints
 
 
@@ -72,12 +72,14 @@ def read_state(kind: type[State], column: Any, owner: Ints, size: int) -> State:
     totals, *others = get_type_hints(kind).values()
     numbers, lists = unpack(column, len(fields(totals)), [len(fields(other)) - 1 for other in others])
     rows = map(_typed, others, ([owner[place], *columns] for place, columns in lists))
-    return kind(_spread(_typed(totals, numbers), owner, size), *rows)
+    places = np.full(size, -1)
+    places[owner] = np.arange(len(owner))
+    return kind(_totals_at(_typed(totals, numbers), places), *rows)
 
 
 def write_state(state: LogState | KeyState) -> Any:
     """Return the state as a column of binary values, one for each partition or key."""
-    totals, *lists = (_numbers(getattr(state, field.name)) for field in fields(state))
+    totals, *lists = (getattr(state, field.name).columns() for field in fields(state))
     return pack(totals, [(rows[0], rows[1:]) for rows in lists], len(state.totals))
 
 
@@ -86,23 +88,15 @@ def without_stale(state: State, oldest_day: int) -> State:
     is_kept = (state.totals.fact_day == NULL) | (state.totals.fact_day >= oldest_day)
     if is_kept.all():
         return state
-    kept = np.flatnonzero(is_kept)
-    _, *lists = (getattr(state, field.name) for field in fields(state))
+    totals, *lists = (getattr(state, field.name) for field in fields(state))
     rows = [each.where(is_kept[each.columns()[0]]) for each in lists]
-    return type(state)(_spread(state.totals.where(kept), kept, len(is_kept)), *rows)
+    return type(state)(_totals_at(totals, np.where(is_kept, np.arange(len(is_kept)), -1)), *rows)
 
 
 def _typed(kind: Any, columns: Any) -> Any:
     return kind.of(_FROM_NUMBERS[str(field.type)](column) for field, column in zip(fields(kind), columns, strict=True))
 
 
-def _numbers(rows: Rows) -> list[Ints]:
-    return [column.view(np.int64) if column.dtype == np.float64 else column for column in rows.columns()]
-
-
-def _spread(totals: Any, owner: Ints, size: int) -> Any:
-    """Return the totals of all, NULL and false where there are none."""
-    found = totals.of(np.full(size, False if column.dtype == np.bool_ else NULL) for column in totals.columns())
-    for whole, column in zip(found.columns(), totals.columns(), strict=True):
-        whole[owner] = column
-    return found
+def _totals_at(totals: Any, places: Ints) -> Any:
+    """Return the totals at the places; NULL and false where the place is -1."""
+    return totals.of(take(each, places, False if each.dtype == np.bool_ else NULL) for each in totals.columns())
