@@ -22,6 +22,7 @@ from kafka_groups.pipeline.transform.kernels.segments import (
     Flags,
     Floats,
     Ints,
+    expand,
     first_rows,
     last_rows,
     merge_key,
@@ -66,13 +67,11 @@ def combine(rows: Columns, day: int) -> Columns:
     until = np.searchsorted(moments, merge_key(group, stale_us, early_us)) - 1
     following = np.append(moment[1:], 0) - 1
     until = np.where(last_rows(group, rows["partition"]), until, np.minimum(until, following))
-    place = np.flatnonzero(rows["rank"] != NULL)
-    count = np.maximum(until - moment, 0)[place] + 1
-    which = np.repeat(place, count)
-    at = moment[which] + np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+    is_verdict = rows["rank"] != NULL
+    which, at = expand(moment, np.where(is_verdict, np.maximum(until - moment, 0) + 1, 0))
     time_us = np.zeros(len(moments), np.int64)
     # Times at which commits were removed are not of the table.
-    time_us[moment[place]] = at_us[place]
+    time_us[moment[is_verdict]] = at_us[is_verdict]
     order = np.argsort(at, kind="stable")
     order = order[time_us[at[order]] >= day * DAY_US]
     at, which = at[order], which[order]

@@ -32,6 +32,7 @@ _SUMS: Final = (
     *((name, "sum") for name in ("readers", "committed", "partitions", "grown")),
     *((name, "max") for name in ("sampled_us", "is_named")),
 )
+_WITHOUT_EVENTS: Final = next(build_group_days(None, {}, [0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +138,8 @@ def _states_at(found: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple
     """Return states and members of the groups at those times; rows of a group lie together."""
     states, members = np.full(len(group), None, np.object_), np.full(len(group), UNKNOWN)
     for first, last in pairwise([*np.flatnonzero(first_rows(group)).tolist(), len(group)]):
-        if (one := found.get(int(group[first]))) is not None:
-            states[first:last], members[first:last] = one.timeline.at_times(at_us[first:last])
+        timeline = found.get(int(group[first]), _WITHOUT_EVENTS).timeline
+        states[first:last], members[first:last] = timeline.at_times(at_us[first:last])
     return states, members
 
 
@@ -160,22 +161,17 @@ def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
 
 def _count_members(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, summary: Summary) -> dict[str, Ints]:
     """Return for each group of the batch what `group_daily_rows` takes of its cluster, members and rebalances."""
-    read = [summary.clusters.get((cluster, day)) for cluster in batch.clusters]
-    read_us = np.array([NULL if one is None else one.record_us for one in read], np.int64)
-    counts = [_counts(found.get(group), is_read=is_read) for group, is_read in enumerate(read_us != NULL)]
-    names = ("members_max", "has_members", "rebalances", "rebalance_ms")
-    return {"read_us": read_us} | dict(zip(names, map(np.array, zip(*counts, strict=True)), strict=True))
-
-
-def _counts(one: GroupDay | None, *, is_read: bool) -> tuple[int, bool, int, int]:
-    # Samples show no rebalance, so their absence says nothing.
-    nothing = 0 if is_read and (one is None or not one.has_no_rebalances) else NULL
-    if one is None:
-        return NULL, False, nothing, nothing
-    most, durations = one.timeline.members_max, [each.duration_ms for each in one.rebalances]
-    known = [duration for duration in durations if duration is not None]
-    most = NULL if most is None else most
-    return most, one.timeline.has_members, len(durations) or nothing, sum(known) if known else nothing
+    counts = []
+    for group, cluster in enumerate(batch.clusters):
+        one, read = found.get(group, _WITHOUT_EVENTS), summary.clusters.get((cluster, day))
+        read_us = NULL if read is None else read.record_us
+        # Samples show no rebalance, so their absence says nothing.
+        nothing = NULL if read_us == NULL or one.has_no_rebalances else 0
+        durations = [each.duration_ms for each in one.rebalances if each.duration_ms is not None]
+        rebalances = len(one.rebalances) or nothing, sum(durations) if durations else nothing
+        counts.append((read_us, one.timeline.members_max, one.timeline.has_members, *rebalances))
+    names = ("read_us", "members_max", "has_members", "rebalances", "rebalance_ms")
+    return dict(zip(names, map(np.array, zip(*counts, strict=True)), strict=True))
 
 
 def _read_topics(batch: GroupBatch, keys: Columns, topics: Any) -> dict[str, Any]:

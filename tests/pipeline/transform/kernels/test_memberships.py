@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.transform.kernels.memberships import Membership
-from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance, Span
+from kafka_groups.pipeline.transform.kernels.memberships import Membership, Span
+from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
+from kafka_groups.pipeline.transform.kernels.segments import NULL
 from tests.pipeline.transform.kernels.group_stories import BEFORE_MIDNIGHT, MEMBERS, NEW, OLD, joins
 from tests.pipeline.transform.kernels.stories import DAY, at_time, build, epoch, joined, left, on, placed
 
@@ -159,14 +160,14 @@ def test_a_date_on_which_the_number_was_unknown_has_no_maximum_but_had_members()
     }
 
     assert most["joined"] == [(5, True), (5, True)]
-    assert most["no other member yet"] == [(None, True), (None, True)]
+    assert most["no other member yet"] == [(NULL, True), (NULL, True)]
     assert most["all left"] == [(2, True), (0, False)]
 
 
 def test_a_group_of_which_nothing_is_known_has_neither_state_nor_members() -> None:
     (day,) = build([])
 
-    assert (day.timeline.members_max, day.timeline.has_members) == (None, False)
+    assert (day.timeline.members_max, day.timeline.has_members) == (NULL, False)
     assert at_time([day], 0) == (None, None)
 
 

@@ -6,10 +6,12 @@ seconds of every epoch: one that writes it, or leaves, without a join among the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from kafka_groups.pipeline.transform.kernels.group_events import CLASSIC, UNKNOWN, Record
+from kafka_groups.pipeline.transform.kernels.group_events import CLASSIC, CONSUMER, REMOVED, UNKNOWN, Record
+from kafka_groups.pipeline.transform.kernels.segments import LARGEST
 
 EMPTY: Final = "Empty"
 # A group begins with one member, and with epoch 1; since Kafka 4.3 with 2 (KAFKA-20268).
@@ -26,8 +28,7 @@ _SILENT_US: Final = 60_000_000
 class Membership(NamedTuple):
     """What is known of a group's members at the end of a day, since the last group of this name was removed."""
 
-    is_whole: bool = False  # its first epoch, or the removal before it, was among the records
-    is_upgraded: bool = False
+    is_whole: bool = False  # its first epoch, an upgrade, or the removal before it was among the records
     has_changed: bool = False  # some member joined, left, or was there
     was_there: bool = False  # some member was there without a join among the records
     members: Mapping[str, int | None] = {}  # each member, and the last epoch at which it was STABLE
@@ -43,101 +44,154 @@ class Entry(NamedTuple):
     members: int
 
 
-class Change(NamedTuple):
-    """A member that joined (1) or left (-1), at a place among the records of its life."""
+@dataclass(slots=True)
+class Change:
+    """A member that joined (1) or left (-1)."""
 
-    at: int
-    record: Record
+    at: int  # the record's place
+    at_us: int
+    name: str
     number: int
+    follows_join: bool  # another member joined at an earlier time
+    is_again: bool | None  # it only subscribed to other topics; None until its next record, which shows that
+
+
+@dataclass
+class Span:
+    """What happened to a KIP-848 group's members since its last epoch, removal or online upgrade."""
+
+    has_begun: bool = False  # one of these is among the records
+    kept: Collection[str] | None = ()  # members that an upgrade kept, who do not join; None if they are not known
+    epoch: int | None = None  # the last one of this life
+    change: int = 0
+    joined: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        # In a state, they are lists.
+        self.joined, self.left = set(self.joined), set(self.left)
+
+    def count(self, name: str, number: int) -> None:
+        """Take in a member that joined (1) or left (-1)."""
+        if number > 0 and name in (self.kept or ()):
+            return
+        (self.joined if number > 0 else self.left).add(name)
+        self.change += number
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """The first record of an epoch, and which members reached it."""
+
+    at: int  # the record's place
+    at_us: int
+    number: int
+    span: Span  # what happened before it
+    members: int  # without those that were there before their first record
+    follows_join: bool  # a member joined at an earlier time
+    arrivals: dict[str, int] = field(default_factory=dict)  # when members that were there before it reached it
 
 
 class Life:
     """One life of a group: its records from the beginning of a day on, until the group is removed."""
 
-    def __init__(self, before: Membership, start: int) -> None:
-        self.before, self.start = before, start  # the place of its first record among all
-        self.records: list[Record] = []
-        self.changes: list[Change] = []
-        self.there: set[str] = set()  # members that were there before their first record
-        self.is_whole, self.was_there, self.is_removed = before.is_whole, before.was_there, False
-        self.change = 0  # of the number of members, in what was read of it
-        self.joined_at: int | None = None  # the first join
-        self._newest = 0
-        # The place of the classic group's removal, which keeps its members.
-        self._upgraded_at = -1 if before.is_upgraded else None
+    def __init__(self, before: Membership, span: Span) -> None:
+        self.before, self.span, self.is_removed = before, span, False
+        self.there = set[str]()  # members that were there before their first record
+        self.changes, self.epochs = list[Change](), list[Epoch]()
+        self._first: tuple[int, int] | None = None  # time and place of the first record that is not classic
+        self._newest, self._joined_us = 0, LARGEST  # the last time, and that of the first join
+        # All members that join from that place on are known; an upgrade keeps those of the classic group.
+        self._whole_from = 0 if before.is_whole else LARGEST
         self._members, self._left = dict(before.members), set(before.left)
+        self._joins: dict[str, Change] = {}  # the last one of each member
 
-    def read(self, record: Record) -> tuple[Change | None, bool]:
-        """Take in the next record; return its change, and whether the member became STABLE at another epoch."""
-        self.records.append(record)
+    def read(self, at: int, record: Record) -> None:
+        """Take in the next record, and its place among all."""
         self._newest = max(self._newest, record.at_us)
-        if record.event_type == "group_removed":
-            if record.type != CLASSIC:
-                self.is_removed = self.is_whole = True
-            elif self._upgraded_at is None:
-                self._upgraded_at = len(self.records) - 1
-        elif record.event_type == "group_epoch" and record.epoch is not None and record.epoch <= FIRST_EPOCH:
-            self.is_whole = True
+        if record.type != CLASSIC and self._first is None:
+            self._first = record.at_us, at
+        if record.event_type == REMOVED and record.type == CLASSIC:
+            self._whole_from = min(self._whole_from, at)
+        elif record.event_type == REMOVED:
+            self.is_removed, self._whole_from = True, 0
+            is_consumer = record.type == CONSUMER
+            # The next life may be a group of another kind.
+            self.span = Span(is_consumer or self.span.has_begun, () if is_consumer else self.span.kept)
+        elif record.event_type == "group_epoch":
+            self._read_epoch(at, record)
         elif record.event_type in _OF_MEMBERS and record.member_id is not None:
-            return self._read_member(record, record.member_id)
-        return None, False
+            self._read_member(at, record, record.member_id)
 
-    def _read_member(self, record: Record, name: str) -> tuple[Change | None, bool]:
-        is_member, has_left = name in self._members, name in self._left
+    def _read_epoch(self, at: int, record: Record) -> None:
+        if record.epoch is not None and record.epoch <= FIRST_EPOCH:
+            self._whole_from = 0
+        if record.type == CONSUMER and record.epoch != self.span.epoch:
+            members, follows_join = len(self._members) - len(self.there), self._joined_us < record.at_us
+            self.epochs.append(Epoch(at, record.at_us, record.epoch or 0, self.span, members, follows_join))
+            self.span = Span(has_begun=True, epoch=record.epoch)
+
+    def _read_member(self, at: int, record: Record, name: str) -> None:
+        is_member, has_left, join = name in self._members, name in self._left, self._joins.get(name)
+        if join is not None and join.is_again is None:
+            # A member that subscribes to other topics writes that as if it joined, but has an epoch before.
+            join.is_again = (record.previous_epoch or 0) > 0
         if not is_member and not has_left and record.event_type != _JOIN:
             self.there.add(name)
-            self.was_there = True
         if record.event_type == _LEAVE:
             self._members.pop(name, None)
             self._left.add(name)
-            return self._change(record, -1) if is_member or not has_left else None, False
-        change = None
+            if is_member or not has_left:
+                self._change(at, record, name, -1)
+            return
         if not is_member:
-            change = self._change(record, 1) if has_left or name not in self.there else None
             self._members[name] = None
+            if has_left or record.event_type == _JOIN:
+                self._change(at, record, name, 1)
         is_current = record.type == _CURRENT_ASSIGNMENT and record.event_type == _ASSIGNMENT
-        is_arrival = is_current and record.member_state == "STABLE" and self._members[name] != record.epoch
-        if is_arrival:
+        if is_current and record.member_state == "STABLE" and self._members[name] != record.epoch:
             self._members[name] = record.epoch
-        return change, is_arrival
+            self._arrive(record, name)
 
-    def _change(self, record: Record, number: int) -> Change:
-        self.changes.append(Change(len(self.records) - 1, record, number))
-        self.change += number
+    def _change(self, at: int, record: Record, name: str, number: int) -> None:
+        is_again = None if record.event_type == _JOIN else False
+        change = Change(at, record.at_us, name, number, self._joined_us < record.at_us, is_again)
+        self.changes.append(change)
         if number > 0:
-            self.joined_at = record.at_us if self.joined_at is None else min(self.joined_at, record.at_us)
-        return self.changes[-1]
+            self._joins[name], self._joined_us = change, min(self._joined_us, record.at_us)
+        if record.type.startswith("ConsumerGroup"):
+            self.span.count(name, number)
+
+    def _arrive(self, record: Record, name: str) -> None:
+        # A member that joins with the next epoch is first STABLE, with no partitions, at the epoch before.
+        epoch, join = self.epochs[-1] if self.epochs else None, self._joins.get(name)
+        if epoch is not None and epoch.number == record.epoch and (join is None or join.at < epoch.at):
+            epoch.arrivals.setdefault(name, record.at_us)
 
     def membership(self) -> Membership:
         """Return what is known now."""
         if self.is_removed:
             return Membership(is_whole=True)
-        left = {change.record.member_id or "" for change in self.changes if change.number < 0}
-        return Membership(
-            self.is_whole,
-            self._upgraded_at is not None,
-            self.before.has_changed or bool(self.changes or self.there),
-            self.was_there,
-            dict(self._members),
-            sorted(left - self._members.keys()),
-        )
+        if not self._newest:
+            return self.before
+        left = {change.name for change in self.changes if change.number < 0} - self._members.keys()
+        has_changed, was_there = bool(self.changes or self.there), self.before.was_there or bool(self.there)
+        is_whole = self._whole_from < LARGEST
+        return Membership(is_whole, self.before.has_changed or has_changed, was_there, self._members, sorted(left))
 
-    def known_from(self) -> int | None:
-        """Return the place from which on it is known how many members there are; None if it is not known.
+    def known_from(self) -> int:
+        """Return the place from which on it is known how many members there are; LARGEST if it is not known.
 
         It is if a change is among the records that shows that all members are known: the beginning or the end of the
         group is among the records, or others follow a minute later.
         """
         if self.before.has_changed or self.there:
             return 0
-        joined_at = self._newest
-        for at, record, number in self.changes:
-            is_upgraded = self._upgraded_at is not None and at > self._upgraded_at
-            if self.is_whole or is_upgraded or self._newest - record.at_us >= _SILENT_US or joined_at < record.at_us:
-                return at
-            if number > 0:
-                joined_at = min(joined_at, record.at_us)
-        return None
+        silent_us = self._newest - _SILENT_US
+        known = (
+            one for one in self.changes if one.follows_join or one.at >= self._whole_from or one.at_us <= silent_us
+        )
+        return next((change.at for change in known), LARGEST)
 
     def entries(self) -> Iterator[Entry]:
         """Return the number of members after each join and leave.
@@ -145,22 +199,10 @@ class Life:
         A join or a leave begins a rebalance; records do not have the state that it ends with, except if nobody remains.
         """
         members, known_from = len(self.before.members) + len(self.there), self.known_from()
-        if self.there:
-            first = next(at for at, record in enumerate(self.records) if record.type != CLASSIC)
-            yield Entry(self.records[first].at_us, self.start + first, None, members)
-        for at, record, number in self.changes:
-            members += number
-            is_known = known_from is not None and known_from <= at
+        if self.there and self._first:
+            yield Entry(*self._first, None, members)
+        for change in self.changes:
+            members += change.number
+            is_known = known_from <= change.at
             state = EMPTY if is_known and members == 0 else None
-            yield Entry(record.at_us, self.start + at, state, members if is_known else UNKNOWN)
-
-    def changes_of_batch(self, until: int) -> list[Change]:
-        """Return the changes that were written with the record at that place; the records of a batch have one time."""
-        time = self.records[until].at_us
-        return [one for one in self.changes if one.at <= until and one.record.at_us == time and not self._is_again(one)]
-
-    def _is_again(self, change: Change) -> bool:
-        """Return whether a member only subscribed to other topics: it writes that again, and has an epoch before."""
-        others = (one for one in self.records[change.at + 1 :] if one.member_id == change.record.member_id)
-        following = next((one for one in others if one.event_type in _OF_MEMBERS), None)
-        return change.record.event_type == _JOIN and following is not None and (following.previous_epoch or 0) > 0
+            yield Entry(change.at_us, change.at, state, members if is_known else UNKNOWN)

@@ -12,11 +12,10 @@ than the members' rebalance timeout before all had joined, and the record has th
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kafka_groups.pipeline.transform.kernels.group_events import Record
-from kafka_groups.pipeline.transform.kernels.memberships import FIRST_EPOCH, Life
+from kafka_groups.pipeline.transform.kernels.memberships import FIRST_EPOCH, Epoch, Life, Span
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 
 # The broker's timer ends a join phase that members hold up, and may be late.
@@ -39,90 +38,47 @@ class Rebalance(NamedTuple):
     left: tuple[str, ...] | None
 
 
-@dataclass
-class Span:
-    """What happened to a KIP-848 group's members since its last epoch, removal or online upgrade."""
+def consumer_rebalance(life: Life, epoch: Epoch, next_epoch: Epoch | None) -> Rebalance:
+    """Return the rebalance that began with an epoch of the KIP-848 protocol, from what was read until now.
 
-    has_begun: bool = False  # one of these is among the records
-    kept: Collection[str] | None = ()  # members that an upgrade kept, who do not join; None if they are not known
-    epoch: int | None = None  # the last one of this life
-    change: int = 0
-    joined: set[str] = field(default_factory=set)
-    left: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        # In a state, they are lists.
-        self.joined, self.left = set(self.joined), set(self.left)
-
-    def count(self, name: str, number: int) -> None:
-        """Take in a member that joined (1) or left (-1)."""
-        if number < 0:
-            self.left.add(name)
-        elif name in (self.kept or ()):
-            return
-        else:
-            self.joined.add(name)
-        self.change += number
+    If the next epoch begins before all members have reached this one, it is `overtaken` and ends there; if not all
+    have by the end, it is open. Members whose join is not among the records must reach it, too; if it is not known
+    how many there were, it is not known whether all did: the next epoch is a bound then.
+    """
+    is_known = epoch.follows_join or life.known_from() <= epoch.at
+    members = epoch.members + len(life.there) if is_known else None
+    ended_at = None if next_epoch is None else next_epoch.at_us
+    if members is not None and len(epoch.arrivals) >= members:
+        quality, ended_at = "exact", max([epoch.at_us, *epoch.arrivals.values()])
+    elif members is None:
+        quality = "unknown" if next_epoch is None else "bound"
+    else:
+        quality = "open" if next_epoch is None else "overtaken"
+    span = _what_happened(life, epoch, members)
+    joined, left = (None, None) if span is None else (span.joined, span.left)
+    before = None if members is None or span is None else members - span.change
+    times = epoch.at_us, ended_at, _milliseconds(epoch.at_us, ended_at)
+    came, went = _except(joined, left), _except(left, joined)
+    return Rebalance("consumer", epoch.number, *times, quality, None, before, members, came, went)
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
-    """The first record of an epoch, and which members reached it."""
+def _what_happened(life: Life, epoch: Epoch, members: int | None) -> Span | None:
+    """Return who joined and left, or None if it is not known who was there.
 
-    life: Life
-    at: int  # the record's place in the life
-    record: Record
-    span: Span  # what happened before it
-    change: int  # of the number of members, in what was read of this life until then
-    joined_at: int | None  # the first join, as far as that
-    arrivals: dict[str, int] = field(default_factory=dict)  # when members that were there before it reached it
-
-    def rebalance(self, next_epoch: Epoch | None) -> Rebalance:
-        """Return the rebalance that began with the epoch, from what was read until now.
-
-        If the next epoch begins before all members have reached this one, it is `overtaken` and ends there; if not all
-        have by the end, it is open. Members whose join is not among the records must reach it, too; if it is not known
-        how many there were, it is not known whether all did: the next epoch is a bound then.
-        """
-        started_at, ended_at = self.record.at_us, None
-        members = self._members_after()
-        if members is not None and len(self.arrivals) >= members:
-            quality, ended_at = "exact", max([started_at, *self.arrivals.values()])
-        elif next_epoch is not None:
-            quality, ended_at = "bound" if members is None else "overtaken", next_epoch.record.at_us
-        else:
-            quality = "unknown" if members is None else "open"
-        span = self._what_happened(members)
-        joined, left = (None, None) if span is None else (span.joined, span.left)
-        before = None if members is None or span is None else members - span.change
-        times = started_at, ended_at, _milliseconds(started_at, ended_at)
-        came, went = _except(joined, left), _except(left, joined)
-        return Rebalance("consumer", self.record.epoch or 0, *times, quality, None, before, members, came, went)
-
-    def _members_after(self) -> int | None:
-        """Return the number of members at the epoch; None if only those that joined are known."""
-        known_from = self.life.known_from()
-        is_known = known_from is not None and known_from <= self.at
-        if not is_known and (self.joined_at is None or self.joined_at >= self.record.at_us):
-            return None
-        return len(self.life.before.members) + len(self.life.there) + self.change
-
-    def _what_happened(self, members: int | None) -> Span | None:
-        """Return who joined and left, or None if it is not known who was there.
-
-        Compaction removes the classic group's last record with the upgrade, and the first epoch that remains of a group
-        need not be its first one. But if members show that they were there, those of the epoch's own batch are those
-        that joined.
-        """
-        if self.span.has_begun:
-            return None if self.span.kept is None else self.span
-        if self.life.was_there:
-            batch = Span()
-            for change in self.life.changes_of_batch(self.at):
-                batch.count(change.record.member_id or "", change.number)
-            return batch
-        is_first = (self.record.epoch or 0) <= FIRST_EPOCH and members is not None and members <= 1
-        return self.span if is_first else None
+    Compaction removes the classic group's last record with the upgrade, and the first epoch that remains of a group
+    need not be its first one. But if members show that they were there, those of the epoch's own batch are those that
+    joined; the records of a batch have one time.
+    """
+    if epoch.span.has_begun:
+        return None if epoch.span.kept is None else epoch.span
+    if life.before.was_there or life.there:
+        batch = Span()
+        for change in life.changes:
+            if change.at <= epoch.at and change.at_us == epoch.at_us and not change.is_again:
+                batch.count(change.name, change.number)
+        return batch
+    is_first = epoch.number <= FIRST_EPOCH and members is not None and members <= 1
+    return epoch.span if is_first else None
 
 
 class Generation(NamedTuple):
@@ -133,36 +89,25 @@ class Generation(NamedTuple):
     time: int
     join_timeout_ms: int | None
 
-    @classmethod
-    def of(cls, record: Record) -> Generation:
-        """Return the generation of a record; a rebalance waits no time for a group without members."""
-        if record.event_type == "generation":
-            return cls(record.epoch, record.ids, record.at_us, record.join_timeout_ms)
-        return cls(record.epoch, (), record.at_us, 0)
 
-
-def classic_rebalance(record: Record, before: Generation | None) -> Rebalance | None:
+def classic_rebalance(record: Record, own: Generation, before: Generation | None) -> Rebalance | None:
     """Return the rebalance that ended with this record, if its generation is another one than before."""
     # Generation 0 is a group that was just created (brokers since 4.0 write it).
-    if record.event_type == "group_removed" or record.epoch is None or record.epoch <= 0:
+    if own.epoch is None or own.epoch <= 0 or (before is not None and before.epoch == own.epoch):
         return None
-    if before is not None and before.epoch == record.epoch:
-        return None
-    # A group's first generation is 1, and had no members before; any other first record had others before it.
-    if before is None and record.epoch == 1:
-        before = Generation(0, (), 0, 0)
-    is_known = record.state_us is not None and record.state_us // 1_000 <= record.at_us // 1_000
+    if before is None:
+        # A group's first generation is 1, and had no members before; any other first record had others before it.
+        before = Generation(0, (), 0, 0) if own.epoch == 1 else Generation(None, None, 0, None)
+    is_known = record.state_us is not None and record.state_us // 1_000 <= own.time // 1_000
     joined_at = record.state_us if is_known else None
-    own, others = Generation.of(record), before or Generation(None, None, 0, None)
-    since = max(others.time, _join_since(joined_at, own, others) or 0)
+    since = max(before.time, _join_since(joined_at, own, before) or 0)
     # A rebalance is followed until the end of the day after it began.
-    is_usable = since <= record.at_us and record.at_us // DAY_US - since // DAY_US <= 1
-    started_at = since if is_usable else record.at_us
-    times = started_at, record.at_us, _milliseconds(since, record.at_us) if is_usable else None
-    sync_ms = _milliseconds(joined_at, record.at_us) if record.event_type == "generation" else None
-    before_size, size = (None if names is None else len(names) for names in (others.members, own.members))
-    came, went = _except(own.members, others.members), _except(others.members, own.members)
-    return Rebalance("classic", record.epoch, *times, "bound", sync_ms, before_size, size, came, went)
+    is_usable = since <= own.time and own.time // DAY_US - since // DAY_US <= 1
+    times = since if is_usable else own.time, own.time, _milliseconds(since, own.time) if is_usable else None
+    sync_ms = _milliseconds(joined_at, own.time) if own.members else None
+    size_before, size = (None if names is None else len(names) for names in (before.members, own.members))
+    came, went = _except(own.members, before.members), _except(before.members, own.members)
+    return Rebalance("classic", own.epoch, *times, "bound", sync_ms, size_before, size, came, went)
 
 
 def _join_since(joined_at: int | None, own: Generation, before: Generation) -> int | None:
