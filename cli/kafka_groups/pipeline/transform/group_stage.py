@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -65,25 +65,18 @@ class GroupBatch:
         return self.table[name].take(pa.array(rows))
 
 
-class GroupResult(NamedTuple):
-    """A day of a batch of groups: record batches by table, and rows of RESULT."""
-
-    day: int
-    tables: Mapping[Table, Any]
-    topics: Any
-
-
-def transform_groups(batch: GroupBatch, settings: Settings, summary: Summary) -> Iterator[GroupResult]:
-    """Yield the results of each day, and of a day before one of them the rebalances alone."""
+def transform_groups(
+    batch: GroupBatch, settings: Settings, summary: Summary
+) -> Iterator[tuple[int, dict[Table, Any], Any]]:
+    """Yield each day with its record batches by table, and rows of RESULT: of `days_before` the rebalances alone."""
     days = sorted((*settings.days_before, *settings.days))
     found = _build_group_days(batch, days)
     for day in days:
-        tables = {REBALANCES: _rebalance_rows(batch, found[day])}
-        if day in settings.days_before:
-            yield GroupResult(day, tables, RESULT.empty_table())
-        else:
-            more, topics = _transform_day(batch, day, found[day], summary)
-            yield GroupResult(day, tables | more, topics)
+        tables, topics = {REBALANCES: _rebalance_rows(batch, found[day])}, RESULT.empty_table()
+        if day not in settings.days_before:
+            others, topics = _transform_day(batch, day, found[day], summary)
+            tables |= others
+        yield day, tables, topics
 
 
 def _build_group_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, GroupDay]]:

@@ -13,24 +13,28 @@ import numpy as np
 from kafka_groups.pipeline.transform.kernels.group_events import (
     CLASSIC,
     CONSUMER,
-    NOTHING,
     REMOVED,
     UNKNOWN,
     DayEvents,
     Record,
     Samples,
 )
-from kafka_groups.pipeline.transform.kernels.memberships import EMPTY, Entry, Life, Membership, Span
-from kafka_groups.pipeline.transform.kernels.rebalances import (
-    Generation,
+from kafka_groups.pipeline.transform.kernels.group_lives import (
+    EMPTY,
+    Entry,
+    Life,
+    Membership,
     Rebalance,
-    classic_rebalance,
-    consumer_rebalance,
+    Span,
+    milliseconds,
+    rebalance_of,
 )
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints
 
 # The same batch has both records of an online upgrade.
 _MOVES_WITHIN_US: Final = 60_000_000
+# The broker's timer ends a join phase that members hold up, and may be late.
+_LATE_MS: Final = 1_000
 # Ends of types whose records replace the topics that the record before with the same key named.
 _NAMING: Final = (CLASSIC, "MemberMetadata", "StatePartitionMetadata", "RegularExpression", "Topology")
 # Type, member and expression.
@@ -52,16 +56,12 @@ class Timeline(NamedTuple):
     @property
     def members_max(self) -> int:
         """The most members of the day; NULL if their number was not known at some time of it."""
-        counted = self._counted()
-        return NULL if (counted == UNKNOWN).any() else int(counted.max(initial=NULL))
+        return NULL if (self.members == UNKNOWN).any() else int(self.members.max())
 
     @property
     def has_members(self) -> bool:
         """Whether the group had members on the day, or may have had some; False if nothing is known of them."""
-        return bool((self._counted() != 0).any())
-
-    def _counted(self) -> Any:
-        return self.members[self.members != NOTHING]
+        return bool(((self.members > 0) | (self.members == UNKNOWN)).any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,15 @@ def build_group_days(state: str | None, events: Mapping[int, DayEvents], days: C
             yield found
 
 
+class _Generation(NamedTuple):
+    """The last record of a classic group, or the downgrade that began one."""
+
+    epoch: int | None  # None: the group was removed, or downgraded, so any generation after it is another one
+    members: Collection[str] | None
+    time: int
+    join_timeout_ms: int | None
+
+
 class _DayReader:
     """What the records of a group show, from the state before a day on."""
 
@@ -97,8 +106,8 @@ class _DayReader:
         before = json.loads(state or "{}")
         self._lives = [Life(Membership(*before.get("membership", ())), Span(**before.get("span", {})))]
         self._classic_members: Collection[str] | None = before.get("classic_members")
-        self._generation = before.get("generation") and Generation(*before["generation"])
-        self._known: tuple[str | None, int] = tuple(before.get("known", (None, NOTHING)))  # state and members
+        self._generation = before.get("generation") and _Generation(*before["generation"])
+        self._known: tuple[str | None, int] = tuple(before.get("known", (None, NULL)))  # state and members
         self._topics: dict[_Subject, tuple[str, ...]] = {
             tuple(subject): tuple(topics) for topics, subjects in before.get("topics", ()) for subject in subjects
         }
@@ -122,7 +131,7 @@ class _DayReader:
     def _rebalances(self, day: int) -> tuple[Rebalance, ...]:
         epochs = [(life, epoch) for life in self._lives for epoch in life.epochs]
         pairs = zip(epochs, [*epochs[1:], (None, None)], strict=False)
-        consumer = (consumer_rebalance(*one, next_epoch) for one, (_, next_epoch) in pairs)
+        consumer = (rebalance_of(*one, next_epoch) for one, (_, next_epoch) in pairs)
         found = (one for one in (*self._classic_rebalances, *consumer) if one.started_at // DAY_US == day)
         return tuple(sorted(found, key=lambda one: (one.started_at, one.generation, one.protocol)))
 
@@ -140,7 +149,7 @@ class _DayReader:
             "topics": sorted(subjects.items()),
             "has_no_rebalances": self._has_no_rebalances,
         }
-        return json.dumps(state, separators=(",", ":"), sort_keys=True, ensure_ascii=False, default=sorted)
+        return json.dumps(state, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
     def _read_records(self, records: Sequence[Record]) -> None:
         for record in records:
@@ -157,7 +166,7 @@ class _DayReader:
         before, self._before = self._before or record, record
         is_soon = record.at_us - before.at_us <= _MOVES_WITHIN_US
         if record.event_type == REMOVED:
-            self._entries.append(Entry(record.at_us, self._records_read, "Dead", 0))
+            self._entries.append((record.at_us, self._records_read, "Dead", 0))
         elif before.event_type == REMOVED and before.type != record.type and is_soon:
             # The group moved to the other protocol.
             self._entries.pop()
@@ -165,30 +174,65 @@ class _DayReader:
         if record.type == CLASSIC and record.event_type == REMOVED:
             span.has_begun, span.kept = True, self._classic_members
             self._classic_members = ()
-            self._generation = Generation(None, (), record.at_us, 0)
+            self._generation = _Generation(None, (), record.at_us, 0)
         elif record.event_type == REMOVED:
             # An online downgrade keeps the members: they were there before the next generation.
-            self._generation = Generation(None, span.left, record.at_us, None)
+            left = sorted(name for name, change in span.names.items() if change <= 0)
+            self._generation = _Generation(None, left, record.at_us, None)
         elif record.type == CLASSIC:
             self._read_generation(record)
 
     def _read_generation(self, record: Record) -> None:
-        generation = Generation(record.epoch, record.ids, record.at_us, record.join_timeout_ms)
-        rebalance = classic_rebalance(record, generation, self._generation)
+        generation = _Generation(record.epoch, record.ids, record.at_us, record.join_timeout_ms)
+        rebalance = _classic_rebalance(record, generation, self._generation)
         if rebalance is not None:
             self._classic_rebalances.append(rebalance)
         state = "Stable" if record.event_type == "generation" else EMPTY
-        self._entries.append(Entry(record.at_us, self._records_read, state, len(record.ids or ())))
+        self._entries.append((record.at_us, self._records_read, state, len(record.ids or ())))
         self._generation, self._classic_members = generation, record.ids
+
+
+def _classic_rebalance(record: Record, own: _Generation, before: _Generation | None) -> Rebalance | None:
+    """Return the rebalance that ended with this record, if its generation is another one than before.
+
+    When it began is not logged. So `started_at` is the earliest time at which it can have begun, and the duration a
+    bound. It began after the group's record before; commits show nothing, because the broker accepts those of the old
+    generation until all members have joined. It also began no longer than the members' rebalance timeout before all
+    had joined, and the record has that time. If neither is known, `started_at` is the record, and the duration null.
+    """
+    # Generation 0 is a group that was just created (brokers since 4.0 write it).
+    if own.epoch is None or own.epoch <= 0 or (before is not None and before.epoch == own.epoch):
+        return None
+    if before is None:
+        # A group's first generation is 1, and had no members before; any other first record had others before it.
+        before = _Generation(0, (), 0, 0) if own.epoch == 1 else _Generation(None, None, 0, None)
+    is_known = record.state_us is not None and record.state_us // 1_000 <= own.time // 1_000
+    joined_at, since = record.state_us if is_known else None, before.time
+    timeouts = [one.join_timeout_ms for one in (own, before) if one.join_timeout_ms is not None]
+    # If generations before were given up and left no record, there was more than one join phase.
+    is_next = own.epoch == (before.epoch or 0) + 1
+    if joined_at is not None and is_next and len(timeouts) > 1:
+        since = max(since, (joined_at // 1_000 - max(timeouts) - _LATE_MS) * 1_000)
+    # A rebalance is followed until the end of the day after it began.
+    is_usable = since <= own.time and own.time // DAY_US - since // DAY_US <= 1
+    times = since if is_usable else own.time, own.time, milliseconds(since, own.time) if is_usable else None
+    sync_ms = milliseconds(joined_at, own.time) if own.members else None
+    size_before, size = (None if names is None else len(names) for names in (before.members, own.members))
+    came, went = _except(own.members, before.members), _except(before.members, own.members)
+    return Rebalance("classic", own.epoch, *times, "bound", sync_ms, size_before, size, came, went)
+
+
+def _except(names: Collection[str] | None, others: Collection[str] | None) -> tuple[str, ...] | None:
+    return None if names is None or others is None else tuple(sorted({*names}.difference(others)))
 
 
 def _build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], samples: Samples) -> Timeline:
     """Return the timeline of a day from what its records and its samples say; samples are before records of a time."""
-    ordered = [Entry(NULL, 0, *before), *sorted(entries, key=itemgetter(0, 1))]
+    ordered = [(NULL, 0, *before), *sorted(entries, key=itemgetter(0, 1))]
     times, _, states, members = zip(*ordered, strict=True)
     whole = np.concatenate([samples.times, times])
     order = np.argsort(whole, kind="stable")
     # What says nothing of the members leaves their number as it was.
     counts = np.concatenate([samples.members, members])[order]
-    said = np.maximum.accumulate(np.where(counts != NOTHING, np.arange(len(counts)), 0))
+    said = np.maximum.accumulate(np.where(counts != NULL, np.arange(len(counts)), 0))
     return Timeline(whole[order], np.concatenate([samples.states, states])[order], counts[said])

@@ -17,9 +17,8 @@ from kafka_groups.pipeline.transform.kernels.segments import DAY_US, Ints, first
 CLASSIC: Final = "GroupMetadata"
 CONSUMER: Final = "ConsumerGroupMetadata"
 REMOVED: Final = "group_removed"
-# A number of members: an event showed that it is not known any more, or no event says anything of it.
+# A number of members: an event showed that it is not known any more. It is NULL where no event says anything of it.
 UNKNOWN: Final = -1
-NOTHING: Final = -2
 _WITHOUT_REBALANCES: Final = "^(Share|Streams)"
 
 
@@ -49,7 +48,7 @@ class Samples(NamedTuple):
 
     times: Ints = np.zeros(0, np.int64)
     states: npt.NDArray[np.object_] = np.zeros(0, np.object_)  # None where a state is not known
-    members: Ints = np.zeros(0, np.int64)  # NOTHING where the sample could not list the members
+    members: Ints = np.zeros(0, np.int64)  # NULL where the sample could not list the members
     topics: frozenset[str] = frozenset()  # assigned to members in the last sample of the day
 
 
@@ -83,11 +82,10 @@ def _split_records(events: Any, group: Ints, rows: Ints) -> dict[tuple[int, int]
     taken = events.take(pa.array(rows))
     columns = (taken[name].to_pylist() for name in Record._fields[:-3])
     records = map(Record, *columns, *_read_members(taken["members"]), _read_topics(taken))
-    found: dict[tuple[int, int], list[Record]] = {}
-    for owner, record in sorted(zip(group[rows].tolist(), records, strict=True), key=lambda one: (one[0], one[1][:3])):
-        day = found.setdefault((owner, record.at_us // DAY_US), [])
-        if not day or record != day[-1]:
-            day.append(record)
+    owned = dict.fromkeys(zip(group[rows].tolist(), records, strict=True))
+    found: dict[tuple[int, int], list[Record]] = defaultdict(list)
+    for owner, record in sorted(owned, key=lambda one: (one[0], one[1][:3])):
+        found[owner, record.at_us // DAY_US].append(record)
     return found
 
 
@@ -126,7 +124,7 @@ def _split_samples(events: Any, group: Ints, rows: Ints) -> Iterator[tuple[tuple
     code, names = to_codes(events["state"].take(pa.array(rows)))
     owner, times = group[rows], to_ints(events["at_us"])[rows]
     states = np.array([*names, None], np.object_)[np.where(code >= 0, code, -1)]
-    members = np.asarray(pc.fill_null(pc.list_value_length(events["members"]), NOTHING)).astype(np.int64)[rows]
+    members = to_ints(pc.list_value_length(events["members"]))[rows]
     # A sample of a group that has no members has no list of them either.
     members[np.isin(states, ("Empty", "Dead"))] = 0
     order = np.lexsort((members, code, times, owner))

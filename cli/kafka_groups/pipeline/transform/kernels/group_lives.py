@@ -1,7 +1,8 @@
-"""Who joined and who left a group of the KIP-848 protocol, a share group or a streams group, record by record.
+"""Members and rebalances of a group of the KIP-848 protocol, a share group or a streams group, record by record.
 
-Old records may be lost to compaction, and with them the joins of members. But each member writes its assignment within
-seconds of every epoch: one that writes it, or leaves, without a join among the records *was there* before.
+A KIP-848 group rebalances from the record of an epoch until the last member is STABLE at that epoch. Old records may be
+lost to compaction, and with them the joins of members. But each member writes its assignment within seconds of every
+epoch: one that writes it, or leaves, without a join among the records *was there* before.
 """
 
 from __future__ import annotations
@@ -23,6 +24,24 @@ _OF_MEMBERS: Final = frozenset({_JOIN, _LEAVE, _ASSIGNMENT, "static_member_away"
 _CURRENT_ASSIGNMENT: Final = "ConsumerGroupCurrentMemberAssignment"
 # A member that sends no heartbeat for so long is fenced (group.consumer.max.session.timeout.ms).
 _SILENT_US: Final = 60_000_000
+# What holds of a group from a record on: the record's time and place in the log, the state, and the number of members.
+Entry = tuple[int, int, str | None, int]
+
+
+class Rebalance(NamedTuple):
+    """A row of the table `rebalances` without the columns of the group. Times are microseconds since 1970, UTC."""
+
+    protocol: str
+    generation: int
+    started_at: int
+    ended_at: int | None
+    duration_ms: int | None
+    duration_quality: str
+    sync_ms: int | None
+    members_before: int | None
+    members_after: int | None
+    joined: tuple[str, ...] | None
+    left: tuple[str, ...] | None
 
 
 class Membership(NamedTuple):
@@ -33,15 +52,6 @@ class Membership(NamedTuple):
     was_there: bool = False  # some member was there without a join among the records
     members: Mapping[str, int | None] = {}  # each member, and the last epoch at which it was STABLE
     left: Sequence[str] = ()  # members that left on the last day with records
-
-
-class Entry(NamedTuple):
-    """What holds of a group from a record on. At the same time the place in the log decides."""
-
-    time: int
-    at: int
-    state: str | None
-    members: int
 
 
 @dataclass(slots=True)
@@ -64,19 +74,13 @@ class Span:
     kept: Collection[str] | None = ()  # members that an upgrade kept, who do not join; None if they are not known
     epoch: int | None = None  # the last one of this life
     change: int = 0
-    joined: set[str] = field(default_factory=set)
-    left: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        # In a state, they are lists.
-        self.joined, self.left = set(self.joined), set(self.left)
+    names: dict[str, int] = field(default_factory=dict)  # members that joined (1), left (-1), or both (0)
 
     def count(self, name: str, number: int) -> None:
         """Take in a member that joined (1) or left (-1)."""
-        if number > 0 and name in (self.kept or ()):
-            return
-        (self.joined if number > 0 else self.left).add(name)
-        self.change += number
+        if number < 0 or name not in (self.kept or ()):
+            self.names[name] = number if self.names.get(name, number) == number else 0
+            self.change += number
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +204,60 @@ class Life:
         """
         members, known_from = len(self.before.members) + len(self.there), self.known_from()
         if self.there and self._first:
-            yield Entry(*self._first, None, members)
+            yield *self._first, None, members
         for change in self.changes:
             members += change.number
             is_known = known_from <= change.at
             state = EMPTY if is_known and members == 0 else None
-            yield Entry(change.at_us, change.at, state, members if is_known else UNKNOWN)
+            yield change.at_us, change.at, state, members if is_known else UNKNOWN
+
+
+def rebalance_of(life: Life, epoch: Epoch, next_epoch: Epoch | None) -> Rebalance:
+    """Return the rebalance that began with an epoch of a life, from what was read until now.
+
+    If the next epoch begins before all members have reached this one, it is `overtaken` and ends there; if not all
+    have by the end, it is open. Members whose join is not among the records must reach it, too; if it is not known
+    how many there were, it is not known whether all did: the next epoch is a bound then.
+    """
+    is_known = epoch.follows_join or life.known_from() <= epoch.at
+    members = epoch.members + len(life.there) if is_known else None
+    ended_at = None if next_epoch is None else next_epoch.at_us
+    if members is not None and len(epoch.arrivals) >= members:
+        quality, ended_at = "exact", max([epoch.at_us, *epoch.arrivals.values()])
+    elif members is None:
+        quality = "unknown" if next_epoch is None else "bound"
+    else:
+        quality = "open" if next_epoch is None else "overtaken"
+    span = _what_happened(life, epoch, members)
+    before = None if members is None or span is None else members - span.change
+    times = epoch.at_us, ended_at, milliseconds(epoch.at_us, ended_at)
+    came, went = (None if span is None else _sorted_names(span, number) for number in (1, -1))
+    return Rebalance("consumer", epoch.number, *times, quality, None, before, members, came, went)
+
+
+def _sorted_names(span: Span, number: int) -> tuple[str, ...]:
+    return tuple(sorted(name for name, change in span.names.items() if change == number))
+
+
+def _what_happened(life: Life, epoch: Epoch, members: int | None) -> Span | None:
+    """Return who joined and left, or None if it is not known who was there.
+
+    Compaction removes the classic group's last record with the upgrade, and the first epoch that remains of a group
+    need not be its first one. But if members show that they were there, those of the epoch's own batch are those that
+    joined; the records of a batch have one time.
+    """
+    if epoch.span.has_begun:
+        return None if epoch.span.kept is None else epoch.span
+    if life.before.was_there or life.there:
+        batch = Span()
+        for change in life.changes:
+            if change.at <= epoch.at and change.at_us == epoch.at_us and not change.is_again:
+                batch.count(change.name, change.number)
+        return batch
+    is_first = epoch.number <= FIRST_EPOCH and members is not None and members <= 1
+    return epoch.span if is_first else None
+
+
+def milliseconds(since: int | None, until: int | None) -> int | None:
+    """Return the milliseconds between two times; what is below a millisecond is cut off first."""
+    return None if since is None or until is None else until // 1_000 - since // 1_000
