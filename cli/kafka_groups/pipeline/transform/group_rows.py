@@ -136,7 +136,7 @@ def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statu
     commits = reduce(np.add, chosen["commits"], begins)
     has_records = reduce(np.logical_or, chosen["has_records"], begins)
     read_us = mine["read_us"]
-    seconds = np.where(read_us == NULL, 0, read_us // 1_000 - day * DAY_US // 1_000) / 1_000
+    seconds = (read_us // 1_000 - day * DAY_US // 1_000) / 1_000
     looked_us = np.maximum(last["sampled_us"], read_us)
     stood_ms = looked_us // 1_000 - last["moved_us"] // 1_000
     is_idle = (looked_us != NULL) & (last["moved_us"] != NULL) & (stood_ms >= DAY_US // 1_000) & ~mine["has_members"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -14,10 +15,9 @@ from kafka_groups.pipeline.transform.kernels.group_events import (
     CLASSIC,
     CONSUMER,
     REMOVED,
-    UNKNOWN,
     DayEvents,
     Record,
-    Samples,
+    Timeline,
 )
 from kafka_groups.pipeline.transform.kernels.group_lives import (
     EMPTY,
@@ -29,7 +29,7 @@ from kafka_groups.pipeline.transform.kernels.group_lives import (
     milliseconds,
     rebalance_of,
 )
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 
 # The same batch has both records of an online upgrade.
 _MOVES_WITHIN_US: Final = 60_000_000
@@ -37,31 +37,6 @@ _MOVES_WITHIN_US: Final = 60_000_000
 _LATE_MS: Final = 1_000
 # Ends of types whose records replace the topics that the record before with the same key named.
 _NAMING: Final = (CLASSIC, "MemberMetadata", "StatePartitionMetadata", "RegularExpression", "Topology")
-# Type, member and expression.
-_Subject = tuple[str, str | None, str | None]
-
-
-class Timeline(NamedTuple):
-    """What held from when on, on one day; the first entry of each array is what held when it began."""
-
-    times: Ints
-    states: Any
-    members: Ints
-
-    def at_times(self, times: Ints) -> tuple[Any, Ints]:
-        """Return the state, or None, and the number of members, negative if not known, at times of the day."""
-        place = np.searchsorted(self.times, times, side="right") - 1
-        return self.states[place], self.members[place]
-
-    @property
-    def members_max(self) -> int:
-        """The most members of the day; NULL if their number was not known at some time of it."""
-        return NULL if (self.members == UNKNOWN).any() else int(self.members.max())
-
-    @property
-    def has_members(self) -> bool:
-        """Whether the group had members on the day, or may have had some; False if nothing is known of them."""
-        return bool(((self.members > 0) | (self.members == UNKNOWN)).any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +83,8 @@ class _DayReader:
         self._classic_members: Collection[str] | None = before.get("classic_members")
         self._generation = before.get("generation") and _Generation(*before["generation"])
         self._known: tuple[str | None, int] = tuple(before.get("known", (None, NULL)))  # state and members
-        self._topics: dict[_Subject, tuple[str, ...]] = {
+        # By type, member and expression.
+        self._topics: dict[tuple[str, str | None, str | None], tuple[str, ...]] = {
             tuple(subject): tuple(topics) for topics, subjects in before.get("topics", ()) for subject in subjects
         }
         self._has_no_rebalances = before.get("has_no_rebalances", False)
@@ -123,7 +99,7 @@ class _DayReader:
         self._has_no_rebalances |= events.has_no_rebalances
         entries = [*self._entries, *(entry for life in self._lives for entry in life.entries())]
         timeline = _build_timeline(self._known, entries, events.samples)
-        topics = events.samples.topics.union(*self._topics.values())
+        topics = events.topics.union(*self._topics.values())
         state = self._state(timeline)
         self._read_records(following)
         return GroupDay(day, timeline, topics, self._has_no_rebalances, state, self._rebalances(day))
@@ -137,16 +113,14 @@ class _DayReader:
 
     def _state(self, timeline: Timeline) -> str:
         # Members of a group subscribe to the same topics, as a rule.
-        subjects: dict[tuple[str, ...], list[_Subject]] = {}
-        for subject in sorted((one for one, topics in self._topics.items() if topics), key=str):
-            subjects.setdefault(self._topics[subject], []).append(subject)
+        named = sorted(((topics, subject) for subject, topics in self._topics.items() if topics), key=str)
         state = {
             "membership": self._lives[-1].membership(),
             "span": vars(self._lives[-1].span),
             "classic_members": self._classic_members,
             "generation": self._generation,
             "known": (timeline.states[-1], int(timeline.members[-1])),
-            "topics": sorted(subjects.items()),
+            "topics": [(topics, [subject for _, subject in same]) for topics, same in groupby(named, itemgetter(0))],
             "has_no_rebalances": self._has_no_rebalances,
         }
         return json.dumps(state, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
@@ -226,7 +200,7 @@ def _except(names: Collection[str] | None, others: Collection[str] | None) -> tu
     return None if names is None or others is None else tuple(sorted({*names}.difference(others)))
 
 
-def _build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], samples: Samples) -> Timeline:
+def _build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], samples: Timeline) -> Timeline:
     """Return the timeline of a day from what its records and its samples say; samples are before records of a time."""
     ordered = [(NULL, 0, *before), *sorted(entries, key=itemgetter(0, 1))]
     times, _, states, members = zip(*ordered, strict=True)

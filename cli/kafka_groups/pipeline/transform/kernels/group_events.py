@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.transform.columns import to_codes, to_ints
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US, Ints, first_rows, highest
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints, first_rows, highest
 
 CLASSIC: Final = "GroupMetadata"
 CONSUMER: Final = "ConsumerGroupMetadata"
@@ -20,6 +20,7 @@ REMOVED: Final = "group_removed"
 # A number of members: an event showed that it is not known any more. It is NULL where no event says anything of it.
 UNKNOWN: Final = -1
 _WITHOUT_REBALANCES: Final = "^(Share|Streams)"
+_Place = tuple[int, int]  # the number of a group, and a day
 
 
 class Record(NamedTuple):
@@ -43,20 +44,35 @@ class Record(NamedTuple):
     topics: tuple[str, ...]  # that the record and its members name
 
 
-class Samples(NamedTuple):
-    """The samples of a group on one day, in order of time."""
+class Timeline(NamedTuple):
+    """What held of a group from when on, on one day."""
 
     times: Ints = np.zeros(0, np.int64)
     states: npt.NDArray[np.object_] = np.zeros(0, np.object_)  # None where a state is not known
-    members: Ints = np.zeros(0, np.int64)  # NULL where the sample could not list the members
-    topics: frozenset[str] = frozenset()  # assigned to members in the last sample of the day
+    members: Ints = np.zeros(0, np.int64)  # UNKNOWN, or NULL where nothing shows the members
+
+    def at_times(self, times: Ints) -> tuple[Any, Ints]:
+        """Return the state and the number of members at times of the day, none of them before the first entry."""
+        place = np.searchsorted(self.times, times, side="right") - 1
+        return self.states[place], self.members[place]
+
+    @property
+    def members_max(self) -> int:
+        """The most members of the day; NULL if their number was not known at some time of it."""
+        return NULL if (self.members == UNKNOWN).any() else int(self.members.max())
+
+    @property
+    def has_members(self) -> bool:
+        """Whether the group had members on the day, or may have had some; False if nothing is known of them."""
+        return bool(((self.members > 0) | (self.members == UNKNOWN)).any())
 
 
 class DayEvents(NamedTuple):
     """What happened to a group on one day. Records are in order of their log, each once."""
 
     records: Sequence[Record] = ()
-    samples: Samples = Samples()
+    samples: Timeline = Timeline()
+    topics: frozenset[str] = frozenset()  # assigned to members in the last sample of the day
     has_no_rebalances: bool = False
 
 
@@ -72,18 +88,18 @@ def split_days(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]:
     found: dict[int, dict[int, DayEvents]] = defaultdict(dict)
     for place in records.keys() | samples.keys():
         owner, day = place
-        is_other = place in without_rebalances
-        found[owner][day] = DayEvents(records.get(place, ()), samples.get(place, Samples()), is_other)
+        sampled = samples.get(place, (Timeline(), frozenset()))
+        found[owner][day] = DayEvents(records.get(place, ()), *sampled, place in without_rebalances)
     return found
 
 
-def _split_records(events: Any, group: Ints, rows: Ints) -> dict[tuple[int, int], list[Record]]:
+def _split_records(events: Any, group: Ints, rows: Ints) -> dict[_Place, list[Record]]:
     """Return each record once, however often it was read. A group has all its records in one partition."""
     taken = events.take(pa.array(rows))
     columns = (taken[name].to_pylist() for name in Record._fields[:-3])
     records = map(Record, *columns, *_read_members(taken["members"]), _read_topics(taken))
     owned = dict.fromkeys(zip(group[rows].tolist(), records, strict=True))
-    found: dict[tuple[int, int], list[Record]] = defaultdict(list)
+    found: dict[_Place, list[Record]] = defaultdict(list)
     for owner, record in sorted(owned, key=lambda one: (one[0], one[1][:3])):
         found[owner, record.at_us // DAY_US].append(record)
     return found
@@ -119,8 +135,8 @@ def _read_topics(rows: Any) -> list[tuple[str, ...]]:
     return [tuple(sorted(topics.get(row, ()))) for row in range(len(rows))]
 
 
-def _split_samples(events: Any, group: Ints, rows: Ints) -> Iterator[tuple[tuple[int, int], Samples]]:
-    """Yield the samples of each group and day; of equal ones the first."""
+def _split_samples(events: Any, group: Ints, rows: Ints) -> Iterator[tuple[_Place, tuple[Timeline, frozenset[str]]]]:
+    """Yield the samples of each group and day, of equal ones the first, and topics."""
     code, names = to_codes(events["state"].take(pa.array(rows)))
     owner, times = group[rows], to_ints(events["at_us"])[rows]
     states = np.array([*names, None], np.object_)[np.where(code >= 0, code, -1)]
@@ -131,10 +147,10 @@ def _split_samples(events: Any, group: Ints, rows: Ints) -> Iterator[tuple[tuple
     order = order[first_rows(owner[order], times[order], code[order], members[order])]
     day = times[order] // DAY_US
     newest = order[times[order] == highest(times[order], owner[order], day)]
-    topics: dict[tuple[int, int], set[str]] = defaultdict(set)
+    topics: dict[_Place, set[str]] = defaultdict(set)
     for at, named in zip(newest.tolist(), _read_topics(events.take(pa.array(rows[newest]))), strict=True):
         topics[int(owner[at]), int(times[at] // DAY_US)].update(named)
     begins = np.flatnonzero(first_rows(owner[order], day))
     for mine in np.split(order, begins[1:]) if len(order) else ():
         place = int(owner[mine[0]]), int(times[mine[0]] // DAY_US)
-        yield place, Samples(times[mine], states[mine], members[mine], frozenset(topics[place]))
+        yield place, (Timeline(times[mine], states[mine], members[mine]), frozenset(topics[place]))
