@@ -24,6 +24,7 @@ from kafka_groups.pipeline.transform.kernels.segments import (
     Ints,
     expand,
     first_rows,
+    highest,
     last_rows,
     merge_key,
     reduce,
@@ -164,8 +165,7 @@ def _worst(keys: Columns, statuses: Columns, size: int) -> dict[str, Ints]:
     What was last is of partitions that were observed within ten minutes before the group's last observation.
     """
     begins = first_rows(keys["group"])
-    newest = reduce(np.maximum, keys["last_ms"], begins)[np.cumsum(begins) - 1]
-    is_fresh = (keys["last_ms"] != NULL) & (newest - keys["last_ms"] <= _FRESH_MS)
+    is_fresh = (keys["last_ms"] != NULL) & (highest(keys["last_ms"], keys["group"]) - keys["last_ms"] <= _FRESH_MS)
     of_keys = {
         "max_time_lag_ms": reduce(np.maximum, keys["time_lag_ms"], begins),
         "retention_margin": _least(keys["margin"], begins),

@@ -151,8 +151,7 @@ class _DayReader:
             self._generation = _Generation(None, (), record.at_us, 0)
         elif record.event_type == REMOVED:
             # An online downgrade keeps the members: they were there before the next generation.
-            left = sorted(name for name, change in span.names.items() if change <= 0)
-            self._generation = _Generation(None, left, record.at_us, None)
+            self._generation = _Generation(None, span.names_of(-1, 0), record.at_us, None)
         elif record.type == CLASSIC:
             self._read_generation(record)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kafka_groups.pipeline.transform.kernels.group_events import CLASSIC, CONSUMER, REMOVED, UNKNOWN, Record
-from kafka_groups.pipeline.transform.kernels.segments import LARGEST
+from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL
 
 EMPTY: Final = "Empty"
 # A group begins with one member, and with epoch 1; since Kafka 4.3 with 2 (KAFKA-20268).
@@ -82,6 +82,10 @@ class Span:
             self.names[name] = number if self.names.get(name, number) == number else 0
             self.change += number
 
+    def names_of(self, *numbers: int) -> tuple[str, ...]:
+        """Return the members that joined (1), left (-1), or both (0)."""
+        return tuple(sorted(name for name, number in self.names.items() if number in numbers))
+
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
@@ -104,7 +108,7 @@ class Life:
         self.there = set[str]()  # members that were there before their first record
         self.changes, self.epochs = list[Change](), list[Epoch]()
         self._first: tuple[int, int] | None = None  # time and place of the first record that is not classic
-        self._newest, self._joined_us = 0, LARGEST  # the last time, and that of the first join
+        self._newest, self._joined_us = NULL, LARGEST  # the last time, and that of the first join
         # All members that join from that place on are known; an upgrade keeps those of the classic group.
         self._whole_from = 0 if before.is_whole else LARGEST
         self._members, self._left = dict(before.members), set(before.left)
@@ -155,7 +159,10 @@ class Life:
         is_current = record.type == _CURRENT_ASSIGNMENT and record.event_type == _ASSIGNMENT
         if is_current and record.member_state == "STABLE" and self._members[name] != record.epoch:
             self._members[name] = record.epoch
-            self._arrive(record, name)
+            epoch, join = self.epochs[-1] if self.epochs else None, self._joins.get(name)
+            # A member that joins with the next epoch is first STABLE, with no partitions, at the epoch before.
+            if epoch is not None and epoch.number == record.epoch and (join is None or join.at < epoch.at):
+                epoch.arrivals.setdefault(name, record.at_us)
 
     def _change(self, at: int, record: Record, name: str, number: int) -> None:
         is_again = None if record.event_type == _JOIN else False
@@ -166,17 +173,11 @@ class Life:
         if record.type.startswith("ConsumerGroup"):
             self.span.count(name, number)
 
-    def _arrive(self, record: Record, name: str) -> None:
-        # A member that joins with the next epoch is first STABLE, with no partitions, at the epoch before.
-        epoch, join = self.epochs[-1] if self.epochs else None, self._joins.get(name)
-        if epoch is not None and epoch.number == record.epoch and (join is None or join.at < epoch.at):
-            epoch.arrivals.setdefault(name, record.at_us)
-
     def membership(self) -> Membership:
         """Return what is known now."""
         if self.is_removed:
             return Membership(is_whole=True)
-        if not self._newest:
+        if self._newest == NULL:
             return self.before
         left = {change.name for change in self.changes if change.number < 0} - self._members.keys()
         has_changed, was_there = bool(self.changes or self.there), self.before.was_there or bool(self.there)
@@ -231,12 +232,8 @@ def rebalance_of(life: Life, epoch: Epoch, next_epoch: Epoch | None) -> Rebalanc
     span = _what_happened(life, epoch, members)
     before = None if members is None or span is None else members - span.change
     times = epoch.at_us, ended_at, milliseconds(epoch.at_us, ended_at)
-    came, went = (None if span is None else _sorted_names(span, number) for number in (1, -1))
+    came, went = (None if span is None else span.names_of(number) for number in (1, -1))
     return Rebalance("consumer", epoch.number, *times, quality, None, before, members, came, went)
-
-
-def _sorted_names(span: Span, number: int) -> tuple[str, ...]:
-    return tuple(sorted(name for name, change in span.names.items() if change == number))
 
 
 def _what_happened(life: Life, epoch: Epoch, members: int | None) -> Span | None:
