@@ -13,7 +13,7 @@ import pytest
 from kafka_groups.pipeline.maintenance import LEAST_KEEP, compact, keep_all
 from kafka_groups.pipeline.schemas import GROUP_EVENTS
 from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
+from kafka_groups.pipeline.transform.kernels.group_lives import Rebalance
 from tests.pipeline.fact_rows import Row, at, commit, ends, new_storage, put_all
 from tests.pipeline.storage.commits import count_rows
 from tests.pipeline.transform.builds import build_here, built, of, read, seconds_after_noon

@@ -202,11 +202,12 @@ def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
             is_file = pc.equal(table["kind"], FILE)
             yield arrays.to_batch(RESULT, {"file": table.filter(is_file)["payload"].combine_chunks()})
             rows = table.filter(pc.invert(is_file))
-            for found in transform_groups(GroupBatch.of(rows), task.settings, task.summary) if rows.num_rows else ():
-                for written, batch in found.tables.items():
-                    if written is not schemas.GROUP_STATE or found.day >= task.first_state_day:
+            found = transform_groups(GroupBatch.of(rows), task.settings, task.summary) if rows.num_rows else ()
+            for day, tables, topics in found:
+                for written, batch in tables.items():
+                    if written is not schemas.GROUP_STATE or day >= task.first_state_day:
                         writer.write(written, batch)
-                yield from found.topics.to_batches()
+                yield from topics.to_batches()
         files = writer.close()
     yield arrays.to_batch(RESULT, {"file": _as_json(files)})
 

@@ -22,7 +22,9 @@ from kafka_groups.pipeline.transform.kernels.segments import (
     Flags,
     Floats,
     Ints,
+    expand,
     first_rows,
+    highest,
     last_rows,
     merge_key,
     reduce,
@@ -64,13 +66,11 @@ def combine(rows: Columns, day: int) -> Columns:
     until = np.searchsorted(moments, merge_key(group, stale_us, early_us)) - 1
     following = np.append(moment[1:], 0) - 1
     until = np.where(last_rows(group, rows["partition"]), until, np.minimum(until, following))
-    place = np.flatnonzero(rows["rank"] != NULL)
-    count = np.maximum(until - moment, 0)[place] + 1
-    which = np.repeat(place, count)
-    at = moment[which] + np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+    is_verdict = rows["rank"] != NULL
+    which, at = expand(moment, np.where(is_verdict, np.maximum(until - moment, 0) + 1, 0))
     time_us = np.zeros(len(moments), np.int64)
     # Times at which commits were removed are not of the table.
-    time_us[moment[place]] = at_us[place]
+    time_us[moment[is_verdict]] = at_us[is_verdict]
     order = np.argsort(at, kind="stable")
     order = order[time_us[at[order]] >= day * DAY_US]
     at, which = at[order], which[order]
@@ -135,7 +135,7 @@ def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statu
     commits = reduce(np.add, chosen["commits"], begins)
     has_records = reduce(np.logical_or, chosen["has_records"], begins)
     read_us = mine["read_us"]
-    seconds = np.where(read_us == NULL, 0, read_us // 1_000 - day * DAY_US // 1_000) / 1_000
+    seconds = (read_us // 1_000 - day * DAY_US // 1_000) / 1_000
     looked_us = np.maximum(last["sampled_us"], read_us)
     stood_ms = looked_us // 1_000 - last["moved_us"] // 1_000
     is_idle = (looked_us != NULL) & (last["moved_us"] != NULL) & (stood_ms >= DAY_US // 1_000) & ~mine["has_members"]
@@ -163,8 +163,7 @@ def _worst(keys: Columns, statuses: Columns, size: int) -> dict[str, Ints]:
     What was last is of partitions that were observed within ten minutes before the group's last observation.
     """
     begins = first_rows(keys["group"])
-    newest = reduce(np.maximum, keys["last_ms"], begins)[np.cumsum(begins) - 1]
-    is_fresh = (keys["last_ms"] != NULL) & (newest - keys["last_ms"] <= _FRESH_MS)
+    is_fresh = (keys["last_ms"] != NULL) & (highest(keys["last_ms"], keys["group"]) - keys["last_ms"] <= _FRESH_MS)
     of_keys = {
         "max_time_lag_ms": reduce(np.maximum, keys["time_lag_ms"], begins),
         "retention_margin": _least(keys["margin"], begins),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,7 @@ _SUMS: Final = (
     *((name, "sum") for name in ("readers", "committed", "partitions", "grown")),
     *((name, "max") for name in ("sampled_us", "is_named")),
 )
+_WITHOUT_EVENTS: Final = next(build_group_days(None, {}, [0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,42 +56,33 @@ class GroupBatch:
         clusters = names["cluster_id"].to_pylist()
         return cls(table, names, clusters, np.cumsum(begins) - 1, to_ints(table["kind"]), to_ints(table["day"]))
 
-    def rows(self, kind: int, day: int) -> Ints:
-        """Return the places of the rows of that kind and day."""
-        return np.flatnonzero((self.kind == kind) & (self.day == day))
-
-    def take(self, name: str, rows: Ints) -> Any:
-        """Return a column at those rows."""
-        return self.table[name].take(pa.array(rows))
+    def rows(self, kind: int, columns: Sequence[str], day: int | None = None) -> tuple[Ints, Any]:
+        """Return the groups of the rows of that kind, and some columns; of a day or of all."""
+        places = np.flatnonzero((self.kind == kind) & (True if day is None else self.day == day))
+        return self.group[places], self.table.select(columns).take(pa.array(places))
 
 
-class GroupResult(NamedTuple):
-    """A day of a batch of groups: record batches by table, and rows of RESULT."""
-
-    day: int
-    tables: Mapping[Table, Any]
-    topics: Any
-
-
-def transform_groups(batch: GroupBatch, settings: Settings, summary: Summary) -> Iterator[GroupResult]:
-    """Yield the results of each day, and of a day before one of them the rebalances alone."""
+def transform_groups(
+    batch: GroupBatch, settings: Settings, summary: Summary
+) -> Iterator[tuple[int, dict[Table, Any], Any]]:
+    """Yield each day with its record batches by table, and rows of RESULT: of `days_before` the rebalances alone."""
     days = sorted((*settings.days_before, *settings.days))
     found = _build_group_days(batch, days)
     for day in days:
-        tables = {REBALANCES: _rebalance_rows(batch, found[day])}
-        if day in settings.days_before:
-            yield GroupResult(day, tables, RESULT.empty_table())
-        else:
-            more, topics = _transform_day(batch, day, found[day], summary)
-            yield GroupResult(day, tables | more, topics)
+        tables, topics = {REBALANCES: _rebalance_rows(batch, found[day])}, RESULT.empty_table()
+        if day not in settings.days_before:
+            others, topics = _transform_day(batch, day, found[day], summary)
+            tables |= others
+        yield day, tables, topics
 
 
 def _build_group_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, GroupDay]]:
     """Return by day what events say of each group that has events or a state."""
     found: dict[int, dict[int, GroupDay]] = {day: {} for day in days}
-    of_events, of_states = (np.flatnonzero(batch.kind == kind) for kind in (group_input.EVENT, group_input.STATE))
-    states = dict(zip(batch.group[of_states].tolist(), batch.take("payload", of_states).to_pylist(), strict=True))
-    events = split_days(batch.table.take(pa.array(of_events)), batch.group[of_events])
+    owner, rows = batch.rows(group_input.STATE, ["payload"])
+    states = dict(zip(owner.tolist(), rows["payload"].to_pylist(), strict=True))
+    owner, rows = batch.rows(group_input.EVENT, group_input.GROUP_INPUT.names)
+    events = split_days(rows, owner)
     for group in sorted({*events, *states}):
         for one in build_group_days(states.get(group), events.get(group, {}), days):
             found[one.day][group] = one
@@ -121,38 +113,35 @@ def _transform_day(
         GROUP_DAILY: group_daily_rows(batch.names, topics, day, keys, statuses, groups),
         GROUP_STATE: to_batch(GROUP_STATE.arrow(), left),
     }
-    of_topics = _read_topics(batch, keys, topics), _named_topics(batch, found), _topic_parts(batch, day)
-    return tables, add_up(pa.Table.from_batches([to_batch(RESULT, columns | {"day": day}) for columns in of_topics]))
+    return tables, _topic_rows(batch, found, day, keys, topics)
 
 
 def _statuses(batch: GroupBatch, day: int) -> Columns:
-    rows = batch.rows(group_input.STATUS, day)
-    names = [to_keys(batch.take(name, rows)) for name in ("topic", "partition")]
-    numbers = {name: to_numbers(batch.take(name, rows)) for name in group_input.STATUS_NUMBERS}
-    group = batch.group[rows]
-    return numbers | {"group": group, "partition": np.cumsum(first_rows(group, *names))}
+    group, rows = batch.rows(group_input.STATUS, ["topic", "partition", *group_input.STATUS_NUMBERS], day)
+    partition = np.cumsum(first_rows(group, to_keys(rows["topic"]), to_keys(rows["partition"])))
+    numbers = {name: to_numbers(rows[name]) for name in group_input.STATUS_NUMBERS}
+    return numbers | {"group": group, "partition": partition}
 
 
 def _states_at(found: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple[Any, Ints]:
     """Return states and members of the groups at those times; rows of a group lie together."""
     states, members = np.full(len(group), None, np.object_), np.full(len(group), UNKNOWN)
     for first, last in pairwise([*np.flatnonzero(first_rows(group)).tolist(), len(group)]):
-        if (one := found.get(int(group[first]))) is not None:
-            states[first:last], members[first:last] = one.timeline.at_times(at_us[first:last])
+        timeline = found.get(int(group[first]), _WITHOUT_EVENTS).timeline
+        states[first:last], members[first:last] = timeline.at_times(at_us[first:last])
     return states, members
 
 
 def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
     """Return the commits of a day, as `group_daily_rows` takes them, and the texts of their topics."""
-    rows = batch.rows(group_input.KEY, day)
-    topic, texts = to_codes(batch.take("topic", rows))
-    group = batch.group[rows]
+    group, rows = batch.rows(group_input.KEY, ["topic", "payload"], day)
+    topic, texts = to_codes(rows["topic"])
     begins = first_rows(group, topic)
     quiet = [
         summary.quiet.get((batch.clusters[owner], texts[place], day), 0)
         for owner, place in zip(group[begins].tolist(), topic[begins].tolist(), strict=True)
     ]
-    numbers = unpack(batch.take("payload", rows), len(group_input.KEY_NUMBERS), ())[0]
+    numbers = unpack(rows["payload"], len(group_input.KEY_NUMBERS), ())[0]
     keys = {"group": group, "topic": topic, "quiet": np.array(quiet, np.int64)[np.cumsum(begins) - 1]}
     keys |= zip(group_input.KEY_NUMBERS, numbers, strict=True)
     return keys | {name: keys[name] == 1 for name in group_input.KEY_FLAGS}, pa.array(texts, pa.string())
@@ -160,57 +149,48 @@ def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
 
 def _count_members(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, summary: Summary) -> dict[str, Ints]:
     """Return for each group of the batch what `group_daily_rows` takes of its cluster, members and rebalances."""
-    read = [summary.clusters.get((cluster, day)) for cluster in batch.clusters]
-    read_us = np.array([NULL if one is None else one.record_us for one in read], np.int64)
-    counts = [_counts(found.get(group), is_read=is_read) for group, is_read in enumerate(read_us != NULL)]
-    names = ("members_max", "has_members", "rebalances", "rebalance_ms")
-    return {"read_us": read_us} | dict(zip(names, map(np.array, zip(*counts, strict=True)), strict=True))
+    counts = []
+    for group, cluster in enumerate(batch.clusters):
+        one, read = found.get(group, _WITHOUT_EVENTS), summary.clusters.get((cluster, day))
+        read_us = NULL if read is None else read.record_us
+        # Samples show no rebalance, so their absence says nothing.
+        nothing = NULL if read_us == NULL or one.has_no_rebalances else 0
+        durations = [each.duration_ms for each in one.rebalances if each.duration_ms is not None]
+        rebalances = len(one.rebalances) or nothing, sum(durations) if durations else nothing
+        counts.append((read_us, one.timeline.members_max, one.timeline.has_members, *rebalances))
+    names = ("read_us", "members_max", "has_members", "rebalances", "rebalance_ms")
+    return dict(zip(names, map(np.array, zip(*counts, strict=True)), strict=True))
 
 
-def _counts(one: GroupDay | None, *, is_read: bool) -> tuple[int, bool, int, int]:
-    # Samples show no rebalance, so their absence says nothing.
-    nothing = 0 if is_read and (one is None or not one.has_no_rebalances) else NULL
-    if one is None:
-        return NULL, False, nothing, nothing
-    most, durations = one.timeline.members_max, [each.duration_ms for each in one.rebalances]
-    known = [duration for duration in durations if duration is not None]
-    most = NULL if most is None else most
-    return most, one.timeline.has_members, len(durations) or nothing, sum(known) if known else nothing
-
-
-def _read_topics(batch: GroupBatch, keys: Columns, topics: Any) -> dict[str, Any]:
-    """Return which topics each of the batch's groups reads that day, and on which it has a commit."""
+def _topic_rows(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, keys: Columns, topics: Any) -> Any:
+    """Return rows of RESULT, of topics that groups read or have commits on, that members name, and that are known."""
+    cluster_id = batch.names["cluster_id"]
     begins = first_rows(keys["group"], keys["topic"])
-    return {
-        "cluster_id": batch.names["cluster_id"].take(pa.array(keys["group"][begins])),
+    of_keys = {
+        "cluster_id": cluster_id.take(pa.array(keys["group"][begins])),
         "topic": topics.take(pa.array(keys["topic"][begins])),
         "readers": reduce(np.logical_or, keys["consumed"] > 0, begins),
         "committed": reduce(np.logical_or, keys["lives"], begins),
     }
-
-
-def _named_topics(batch: GroupBatch, found: Mapping[int, GroupDay]) -> dict[str, Any]:
-    """Return the topics that members of each group subscribe to, or have."""
-    group = np.repeat(np.array([*found], np.int64), [len(one.topics) for one in found.values()])
-    topics = [topic for one in found.values() for topic in one.topics]
-    cluster_id = batch.names["cluster_id"].take(pa.array(group))
-    return {"cluster_id": cluster_id, "topic": pa.array(topics, pa.string()), "is_named": True}
-
-
-def _topic_parts(batch: GroupBatch, day: int) -> dict[str, Any]:
-    """Return what is known of the topics whose own rows are in the batch."""
-    rows = batch.rows(group_input.TOPIC, day)
-    partitions, grown, sampled_us = unpack(batch.take("payload", rows), len(group_input.TOPIC_NUMBERS), ())[0]
-    begins = first_rows(batch.group[rows])
+    named = [(group, topic) for group, one in found.items() for topic in one.topics]
+    of_members = {
+        "cluster_id": cluster_id.take(pa.array([group for group, _ in named], pa.int64())),
+        "topic": pa.array([topic for _, topic in named], pa.string()),
+        "is_named": True,
+    }
+    owner, rows = batch.rows(group_input.TOPIC, ["payload"], day)
+    partitions, grown, sampled_us = unpack(rows["payload"], len(group_input.TOPIC_NUMBERS), ())[0]
+    begins = first_rows(owner)
     is_known = reduce(np.maximum, grown, begins) != NULL
-    place = pa.array(batch.group[rows][begins])
-    return {
-        "cluster_id": batch.names["cluster_id"].take(place),
-        "topic": batch.names["group"].take(place),
+    of_topics = {
+        "cluster_id": cluster_id.take(pa.array(owner[begins])),
+        "topic": batch.names["group"].take(pa.array(owner[begins])),
         "partitions": reduce(np.add, partitions, begins),
         "grown": np.where(is_known, saturated_sum(np.maximum(grown, 0), begins), NULL),
         "sampled_us": reduce(np.maximum, sampled_us, begins),
     }
+    parts = (to_batch(RESULT, columns | {"day": day}) for columns in (of_keys, of_members, of_topics))
+    return add_up(pa.Table.from_batches(parts))
 
 
 def add_up(rows: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_group_days
-from kafka_groups.pipeline.transform.kernels.memberships import Membership
+from kafka_groups.pipeline.transform.kernels.group_lives import Membership
 from tests.pipeline.transform.kernels.histories import DAYS, history
 from tests.pipeline.transform.kernels.stories import (
     Row,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.transform.kernels.memberships import Membership
-from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance, Span
+from kafka_groups.pipeline.transform.kernels.group_days import build_group_days
+from kafka_groups.pipeline.transform.kernels.group_lives import Membership, Rebalance, Span
+from kafka_groups.pipeline.transform.kernels.segments import NULL
 from tests.pipeline.transform.kernels.group_stories import BEFORE_MIDNIGHT, MEMBERS, NEW, OLD, joins
-from tests.pipeline.transform.kernels.stories import DAY, at_time, build, epoch, joined, left, on, placed
+from tests.pipeline.transform.kernels.stories import DAY, at_time, build, epoch, joined, left, on, placed, split
 
 
 def found(story: str, number: int, *, second: int = 0) -> Rebalance:
@@ -159,14 +161,14 @@ def test_a_date_on_which_the_number_was_unknown_has_no_maximum_but_had_members()
     }
 
     assert most["joined"] == [(5, True), (5, True)]
-    assert most["no other member yet"] == [(None, True), (None, True)]
+    assert most["no other member yet"] == [(NULL, True), (NULL, True)]
     assert most["all left"] == [(2, True), (0, False)]
 
 
 def test_a_group_of_which_nothing_is_known_has_neither_state_nor_members() -> None:
     (day,) = build([])
 
-    assert (day.timeline.members_max, day.timeline.has_members) == (None, False)
+    assert (day.timeline.members_max, day.timeline.has_members) == (NULL, False)
     assert at_time([day], 0) == (None, None)
 
 
@@ -199,3 +201,12 @@ def test_ids_of_members_that_left_are_forgotten_after_the_next_date_with_records
     memberships = [Membership(*json.loads(day.state)["membership"]) for day in days]
     assert [len(membership.left) for membership in memberships] == [50, 50, 0]
     assert list(memberships[2].members) == ["later"]
+
+
+def test_a_member_of_a_record_without_a_usable_time_is_kept() -> None:
+    """Its time is midnight of its file's date, which is the first of all."""
+    first = datetime(1970, 1, 1, tzinfo=UTC)
+    events = split(placed([joined(0, "a") | {"record_time": first}, epoch(0, 1) | {"record_time": first}]))
+    (day,) = build_group_days(None, events, [0])
+
+    assert Membership(*json.loads(day.state)["membership"]).members == {"a": None}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
+from kafka_groups.pipeline.transform.kernels.group_lives import Rebalance
 from tests.pipeline.transform.kernels.group_stories import THERE_AND_BACK
 from tests.pipeline.transform.kernels.stories import (
     Row,

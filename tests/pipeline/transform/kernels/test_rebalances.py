@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from kafka_groups.pipeline.transform.kernels.rebalances import Rebalance
+from kafka_groups.pipeline.transform.kernels.group_lives import Rebalance
 from tests.pipeline.transform.kernels.group_stories import REBALANCES
 from tests.pipeline.transform.kernels.stories import DAY, at, build, microseconds, placed
 

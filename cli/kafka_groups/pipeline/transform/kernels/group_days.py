@@ -4,61 +4,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import zip_longest
+from dataclasses import dataclass
+from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from kafka_groups.pipeline.transform.kernels.group_events import (
     CLASSIC,
     CONSUMER,
-    NOTHING,
-    UNKNOWN,
+    REMOVED,
     DayEvents,
     Record,
-    Samples,
+    Timeline,
 )
-from kafka_groups.pipeline.transform.kernels.memberships import EMPTY, Change, Entry, Life, Membership
-from kafka_groups.pipeline.transform.kernels.rebalances import Epoch, Generation, Rebalance, Span, classic_rebalance
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US, Ints
+from kafka_groups.pipeline.transform.kernels.group_lives import (
+    EMPTY,
+    Entry,
+    Life,
+    Membership,
+    Rebalance,
+    Span,
+    milliseconds,
+    rebalance_of,
+)
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 
-_REMOVED: Final = "group_removed"
-_BEGINNING: Final = int(np.iinfo(np.int64).min)
 # The same batch has both records of an online upgrade.
 _MOVES_WITHIN_US: Final = 60_000_000
-# Ends of types whose records replace the topics that the record before with the same key named; CLASSIC is one, too.
-_NAMING: Final = ("MemberMetadata", "StatePartitionMetadata", "RegularExpression", "Topology")
-# Type, member and expression.
-_Subject = tuple[str, str | None, str | None]
-
-
-class Timeline(NamedTuple):
-    """What held from when on, on one day; the first entry of each array is what held when it began."""
-
-    times: Ints
-    states: Any
-    members: Ints
-
-    def at_times(self, times: Ints) -> tuple[Any, Ints]:
-        """Return the state, or None, and the number of members, negative if not known, at times of the day."""
-        place = np.searchsorted(self.times, times, side="right") - 1
-        return self.states[place], self.members[place]
-
-    @property
-    def members_max(self) -> int | None:
-        """The most members of the day; None if their number was not known at some time of it."""
-        counted = self._counted()
-        return None if not counted.size or (counted == UNKNOWN).any() else int(counted.max())
-
-    @property
-    def has_members(self) -> bool:
-        """Whether the group had members on the day, or may have had some; False if nothing is known of them."""
-        return bool((self._counted() != 0).any())
-
-    def _counted(self) -> Any:
-        return self.members[self.members != NOTHING]
+# The broker's timer ends a join phase that members hold up, and may be late.
+_LATE_MS: Final = 1_000
+# Ends of types whose records replace the topics that the record before with the same key named.
+_NAMING: Final = (CLASSIC, "MemberMetadata", "StatePartitionMetadata", "RegularExpression", "Topology")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +48,7 @@ class GroupDay:
     topics: frozenset[str]  # that members subscribe to at the end of the day, or had assigned
     has_no_rebalances: bool  # a share or streams group: its records do not show rebalances
     state: str  # what it leaves to the next day, as JSON: states are equal if and only if their texts are
-    rebalances: Sequence[Rebalance] = ()
+    rebalances: Sequence[Rebalance]
 
 
 def build_group_days(state: str | None, events: Mapping[int, DayEvents], days: Collection[int]) -> Iterator[GroupDay]:
@@ -80,11 +58,20 @@ def build_group_days(state: str | None, events: Mapping[int, DayEvents], days: C
     one if it is there, for rebalances. Events between `days` count, too.
     """
     for day in sorted({*days, *events}):
-        reader = _DayReader(state)
-        found = reader.read_day(day, events.get(day, DayEvents()))
+        following = events.get(day + 1, DayEvents()).records if day in days else ()
+        found = _DayReader(state).read(day, events.get(day, DayEvents()), following)
         state = found.state
         if day in days:
-            yield replace(found, rebalances=reader.rebalances(day, events.get(day + 1, DayEvents()).records))
+            yield found
+
+
+class _Generation(NamedTuple):
+    """The last record of a classic group, or the downgrade that began one."""
+
+    epoch: int | None  # None: the group was removed, or downgraded, so any generation after it is another one
+    members: Collection[str] | None
+    time: int
+    join_timeout_ms: int | None
 
 
 class _DayReader:
@@ -92,132 +79,133 @@ class _DayReader:
 
     def __init__(self, state: str | None) -> None:
         before = json.loads(state or "{}")
-        self._membership = Membership(*before.get("membership", ()))  # before the first of `_lives`
-        self._span = Span(**before.get("span", {}))
+        self._lives = [Life(Membership(*before.get("membership", ())), Span(**before.get("span", {})))]
         self._classic_members: Collection[str] | None = before.get("classic_members")
-        self._generation = before.get("generation") and Generation(*before["generation"])
-        self._known: tuple[str | None, int] = tuple(before.get("known", (None, NOTHING)))  # state and members
-        self._topics: dict[_Subject, tuple[str, ...]] = {
+        self._generation = before.get("generation") and _Generation(*before["generation"])
+        self._known: tuple[str | None, int] = tuple(before.get("known", (None, NULL)))  # state and members
+        # By type, member and expression.
+        self._topics: dict[tuple[str, str | None, str | None], tuple[str, ...]] = {
             tuple(subject): tuple(topics) for topics, subjects in before.get("topics", ()) for subject in subjects
         }
         self._has_no_rebalances = before.get("has_no_rebalances", False)
         self._records_read = 0
-        self._lives: list[Life] = []
-        self._entries: list[Entry] = []
+        self._entries: list[Entry] = []  # of the classic group, and of removals
         self._before: Record | None = None  # the last one that shows the group's protocol
-        self._epochs: list[Epoch] = []
-        self._newcomers: set[str] = set()  # members that joined after the last epoch
         self._classic_rebalances: list[Rebalance] = []
 
-    def read_day(self, day: int, events: DayEvents) -> GroupDay:
-        """Return the day without its rebalances."""
+    def read(self, day: int, events: DayEvents, following: Sequence[Record]) -> GroupDay:
+        """Return the day, with rebalances that records of the next day may end."""
         self._read_records(events.records)
         self._has_no_rebalances |= events.has_no_rebalances
         entries = [*self._entries, *(entry for life in self._lives for entry in life.entries())]
         timeline = _build_timeline(self._known, entries, events.samples)
-        topics = events.samples.topics.union(*self._topics.values())
-        return GroupDay(day, timeline, topics, self._has_no_rebalances, self._state(timeline))
-
-    def rebalances(self, day: int, following: Sequence[Record]) -> tuple[Rebalance, ...]:
-        """Return the rebalances of the day that was read, after the records of the next day, which may end them."""
+        topics = events.topics.union(*self._topics.values())
+        state = self._state(timeline)
         self._read_records(following)
-        pairs = zip_longest(self._epochs, self._epochs[1:])
-        found = [*self._classic_rebalances, *(epoch.rebalance(next_epoch) for epoch, next_epoch in pairs)]
-        began = (one for one in found if one.started_at // DAY_US == day)
-        return tuple(sorted(began, key=lambda one: (one.started_at, one.generation, one.protocol)))
+        return GroupDay(day, timeline, topics, self._has_no_rebalances, state, self._rebalances(day))
+
+    def _rebalances(self, day: int) -> tuple[Rebalance, ...]:
+        epochs = [(life, epoch) for life in self._lives for epoch in life.epochs]
+        pairs = zip(epochs, [*epochs[1:], (None, None)], strict=False)
+        consumer = (rebalance_of(*one, next_epoch) for one, (_, next_epoch) in pairs)
+        found = (one for one in (*self._classic_rebalances, *consumer) if one.started_at // DAY_US == day)
+        return tuple(sorted(found, key=lambda one: (one.started_at, one.generation, one.protocol)))
 
     def _state(self, timeline: Timeline) -> str:
         # Members of a group subscribe to the same topics, as a rule.
-        subjects: dict[tuple[str, ...], list[_Subject]] = {}
-        for subject in sorted((one for one, topics in self._topics.items() if topics), key=str):
-            subjects.setdefault(self._topics[subject], []).append(subject)
+        named = sorted(((topics, subject) for subject, topics in self._topics.items() if topics), key=str)
         state = {
-            "membership": self._membership_now(),
-            "span": vars(self._span),
+            "membership": self._lives[-1].membership(),
+            "span": vars(self._lives[-1].span),
             "classic_members": self._classic_members,
             "generation": self._generation,
             "known": (timeline.states[-1], int(timeline.members[-1])),
-            "topics": sorted(subjects.items()),
+            "topics": [(topics, [subject for _, subject in same]) for topics, same in groupby(named, itemgetter(0))],
             "has_no_rebalances": self._has_no_rebalances,
         }
-        return json.dumps(state, separators=(",", ":"), sort_keys=True, ensure_ascii=False, default=sorted)
-
-    def _membership_now(self) -> Membership:
-        return self._lives[-1].membership() if self._lives else self._membership
+        return json.dumps(state, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
     def _read_records(self, records: Sequence[Record]) -> None:
         for record in records:
-            if not self._lives or self._lives[-1].is_removed:
-                self._lives.append(Life(self._membership_now(), self._records_read))
-            change, is_arrival = self._lives[-1].read(record)
-            if change is not None:
-                self._read_change(change)
-            if is_arrival:
-                self._read_arrival(record)
+            if self._lives[-1].is_removed:
+                self._lives.append(Life(self._lives[-1].membership(), self._lives[-1].span))
             if record.type in {CLASSIC, CONSUMER}:
                 self._read_protocol(record)
-            if record.type == CLASSIC or record.type.endswith(_NAMING):
+            if record.type.endswith(_NAMING):
                 self._topics[record.type, record.member_id, record.expression] = record.topics
-            if self._lives[-1].is_removed:
-                # The next life may be a group of another kind.
-                self._span = Span(self._span.has_begun, self._span.kept)
+            self._lives[-1].read(self._records_read, record)
             self._records_read += 1
 
-    def _read_change(self, change: Change) -> None:
-        name = change.record.member_id or ""
-        if change.number > 0:
-            self._newcomers.add(name)
-        if change.record.type.startswith("ConsumerGroup"):
-            self._span.count(name, change.number)
-
-    def _read_arrival(self, record: Record) -> None:
-        # A member that joins with the next epoch is first STABLE, with no partitions, at the epoch before.
-        if record.member_id is None or record.member_id in self._newcomers or not self._epochs:
-            return
-        epoch = self._epochs[-1]
-        if epoch.life is self._lives[-1] and epoch.record.epoch == record.epoch:
-            epoch.arrivals.setdefault(record.member_id, record.at_us)
-
     def _read_protocol(self, record: Record) -> None:
-        is_removal, before, self._before = record.event_type == _REMOVED, self._before or record, record
+        before, self._before = self._before or record, record
         is_soon = record.at_us - before.at_us <= _MOVES_WITHIN_US
-        if is_removal:
-            self._entries.append(Entry(record.at_us, self._records_read, "Dead", 0))
-        elif before.event_type == _REMOVED and before.type != record.type and is_soon:
+        if record.event_type == REMOVED:
+            self._entries.append((record.at_us, self._records_read, "Dead", 0))
+        elif before.event_type == REMOVED and before.type != record.type and is_soon:
             # The group moved to the other protocol.
             self._entries.pop()
-        if record.type == CLASSIC:
-            self._read_classic(record)
-        elif is_removal:
+        span = self._lives[-1].span
+        if record.type == CLASSIC and record.event_type == REMOVED:
+            span.has_begun, span.kept = True, self._classic_members
+            self._classic_members = ()
+            self._generation = _Generation(None, (), record.at_us, 0)
+        elif record.event_type == REMOVED:
             # An online downgrade keeps the members: they were there before the next generation.
-            self._generation = Generation(None, self._span.left, record.at_us, None)
-            self._span = Span(has_begun=True)
-        elif record.event_type == "group_epoch" and record.epoch != self._span.epoch:
-            life = self._lives[-1]
-            at = len(life.records) - 1
-            self._epochs.append(Epoch(life, at, record, self._span, life.change, life.joined_at))
-            self._span, self._newcomers = Span(has_begun=True, epoch=record.epoch), set()
+            self._generation = _Generation(None, span.names_of(-1, 0), record.at_us, None)
+        elif record.type == CLASSIC:
+            self._read_generation(record)
 
-    def _read_classic(self, record: Record) -> None:
-        rebalance = classic_rebalance(record, self._generation)
+    def _read_generation(self, record: Record) -> None:
+        generation = _Generation(record.epoch, record.ids, record.at_us, record.join_timeout_ms)
+        rebalance = _classic_rebalance(record, generation, self._generation)
         if rebalance is not None:
             self._classic_rebalances.append(rebalance)
-        if record.event_type == _REMOVED:
-            self._span.has_begun, self._span.kept = True, self._classic_members
-        else:
-            state = "Stable" if record.event_type == "generation" else EMPTY
-            self._entries.append(Entry(record.at_us, self._records_read, state, len(record.ids or ())))
-        self._generation = Generation.of(record)
-        self._classic_members = self._generation.members
+        state = "Stable" if record.event_type == "generation" else EMPTY
+        self._entries.append((record.at_us, self._records_read, state, len(record.ids or ())))
+        self._generation, self._classic_members = generation, record.ids
 
 
-def _build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], samples: Samples) -> Timeline:
+def _classic_rebalance(record: Record, own: _Generation, before: _Generation | None) -> Rebalance | None:
+    """Return the rebalance that ended with this record, if its generation is another one than before.
+
+    When it began is not logged. So `started_at` is the earliest time at which it can have begun, and the duration a
+    bound. It began after the group's record before; commits show nothing, because the broker accepts those of the old
+    generation until all members have joined. It also began no longer than the members' rebalance timeout before all
+    had joined, and the record has that time. If neither is known, `started_at` is the record, and the duration null.
+    """
+    # Generation 0 is a group that was just created (brokers since 4.0 write it).
+    if own.epoch is None or own.epoch <= 0 or (before is not None and before.epoch == own.epoch):
+        return None
+    if before is None:
+        # A group's first generation is 1, and had no members before; any other first record had others before it.
+        before = _Generation(0, (), 0, 0) if own.epoch == 1 else _Generation(None, None, 0, None)
+    is_known = record.state_us is not None and record.state_us // 1_000 <= own.time // 1_000
+    joined_at, since = record.state_us if is_known else None, before.time
+    timeouts = [one.join_timeout_ms for one in (own, before) if one.join_timeout_ms is not None]
+    # If generations before were given up and left no record, there was more than one join phase.
+    is_next = own.epoch == (before.epoch or 0) + 1
+    if joined_at is not None and is_next and len(timeouts) > 1:
+        since = max(since, (joined_at // 1_000 - max(timeouts) - _LATE_MS) * 1_000)
+    # A rebalance is followed until the end of the day after it began.
+    is_usable = since <= own.time and own.time // DAY_US - since // DAY_US <= 1
+    times = since if is_usable else own.time, own.time, milliseconds(since, own.time) if is_usable else None
+    sync_ms = milliseconds(joined_at, own.time) if own.members else None
+    size_before, size = (None if names is None else len(names) for names in (before.members, own.members))
+    came, went = _except(own.members, before.members), _except(before.members, own.members)
+    return Rebalance("classic", own.epoch, *times, "bound", sync_ms, size_before, size, came, went)
+
+
+def _except(names: Collection[str] | None, others: Collection[str] | None) -> tuple[str, ...] | None:
+    return None if names is None or others is None else tuple(sorted({*names}.difference(others)))
+
+
+def _build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], samples: Timeline) -> Timeline:
     """Return the timeline of a day from what its records and its samples say; samples are before records of a time."""
-    ordered = [Entry(_BEGINNING, 0, *before), *sorted(entries, key=itemgetter(0, 1))]
+    ordered = [(NULL, 0, *before), *sorted(entries, key=itemgetter(0, 1))]
     times, _, states, members = zip(*ordered, strict=True)
     whole = np.concatenate([samples.times, times])
     order = np.argsort(whole, kind="stable")
     # What says nothing of the members leaves their number as it was.
     counts = np.concatenate([samples.members, members])[order]
-    said = np.maximum.accumulate(np.where(counts != NOTHING, np.arange(len(counts)), 0))
+    said = np.maximum.accumulate(np.where(counts != NULL, np.arange(len(counts)), 0))
     return Timeline(whole[order], np.concatenate([samples.states, states])[order], counts[said])
