@@ -36,7 +36,8 @@ _CLOCKS_US: Final = 600_000_000
 _KEY: Final = ("cluster_id", "group", "type", "member_id")
 _READ: Final = {
     **{name: ds.field(name) for name in (*_KEY, "origin", "tombstone", "source_offset")},
-    "at_us": ds.field("record_time").cast(pa.timestamp("us", "UTC")).cast(pa.int64()),
+    # A record without a time is of the first date of all.
+    "at_us": pc.coalesce(ds.field("record_time").cast(pa.timestamp("us", "UTC")).cast(pa.int64()), pa.scalar(0)),
     # Those of other types are long, and not needed.
     "details": pc.if_else(ds.field("type") == "ConsumerGroupRegularExpression", ds.field("details"), pa.scalar(None)),
 }

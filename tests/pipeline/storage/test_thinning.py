@@ -95,6 +95,16 @@ def test_a_coordinator_whose_clock_is_behind_still_has_the_last_word(storage: St
     assert thinned(storage, [came, left]) == {}
 
 
+def test_a_record_without_a_time_is_older_than_one_with_a_time(storage: Storage) -> None:
+    untimed = [of_day(20, source, "group_epoch", EPOCH, record_time=None, epoch=source) for source in (1, 2)]
+    other = of_day(20, 3, "group_epoch", EPOCH, record_time=None, group="other", epoch=1)
+
+    assert thinned(storage, [*untimed, other, of_day(19, 4, "group_epoch", EPOCH, epoch=4)]) == {
+        "1970-01-01": [3],
+        date_of(19): [4],
+    }
+
+
 def test_of_two_records_with_one_offset_the_one_of_the_topic_that_is_there_stays(storage: Storage) -> None:
     rows = [
         of_day(20, 10, "member_metadata", MEMBER, member_id="old"),
