@@ -49,8 +49,11 @@ def pack(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
 def open_dataset(place: RootDirectory, files: Sequence[DataFile]) -> ds.Dataset:
     """Return the files, in their order, as one dataset with the columns of all. StorageError for a broken file."""
     with as_storage_error("read the tables", place.into):
-        factory = ds.FileSystemDatasetFactory(place.fs, [file.path for file in files], ds.ParquetFileFormat())
-        return factory.finish(factory.inspect(promote_options="permissive"))
+        paths, parquet = [file.path for file in files], ds.ParquetFileFormat()
+        # The factory of pyarrow 18 has no schema for files with different columns.
+        schemas = [parquet.inspect(path, place.fs) for path in paths]
+        factory = ds.FileSystemDatasetFactory(place.fs, paths, parquet)
+        return factory.finish(pa.unify_schemas(schemas, promote_options="permissive"))
 
 
 def sort_files(
