@@ -31,7 +31,7 @@ class Configs:
     def __init__(self, mocker: MockerFixture, policies: dict[str, str | KafkaError | None]) -> None:
         self.requests: list[list[str]] = []
         self._policies = policies
-        made = mocker.patch.object(topic_policies, "AdminClient")
+        made = mocker.patch.object(topic_policies, "new_admin")
         made.return_value.describe_configs.side_effect = self._describe
 
     def _describe(self, resources: Sequence[ConfigResource], **_: Any) -> dict[ConfigResource, Future[Any]]:

@@ -34,12 +34,6 @@ def test_offsets_may_be_both_words(name: str) -> None:
         assert (options.get("starting"), options.get("ending")).count(None) == 1
 
 
-def test_the_size_of_batches_may_be_left_to_the_source() -> None:
-    options = read_options(AT | {"maxRecordsPerBatch": "auto"})
-
-    assert options["records_per_batch"] == "auto"
-
-
 def test_properties_of_librdkafka_pass_except_those_that_are_settled() -> None:
     options = read_options(
         AT | {"kafka.ssl.ca.location": "/ca", "kafka.group.id": "mine", "kafka.isolation.level": "x"}
@@ -55,7 +49,7 @@ def test_properties_of_librdkafka_pass_except_those_that_are_settled() -> None:
         ({"startingOffsets": "soon"}, "write earliest, latest, or offsets as JSON"),
         ({"endingOffsets": '{"0": -3}'}, "latest, or offsets as JSON"),
         ({"endingOffsets": "[]"}, "latest, or offsets as JSON"),
-        ({"recordsPerTask": "0"}, "recordsPerTask cannot be '0'; write a whole number, at least 1"),
+        ({"maxRecordsPerBatch": "0"}, "maxRecordsPerBatch cannot be '0'; write a whole number, at least 1"),
         ({"maxRecordsPerBatch": "many"}, "maxRecordsPerBatch cannot be 'many'; write a whole number"),
         ({"minPartitions": "0.5"}, "minPartitions cannot be '0.5'; write a whole number"),
         ({"timeout": "inf"}, "timeout cannot be 'inf'; write a number of seconds greater than 0"),

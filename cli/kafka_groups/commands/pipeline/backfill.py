@@ -83,7 +83,6 @@ def backfill(
         times = {"since_ms": until_ms - round(since * _MS), "until_ms": until_ms, "step_ms": round(interval * _MS)}
         with GroupAdmin(settings) as admin:
             backfilled = _look_up(run, connection, admin, storage, {**times, "now_ms": until_ms}, topics)
-        _note_unknown_offsets(run, backfilled)
         run.finish(_summary(run, backfilled), backfilled.failures)
 
 
@@ -148,11 +147,3 @@ def _note_policies(run: Run, policies: Policies) -> None:
         run.print_note((_COMPACTED if count > 1 else _COMPACTED_ONE).format(count=count, names=few(policies.compacted)))
     if count := len(policies.unknown):
         run.print_note((_UNKNOWN if count > 1 else _UNKNOWN_ONE).format(count=count, reason=policies.why.rstrip(".")))
-
-
-def _note_unknown_offsets(run: Run, backfilled: Backfilled) -> None:
-    """Print how many log end offsets could not be looked up, and why."""
-    if backfilled.deleted:
-        run.print_note(f"{backfilled.deleted:,} past log end offsets are unknown: their records were deleted.")
-    if backfilled.ahead:
-        run.print_note(f"{backfilled.ahead:,} past log end offsets are unknown: records have timestamps in the future.")

@@ -22,7 +22,7 @@ import pyarrow.dataset as ds
 
 from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime
 from kafka_groups.model import Failure, TopicPartition
-from kafka_groups.pipeline.backfills.time_grid import NEVER, Flags, Points, TimeGrid
+from kafka_groups.pipeline.backfills.time_grid import NEVER, Points, TimeGrid
 from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
 from kafka_groups.pipeline.storage import Storage
@@ -42,19 +42,13 @@ _KEY: Final = ["topic", "partition", "observed_at"]  # of a cluster's rows
 
 @dataclass(kw_only=True)
 class Backfilled:
-    """What a backfill wrote: days and rows, and how many times were requested for them.
-
-    `deleted` counts the times of partitions whose log end is not known any more, `ahead` those for which only records
-    with timestamps of the future are known.
-    """
+    """What a backfill wrote: days and rows, and how many times were requested for them."""
 
     cluster_id: str
     partitions: int = 0
     times: int = 0
     days: int = 0
     rows: int = 0
-    deleted: int = 0
-    ahead: int = 0
     look_ups: int = 0
     failures: list[Failure] = field(default_factory=list)
 
@@ -163,11 +157,7 @@ class _Run:
         self.progress("backfilling", self.known, total)
         self.last |= grid.last()
         same = {"cluster_id": self.done.cluster_id, "origin": _ORIGIN}
-        rows, is_row, is_deleted, is_ahead = grid.cells(self.first, self.topic_ids, same, self.now_ms)
-        is_new = self._is_new(times, rows)
-        self.done.deleted += int((is_deleted & is_new).sum())
-        self.done.ahead += int((is_ahead & is_new).sum())
-        return rows.filter(pa.array(is_row & is_new))
+        return self._without_known(times, grid.rows(self.first, self.topic_ids, same, self.now_ms))
 
     def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterator[tuple[TopicPartition, int, OffsetAndTimestamp]]:
         """Yield partition, time and the record or the end; records that came since the ends were requested are none.
@@ -187,19 +177,19 @@ class _Run:
                     is_known = point is not None and point.offset < end
                     yield place, time_ms, point if point and is_known else OffsetAndTimestamp(end, NEVER)
 
-    def _is_new(self, times: range, rows: pa.RecordBatch) -> Flags:
-        """Return which of a day's rows no earlier backfill has written."""
+    def _without_known(self, times: range, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return those of a day's rows that no earlier backfill has written."""
         day = datetime.fromtimestamp(times[0] / 1000, UTC).date().isoformat()
         # `compact` leaves batches of backfills alone, so their rows are in no other.
         files = [file.path for file in self.storage.files(PARTITION_OFFSETS, [day]) if file.batch.startswith(BACKFILL)]
-        places = np.arange(len(rows))
-        new = pa.table(rows.select(_KEY)).append_column("place", pa.array(places))
-        if files:
-            first, last = pc.min_max(rows["topic"]).values()
-            topic = ds.field("topic")
-            of_these = (ds.field("cluster_id") == self.done.cluster_id) & (topic >= first) & (topic <= last)
-            with as_storage_error("read the tables", self.storage.into):
-                known = ds.dataset(files, PARTITION_OFFSETS.arrow(), "parquet", self.storage.place.fs)
-                for batch in known.to_batches(columns=_KEY, filter=of_these):
-                    new = new.join(pa.table(batch), _KEY, join_type="left anti")
-        return np.isin(places, new["place"].to_numpy())
+        if not files or not rows:
+            return rows
+        new = pa.table(rows.select(_KEY)).append_column("place", pa.array(np.arange(len(rows))))
+        first, last = pc.min_max(rows["topic"]).values()
+        topic = ds.field("topic")
+        of_these = (ds.field("cluster_id") == self.done.cluster_id) & (topic >= first) & (topic <= last)
+        with as_storage_error("read the tables", self.storage.into):
+            known = ds.dataset(files, PARTITION_OFFSETS.arrow(), "parquet", self.storage.place.fs)
+            for batch in known.to_batches(columns=_KEY, filter=of_these):
+                new = new.join(pa.table(batch), _KEY, join_type="left anti")
+        return rows.take(new["place"].combine_chunks().sort())

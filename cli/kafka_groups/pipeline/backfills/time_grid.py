@@ -29,7 +29,6 @@ _FEW: Final = 8  # records: with so many between two responses, requests one by 
 _CLOCKS_MS: Final = 60_000  # the clocks of brokers and producers are others than ours
 _TIME: Final = PARTITION_OFFSETS.arrow().field("observed_at").type
 
-Flags = np.ndarray[Any, np.dtype[np.bool]]
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 Points = dict[TopicPartition, OffsetAndTimestamp]
 
@@ -85,10 +84,10 @@ class TimeGrid:
         self._offsets[row, places][is_open] = point.offset
         self._points[row, places][is_open] = point.time_ms
 
-    def cells(
+    def rows(
         self, first: Points, topic_ids: Mapping[str, str | None], same: Mapping[str, str], now_ms: int
-    ) -> tuple[pa.RecordBatch, Flags, Flags, Flags]:
-        """Return a row for each partition and time; which are to be written, are deleted, and are ahead.
+    ) -> pa.RecordBatch:
+        """Return a row for each partition and time that has a response and a use.
 
         `first` are the first records that are kept at `now_ms`, `same` is what all rows share. The first retained
         record is the response for all times before it, too. Where the log ended then is deleted with the records that
@@ -115,4 +114,4 @@ class TimeGrid:
             "point_time": pa.array(np.minimum(points, LATEST_MS) * 1000, _TIME, mask=is_ahead | (points > LATEST_MS)),
         }
         rows = shaped(PARTITION_OFFSETS, len(offsets), columns, same)
-        return rows, (offsets != _NOT_KNOWN) & ~is_before_first, is_deleted, is_ahead
+        return rows.filter(pa.array((offsets != _NOT_KNOWN) & ~is_before_first))

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from itertools import repeat
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from confluent_kafka import KafkaException
 
 # Its type hints do not say that it passes these on.
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+from confluent_kafka.admin import ConfigResource, ResourceType
 
-from kafka_groups.pipeline.source.brokers import hidden
+from kafka_groups.errors import SourceError
+from kafka_groups.pipeline.source.brokers import hidden, new_admin
 
 _AT_ONCE: Final = 1_000  # topics; a response has all settings of each, some 4 KB
 _LONGEST_S: Final = 3_600.0  # librdkafka takes no longer time for a request
 _POLICY: Final = "cleanup.policy"
-_SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
 
 
 class Policies(NamedTuple):
@@ -48,20 +48,14 @@ def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[
     return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
 
 
-def new_admin(client: Mapping[str, str]) -> AdminClient:
-    """Return a client of librdkafka that prints nothing."""
-    return AdminClient({**client, **_SILENT})
-
-
 def read_settings(
     client: Mapping[str, str], timeout_s: float, kind: ResourceType, names: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, str] | str]]:
     """Yield each topic or broker with its settings, or with the reason why they are not known."""
     try:
         admin = new_admin(client)
-    except (KafkaException, ValueError, TypeError) as error:
-        said = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-        yield from zip(names, repeat(hidden(said, client)))
+    except SourceError as error:
+        yield from zip(names, repeat(str(error)))
         return
     why_none: str | None = None
     for at in range(0, len(names), _AT_ONCE):

@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import ResourceType
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.backfills.topic_policies import new_admin, read_settings
+from kafka_groups.pipeline.backfills.topic_policies import read_settings
 from kafka_groups.pipeline.doctor import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.doctor.horizon import Tail, find_tails
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
@@ -38,14 +38,9 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     """
     try:
         brokers = Brokers(client, timeout_s)
-        admin = new_admin(client)
-        cluster_id = brokers.cluster_id()
-        described = admin.describe_cluster(request_timeout=timeout_s).result(timeout_s + 1)
+        cluster_id, nodes = brokers.cluster()
     except SourceError as error:
         return [Check("brokers", FAILED, str(error))], None, None
-    except KafkaException as error:
-        return [Check("brokers", FAILED, str(source_error(error.args[0], client)))], None, None
-    nodes = sorted(node.id for node in described.nodes)
     count = f"{len(nodes)} broker{'' if len(nodes) == 1 else 's'}"
     checks = [Check("brokers", OK, f"{count} of cluster {cluster_id}")]
     try:

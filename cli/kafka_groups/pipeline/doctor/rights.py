@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
 
 _METADATA: Final = "metadata.version"
-# The last level of each release (MetadataVersion of Kafka 4.4.0); brokers return levels and not their release.
-_LEVELS: Final = (
-    *(("3.0", 1), ("3.1", 2), ("3.2", 3), ("3.3", 7), ("3.4", 8), ("3.5", 11), ("3.6", 14), ("3.7", 19), ("3.8", 20)),
-    *(("3.9", 21), ("4.0", 25), ("4.1", 27), ("4.2", 29), ("4.3", 30), ("4.4", 33)),
-)
 # Of other kinds of group, `sample` reads only what the list returns.
 _TYPES: Final = ("Classic", "Consumer", None)
 _PROTOCOLS: Final = ("consumer", "")
@@ -38,7 +33,7 @@ def examine_asking(settings: Callable[[], ConnectionSettings]) -> list[Check]:
 
 
 def _versions(admin: GroupAdmin) -> Check:
-    """Check the versions: a broker's highest level says which Kafka it is; the cluster's may be an older one's."""
+    """Check the highest metadata.version of each broker, and the features that the cluster uses, maybe older ones."""
     name = "versions of the brokers"
     responses = admin.describe_features()
     if not responses.succeeded:
@@ -48,12 +43,10 @@ def _versions(admin: GroupAdmin) -> Check:
     if not levels or None in known:
         some = "some brokers have" if levels else "the brokers have"
         return Check(name, WARNING, f"{some} no {_METADATA}: Kafka before 3.0, or with ZooKeeper")
-    detail = f"Kafka {' and '.join(dict.fromkeys(map(_release, levels)))}"
+    detail = f"the brokers support {_METADATA} {' and '.join(map(str, levels))}"
     if finalized := next(iter(responses.succeeded.values())).finalized:
-        uses = {feature: f"{feature} {level}" for feature, level in sorted(finalized.items())}
-        if _METADATA in uses:
-            uses[_METADATA] += f" (Kafka {_release(finalized[_METADATA])})"
-        detail = f"{detail}; it uses {', '.join(uses.values())}"
+        uses = ", ".join(f"{feature} {level}" for feature, level in sorted(finalized.items()))
+        detail = f"{detail}; the cluster uses {uses}"
     return Check(name, WARNING, f"{detail}; {_first(responses)}") if responses.failed else Check(name, OK, detail)
 
 
@@ -91,10 +84,6 @@ def _log_ends(admin: GroupAdmin) -> Check:
         return Check(name, FAILED, _first(ends))
     count = f"{len(topics):,} topic{'' if len(topics) == 1 else 's'}"
     return Check(name, OK, f"{count} on which this user has DESCRIBE; the log end offset of {topics[0].name} was read")
-
-
-def _release(level: int) -> str:
-    return next((release for release, last in _LEVELS if level <= last), "newer than 4.4")
 
 
 def _first(responses: Results[Any, Any]) -> str:

@@ -79,6 +79,13 @@ _PORT: Final = 9092  # librdkafka's, where an address names none
 _LONGEST_TRY_S: Final = 5.0
 
 
+class Cluster(NamedTuple):
+    """A cluster: its id, and the ids of its brokers, sorted."""
+
+    id: str
+    brokers: list[int]
+
+
 class Topic(NamedTuple):
     """The topic: its id, None where brokers return none (before 2.8), and its partitions."""
 
@@ -94,14 +101,19 @@ class Brokers:
         self._client = dict(client)
         self._timeout_s = timeout_s
         self._said: KafkaError | None = None
-        self._admin = _made(AdminClient, {**client, **_SILENT, "error_cb": self._listen}, client)
+        self._admin = new_admin(client, self._listen)
 
     def cluster_id(self) -> str:
-        """Return Kafka's id of the cluster; the first request, which does not wait where nobody listens."""
+        """Return Kafka's id of the cluster."""
+        return self.cluster().id
+
+    def cluster(self) -> Cluster:
+        """Return the cluster; the first request, which does not wait where nobody listens."""
         if why := why_unreachable(self._client.get("bootstrap.servers", ""), self._timeout_s):
             msg = f"cannot connect to {_where(self._client)}: {why}"
             raise UnreachableError(msg)
-        return str(self._answer(self._admin.describe_cluster(request_timeout=self._timeout_s)).cluster_id)
+        found = self._answer(self._admin.describe_cluster(request_timeout=self._timeout_s))
+        return Cluster(str(found.cluster_id), sorted(node.id for node in found.nodes))
 
     def topic(self) -> Topic:
         """Return the topic as it is now; without an id and partitions if no group has ever been on the cluster."""
@@ -170,6 +182,12 @@ class Brokers:
         # _ALL_BROKERS_DOWN follows what says which and why.
         if self._said is None or self._said.code() == KafkaError._ALL_BROKERS_DOWN or error.code() in _REFUSED:
             self._said = error
+
+
+def new_admin(client: Mapping[str, str], listen: Callable[[KafkaError], None] = lambda _error: None) -> AdminClient:
+    """Return a client that prints nothing; `listen` gets what it says beside the responses."""
+    admin: AdminClient = _made(AdminClient, {**client, **_SILENT, "error_cb": listen}, client)
+    return admin
 
 
 def new_consumer(client: Mapping[str, str], properties: Mapping[str, Any] | None = None) -> Consumer:

@@ -28,7 +28,6 @@ _PREFIX: Final = "kafka."
 # What reads the topic is settled here; a group id would be one that nothing is ever done with.
 _SETTLED: Final = frozenset({"group.id", "enable.auto.commit", "isolation.level", "enable.partition.eof"})
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
-_AUTOMATIC: Final = "auto"
 
 Position = dict[str, Any]  # how Spark keeps one, in JSON
 
@@ -38,9 +37,8 @@ class KafkaGroupsSource(DataSource):
 
     Options: kafka.<property of librdkafka>, startingOffsets and endingOffsets (earliest, latest, or JSON such as
     {"0": 23}; -2 is earliest, -1 latest; no start beyond the end, and no end for a stream), group (that one only, from
-    its partition only), maxRecordsPerBatch (a number, or auto: some millions, and at most 50 batches for what is there
-    at the start), recordsPerTask, minPartitions (tasks that run at once: their number is a multiple of it), timeout
-    (seconds without any progress).
+    its partition only), maxRecordsPerBatch (of a stream), minPartitions (tasks that run at once: their number is a
+    multiple of it), timeout (seconds without any progress).
     """
 
     @classmethod
@@ -94,9 +92,8 @@ _OPTIONS: Final[Mapping[str, tuple[str, Callable[[str], Any], str]]] = {
     "startingOffsets": ("starting", _offsets, _OFFSETS),
     "endingOffsets": ("ending", _offsets, _OFFSETS),
     "group": ("group", str, ""),
-    "maxRecordsPerBatch": ("records_per_batch", lambda text: text if text == _AUTOMATIC else _number(text), _WHOLE),
+    "maxRecordsPerBatch": ("records_per_batch", _number, _WHOLE),
     "minPartitions": ("tasks_at_once", _number, _WHOLE),
-    "recordsPerTask": ("records_per_task", _number, _WHOLE),
     "timeout": ("timeout_s", _seconds, "a number of seconds greater than 0"),
 }
 
@@ -137,8 +134,7 @@ class _Reader:
     starting: Offsets | int | None = None  # None: earliest
     ending: Offsets | int | None = None  # None: all there is
     group: str | None = None
-    records_per_batch: int | str | None = None  # None: no limit
-    records_per_task: int | None = None  # None: what planning thinks right
+    records_per_batch: int | None = None  # None: no limit
     tasks_at_once: int = 1
     timeout_s: float = TIMEOUT_S
 
@@ -158,8 +154,7 @@ class _Reader:
         return self.brokers.log(self.group)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[InputPartition]:
-        tasks = plan.tasks_of(ranges, self.records_per_task, self.tasks_at_once)
-        return [InputPartition((cluster_id, task)) for task in tasks]
+        return [InputPartition((cluster_id, task)) for task in plan.tasks_of(ranges, at_once=self.tasks_at_once)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if partition.value is None:
@@ -187,7 +182,6 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
     """
 
     _target: Log | None = None
-    _automatic_limit: int | None = None
 
     def initialOffset(self) -> Position:
         cluster_id, log = self.cluster_id, self.log()
@@ -196,9 +190,7 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
         return position_of(cluster_id, Log(log.topic_id, starts))
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        # An automatic limit is found when the backlog is known.
-        limit = self.records_per_batch
-        return ReadMaxRows(limit) if isinstance(limit, int) else ReadAllAvailable()
+        return ReadAllAvailable() if self.records_per_batch is None else ReadMaxRows(self.records_per_batch)
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Fix the end of the run: what comes after this call is left for the next run."""
@@ -209,9 +201,7 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
         log = plan.sound_log(read, self.log, first=self._target or self.log(), patience_s=self.timeout_s)
         if self._target is not None:
             self._target = log
-        if self.records_per_batch == _AUTOMATIC and self._automatic_limit is None:
-            self._automatic_limit = plan.automatic_limit(read.ends, log.ends, self.tasks_at_once)
-        most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._automatic_limit
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         ends = {**read.ends, **plan.limited(read.ends, log.ends, most)}
         # Another epoch alone is no batch.
         return start if ends == read.ends else position_of(self.cluster_id, log._replace(ends=ends))
