@@ -1,7 +1,6 @@
 """`__consumer_offsets` into tables, from where the last run ended: the logs of the tables say where that was.
 
-Each batch is one job of Spark, whose tasks write the files (batch.py). It is committed table by table, with the offsets
-where it ended, so a run that is killed loses and doubles no record.
+Each batch is one job of Spark, whose tasks write the files (batch.py). A killed run loses and doubles no record.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from kafka_groups.errors import KafkaGroupsError, SourceError, UnreachableError
-from kafka_groups.pipeline.ingestion.batch import Batch, count_cores, retry_until, run_batch
-from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSETS_TOPIC
+from kafka_groups.errors import KafkaGroupsError, UnreachableError
+from kafka_groups.pipeline.ingestion.batch import Batch, count_cores, run_batch
+from kafka_groups.pipeline.schemas import INGEST_GAPS
 from kafka_groups.pipeline.source import plan
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.plan import TIMEOUT_S, Log
@@ -56,8 +55,8 @@ def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = 
     """Yield an ingest that needs only Spark: brokers respond, the lock is held, and the position fits the topic.
 
     `client` are properties of librdkafka; every request to the brokers has the timeout, and every wait for records.
-    SourceError for what the brokers refuse, and if they lost what was read; UnreachableError if they do not respond.
-    StorageError for what the file system refuses, and if the log of a table is damaged.
+    SourceError for what the brokers refuse, and if they lost what was read; UnreachableError if they do not respond;
+    StorageError for what the file system refuses, and for a damaged table.
     """
     brokers = Brokers(client, timeout_s)
     cluster_id = brokers.cluster_id()
@@ -70,14 +69,14 @@ def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = 
 
 @dataclass
 class Ingestion:
-    """One run, which holds the lock of its cluster. `topic_is_there`: not before a group has been on the cluster."""
+    """One run, which holds the lock of its cluster."""
 
     storage: Storage
     client: Mapping[str, str] = field(repr=False)
     brokers: Brokers
     cluster_id: str
     timeout_s: float
-    topic_is_there: bool = True
+    topic_is_there: bool = True  # not before a group has been on the cluster
     _stored: Stored = _NOTHING
     _position: Log = _NOTHING.start  # where the next batch begins
     _begun: Log = _NOTHING.start  # where this run began
@@ -90,7 +89,7 @@ class Ingestion:
         return Ingested(cluster_id=self.cluster_id, batches=self._batches, records=records, rows=dict(self._rows))
 
     def look(self) -> Log:
-        """Return the current log. Raises the errors of `prepared` if brokers lost what was read."""
+        """Return the current log; SourceError if brokers lost what was read."""
         log = self.brokers.log()
         is_first = not self._stored.batches
         until = time.monotonic() + self.timeout_s
@@ -131,12 +130,10 @@ class Ingestion:
     ) -> Ingested:
         """Read what came since the last run; then return, or go on every so many seconds until `stop` says so.
 
-        Without `records_per_batch` the backlog decides. `progress` is called with how many offsets were read, and how
-        many there were to read. A continuous run outlives brokers that are away: it says so by `note`, and goes on
-        where it was. Else it is UnreachableError; SourceError and StorageError as `prepared` says. Batches that were
-        committed stay, and the next run goes on there.
+        Without `records_per_batch` the backlog decides. `progress` is called with how many offsets were read, of how
+        many. A continuous run notes that brokers are away, and goes on where it was; other errors are those of
+        `prepared`. Batches that were committed stay, and the next run goes on there.
         """
-        retry_until(spark, stop)
         while not stop():
             try:
                 self._read_all(spark, records_per_batch, progress, stop)
@@ -188,11 +185,7 @@ class Ingestion:
             return False
         now = self.brokers.topic().id
         if now is not None and end.topic_id is not None and now != end.topic_id:  # records may be those of the new one
-            message = (
-                f"{OFFSETS_TOPIC} was recreated while it was read: its topic id is {now} now; nothing of this batch "
-                "was written; use a new directory (--data-dir)"
-            )
-            raise SourceError(message)
+            raise plan.changed_topic(now)
         self._stored = commit_batch(self.storage, files, self.cluster_id, self._stored, end)
         self._position = end
         self._batches += 1

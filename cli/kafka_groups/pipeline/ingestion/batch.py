@@ -35,18 +35,15 @@ _TABLES: Final = {
 
 
 class Batch(NamedTuple):
-    """What the tasks of a batch are given; `client` are properties of librdkafka, secrets among them.
-
-    Records below the offsets of `ahead` are in that table already.
-    """
+    """What the tasks of a batch are given."""
 
     name: str
     data_dir: str
-    client: Mapping[str, str]
+    client: Mapping[str, str]  # properties of librdkafka, secrets among them
     timeout_s: float
     cluster_id: str
     tasks: Sequence[Sequence[Range]]
-    ahead: Mapping[str, Offsets]
+    ahead: Mapping[str, Offsets]  # what is below these offsets is in that table already
 
 
 def count_cores(spark: SparkSession) -> int:
@@ -59,10 +56,7 @@ def count_cores(spark: SparkSession) -> int:
 
 
 def run_batch(spark: SparkSession, batch: Batch, stop: Callable[[], bool]) -> list[NewFile] | None:
-    """Return the files that the tasks wrote; None, and the tasks are interrupted, if `stop` says so first.
-
-    Raises what the tasks raised.
-    """
+    """Return the files that the tasks wrote, or raise what they raised; None, interrupting them, if `stop` says so."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -123,20 +117,3 @@ def _without(rows: pa.RecordBatch, ahead: Offsets) -> pa.RecordBatch:
     """Return the rows, which are of one source partition, from its offset in `ahead` on."""
     first = ahead.get(rows["source_partition"][0].as_py(), 0)
     return rows.filter(pc.greater_equal(rows["source_offset"], first)) if first else rows
-
-
-def retry_until(spark: SparkSession, is_ended: Callable[[], bool]) -> None:
-    """Stop retries of Spark Connect once the end is requested: they would outlive a server that was ended on purpose.
-
-    Without Spark Connect nothing is retried.
-    """
-    # Not by isinstance: the class wants grpc, which a classic session does without.
-    if not type(spark).__module__.startswith("pyspark.sql.connect"):
-        return
-    from pyspark.sql.connect.client.retries import DefaultPolicy
-
-    class UntilEnded(DefaultPolicy):
-        def can_retry(self, e: BaseException) -> bool:
-            return not is_ended() and super().can_retry(e)
-
-    spark.client.set_retry_policies([UntilEnded()])

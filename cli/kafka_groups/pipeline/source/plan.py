@@ -35,15 +35,12 @@ _NONE: Final[Offsets] = MappingProxyType({})
 
 
 class Range(NamedTuple):
-    """Offsets start..end (the last one excluded) of a source partition.
-
-    `epoch` is a leader's that had all records before the start: a log without them is another one.
-    """
+    """Offsets start..end (the last one excluded) of a source partition."""
 
     partition: int
     start: int
     end: int
-    epoch: int | None = None
+    epoch: int | None = None  # of a leader that had all records before the start: a log without them is another one
 
 
 class Log(NamedTuple):
@@ -69,10 +66,7 @@ def count_between(starts: Offsets, ends: Offsets) -> int:
 
 
 def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, default: int) -> dict[int, int]:
-    """Return an offset for every partition that there is: wanted ones, or one word for all (EARLIEST, LATEST).
-
-    SourceError if a wanted partition is not there.
-    """
+    """Return an offset for every partition, wanted or by a word (EARLIEST, LATEST); SourceError for one that is not."""
     requested = wanted if isinstance(wanted, Mapping) else {}
     if strange := sorted(requested.keys() - latest.keys()):
         msg = f"__consumer_offsets has no partition {strange[0]}; it has {len(latest)} partitions, from 0"
@@ -143,7 +137,7 @@ def tasks_of(ranges: Iterable[Range], per_task: int | None = None, at_once: int 
 
 
 def lost(read: Offsets, ends: Offsets) -> str | None:
-    """Return what was read up to these offsets and is there no longer, as a sentence; None if all of it is there."""
+    """Return the first partition that lacks what was read, as a sentence; None if all of it is there."""
     for partition, offset in sorted(read.items()):
         if offset > ends.get(partition, 0):
             what = f"ends at {ends[partition]}" if partition in ends else "does not exist"
@@ -152,23 +146,27 @@ def lost(read: Offsets, ends: Offsets) -> str | None:
     return None
 
 
+def changed_topic(topic_id: str | None) -> SourceError:
+    """Return the error of a topic that was read, and now is another one with this id, or none."""
+    now = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
+    return SourceError(
+        f"__consumer_offsets was read, and {now}, so the old offsets do not apply; use a new directory (--data-dir) "
+        "or a new checkpoint"
+    )
+
+
 def sound_log(read: Log, look: Callable[[], Log], *, first: Log, patience_s: float) -> Log:
     """Return the log, from `first` or a later look, that has all that was read.
 
-    A new leader may for a while know less of what is stable than the last one did, so requests are retried for so long.
-    SourceError if it stays like that, and at once if it is another topic: the history of a group follows the order of
-    offsets, so the old topic's history and the new one's are best kept apart. Brokers without topic ids hide that.
+    A new leader may for a while know less of what is stable than the last one did, so it is looked at for so long.
+    SourceError if it stays like that, and at once if it is another topic (which brokers without topic ids hide): the
+    history of a group follows the order of offsets.
     """
     log = first
     until = time.monotonic() + patience_s
     while True:
         if None not in (read.topic_id, log.topic_id) and read.topic_id != log.topic_id:
-            msg = (
-                f"__consumer_offsets was recreated since it was read: its topic id was {read.topic_id}, and is "
-                f"{log.topic_id}, so the old offsets do not apply to it; use a new directory (--data-dir) or a new "
-                "checkpoint for it"
-            )
-            raise SourceError(msg)
+            raise changed_topic(log.topic_id)
         if (said := lost(read.ends, log.ends)) is None:
             return log
         if time.monotonic() >= until:
