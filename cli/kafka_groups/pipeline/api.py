@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, Literal
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.history import Cut, History
 from kafka_groups.pipeline import backfills, ingestion, reports, snapshot
-from kafka_groups.pipeline.backfills.topic_policies import find_compacted
 from kafka_groups.pipeline.plain_files import write_plain_files
 from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.storage import check_storage, open_storage
@@ -77,7 +76,7 @@ def backfill(
             now_ms=until_ms,
             step_ms=round(interval / _MS),
             topics=topics,
-            left_out=lambda names: find_compacted(properties, timeout_s, names).compacted,
+            left_out=lambda names: backfills.find_compacted(properties, timeout_s, names).compacted,
         )
 
 

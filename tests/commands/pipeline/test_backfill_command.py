@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.backfills.topic_policies import Policies
+from kafka_groups.pipeline.backfills import Policies
 from tests.fakes.fake_admin import Outcome
 from tests.fakes.fake_admin import run as run_command
 from tests.fakes.scripted_cluster import ScriptedCluster
@@ -32,7 +32,7 @@ def brokers() -> Iterator[ScriptedCluster]:
 @pytest.fixture
 def policies(mocker: MockerFixture) -> Mock:
     """A fake look-up of the topics' policies, which finds no compacted topic."""
-    find: Mock = mocker.patch("kafka_groups.pipeline.backfills.topic_policies.find_compacted")
+    find: Mock = mocker.patch("kafka_groups.pipeline.backfills.find_compacted")
     find.return_value = Policies([], [])
     return find
 

@@ -22,8 +22,7 @@ from kafka_groups.errors import SettingsError
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.backfills import Backfilled
-    from kafka_groups.pipeline.backfills.topic_policies import Policies
+    from kafka_groups.pipeline.backfills import Backfilled, Policies
     from kafka_groups.pipeline.storage import Storage
 
 _MS = 1000
@@ -127,7 +126,7 @@ def _check_interval(interval: float, since: float) -> None:
 
 def _compacted_topics(run: Run, connection: Connection, names: Sequence[str]) -> Sequence[str]:
     """Return which of these topics are compacted; print notes on them and on those that may be compacted."""
-    from kafka_groups.pipeline.backfills.topic_policies import Policies, find_compacted
+    from kafka_groups.pipeline.backfills import Policies, find_compacted
 
     try:
         client = librdkafka_settings(connection)

@@ -2,29 +2,36 @@
 
 For a time, ListOffsets returns the first record at or after it. Its offset is what the log end was then (if records
 are in the order of their timestamps), or the present end if there is none, and with its own timestamp it is a point
-that lags in time are read from. `time_grid` says which times have to be looked up, and which have no log end;
-`topic_policies` says why compacted topics are to be excluded. What was written once stays, since retention may have
-deleted what it was read from: a partition has one row a time, however often and however far back it is requested.
+that lags in time are read from. `time_grid` says which times have to be looked up, and which have no log end. What was
+written once stays, since retention may have deleted what it was read from: a partition has one row a time.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from itertools import repeat
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+from confluent_kafka import KafkaException
+
+# Its type hints do not say that it passes these on.
+from confluent_kafka.admin import ConfigResource, ResourceType
 
 from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime
+from kafka_groups.errors import SourceError
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.pipeline.backfills.time_grid import NEVER, Points, TimeGrid
 from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
+from kafka_groups.pipeline.source.brokers import hidden, new_admin
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import BACKFILL, new_batch_name
 from kafka_groups.pipeline.storage.root_directory import as_storage_error
@@ -37,6 +44,9 @@ _ORIGIN: Final = "backfill"
 _DAY_MS: Final = 86_400_000
 _LOOK_UPS_AT_ONCE: Final = 20_000  # each call has its own deadline; a broker works at one of our requests at a time
 _ROWS_AT_ONCE: Final = 500_000
+_TOPICS_AT_ONCE: Final = 1_000  # a response has all settings of each, some 4 KB
+_LONGEST_S: Final = 3_600.0  # librdkafka takes no longer time for a request
+_POLICY: Final = "cleanup.policy"
 _KEY: Final = ["topic", "partition", "observed_at"]  # of a cluster's rows
 
 
@@ -71,10 +81,10 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     The partitions are those of the named topics, or of all that are not internal, except the topics that `left_out`
     names: it is called once with all topics, before any request about their logs, and is to name the compacted ones.
 
-    Each day (UTC) is committed when it is done: the same backfill again, or an overlapping one, adds what was not
-    written yet. Memory holds some 500,000 rows at once; one backfill of a cluster runs at a time. A partition that
-    fails is excluded from that time on, and reported once. ValueError if there is no time to look up, or one before
-    1970. After AdminError or StorageError, committed days stay; the object that `begun` received counts them.
+    Each day (UTC) is committed when it is done, and holds what was not written yet. Memory holds some 500,000 rows at
+    once; one backfill of a cluster runs at a time. A partition that fails is excluded from then on, and reported once.
+    ValueError if there is no time to look up, or one before 1970. After AdminError or StorageError, committed days
+    stay; the object that `begun` received counts them.
     """
     # Multiples, so that the run of tomorrow looks up the same times as that of today, and finds them in the tables.
     grid = range(-(-since_ms // step_ms) * step_ms, until_ms + 1, step_ms) if step_ms > 0 <= since_ms else range(0)
@@ -193,3 +203,61 @@ class _Run:
             for batch in known.to_batches(columns=_KEY, filter=of_these):
                 new = new.join(pa.table(batch), _KEY, join_type="left anti")
         return rows.take(new["place"].combine_chunks().sort())
+
+
+class Policies(NamedTuple):
+    """Of the requested topics: those that are compacted, those that may be, and why that is not known."""
+
+    compacted: list[str]
+    unknown: list[str]
+    why: str = ""
+
+
+def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[str]) -> Policies:
+    """Request the policy of each topic; `client` are properties of librdkafka, and each request has the timeout.
+
+    Of a compacted log brokers cannot say where it once ended: the first record that is left at or after a time may have
+    been written long after the one that was there. Whatever goes wrong leaves topics unknown.
+    """
+    compacted: list[str] = []
+    unknown: dict[str, str] = {}
+    for name, found in read_settings(client, timeout_s, ResourceType.TOPIC, names):
+        if isinstance(found, str) or _POLICY not in found:
+            unknown[name] = found if isinstance(found, str) else f"the brokers return no {_POLICY}"
+        elif "compact" in map(str.strip, found[_POLICY].split(",")):
+            compacted.append(name)
+    return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
+
+
+def read_settings(
+    client: Mapping[str, str], timeout_s: float, kind: ResourceType, names: Sequence[str]
+) -> Iterator[tuple[str, dict[str, str] | str]]:
+    """Yield each topic or broker with its settings, or with the reason why they are not known, without secrets.
+
+    After a request that failed as a whole, none is made any more.
+    """
+    try:
+        admin = new_admin(client)
+    except SourceError as error:
+        yield from zip(names, repeat(str(error)))
+        return
+    why_none: str | None = None
+    for at in range(0, len(names), _TOPICS_AT_ONCE):
+        resources = [ConfigResource(kind, name) for name in names[at : at + _TOPICS_AT_ONCE]]
+        responses = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
+        # librdkafka says by itself that it is too late, and maybe why, if it is given a second more.
+        wait(responses.values(), timeout_s + 1)
+        for resource, response in responses.items():
+            found: dict[str, str] | str
+            try:
+                found = {name: entry.value or "" for name, entry in response.result(timeout=0).items()}
+            except TimeoutError:
+                found = why_none = "the brokers did not respond in time"
+            except KafkaException as error:
+                found = hidden(error.args[0].str(), client)
+                # What librdkafka says itself has a code below zero, and holds for all topics.
+                why_none = found if error.args[0].code() < 0 else why_none
+            yield resource.name, found
+        if why_none is not None:
+            yield from zip(names[at + _TOPICS_AT_ONCE :], repeat(why_none))
+            return
