@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafka_groups.errors import PipelineError, SourceError, StorageError, UnreachableError
-from kafka_groups.pipeline.ingestion import Ingestion
-from kafka_groups.pipeline.ingestion.batch import Batch
+from kafka_groups.pipeline.ingestion import Batch, Ingestion
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS
 from kafka_groups.pipeline.source.brokers import Topic
 from kafka_groups.pipeline.source.plan import Log
