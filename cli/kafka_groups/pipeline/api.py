@@ -89,9 +89,9 @@ def build(
     last: date = ALL_DATES.last,
     full: bool = False,
 ) -> Built:
-    """Derive the tables of the dates that changed, from `first` to `last` (UTC), and return dates, rows and notes.
+    """Derive the tables of the dates that changed (all with `full`), and return dates, rows and notes.
 
-    Without a session it runs in this process, which suits some 100,000 facts. A full build makes all dates.
+    Without a session it runs in this process, which suits some 100,000 facts.
     """
     storage, dates, known = open_storage(data_dir), DateRange(first, last), rules or Rules()
     facts = 0 if spark is None else count_facts(storage, rules=known, selection=dates, full=full)
@@ -130,8 +130,7 @@ def report(
 def read_table(spark: SparkSession, data_dir: str, name: str) -> DataFrame:
     """Return the newest version of a table: its documented columns, then `date`. Raises ValueError for other names.
 
-    Rows of unfinished samples are not in it. Files of this machine are read by Spark, those of an object store by
-    Python workers with the library and the credentials of the tables, so no jar is needed.
+    Rows of unfinished samples are not in it. No jar is needed: Python workers read files of an object store.
     """
     if name not in TABLES:
         msg = f"there is no table {name!r}; tables are {', '.join(TABLES)}"

@@ -49,13 +49,11 @@ class Sampled:
 def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) -> Sampled:
     """Request everything in one pass, and write it as one batch: whole, with its row of SAMPLE_RUNS, or absent.
 
-    Commits are requested before log ends, so that no commit is beyond the end that stands beside it. Groups of which
-    the listing has all that is known (empty classic ones, share and streams groups, other protocols) are not
-    described. A group that is deleted when it is described has no row and is no failure. Topics without
-    commits are sampled too; internal ones only if a group has commits on them. A partition that exists but whose log
-    end is not returned has a row without it, since one without a row was deleted. `now_ms` is the time, in milliseconds
-    since 1970. Raises StorageError, and AdminError if the cluster cannot be reached at all: then no directory is made.
-    Other failures are returned.
+    Commits are requested before log ends, so that no commit is beyond the end that stands beside it. A group that is
+    deleted when it is described has no row and is no failure. Topics without commits are sampled too; internal ones
+    only if a group has commits on them. A partition whose log end is not returned has a row without it, since one
+    without a row was deleted. `now_ms` is the time since 1970. Raises StorageError, and AdminError if the cluster
+    cannot be reached at all: then no directory is made. Other failures are returned.
     """
     cluster_id = admin.cluster_id()
     storage.make()
@@ -131,8 +129,7 @@ def _is_incomplete(group: GroupListing) -> bool:
 def _existing(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> list[TopicPartition]:
     """Return the partitions that exist: those in Metadata, and those with commits of topics that are not in it now.
 
-    Included are the internal topics that groups read, and the coordinators' own: one without a leader has groups that
-    nobody listed.
+    Included is the coordinators' own topic: a partition without a leader has groups that nobody listed.
     """
     read: dict[str, set[int]] = {}
     for offsets in commits.values():
@@ -148,10 +145,7 @@ def _existing(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) 
 
 
 def _failures(responses: Iterable[Results[Any, Any] | GroupOffsets], deleted: Collection[str]) -> tuple[Failure, ...]:
-    """Return every item that failed, once: a partition without a leader fails in all three requests about it.
-
-    That a group does not exist is no failure of the deleted ones; whatever else fails of them is.
-    """
+    """Return every item that failed, once: a partition without a leader fails in all three requests about it."""
     by_item: dict[object, Failure] = {}
     for failure in chain.from_iterable(response.failed.values() for response in responses):
         item = (failure.group, failure.topic, failure.partition)

@@ -119,10 +119,7 @@ class _Run:
     topic_ids: dict[str, str | None] = field(default_factory=dict)
 
     def find_partitions(self, names: Collection[str] | None, left_out: Sieve) -> None:
-        """Find the partitions, where each of them ends now, and the first record that it still has.
-
-        Selected topics that are absent or failed are reported.
-        """
+        """Find the partitions, where each ends now, and its first record; report topics that are absent or failed."""
         topics = self.admin.list_topics()
         not_internal = (name for name, topic in topics.succeeded.items() if not topic.internal)
         named = {*not_internal, *topics.failed} if names is None else {*names}
@@ -170,10 +167,7 @@ class _Run:
         return self._without_known(times, grid.rows(self.first, self.topic_ids, same, self.now_ms))
 
     def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterator[tuple[TopicPartition, int, OffsetAndTimestamp]]:
-        """Yield partition, time and the record or the end; records that came since the ends were requested are none.
-
-        A partition without a response is reported, and excluded from now on.
-        """
+        """Yield partition, time and the record or the end; records that came since the ends were requested are none."""
         for at in range(0, len(wanted), _LOOK_UPS_AT_ONCE):
             some = wanted[at : at + _LOOK_UPS_AT_ONCE]
             responses = self.admin.offsets_for_times(some)

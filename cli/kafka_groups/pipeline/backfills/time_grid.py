@@ -34,10 +34,7 @@ Points = dict[TopicPartition, OffsetAndTimestamp]
 
 
 class TimeGrid:
-    """Offsets and timestamps of responses, a row for each partition, a column for each time.
-
-    `ends` are the log ends, `before` responses for times before the grid.
-    """
+    """Offsets and timestamps of responses, a row for each partition, a column for each time."""
 
     def __init__(self, times: range, ends: Mapping[TopicPartition, int], before: Points) -> None:
         # The first column is the response before the grid, the last one the log end.

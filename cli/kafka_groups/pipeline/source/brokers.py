@@ -79,13 +79,6 @@ _PORT: Final = 9092  # librdkafka's, where an address names none
 _LONGEST_TRY_S: Final = 5.0
 
 
-class Cluster(NamedTuple):
-    """A cluster: its id, and the ids of its brokers, sorted."""
-
-    id: str
-    brokers: list[int]
-
-
 class Topic(NamedTuple):
     """The topic: its id, None where brokers return none (before 2.8), and its partitions."""
 
@@ -105,15 +98,15 @@ class Brokers:
 
     def cluster_id(self) -> str:
         """Return Kafka's id of the cluster."""
-        return self.cluster().id
+        return self.cluster()[0]
 
-    def cluster(self) -> Cluster:
-        """Return the cluster; the first request, which does not wait where nobody listens."""
+    def cluster(self) -> tuple[str, list[int]]:
+        """Return the cluster's id and its brokers'; the first request, which does not wait where nobody listens."""
         if why := why_unreachable(self._client.get("bootstrap.servers", ""), self._timeout_s):
             msg = f"cannot connect to {_where(self._client)}: {why}"
             raise UnreachableError(msg)
         found = self._answer(self._admin.describe_cluster(request_timeout=self._timeout_s))
-        return Cluster(str(found.cluster_id), sorted(node.id for node in found.nodes))
+        return str(found.cluster_id), sorted(node.id for node in found.nodes)
 
     def topic(self) -> Topic:
         """Return the topic as it is now; without an id and partitions if no group has ever been on the cluster."""
@@ -197,11 +190,8 @@ def new_consumer(client: Mapping[str, str], properties: Mapping[str, Any] | None
 
 
 def is_passing(error: KafkaError) -> bool:
-    """Return whether the same request may succeed soon.
-
-    A topic that is unknown may be on its way to a broker, or have been deleted: the next look at the brokers compares
-    its id.
-    """
+    """Return whether the same request may succeed soon."""
+    # A topic that is unknown may have been deleted, too: the next look at the brokers compares its id.
     return error.code() in _PASSING or error_code(error.code()).retriable
 
 
@@ -234,11 +224,7 @@ def _where(client: Mapping[str, str]) -> str:
 
 
 def why_unreachable(servers: str, timeout_s: float) -> str | None:
-    """Return why none of these addresses (as in bootstrap.servers) can be reached: no such name, refused, no route.
-
-    None if one takes a connection, and if one does not respond soon: then librdkafka is to find out, which tries until
-    the deadline, whatever its options are.
-    """
+    """Return why none of these addresses can be reached; None if one can, or one does not respond soon."""
     reasons = []
     for address in filter(None, map(str.strip, servers.split(","))):
         if (found := _ADDRESS.fullmatch(address)) is None:

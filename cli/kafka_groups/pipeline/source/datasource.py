@@ -99,10 +99,7 @@ _OPTIONS: Final[Mapping[str, tuple[str, Callable[[str], Any], str]]] = {
 
 
 def read_options(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a reader for options, whose names may have any case.
-
-    SourceError names the one that is not known or cannot be used.
-    """
+    """Return the fields of a reader; SourceError names an option that is not known or cannot be used."""
     names = {name.lower(): name for name in _OPTIONS}
     client: dict[str, str] = {}
     found: dict[str, Any] = {}
@@ -176,17 +173,13 @@ class _BatchReader(_Reader, DataSourceReader):
 
 @dataclass
 class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Positions hold the ids of cluster and topic beside the offsets: a checkpoint is never used for another one.
-
-    Only Spark's checkpoint knows them: nothing is committed to Kafka.
-    """
+    """A reader whose position is in Spark's checkpoint only, with the cluster and the topic: it fits no other ones."""
 
     _target: Log | None = None
 
     def initialOffset(self) -> Position:
         cluster_id, log = self.cluster_id, self.log()
         starts = plan.started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
-        # Nothing was read before it, so there is no epoch that the log must have.
         return position_of(cluster_id, Log(log.topic_id, starts))
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -227,6 +220,5 @@ def log_in(position: Position, cluster_id: str) -> Log:
         )
         raise SourceError(msg)
     ends = {int(name): int(offset) for name, offset in position.items() if name.isdecimal()}
-    # Older versions of this tool kept no epochs.
     epochs = {int(name): int(epoch) for name, epoch in position.get("leader_epochs", {}).items()}
     return Log(position.get("topic_id"), ends, epochs)

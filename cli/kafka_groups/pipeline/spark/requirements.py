@@ -38,10 +38,7 @@ def check_pyspark() -> str:
 
 
 def find_java(environment: Mapping[str, str], *, fetch: bool = False) -> Path:
-    """Return the first Java that Spark runs on, else download one, if `fetch` says so.
-
-    SparkMissingError says what was found instead, and how to get one.
-    """
+    """Return the first Java that Spark runs on, else download one if `fetch` says so, else raise SparkMissingError."""
     seen: list[str] = []
     for candidate in installed_javas(environment):
         release = java_version(candidate.path)
@@ -93,8 +90,8 @@ def check_connect() -> None:
         except ImportError:
             missing.append(name)
     if missing:
-        packages = f"Spark Connect's packages ({', '.join(missing)} missing)"
-        msg = f"--remote needs {packages}; run pip install 'kafka-groups[connect]'"
+        lacking = ", ".join(missing)
+        msg = f"--remote needs Spark Connect's packages ({lacking} missing); run pip install 'kafka-groups[connect]'"
         raise SparkMissingError(msg)
 
 
@@ -109,18 +106,14 @@ def check_answers(remote: str) -> None:
         msg = f"{remote.partition(';')[0]!r} is not a Spark Connect URL; write for example sc://host:15002"
         raise PipelineError(msg)
     if any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES):
-        # The client goes through the proxy, so whether we get there says nothing.
-        return
+        return  # the client goes through the proxy, so whether we get there says nothing
     if why := _why_silent(host, port):
         msg = f"cannot connect to the Spark Connect server {host}:{port}: {why}; check --remote and the server"
         raise PipelineError(msg)
 
 
 def check_master(master: str) -> None:
-    """Raise PipelineError if nothing listens at any address of a `spark://` master: Spark would try for a minute.
-
-    Other masters are left to Spark.
-    """
+    """Raise PipelineError if nothing listens at any address of a `spark://` master: Spark would try for a minute."""
     if not master.startswith(_STANDALONE):
         return
     silent: list[str] = []
