@@ -70,11 +70,9 @@ def test_offsets_may_be_named(spark: SparkSession, broker: str, group: str, part
     assert [row["source_offset"] for row in rows] == [last]
 
 
-def test_both_words_are_offsets_to_start_and_to_end_at(spark: SparkSession, broker: str, group: str) -> None:
+def test_both_words_are_offsets_to_start_at(spark: SparkSession, broker: str, group: str) -> None:
     assert _read(spark, broker, group=group, startingOffsets="latest").count() == 0
-    assert _read(spark, broker, group=group, endingOffsets="earliest").count() == 0
-    whole = _read(spark, broker, group=group, startingOffsets="earliest", endingOffsets="latest")
-    assert whole.count() == 3
+    assert _read(spark, broker, group=group, startingOffsets="earliest").count() == 3
 
 
 def test_offsets_beyond_the_end_are_refused(spark: SparkSession, broker: str, group: str, partitions: int) -> None:

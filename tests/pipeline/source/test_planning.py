@@ -15,7 +15,6 @@ from kafka_groups.pipeline.source.plan import (
     Log,
     Range,
     automatic_limit,
-    chosen,
     limited,
     ranges_between,
     started,
@@ -113,7 +112,7 @@ def test_a_partition_never_goes_back() -> None:
 def test_offsets_are_chosen_by_number_or_by_word() -> None:
     earliest, latest = {0: 1, 1: 2, 2: 3, 3: 4}, {0: 10, 1: 20, 2: 30, 3: 40}
 
-    found = chosen({0: 5, 1: EARLIEST, 2: LATEST}, earliest, latest, default=EARLIEST)
+    found = started({0: 5, 1: EARLIEST, 2: LATEST}, earliest, latest)
 
     assert found == {0: 5, 1: 2, 2: 30, 3: 4}
 
@@ -121,9 +120,8 @@ def test_offsets_are_chosen_by_number_or_by_word() -> None:
 def test_a_word_stands_for_all_partitions() -> None:
     earliest, latest = {0: 1, 1: 2}, {0: 10, 1: 20}
 
-    assert chosen(LATEST, earliest, latest, default=EARLIEST) == latest
-    assert chosen(EARLIEST, earliest, latest, default=LATEST) == earliest
-    assert chosen(None, earliest, latest, default=LATEST) == latest
+    assert started(LATEST, earliest, latest) == latest
+    assert started(EARLIEST, earliest, latest) == started(None, earliest, latest) == earliest
 
 
 def test_a_start_beyond_the_end_is_refused_for_nothing_would_ever_come() -> None:
@@ -134,7 +132,7 @@ def test_a_start_beyond_the_end_is_refused_for_nothing_would_ever_come() -> None
 
 def test_a_partition_that_is_not_there_is_reported() -> None:
     with pytest.raises(SourceError, match="has no partition 9; it has 1"):
-        chosen({9: 5}, {0: 0}, {0: 1}, default=EARLIEST)
+        started({9: 5}, {0: 0}, {0: 1})
 
 
 @pytest.mark.parametrize(

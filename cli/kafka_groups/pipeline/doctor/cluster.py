@@ -94,7 +94,7 @@ def _reading(client: Mapping[str, str], filled: Mapping[int, tuple[int, int]], t
     except KafkaException as error:
         return [Check(name, FAILED, str(source_error(error.args[0], client)))]
     if not tails:
-        late = f"no record within {timeout_s:g} s"
+        late = f"no record within {timeout_s / _SHARE:g} s"
         return [Check(name, FAILED, f"{late}; give a longer --timeout, or check the brokers")]
     horizon = Check("compaction horizon", *_status_and_detail(tails, len(filled)))
     return [Check(name, OK, f"records of partition {min(tails)} were read"), horizon]
@@ -156,7 +156,6 @@ def _topic_settings(found: dict[str, str] | str) -> Check:
     if (found.get("cleanup.policy") or "compact") != "compact":
         return Check(name, WARNING, f"{detail}; records are deleted by age, too; run ingest more often than that")
     if found.get("delete.retention.ms"):
-        # What a removal says is deleted with its record.
         detail = f"{detail}; tombstones are kept for delete.retention.ms; run ingest more often than that"
     return Check(name, OK, detail)
 

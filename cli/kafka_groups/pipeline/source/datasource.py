@@ -35,10 +35,10 @@ Position = dict[str, Any]  # how Spark keeps one, in JSON
 class KafkaGroupsSource(DataSource):
     """The records of `__consumer_offsets`, decoded: format "kafka_groups", for spark.read and spark.readStream.
 
-    Options: kafka.<property of librdkafka>, startingOffsets and endingOffsets (earliest, latest, or JSON such as
-    {"0": 23}; -2 is earliest, -1 latest; no start beyond the end, and no end for a stream), group (that one only, from
-    its partition only), maxRecordsPerBatch (of a stream), minPartitions (tasks that run at once: their number is a
-    multiple of it), timeout (seconds without any progress).
+    Options: kafka.<property of librdkafka>, startingOffsets (earliest, latest, or JSON such as {"0": 23}; -2 is
+    earliest, -1 latest; none beyond the end), group (that one only, from its partition only), maxRecordsPerBatch (of a
+    stream), minPartitions (tasks that run at once: their number is a multiple of it), timeout (seconds without any
+    progress).
     """
 
     @classmethod
@@ -56,11 +56,8 @@ class KafkaGroupsSource(DataSource):
         return _BatchReader(**read_options(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return a reader of what came since the checkpoint. SourceError with endingOffsets: a stream has no end."""
-        reader = _StreamReader(**read_options(self.options))
-        if reader.ending is not None:
-            raise SourceError("the option endingOffsets is for spark.read, and a stream has no end; remove the option")
-        return reader
+        """Return a reader of what came since the checkpoint."""
+        return _StreamReader(**read_options(self.options))
 
 
 def _offsets(text: str) -> dict[int, int] | int:
@@ -85,12 +82,10 @@ def _seconds(text: str) -> float:
     return float(text)
 
 
-_OFFSETS: Final = 'earliest, latest, or offsets as JSON: {"0": 23}'
 _WHOLE: Final = "a whole number, at least 1"
 # The field of a reader, what reads it (ValueError or AttributeError if it cannot), and what can be written.
 _OPTIONS: Final[Mapping[str, tuple[str, Callable[[str], Any], str]]] = {
-    "startingOffsets": ("starting", _offsets, _OFFSETS),
-    "endingOffsets": ("ending", _offsets, _OFFSETS),
+    "startingOffsets": ("starting", _offsets, 'earliest, latest, or offsets as JSON: {"0": 23}'),
     "group": ("group", str, ""),
     "maxRecordsPerBatch": ("records_per_batch", _number, _WHOLE),
     "minPartitions": ("tasks_at_once", _number, _WHOLE),
@@ -129,7 +124,6 @@ class _Reader:
 
     client: Mapping[str, str] = field(repr=False)
     starting: Offsets | int | None = None  # None: earliest
-    ending: Offsets | int | None = None  # None: all there is
     group: str | None = None
     records_per_batch: int | None = None  # None: no limit
     tasks_at_once: int = 1
@@ -164,11 +158,8 @@ class _Reader:
 class _BatchReader(_Reader, DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         cluster_id, log = self.cluster_id, self.log()
-        earliest = self.brokers.earliest(sorted(log.ends))
-        starts = plan.started(self.starting, earliest, log.ends)
-        ends = plan.chosen(self.ending, earliest, log.ends, default=LATEST)
-        stable = {partition: min(end, log.ends[partition]) for partition, end in ends.items()}
-        return self.tasks(cluster_id, plan.ranges_between(starts, stable))
+        starts = plan.started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
+        return self.tasks(cluster_id, plan.ranges_between(starts, log.ends))
 
 
 @dataclass

@@ -65,20 +65,18 @@ def count_between(starts: Offsets, ends: Offsets) -> int:
     return sum(one.end - one.start for one in ranges_between(starts, ends))
 
 
-def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, default: int) -> dict[int, int]:
-    """Return an offset for every partition, wanted or by a word (EARLIEST, LATEST); SourceError for one that is not."""
+def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) -> dict[int, int]:
+    """Return where to start in every partition: as wanted by number, or by one word for all (EARLIEST, LATEST).
+
+    SourceError for a partition that is not there, and for an offset beyond its end, where nothing would come.
+    """
     requested = wanted if isinstance(wanted, Mapping) else {}
     if strange := sorted(requested.keys() - latest.keys()):
         msg = f"__consumer_offsets has no partition {strange[0]}; it has {len(latest)} partitions, from 0"
         raise SourceError(msg)
-    known = {EARLIEST: earliest, LATEST: latest}
-    offsets = {each: requested.get(each, wanted if isinstance(wanted, int) else default) for each in latest}
-    return {partition: known[o][partition] if o in known else o for partition, o in offsets.items()}
-
-
-def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) -> dict[int, int]:
-    """Return `chosen`, for offsets to start at; SourceError if one lies beyond the end, where nothing would come."""
-    starts = chosen(wanted, earliest, latest, default=EARLIEST)
+    words = {EARLIEST: earliest, LATEST: latest}
+    offsets = {each: requested.get(each, wanted if isinstance(wanted, int) else EARLIEST) for each in latest}
+    starts = {partition: words[o][partition] if o in words else o for partition, o in offsets.items()}
     for partition, start in starts.items():
         if start > latest[partition]:
             msg = (
