@@ -108,17 +108,13 @@ def _write(
                 columns = dict(zip(names, zip(*some, strict=True), strict=True))
                 writer.write(table, shaped(table, len(some), columns, shared))
                 sizes[table.name] += len(some)
-        counts = {
-            "groups": sizes[GROUP_EVENTS.name],
-            "commits": sizes[OFFSET_COMMITS.name],
-            "partitions": sizes[PARTITION_OFFSETS.name],
-            "failures": len(failures),
-        }
+        commits, groups, partitions = sizes.values()
+        counts = {"groups": groups, "commits": commits, "partitions": partitions, "failures": len(failures)}
         run = {"cluster_id": cluster_id, "sample": batch, **times, **counts}
         writer.write(SAMPLE_RUNS, shaped(SAMPLE_RUNS, 1, {}, run))
         files = writer.close()
     storage.append(files, tables=_TABLES)
-    return Sampled(cluster_id=cluster_id, batch=batch, groups=counts["groups"], rows=sizes, failures=failures)
+    return Sampled(cluster_id=cluster_id, batch=batch, groups=groups, rows=sizes, failures=failures)
 
 
 def _is_incomplete(group: GroupListing) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import AdminError, SettingsError, SourceError, SparkMissingError
+from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.java import java_version
 from kafka_groups.model import GroupListing, Results
 from kafka_groups.pipeline.spark.requirements import check_pyspark, find_java
@@ -25,9 +26,6 @@ OK: Final = "ok"
 WARNING: Final = "warning"
 FAILED: Final = "failed"
 _METADATA: Final = "metadata.version"
-# Of other kinds of group, `sample` reads only what the list returns.
-_TYPES: Final = ("Classic", "Consumer", None)
-_PROTOCOLS: Final = ("consumer", "")
 
 
 class Check(NamedTuple):
@@ -125,7 +123,7 @@ def _versions(admin: GroupAdmin) -> Check:
     """Check the highest metadata.version of each broker, and the features that the cluster uses, maybe older ones."""
     name = "versions of the brokers"
     responses = admin.describe_features()
-    if not responses.succeeded:
+    if responses.failed:
         return Check(name, WARNING, _first(responses))
     known = [features.supported.get(_METADATA) for features in responses.succeeded.values()]
     levels = sorted({level for level in known if level is not None})
@@ -136,7 +134,7 @@ def _versions(admin: GroupAdmin) -> Check:
     if finalized := next(iter(responses.succeeded.values())).finalized:
         uses = ", ".join(f"{feature} {level}" for feature, level in sorted(finalized.items()))
         detail = f"{detail}; the cluster uses {uses}"
-    return Check(name, WARNING, f"{detail}; {_first(responses)}") if responses.failed else Check(name, OK, detail)
+    return Check(name, OK, detail)
 
 
 def _list(listed: Results[str, GroupListing]) -> Check:
@@ -151,7 +149,7 @@ def _list(listed: Results[str, GroupListing]) -> Check:
 def _describe(admin: GroupAdmin, found: Mapping[str, GroupListing]) -> list[Check]:
     """Check the state and commits of the first group that has both."""
     for name, group in found.items():
-        if group.type in _TYPES and group.protocol_type in _PROTOCOLS:
+        if supports(group, Operation.DESCRIBE):
             responses: tuple[Results[Any, Any], ...] = (
                 admin.describe_consumer_groups([name]),
                 admin.list_consumer_group_offsets({name: None}),

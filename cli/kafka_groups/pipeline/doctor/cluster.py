@@ -24,13 +24,9 @@ from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import Brokers, new_consumer, source_error
 from kafka_groups.pipeline.source.plan import Log
 
-_POLL_S: Final = 0.2  # an interrupt waits for so long
+_POLL_S: Final = 0.1  # an interrupt waits for so long
 _TOPIC_SETTINGS: Final = ("cleanup.policy", "segment.bytes", "retention.ms", "delete.retention.ms")
 _BROKER_SETTINGS: Final = ("offsets.retention.minutes", "inter.broker.protocol.version")
-_TRANSACTIONS: Final = "open transactions"
-# Transactions of streams end within moments; by themselves they end after 15 minutes if nobody allowed them more.
-_LONG_S: Final = 300.0
-_UNSTABLE: Final = {"isolation.level": "read_uncommitted"}
 _LITTLE: Final = {"fetch.message.max.bytes": 65_536}  # a few records of each partition are wanted
 # Records that are looked at in one place, and how many offsets each of them may take: a transaction's mark is one, too.
 _RUN: Final = 60
@@ -73,7 +69,7 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     ((_, of_topic),) = read_settings(client, timeout_s, ResourceType.TOPIC, [OFFSETS_TOPIC])
     checks += [
         *_reading(client, filled, timeout_s),
-        _transactions(client, written, ends, timeout_s),
+        examine_transactions(written, ends),
         _topic_settings(of_topic),
     ]
     of_brokers = read_settings(client, timeout_s, ResourceType.BROKER, [*map(str, nodes[:1])])
@@ -100,52 +96,18 @@ def _reading(client: Mapping[str, str], filled: Mapping[int, tuple[int, int]], t
     return [Check(name, OK, f"records of partition {min(tails)} were read"), horizon]
 
 
-def _transactions(
-    client: Mapping[str, str], written: Mapping[int, int], stable: Mapping[int, int], timeout_s: float
-) -> Check:
-    """Check whether a transaction has been open for minutes; `stable` was requested after `written`."""
+def examine_transactions(written: Mapping[int, int], stable: Mapping[int, int]) -> Check:
+    """Check which partitions have an open transaction; `stable` was requested after `written`."""
+    name = "open transactions"
     held = {partition: end - stable[partition] for partition, end in written.items() if end > stable[partition]}
     if not held:
-        return Check(_TRANSACTIONS, OK, "no open transaction delays ingest")
-    try:
-        begun = _first_times(client, {partition: stable[partition] for partition in held}, timeout_s)
-    except SourceError as error:
-        detail = f"an open transaction delays partitions {_listed(held)}, which cannot be read: {error}"
-        return Check(_TRANSACTIONS, WARNING, detail)
-    return judge_transactions(held, begun, now_ms=time.time_ns() // 1_000_000)
-
-
-def _first_times(client: Mapping[str, str], offsets: Mapping[int, int], timeout_s: float) -> dict[int, int]:
-    """Return when the first record from these offsets on was written, of partitions that respond in time."""
-    begun: dict[int, int] = {}
-    with closing(new_consumer(client, _UNSTABLE)) as consumer:
-        consumer.assign([TopicPartition(OFFSETS_TOPIC, partition, offset) for partition, offset in offsets.items()])
-        until = time.monotonic() + timeout_s
-        while begun.keys() != offsets.keys() and time.monotonic() < until:
-            message = consumer.poll(_POLL_S)
-            if message is not None and message.error() is None:
-                begun.setdefault(message.partition() or 0, message.timestamp()[1])
-    return begun
-
-
-def judge_transactions(held: Mapping[int, int], begun: Mapping[int, int], *, now_ms: int) -> Check:
-    """Judge by the offsets that are held back in each partition, and by when its transaction began, where known."""
-    count = f"{sum(held.values()):,} offsets of partitions {_listed(held)}"
-    if not begun:
-        return Check(_TRANSACTIONS, OK, f"{count} waited for a transaction, which has ended since or is not known yet")
-    first = min(begun, key=lambda partition: begun[partition])
-    detail = f"{count} wait for transactions to end, the oldest open since {_instant(begun[first])} (partition {first})"
-    if now_ms - begun[first] < _LONG_S * 1_000:
-        return Check(_TRANSACTIONS, OK, detail)
+        return Check(name, OK, "no open transaction delays ingest")
+    waiting = f"{sum(held.values()):,} offsets of partitions {', '.join(map(str, sorted(held)))} wait for transactions"
     helps = (
-        "until then ingest does not read the records after it; find a hanging transaction with `kafka-transactions.sh "
-        "find-hanging`, and end it with `abort`"
+        "to end: until then ingest does not read the records after them; if it takes minutes, find a hanging "
+        "transaction with `kafka-transactions.sh find-hanging`, and end it with `abort`"
     )
-    return Check(_TRANSACTIONS, WARNING, f"{detail}: {helps}")
-
-
-def _listed(partitions: Mapping[int, int]) -> str:
-    return ", ".join(map(str, sorted(partitions)))
+    return Check(name, OK, f"{waiting} {helps}")
 
 
 def _topic_settings(found: dict[str, str] | str) -> Check:
