@@ -109,9 +109,9 @@ def report(
     exclude: str | None = None,
     top: int | None = None,
 ) -> History:
-    """Return the history of groups in a period, the worst first: `groups` by id, those that match, or all.
+    """Return the history of groups in a period until now, or `until` (with a time zone), the worst first.
 
-    `match` and `exclude` are regular expressions for whole ids; `until` has a time zone, and is now by default.
+    `groups` are ids; `match` and `exclude` are regular expressions for whole ids.
     """
     until_ms = _now_ms() if until is None else int(until.timestamp() * 1_000)
     cut = Cut(top, frozenset(groups))

@@ -1,7 +1,6 @@
 """A sample: what all groups have committed, how they are, and where all logs end, at one time.
 
-Where `__consumer_offsets` may not be read, samples fill the same tables; where it may, they bring what it does not
-say: log ends, and states.
+It fills the tables that an ingest fills, and adds what `__consumer_offsets` does not say: log ends, and states.
 """
 
 from __future__ import annotations

@@ -84,14 +84,13 @@ class TimeGrid:
     def rows(
         self, first: Points, topic_ids: Mapping[str, str | None], same: Mapping[str, str], now_ms: int
     ) -> pa.RecordBatch:
-        """Return a row for each partition and time that has a response and a use.
+        """Return a row for each partition and time; `first` are the first records that are kept at `now_ms`.
 
-        `first` are the first records that are kept at `now_ms`, `same` is what all rows share. The first retained
-        record is the response for all times before it, too. Where the log ended then is deleted with the records that
-        were there, unless that record is the log's very first one; so is where an empty log ended before now. Of the
-        deleted times the last one is a row, for the sake of its record. A record with a timestamp of the future is the
-        response for all times up to its own, whatever was written after it: it gives a row without a log end, since it
-        will be of the past in the next backfill.
+        The first retained record is the response for all times before it, too. Where the log ended then is deleted
+        with the records that were there, unless that record is the log's very first one; so is where an empty log
+        ended before now. Of the deleted times the last one is a row, for the sake of its record. A record with a
+        timestamp of the future is the response for all times up to its own, whatever was written after it: it gives a
+        row without a log end, since it will be of the past in the next backfill.
         """
         keys, times = self._keys, self._times[1:-1]
         offsets, points = self._offsets[:, 1:-1].ravel(), self._points[:, 1:-1].ravel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import SourceError, StorageError
@@ -66,12 +67,10 @@ def _unknown(queries: Queries) -> Check:
     kinds = queries.select(UNKNOWN_RECORDS, _UNKNOWN)
     if not kinds:
         return Check("unknown records", OK, "none")
-    named = ", ".join(
-        f"type {kind['record_type']} version {kind['value_version']}: {kind['records']:,}"
-        for kind in kinds[:_MOST_NAMED]
-    )
-    count = sum(kind["records"] for kind in kinds)
-    detail = f"{count:,} records were not decoded, and are kept ({named}); a newer version may decode them"
+    named = (f"type {one['record_type']} version {one['value_version']}: {one['records']:,}" for one in kinds)
+    count = sum(one["records"] for one in kinds)
+    shown = ", ".join(islice(named, _MOST_NAMED))
+    detail = f"{count:,} records were not decoded, and are kept ({shown}); a newer version may decode them"
     return Check("unknown records", WARNING, detail)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _PREFIX: Final = "kafka."
-# What reads the topic is settled here; a group id would be one that nothing is ever done with.
+# What reads the topic is settled here.
 _SETTLED: Final = frozenset({"group.id", "enable.auto.commit", "isolation.level", "enable.partition.eof"})
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 
@@ -71,15 +71,15 @@ def _offsets(text: str) -> dict[int, int] | int:
 
 
 def _number(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
+    if (number := int(text)) < 1:
         raise ValueError
-    return int(text)
+    return number
 
 
 def _seconds(text: str) -> float:
-    if not 0 < float(text) < float("inf"):
+    if not 0 < (seconds := float(text)) < float("inf"):
         raise ValueError
-    return float(text)
+    return seconds
 
 
 _WHOLE: Final = "a whole number, at least 1"

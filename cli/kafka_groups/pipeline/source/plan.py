@@ -101,10 +101,8 @@ def limited(starts: Offsets, ends: Offsets, limit: int | None) -> dict[int, int]
 
 
 def automatic_limit(starts: Offsets, ends: Offsets, at_once: int = 1) -> int:
-    """Return how many offsets a batch is to read: some millions, or a share of the whole; more for many tasks at once.
-
-    Offsets are not records: in a partition that was compacted for years nearly all of them are deleted.
-    """
+    """Return how many offsets a batch reads: some millions, or a share of the whole; more for many tasks at once."""
+    # Offsets are not records: in a partition that was compacted for years nearly all of them are deleted.
     return max(_RECORDS_PER_BATCH, at_once * _WORTH_A_CORE, -(-count_between(starts, ends) // _MOST_BATCHES))
 
 

@@ -28,7 +28,7 @@ _EVERYWHERE: Final = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 _OUR_ERROR: Final = re.compile(r"kafka_groups\.errors\.(\w+): (.+)")
-# "ValueError: sentence", the last line of a traceback; Spark's own classes begin with org.apache.spark.
+# The last line of a traceback; Spark's own classes begin with org.apache.spark.
 _PYTHON_ERROR: Final = re.compile(r"^(?:pyspark\.[\w.]+\.)?(\w+(?:Error|Exception): .+)$", re.MULTILINE)
 _MOST_READ: Final = 1_000_000  # bytes of a log
 # A JVM says why it has ended behind the first two of these, and before the last one.
