@@ -109,7 +109,6 @@ class Ingestion:
     topic_is_there: bool = True  # not before a group has been on the cluster
     _stored: Stored = _NOTHING
     _position: Log = _NOTHING.start  # where the next batch begins
-    _begun: Log = _NOTHING.start  # where this run began
     _batches: int = 0
     _rows: Counter[str] = field(default_factory=Counter)
 
@@ -144,8 +143,6 @@ class Ingestion:
         earliest = self.brokers.earliest(sorted(log.ends)) if None in self._stored.batches.values() else {}
         ends = {each: max(starts.get(each, 0), earliest.get(each, 0)) for each in log.ends}
         self._position = Log(log.topic_id, ends, self._stored.start.epochs)
-        if not self._begun.ends:
-            self._begun = self._position
 
     def run(
         self,
@@ -183,9 +180,9 @@ class Ingestion:
         log = self.look()
         cores = count_cores(spark)
         limit = records_per_batch or plan.automatic_limit(self._position.ends, log.ends, cores)
-        backlog = plan.count_between(self._begun.ends, log.ends)
-        while backlog:
-            progress("ingesting", plan.count_between(self._begun.ends, self._position.ends), backlog)
+        begun = self._position.ends
+        while backlog := plan.count_between(begun, log.ends):
+            progress("ingesting", plan.count_between(begun, self._position.ends), backlog)
             if stop() or not plan.count_between(self._position.ends, log.ends):
                 return
             ends = self._stored.beyond(plan.limited(self._position.ends, log.ends, limit))

@@ -89,18 +89,6 @@ def test_why_a_jvm_ended_is_read_from_what_it_said_this_time(tmp_path: Path, sai
     assert _said_by_java(log, len(before)) == why
 
 
-@pytest.mark.parametrize("url", ["local", "spark://h:7077", "h:15002", "sc://", "sc:", "sc://h:port", "sc://[::1"])
-def test_what_is_no_connect_url_is_reported_with_one_that_would_do(url: str) -> None:
-    with pytest.raises(PipelineError, match="is not a Spark Connect URL; write for example sc://host:15002"):
-        check_answers(url)
-
-
-def test_a_token_is_not_printed() -> None:
-    with pytest.raises(PipelineError) as caught:
-        check_answers("sc://h:port/;token=hunter2")
-    assert "hunter2" not in str(caught.value)
-
-
 @pytest.mark.parametrize("name", ["https_proxy", "HTTPS_PROXY", "grpc_proxy"])
 def test_behind_a_proxy_the_client_has_to_find_out_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "http://proxy")

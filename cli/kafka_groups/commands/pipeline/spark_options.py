@@ -136,6 +136,8 @@ def _check_submitted(choice: SparkChoice) -> None:
         if value:
             msg = f"{flag} is too late: spark-submit has started Spark; pass it to spark-submit, before the program"
             raise click.UsageError(msg)
+    if choice.remote:
+        _check_remote("--remote", choice.remote)
 
 
 def _check_urls(choice: SparkChoice, environment: Mapping[str, str]) -> None:

@@ -215,7 +215,7 @@ def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[
     """
     compacted: list[str] = []
     unknown: dict[str, str] = {}
-    for name, found in read_settings(client, timeout_s, ResourceType.TOPIC, names):
+    for name, found in read_settings(client, timeout_s, names):
         if isinstance(found, str) or _POLICY not in found:
             unknown[name] = found if isinstance(found, str) else f"the brokers return no {_POLICY}"
         elif "compact" in map(str.strip, found[_POLICY].split(",")):
@@ -224,9 +224,9 @@ def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[
 
 
 def read_settings(
-    client: Mapping[str, str], timeout_s: float, kind: ResourceType, names: Sequence[str]
+    client: Mapping[str, str], timeout_s: float, names: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, str] | str]]:
-    """Yield each topic or broker with its settings, or with the reason why they are not known, without secrets.
+    """Yield each topic with its settings, or with the reason why they are not known, without secrets.
 
     After a request that failed as a whole, none is made any more.
     """
@@ -237,7 +237,7 @@ def read_settings(
         return
     why_none: str | None = None
     for at in range(0, len(names), _TOPICS_AT_ONCE):
-        resources = [ConfigResource(kind, name) for name in names[at : at + _TOPICS_AT_ONCE]]
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in names[at : at + _TOPICS_AT_ONCE]]
         responses = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
         # librdkafka says by itself that it is too late, and maybe why, if it is given a second more.
         wait(responses.values(), timeout_s + 1)

@@ -9,13 +9,12 @@ as good as the looks are many.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import ResourceType
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.backfills import read_settings
@@ -26,7 +25,6 @@ from kafka_groups.pipeline.source.plan import Log
 
 _POLL_S: Final = 0.1  # an interrupt waits for so long
 _TOPIC_SETTINGS: Final = ("cleanup.policy", "segment.bytes", "retention.ms", "delete.retention.ms")
-_BROKER_SETTINGS: Final = ("offsets.retention.minutes", "inter.broker.protocol.version")
 _LITTLE: Final = {"fetch.message.max.bytes": 65_536}  # a few records of each partition are wanted
 # Records that are looked at in one place, and how many offsets each of them may take: a transaction's mark is one, too.
 _RUN: Final = 60
@@ -50,7 +48,7 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
         cluster_id, nodes = brokers.cluster()
     except SourceError as error:
         return [Check("brokers", FAILED, str(error))], None, None
-    count = f"{len(nodes)} broker{'' if len(nodes) == 1 else 's'}"
+    count = f"{nodes} broker{'' if nodes == 1 else 's'}"
     checks = [Check("brokers", OK, f"{count} of cluster {cluster_id}")]
     try:
         topic_id, partitions = brokers.topic()
@@ -66,14 +64,12 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     detail = f"{len(partitions):,} partitions, {records:,} offsets from log start to log end"
     checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, detail))
     filled = {partition: (start, ends[partition]) for partition, start in starts.items() if ends[partition] > start}
-    ((_, of_topic),) = read_settings(client, timeout_s, ResourceType.TOPIC, [OFFSETS_TOPIC])
+    ((_, of_topic),) = read_settings(client, timeout_s, [OFFSETS_TOPIC])
     checks += [
         *_reading(client, filled, timeout_s),
         examine_transactions(written, ends),
         _topic_settings(of_topic),
     ]
-    of_brokers = read_settings(client, timeout_s, ResourceType.BROKER, [*map(str, nodes[:1])])
-    checks += [_broker_settings(broker, found) for broker, found in of_brokers]
     return checks, cluster_id, Log(topic_id, ends)
 
 
@@ -114,23 +110,12 @@ def _topic_settings(found: dict[str, str] | str) -> Check:
     name = f"settings of {OFFSETS_TOPIC}"
     if isinstance(found, str):
         return Check(name, WARNING, f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the topic")
-    detail = _shown(found, _TOPIC_SETTINGS)
+    detail = ", ".join(f"{setting}={found[setting]}" for setting in _TOPIC_SETTINGS if found.get(setting))
     if (found.get("cleanup.policy") or "compact") != "compact":
         return Check(name, WARNING, f"{detail}; records are deleted by age, too; run ingest more often than that")
     if found.get("delete.retention.ms"):
         detail = f"{detail}; tombstones are kept for delete.retention.ms; run ingest more often than that"
     return Check(name, OK, detail)
-
-
-def _broker_settings(broker: str, found: dict[str, str] | str) -> Check:
-    name = "settings of the brokers"
-    if isinstance(found, str):
-        return Check(name, WARNING, f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the cluster")
-    return Check(name, OK, f"broker {broker}: {_shown(found, _BROKER_SETTINGS) or 'defaults'}")
-
-
-def _shown(found: Mapping[str, str], names: Sequence[str]) -> str:
-    return ", ".join(f"{name}={found[name]}" for name in names if found.get(name))
 
 
 def _status_and_detail(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:

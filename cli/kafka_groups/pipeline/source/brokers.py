@@ -100,13 +100,13 @@ class Brokers:
         """Return Kafka's id of the cluster."""
         return self.cluster()[0]
 
-    def cluster(self) -> tuple[str, list[int]]:
-        """Return the cluster's id and its brokers'; the first request, which does not wait where nobody listens."""
+    def cluster(self) -> tuple[str, int]:
+        """Return the cluster's id and its number of brokers; does not wait where nobody listens."""
         if why := why_unreachable(self._client.get("bootstrap.servers", ""), self._timeout_s):
             msg = f"cannot connect to {_where(self._client)}: {why}"
             raise UnreachableError(msg)
         found = self._answer(self._admin.describe_cluster(request_timeout=self._timeout_s))
-        return str(found.cluster_id), sorted(node.id for node in found.nodes)
+        return str(found.cluster_id), len(found.nodes)
 
     def topic(self) -> Topic:
         """Return the topic as it is now; without an id and partitions if no group has ever been on the cluster."""
