@@ -13,10 +13,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kafka_groups.errors import SettingsError, SparkMissingError
-from kafka_groups.pipeline.doctor import Check, check_client, examine
+from kafka_groups.pipeline.doctor import Check, examine, examine_tables, measure
 from kafka_groups.pipeline.doctor.cluster import examine_transactions
-from kafka_groups.pipeline.doctor.table_checks import examine_tables, measure
 from kafka_groups.pipeline.schemas import INGEST_GAPS, UNKNOWN_RECORDS, Table
+from kafka_groups.pipeline.source.brokers import check_client
 from kafka_groups.pipeline.source.plan import Log
 from kafka_groups.pipeline.source.positions import commit_batch, read_position
 from kafka_groups.pipeline.storage import Storage

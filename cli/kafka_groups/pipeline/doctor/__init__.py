@@ -1,24 +1,28 @@
-"""What stands in the pipeline's way, and what may surprise: of this machine, of the brokers, of the tables.
-
-The modules of brokers and tables are imported when they are needed: ingest imports this one only for `check_client`.
-"""
+"""What stands in the pipeline's way, and what may surprise: of this machine, of the brokers (cluster.py), of tables."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.errors import AdminError, SettingsError, SourceError, SparkMissingError
+from kafka_groups.errors import AdminError, SettingsError, SourceError, SparkMissingError, StorageError
 from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.java import java_version
 from kafka_groups.model import GroupListing, Results
+from kafka_groups.pipeline.reports.missing_data import GAPS
+from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS
+from kafka_groups.pipeline.source.plan import Log, count_between, lost
+from kafka_groups.pipeline.source.positions import read_position, was_read
 from kafka_groups.pipeline.spark.requirements import check_pyspark, find_java
+from kafka_groups.pipeline.storage import Queries, Storage, open_storage
+from kafka_groups.pipeline.storage.layout import is_new
+from kafka_groups.pipeline.storage.root_directory import open_root
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.source.plan import Log
     from kafka_groups.settings import ConnectionSettings
     from kafka_groups.settings.librdkafka import ClientSettings
 
@@ -26,6 +30,13 @@ OK: Final = "ok"
 WARNING: Final = "warning"
 FAILED: Final = "failed"
 _METADATA: Final = "metadata.version"
+_MOST_NAMED: Final = 5
+# Each once, whatever was read twice.
+_UNKNOWN: Final = f"""
+    SELECT record_type, value_version, count(*) AS records FROM (
+        SELECT DISTINCT {", ".join(UNKNOWN_RECORDS.identity)}, record_type, value_version FROM {{rows}}
+    ) GROUP BY record_type, value_version ORDER BY records DESC, record_type, value_version
+"""
 
 
 class Check(NamedTuple):
@@ -64,11 +75,7 @@ def examine(
         if wire is not None and cluster_id is not None:
             checks += examine_asking(wire)
     progress("checking", 2, 3)
-    if into is not None:
-        from kafka_groups.pipeline.doctor.table_checks import examine_tables
-
-        checks += examine_tables(into, cluster_id, log)
-    return checks
+    return checks if into is None else [*checks, *examine_tables(into, cluster_id, log)]
 
 
 def _examine_machine(environment: Mapping[str, str]) -> list[Check]:
@@ -94,16 +101,6 @@ def _package(name: str, lacking: str = FAILED) -> Check:
         return Check(shown, OK, str(import_module(name).__version__))
     except ImportError:
         return Check(shown, lacking, f"{shown} is not installed; run pip install 'kafka-groups[pipeline]'")
-
-
-def check_client(properties: Mapping[str, str]) -> None:
-    """Raise SettingsError with librdkafka's own words if it does not take these properties."""
-    from kafka_groups.pipeline.source.brokers import new_consumer
-
-    try:
-        new_consumer(properties).close()
-    except SourceError as error:
-        raise SettingsError(str(error)) from error
 
 
 def examine_asking(settings: Callable[[], ConnectionSettings]) -> list[Check]:
@@ -175,3 +172,80 @@ def _log_ends(admin: GroupAdmin) -> Check:
 
 def _first(responses: Results[Any, Any]) -> str:
     return next(iter(responses.failed.values())).message
+
+
+class Size(NamedTuple):
+    """How much a table has; dates are ISO-8601, None without rows."""
+
+    rows: int
+    files: int
+    bytes: int
+    first_date: str | None
+    last_date: str | None
+
+
+def measure(storage: Storage) -> dict[str, Size]:
+    """Return every table's size, by name."""
+    sizes = {}
+    for table in TABLES.values():
+        files = storage.files(table)
+        dates = [file.date for file in files]
+        rows, size = sum(file.rows for file in files), sum(file.bytes for file in files)
+        sizes[table.name] = Size(rows, len(files), size, min(dates, default=None), max(dates, default=None))
+    return sizes
+
+
+def examine_tables(into: str, cluster_id: str | None, log: Log | None) -> list[Check]:
+    """Return the checks of a directory; a cluster that was connected to has an id, and a log if that is known."""
+    try:
+        if is_new(open_root(into)):
+            return [Check("tables", WARNING, f"there are none in {into} yet; ingest, sample and backfill create them")]
+        storage = open_storage(into)
+        held = ", ".join(f"{name} {size.rows:,}" for name, size in measure(storage).items() if size.rows)
+        queries = Queries(storage)
+        checks = [Check("tables", OK, f"schema version {SCHEMA_VERSION}; {held or 'no rows yet'}")]
+        checks += _unknown(queries), _gaps(queries)
+    except StorageError as error:
+        return [Check("tables", FAILED, str(error))]
+    try:
+        return [*checks, _behind(storage, queries, cluster_id, log)]
+    except (SourceError, StorageError) as error:
+        return [*checks, Check("ingest", FAILED, str(error))]
+
+
+def _unknown(queries: Queries) -> Check:
+    kinds = queries.select(UNKNOWN_RECORDS, _UNKNOWN)
+    if not kinds:
+        return Check("unknown records", OK, "none")
+    named = (f"type {one['record_type']} version {one['value_version']}: {one['records']:,}" for one in kinds)
+    count = sum(one["records"] for one in kinds)
+    shown = ", ".join(islice(named, _MOST_NAMED))
+    detail = f"{count:,} records were not decoded, and are kept ({shown}); a newer version may decode them"
+    return Check("unknown records", WARNING, detail)
+
+
+def _gaps(queries: Queries) -> Check:
+    sql = f"SELECT reason, sum(missing) AS missing FROM ({GAPS}) GROUP BY reason ORDER BY reason"
+    lost_offsets = {row["reason"]: row["missing"] for row in queries.select(INGEST_GAPS, sql)}
+    detail = ", ".join(f"{reason}: {missing:,} offsets" for reason, missing in lost_offsets.items())
+    # Compaction and marks of transactions take nothing that was not said again or done with.
+    return Check("gaps", WARNING if lost_offsets.get("deleted") else OK, detail or "none")
+
+
+def _behind(storage: Storage, queries: Queries, cluster_id: str | None, log: Log | None) -> Check:
+    """Check how many offsets there are beyond what ingest has read, in the cluster that was connected to."""
+    if cluster_id is None:
+        # Clusters with records of the newest date.
+        newest = max(storage.dates(OFFSET_COMMITS), default="1970-01-01")
+        sql = f"SELECT DISTINCT cluster_id FROM {{rows}} WHERE date = DATE '{newest}' AND origin = 'topic'"
+        if read := sorted(row["cluster_id"] for row in queries.select(OFFSET_COMMITS, sql)):
+            return Check("ingest", OK, f"it has run for {', '.join(read)}")
+        return Check("ingest", WARNING, "it has not written to this directory yet")
+    if not was_read(storage, cluster_id):
+        return Check("ingest", WARNING, f"it has not written records of cluster {cluster_id} to this directory yet")
+    if log is None:
+        return Check("ingest", WARNING, "it has run; its backlog is unknown, because the log end offsets are unknown")
+    starts = read_position(storage, cluster_id, log.topic_id, log.ends).start.ends
+    if (said := lost(starts, log.ends)) is not None:
+        return Check("ingest", FAILED, said)
+    return Check("ingest", OK, f"{count_between(starts, log.ends):,} offsets are left to read")

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
-from kafka_groups.errors import SourceError, UnreachableError
+from kafka_groups.errors import SettingsError, SourceError, UnreachableError
 from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.plan import Log
@@ -187,6 +187,14 @@ def new_consumer(client: Mapping[str, str], properties: Mapping[str, Any] | None
     """Return a consumer that reads what it is assigned, and nothing else; `properties` replace its own."""
     consumer: Consumer = _made(Consumer, {**client, **_READING, **(properties or {}), **_SILENT}, client)
     return consumer
+
+
+def check_client(client: Mapping[str, str]) -> None:
+    """Raise SettingsError with librdkafka's own words if it does not take these properties."""
+    try:
+        new_consumer(client).close()
+    except SourceError as error:
+        raise SettingsError(str(error)) from error
 
 
 def is_passing(error: KafkaError) -> bool:

@@ -197,19 +197,17 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
 
 def position_of(cluster_id: str, log: Log) -> Position:
     """Return the ends of a log as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
-    offsets, epochs = ({str(each): found[each] for each in sorted(found)} for found in (log.ends, log.epochs))
-    known = {"cluster_id": cluster_id, "topic_id": log.topic_id, "leader_epochs": epochs}
-    return {name: value for name, value in known.items() if value} | offsets
+    ends, epochs = ({str(each): found[each] for each in sorted(found)} for found in (log.ends, log.epochs))
+    return {"cluster_id": cluster_id, "topic_id": log.topic_id, "ends": ends, "leader_epochs": epochs}
 
 
 def log_in(position: Position, cluster_id: str) -> Log:
     """Return the log in what Spark kept; SourceError if that belongs to another cluster."""
-    if (kept := position.get("cluster_id")) != cluster_id:
+    if (kept := position["cluster_id"]) != cluster_id:
         msg = (
             f"the checkpoint belongs to cluster {kept}, and the brokers to cluster {cluster_id}; "
             "use a directory or a checkpoint for each cluster"
         )
         raise SourceError(msg)
-    ends = {int(name): int(offset) for name, offset in position.items() if name.isdecimal()}
-    epochs = {int(name): int(epoch) for name, epoch in position.get("leader_epochs", {}).items()}
-    return Log(position.get("topic_id"), ends, epochs)
+    found = ({int(each): at for each, at in position[name].items()} for name in ("ends", "leader_epochs"))
+    return Log(position["topic_id"], *found)

@@ -6,7 +6,7 @@ A plan needs a log that still has what was read: what came under offsets that we
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -106,20 +106,18 @@ def automatic_limit(starts: Offsets, ends: Offsets, at_once: int = 1) -> int:
     return max(_RECORDS_PER_BATCH, at_once * _WORTH_A_CORE, -(-count_between(starts, ends) // _MOST_BATCHES))
 
 
-def tasks_of(ranges: Iterable[Range], per_task: int | None = None, at_once: int = 1) -> list[tuple[Range, ...]]:
-    """Return ranges in tasks of equal size, of at most so many offsets: large ones are split, small ones share a task.
+def tasks_of(ranges: Sequence[Range], at_once: int = 1) -> list[tuple[Range, ...]]:
+    """Return ranges in tasks of equal size: large ones are split, small ones share a task.
 
     If there is enough to read, the number of tasks is a multiple of those that run at once, so that all end together.
     """
-    wanted = list(ranges)
-    total = sum(one.end - one.start for one in wanted)
-    most = per_task or max(_RECORDS_PER_TASK, -(-total // _MOST_TASKS))
-    count = -(-total // most)
+    total = sum(one.end - one.start for one in ranges)
+    count = -(-total // max(_RECORDS_PER_TASK, -(-total // _MOST_TASKS)))
     count = max(count, min(-(-count // at_once) * at_once, total // _WORTH_A_TASK))
     # All offsets in a row, cut at equal distances.
     tasks: list[list[Range]] = [[]]
     planned = 0
-    for whole in wanted:
+    for whole in ranges:
         rest = whole
         while rest.start < rest.end:
             if planned == (until := total * len(tasks) // count):
