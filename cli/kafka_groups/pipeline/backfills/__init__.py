@@ -2,8 +2,7 @@
 
 For a time, ListOffsets returns the first record at or after it. Its offset is what the log end was then (if records
 are in the order of their timestamps), or the present end if there is none, and with its own timestamp it is a point
-that lags in time are read from. `time_grid` says which times have to be looked up, and which have no log end. What was
-written once stays, since retention may have deleted what it was read from: a partition has one row a time.
+that lags in time are read from. What was written once stays, since retention may have deleted what it was read from.
 """
 
 from __future__ import annotations

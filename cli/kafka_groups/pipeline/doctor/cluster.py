@@ -1,9 +1,8 @@
 """The brokers: whether they respond, what they let us read, how long they keep it, and what readers wait for.
 
 The compaction horizon is since when the topic has every record: compaction leaves gaps, so where records lie close
-together it has not been yet. Looks at some places of each partition, of all partitions at once, find the last one with
-gaps; between that and the next one, halving does. Some records may lie close together by chance, so what is found is
-as good as the looks are many.
+together it has not been yet. Looks at some places of each partition, of all at once, find the last one with gaps;
+between that and the next one, halving does. Records may lie close together by chance, so more looks find it better.
 """
 
 from __future__ import annotations
@@ -65,11 +64,7 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, detail))
     filled = {partition: (start, ends[partition]) for partition, start in starts.items() if ends[partition] > start}
     ((_, of_topic),) = read_settings(client, timeout_s, [OFFSETS_TOPIC])
-    checks += [
-        *_reading(client, filled, timeout_s),
-        examine_transactions(written, ends),
-        _topic_settings(of_topic),
-    ]
+    checks += [*_reading(client, filled, timeout_s), examine_transactions(written, ends), _topic_settings(of_topic)]
     return checks, cluster_id, Log(topic_id, ends)
 
 
@@ -177,10 +172,7 @@ def find_tails(
 
 
 def _look(
-    consumer: Consumer,
-    wanted: Mapping[int, tuple[int, int]],
-    until: float,
-    clock: Callable[[], float],
+    consumer: Consumer, wanted: Mapping[int, tuple[int, int]], until: float, clock: Callable[[], float]
 ) -> dict[int, int | None]:
     """Return the time of the record at each offset, None if records up to the log end are not close together there."""
     consumer.assign([TopicPartition(OFFSETS_TOPIC, part, at) for part, (at, _) in wanted.items()])

@@ -1,7 +1,4 @@
-"""Which offsets a batch reads, and which task reads which of them: from offsets alone, so the plan is repeatable.
-
-A plan needs a log that still has what was read: what came under offsets that were read before would be lost.
-"""
+"""Which offsets a batch reads, by which task, and whether the log still has what was read before."""
 
 from __future__ import annotations
 
