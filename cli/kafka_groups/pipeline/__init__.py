@@ -2,8 +2,8 @@
 
     from kafka_groups.pipeline import build, ingest, read_table, report, sample
 
-`KafkaGroupsSource` is the topic as a data source of Spark: spark.dataSource.register(KafkaGroupsSource). Names are
-imported when they are used, so that a program without Spark needs none.
+`KafkaGroupsSource` is the topic as a data source of Spark. Names are imported when they are used, so that a program
+without Spark needs none.
 """
 
 from importlib import import_module

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, Literal
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.history import Cut, History
 from kafka_groups.pipeline import backfills, ingestion, reports, snapshot
-from kafka_groups.pipeline.backfills.topic_policies import find_compacted
 from kafka_groups.pipeline.plain_files import write_plain_files
 from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.storage import check_storage, open_storage
@@ -77,7 +76,7 @@ def backfill(
             now_ms=until_ms,
             step_ms=round(interval / _MS),
             topics=topics,
-            left_out=lambda names: find_compacted(properties, timeout_s, names).compacted,
+            left_out=lambda names: backfills.find_compacted(properties, timeout_s, names).compacted,
         )
 
 
@@ -90,9 +89,9 @@ def build(
     last: date = ALL_DATES.last,
     full: bool = False,
 ) -> Built:
-    """Derive the tables of the dates that changed, from `first` to `last` (UTC), and return dates, rows and notes.
+    """Derive the tables of the dates that changed (all with `full`), and return dates, rows and notes.
 
-    Without a session it runs in this process, which suits some 100,000 facts. A full build makes all dates.
+    Without a session it runs in this process, which suits some 100,000 facts.
     """
     storage, dates, known = open_storage(data_dir), DateRange(first, last), rules or Rules()
     facts = 0 if spark is None else count_facts(storage, rules=known, selection=dates, full=full)
@@ -110,9 +109,9 @@ def report(
     exclude: str | None = None,
     top: int | None = None,
 ) -> History:
-    """Return the history of groups in a period, the worst first: `groups` by id, those that match, or all.
+    """Return the history of groups in a period until now, or `until` (with a time zone), the worst first.
 
-    `match` and `exclude` are regular expressions for whole ids; `until` has a time zone, and is now by default.
+    `groups` are ids; `match` and `exclude` are regular expressions for whole ids.
     """
     until_ms = _now_ms() if until is None else int(until.timestamp() * 1_000)
     cut = Cut(top, frozenset(groups))
@@ -131,8 +130,7 @@ def report(
 def read_table(spark: SparkSession, data_dir: str, name: str) -> DataFrame:
     """Return the newest version of a table: its documented columns, then `date`. Raises ValueError for other names.
 
-    Rows of unfinished samples are not in it. Files of this machine are read by Spark, those of an object store by
-    Python workers with the library and the credentials of the tables, so no jar is needed.
+    Rows of unfinished samples are not in it. No jar is needed: Python workers read files of an object store.
     """
     if name not in TABLES:
         msg = f"there is no table {name!r}; tables are {', '.join(TABLES)}"

@@ -1,7 +1,6 @@
 """A sample: what all groups have committed, how they are, and where all logs end, at one time.
 
-Where `__consumer_offsets` may not be read, samples fill the same tables; where it may, they bring what it does not
-say: log ends, and states.
+It fills the tables that an ingest fills, and adds what `__consumer_offsets` does not say: log ends, and states.
 """
 
 from __future__ import annotations
@@ -49,13 +48,11 @@ class Sampled:
 def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) -> Sampled:
     """Request everything in one pass, and write it as one batch: whole, with its row of SAMPLE_RUNS, or absent.
 
-    Commits are requested before log ends, so that no commit is beyond the end that stands beside it. Groups of which
-    the listing has all that is known (empty classic ones, share and streams groups, other protocols) are not
-    described. A group that is deleted when it is described has no row and is no failure. Topics without
-    commits are sampled too; internal ones only if a group has commits on them. A partition that exists but whose log
-    end is not returned has a row without it, since one without a row was deleted. `now_ms` is the time, in milliseconds
-    since 1970. Raises StorageError, and AdminError if the cluster cannot be reached at all: then no directory is made.
-    Other failures are returned.
+    Commits are requested before log ends, so that no commit is beyond the end that stands beside it. A group that is
+    deleted when it is described has no row and is no failure. Topics without commits are sampled too; internal ones
+    only if a group has commits on them. A partition whose log end is not returned has a row without it, since one
+    without a row was deleted. `now_ms` is the time since 1970. Raises StorageError, and AdminError if the cluster
+    cannot be reached at all: then no directory is made. Other failures are returned.
     """
     cluster_id = admin.cluster_id()
     storage.make()
@@ -110,17 +107,13 @@ def _write(
                 columns = dict(zip(names, zip(*some, strict=True), strict=True))
                 writer.write(table, shaped(table, len(some), columns, shared))
                 sizes[table.name] += len(some)
-        counts = {
-            "groups": sizes[GROUP_EVENTS.name],
-            "commits": sizes[OFFSET_COMMITS.name],
-            "partitions": sizes[PARTITION_OFFSETS.name],
-            "failures": len(failures),
-        }
+        commits, groups, partitions = sizes.values()
+        counts = {"groups": groups, "commits": commits, "partitions": partitions, "failures": len(failures)}
         run = {"cluster_id": cluster_id, "sample": batch, **times, **counts}
         writer.write(SAMPLE_RUNS, shaped(SAMPLE_RUNS, 1, {}, run))
         files = writer.close()
     storage.append(files, tables=_TABLES)
-    return Sampled(cluster_id=cluster_id, batch=batch, groups=counts["groups"], rows=sizes, failures=failures)
+    return Sampled(cluster_id=cluster_id, batch=batch, groups=groups, rows=sizes, failures=failures)
 
 
 def _is_incomplete(group: GroupListing) -> bool:
@@ -131,8 +124,7 @@ def _is_incomplete(group: GroupListing) -> bool:
 def _existing(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> list[TopicPartition]:
     """Return the partitions that exist: those in Metadata, and those with commits of topics that are not in it now.
 
-    Included are the internal topics that groups read, and the coordinators' own: one without a leader has groups that
-    nobody listed.
+    Included is the coordinators' own topic: a partition without a leader has groups that nobody listed.
     """
     read: dict[str, set[int]] = {}
     for offsets in commits.values():
@@ -148,10 +140,7 @@ def _existing(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) 
 
 
 def _failures(responses: Iterable[Results[Any, Any] | GroupOffsets], deleted: Collection[str]) -> tuple[Failure, ...]:
-    """Return every item that failed, once: a partition without a leader fails in all three requests about it.
-
-    That a group does not exist is no failure of the deleted ones; whatever else fails of them is.
-    """
+    """Return every item that failed, once: a partition without a leader fails in all three requests about it."""
     by_item: dict[object, Failure] = {}
     for failure in chain.from_iterable(response.failed.values() for response in responses):
         item = (failure.group, failure.topic, failure.partition)

@@ -20,7 +20,7 @@ from unittest import mock
 import pyarrow as pa
 
 from kafka_groups.pipeline.decode import decode
-from kafka_groups.pipeline.ingestion.batch import Batch, run_tasks
+from kafka_groups.pipeline.ingestion import Batch, run_tasks
 from kafka_groups.pipeline.source import ranges
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.plan import ranges_between

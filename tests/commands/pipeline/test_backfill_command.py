@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.backfills.topic_policies import Policies
+from kafka_groups.pipeline.backfills import Policies
 from tests.fakes.fake_admin import Outcome
 from tests.fakes.fake_admin import run as run_command
 from tests.fakes.scripted_cluster import ScriptedCluster
@@ -32,7 +32,7 @@ def brokers() -> Iterator[ScriptedCluster]:
 @pytest.fixture
 def policies(mocker: MockerFixture) -> Mock:
     """A fake look-up of the topics' policies, which finds no compacted topic."""
-    find: Mock = mocker.patch("kafka_groups.pipeline.backfills.topic_policies.find_compacted")
+    find: Mock = mocker.patch("kafka_groups.pipeline.backfills.find_compacted")
     find.return_value = Policies([], [])
     return find
 
@@ -110,13 +110,3 @@ def test_topics_are_unknown_if_librdkafka_rejects_the_settings(
     assert note.startswith("1 topic may be compacted, ")
     assert "client.rack" in note
     policies.assert_not_called()
-
-
-@pytest.mark.usefixtures("policies")
-def test_log_end_offsets_that_only_records_with_future_timestamps_show_are_counted_as_unknown(
-    brokers: ScriptedCluster, tmp_path: Path
-) -> None:
-    brokers.records["a", 0] = [253_402_300_799_000, 0, 0]
-    assert notes(run(brokers, tmp_path, "--topic", "a"))[0].endswith(
-        "past log end offsets are unknown: records have timestamps in the future."
-    )

@@ -63,11 +63,10 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True)
 class Ending:
-    """How a run is ended: by which signal, to whom, and where its Spark is."""
+    """How a run is ended: by which signal, and to whom."""
 
     number: signal.Signals
     kill: Callable[[int, int], None]
-    spark: str = "--master"
 
 
 ENDINGS = {
@@ -77,13 +76,11 @@ ENDINGS = {
     "by sigterm": Ending(number=signal.SIGTERM, kill=os.kill),
     # A service manager's reaches the JVM, too, which has often ended before Python looks.
     "by sigterm to all": Ending(number=signal.SIGTERM, kill=os.killpg),
-    # The same where a Spark Connect server runs in that JVM, whose client would try again for ten minutes.
-    "by sigterm to connect": Ending(number=signal.SIGTERM, kill=os.killpg, spark="--remote"),
 }
 
 
 @contextmanager
-def _continuous(broker: str, home: Path, spark: str) -> Iterator[subprocess.Popen[str]]:
+def _continuous(broker: str, home: Path) -> Iterator[subprocess.Popen[str]]:
     """An ingest in a group of processes of its own, as a terminal has it, with secrets that brokers do not request."""
     (home / "conf").mkdir()
     (home / "conf" / "log4j2.properties").write_text(_TALKATIVE)
@@ -92,7 +89,7 @@ def _continuous(broker: str, home: Path, spark: str) -> Iterator[subprocess.Pope
     command += ["--data-dir", str(home / "tables"), "--spark-log", str(home / "log")]
     secrets = home / "client.properties"
     secrets.write_text("".join(f"{key}={value}\n" for key, value in SECRETS.items()))
-    command += [spark, "local[2]", "--driver-memory", "1g", "--config", str(secrets)]
+    command += ["--master", "local[2]", "--driver-memory", "1g", "--config", str(secrets)]
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -112,7 +109,7 @@ def _end(broker: str, home: Path, ending: Ending) -> Ended:
     topic = make_topic(broker, records=8)
     commit(broker, unique_name("before"), topic, 1, 2, 3)
     storage = open_storage(str(home / "tables"), create=True)
-    with _continuous(broker, home, ending.spark) as process:
+    with _continuous(broker, home) as process:
         wait_until(lambda: _has_read(storage, process), lambda: "nothing was read", timeout_s=_START_S)
         ending.kill(process.pid, ending.number)
         stdout, stderr = process.communicate(timeout=_END_S)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from kafka_groups.pipeline.backfills import topic_policies
-from kafka_groups.pipeline.backfills.topic_policies import Policies, find_compacted
+from kafka_groups.pipeline import backfills
+from kafka_groups.pipeline.backfills import Policies, find_compacted
 from kafka_groups.pipeline.storage import Storage
 from tests.fakes.raw_port import accepting_only
 from tests.fakes.scripted_cluster import ScriptedCluster
@@ -31,7 +31,7 @@ class Configs:
     def __init__(self, mocker: MockerFixture, policies: dict[str, str | KafkaError | None]) -> None:
         self.requests: list[list[str]] = []
         self._policies = policies
-        made = mocker.patch.object(topic_policies, "AdminClient")
+        made = mocker.patch.object(backfills, "new_admin")
         made.return_value.describe_configs.side_effect = self._describe
 
     def _describe(self, resources: Sequence[ConfigResource], **_: Any) -> dict[ConfigResource, Future[Any]]:
@@ -129,7 +129,7 @@ def test_what_librdkafka_does_not_take_leaves_all_unknown_and_shows_no_secret() 
 def test_brokers_that_do_not_respond_in_time_leave_all_unknown_and_get_no_more_requests(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(topic_policies, "_AT_ONCE", 1)
+    monkeypatch.setattr(backfills, "_TOPICS_AT_ONCE", 1)
     with accepting_only() as silent:
         began = time.monotonic()
         found = find_compacted({"bootstrap.servers": str(silent)}, 1, ["a", "b", "c", "d"])
@@ -142,7 +142,7 @@ def test_brokers_that_do_not_respond_in_time_leave_all_unknown_and_get_no_more_r
 def test_a_broker_that_refuses_a_topic_gets_requests_for_the_others(
     mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(topic_policies, "_AT_ONCE", 1)
+    monkeypatch.setattr(backfills, "_TOPICS_AT_ONCE", 1)
     Configs(mocker, {"a": KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), "b": "compact"})
     found = find_compacted(CLIENT, 5, ["a", "b"])
     assert (found.compacted, found.unknown) == (["b"], ["a"])

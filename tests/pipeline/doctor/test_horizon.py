@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from kafka_groups.pipeline.doctor.cluster import _status_and_detail
-from kafka_groups.pipeline.doctor.horizon import Tail, find_tails
+from kafka_groups.pipeline.doctor.cluster import Tail, _status_and_detail, find_tails
 
 
 class Logs:
@@ -76,7 +75,7 @@ class Logs:
 
 def tails(logs: Logs, ranges: dict[int, tuple[int, int]], clock: Any = lambda: 0.0) -> dict[int, Tail]:
     consumer: Any = logs
-    return find_tails(consumer, "t", ranges, 5, clock)
+    return find_tails(consumer, ranges, 5, clock)
 
 
 def test_a_log_without_gaps_has_all_from_its_start() -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.errors import PipelineError, SourceError, StorageError
-from kafka_groups.pipeline.ingestion.batch import _without, count_cores
+from kafka_groups.pipeline.ingestion import _without, count_cores
 from kafka_groups.pipeline.spark import error_in
 
 _TRACE = """[STREAM_FAILED] Query [id = 7] terminated with exception: [PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR]

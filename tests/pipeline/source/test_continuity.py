@@ -27,7 +27,7 @@ def test_a_log_that_has_all_that_was_read_is_sound() -> None:
 
 def test_a_topic_that_was_recreated_is_reported_whatever_it_holds_by_now() -> None:
     with pytest.raises(
-        SourceError, match=r"recreated .*was old, and is new.*directory \(--data-dir\) or a new checkpoint"
+        SourceError, match=r"recreated: its topic id is new now.*directory \(--data-dir\) or a new checkpoint"
     ):
         _look(Log("new", {0: 500, 7: 500}))
 

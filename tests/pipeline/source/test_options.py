@@ -22,22 +22,13 @@ AT = {"kafka.bootstrap.servers": "127.0.0.1:1"}
 def test_names_are_known_in_any_case() -> None:
     options = read_options(AT | {"startingoffsets": '{"3": 7}', "MaxRecordsPerBatch": "9", "timeout": "1.5"})
 
-    assert (options.get("starting"), options.get("ending")) == ({3: 7}, None)
+    assert options["starting"] == {3: 7}
     assert (options["records_per_batch"], options["timeout_s"]) == (9, 1.5)
 
 
-@pytest.mark.parametrize("name", ["startingOffsets", "endingOffsets"])
-def test_offsets_may_be_both_words(name: str) -> None:
+def test_offsets_may_be_both_words() -> None:
     for word, offset in (("earliest", EARLIEST), ("latest", LATEST)):
-        options = read_options(AT | {name: word})
-        assert (options.get("starting"), options.get("ending")).count(offset) == 1
-        assert (options.get("starting"), options.get("ending")).count(None) == 1
-
-
-def test_the_size_of_batches_may_be_left_to_the_source() -> None:
-    options = read_options(AT | {"maxRecordsPerBatch": "auto"})
-
-    assert options["records_per_batch"] == "auto"
+        assert read_options(AT | {"startingOffsets": word})["starting"] == offset
 
 
 def test_properties_of_librdkafka_pass_except_those_that_are_settled() -> None:
@@ -51,11 +42,11 @@ def test_properties_of_librdkafka_pass_except_those_that_are_settled() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"startingOfsets": "earliest"}, "no option 'startingofsets'.*startingOffsets, endingOffsets"),
+        ({"startingOfsets": "earliest"}, "no option 'startingofsets'.*startingOffsets, group"),
         ({"startingOffsets": "soon"}, "write earliest, latest, or offsets as JSON"),
-        ({"endingOffsets": '{"0": -3}'}, "latest, or offsets as JSON"),
-        ({"endingOffsets": "[]"}, "latest, or offsets as JSON"),
-        ({"recordsPerTask": "0"}, "recordsPerTask cannot be '0'; write a whole number, at least 1"),
+        ({"startingOffsets": '{"0": -3}'}, "latest, or offsets as JSON"),
+        ({"startingOffsets": "[]"}, "latest, or offsets as JSON"),
+        ({"maxRecordsPerBatch": "0"}, "maxRecordsPerBatch cannot be '0'; write a whole number, at least 1"),
         ({"maxRecordsPerBatch": "many"}, "maxRecordsPerBatch cannot be 'many'; write a whole number"),
         ({"minPartitions": "0.5"}, "minPartitions cannot be '0.5'; write a whole number"),
         ({"timeout": "inf"}, "timeout cannot be 'inf'; write a number of seconds greater than 0"),
@@ -130,14 +121,6 @@ def test_what_cannot_be_determined_soon_is_left_to_librdkafka() -> None:
             client.setblocking(False)
             client.connect_ex(full.getsockname())
         assert why_unreachable(f"127.0.0.1:{full.getsockname()[1]}", 0.3) is None
-
-
-@pytest.mark.parametrize("ending", ["latest", '{"0": 23}'])
-def test_a_stream_has_no_end_and_a_batch_may_have_one(ending: str) -> None:
-    source = KafkaGroupsSource(AT | {"endingOffsets": ending})
-    source.reader(StructType())
-    with pytest.raises(SourceError, match=r"the option endingOffsets is for spark\.read"):
-        source.streamReader(StructType())
 
 
 @pytest.mark.parametrize(

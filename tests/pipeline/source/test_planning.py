@@ -15,7 +15,6 @@ from kafka_groups.pipeline.source.plan import (
     Log,
     Range,
     automatic_limit,
-    chosen,
     limited,
     ranges_between,
     started,
@@ -24,25 +23,25 @@ from kafka_groups.pipeline.source.plan import (
 
 
 def test_a_hot_partition_becomes_many_tasks_without_a_gap_or_an_overlap() -> None:
-    tasks = tasks_of([Range(7, 11, 1_000_011)], 250_000)
+    tasks = tasks_of([Range(7, 11, 4_000_011)])
 
     ranges = [wanted for task in tasks for wanted in task]
     assert len(tasks) == 4
-    assert (ranges[0].start, ranges[-1].end) == (11, 1_000_011)
+    assert (ranges[0].start, ranges[-1].end) == (11, 4_000_011)
     assert all(before.end == after.start for before, after in pairwise(ranges))
 
 
 def test_many_small_partitions_share_a_task() -> None:
     wanted = [Range(partition, 0, 100) for partition in range(50)]
 
-    assert tasks_of(wanted, 250_000) == [tuple(wanted)]
+    assert tasks_of(wanted) == [tuple(wanted)]
 
 
-def test_no_task_is_larger_than_requested() -> None:
-    tasks = tasks_of([Range(0, 0, 9), Range(1, 5, 6), Range(2, 0, 31)], 10)
+def test_no_task_is_larger_than_a_million() -> None:
+    tasks = tasks_of([Range(0, 0, 900_000), Range(1, 5, 6), Range(2, 0, 3_100_000)])
 
-    assert max(sum(one.end - one.start for one in task) for task in tasks) <= 10
-    assert sum(one.end - one.start for task in tasks for one in task) == 41
+    assert max(sum(one.end - one.start for one in task) for task in tasks) <= 1_000_000
+    assert sum(one.end - one.start for task in tasks for one in task) == 4_000_001
 
 
 def test_tasks_are_as_many_as_run_at_once_or_a_multiple() -> None:
@@ -78,7 +77,7 @@ def test_on_many_cores_a_batch_is_as_large_as_makes_a_task_for_each_worth_while(
 
 
 def test_nothing_to_read_is_no_task() -> None:
-    assert tasks_of(ranges_between({0: 5}, {0: 5}), 10) == []
+    assert tasks_of(ranges_between({0: 5}, {0: 5})) == []
 
 
 def test_a_new_partition_is_read_from_its_first_offset() -> None:
@@ -113,7 +112,7 @@ def test_a_partition_never_goes_back() -> None:
 def test_offsets_are_chosen_by_number_or_by_word() -> None:
     earliest, latest = {0: 1, 1: 2, 2: 3, 3: 4}, {0: 10, 1: 20, 2: 30, 3: 40}
 
-    found = chosen({0: 5, 1: EARLIEST, 2: LATEST}, earliest, latest, default=EARLIEST)
+    found = started({0: 5, 1: EARLIEST, 2: LATEST}, earliest, latest)
 
     assert found == {0: 5, 1: 2, 2: 30, 3: 4}
 
@@ -121,9 +120,8 @@ def test_offsets_are_chosen_by_number_or_by_word() -> None:
 def test_a_word_stands_for_all_partitions() -> None:
     earliest, latest = {0: 1, 1: 2}, {0: 10, 1: 20}
 
-    assert chosen(LATEST, earliest, latest, default=EARLIEST) == latest
-    assert chosen(EARLIEST, earliest, latest, default=LATEST) == earliest
-    assert chosen(None, earliest, latest, default=LATEST) == latest
+    assert started(LATEST, earliest, latest) == latest
+    assert started(EARLIEST, earliest, latest) == started(None, earliest, latest) == earliest
 
 
 def test_a_start_beyond_the_end_is_refused_for_nothing_would_ever_come() -> None:
@@ -134,16 +132,19 @@ def test_a_start_beyond_the_end_is_refused_for_nothing_would_ever_come() -> None
 
 def test_a_partition_that_is_not_there_is_reported() -> None:
     with pytest.raises(SourceError, match="has no partition 9; it has 1"):
-        chosen({9: 5}, {0: 0}, {0: 1}, default=EARLIEST)
+        started({9: 5}, {0: 0}, {0: 1})
 
 
 @pytest.mark.parametrize(
     ("log", "position"),
     [
-        (Log(None, {3: 5, 0: 2}), {"cluster_id": "abc", "0": 2, "3": 5}),
+        (
+            Log(None, {3: 5, 0: 2}),
+            {"cluster_id": "abc", "topic_id": None, "ends": {"0": 2, "3": 5}, "leader_epochs": {}},
+        ),
         (
             Log("id", {3: 5, 10: 2}, {3: 7}),
-            {"cluster_id": "abc", "topic_id": "id", "3": 5, "10": 2, "leader_epochs": {"3": 7}},
+            {"cluster_id": "abc", "topic_id": "id", "ends": {"3": 5, "10": 2}, "leader_epochs": {"3": 7}},
         ),
     ],
 )
@@ -153,9 +154,9 @@ def test_a_position_survives_the_checkpoint(log: Log, position: dict[str, Any]) 
 
 
 def test_only_the_first_piece_of_a_range_is_checked_against_the_epoch_it_was_planned_with() -> None:
-    tasks = tasks_of(ranges_between({0: 5}, {0: 205}, {0: 7}), 100)
+    tasks = tasks_of(ranges_between({0: 5}, {0: 2_000_005}, {0: 7}))
 
-    assert tasks == [(Range(0, 5, 105, 7),), (Range(0, 105, 205),)]
+    assert tasks == [(Range(0, 5, 1_000_005, 7),), (Range(0, 1_000_005, 2_000_005),)]
 
 
 def test_a_checkpoint_of_another_cluster_is_refused_by_both_names() -> None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from kafka_groups.errors import PipelineError, SparkMissingError
-from kafka_groups.pipeline.spark import _said_by_java, serve, start_session
+from kafka_groups.pipeline.spark import _said_by_java, start_session
 from kafka_groups.pipeline.spark.requirements import check_answers, check_connect, check_master, check_pyspark
 from kafka_groups.sandbox.ports import free_ports
-
-if TYPE_CHECKING:
-    from pytest_mock import MockerFixture
 
 
 def test_without_pyspark_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,18 +89,6 @@ def test_why_a_jvm_ended_is_read_from_what_it_said_this_time(tmp_path: Path, sai
     assert _said_by_java(log, len(before)) == why
 
 
-@pytest.mark.parametrize("url", ["spark://h:7077", "h:15002", "sc://", "sc:", "sc://h:port", "sc://[::1"])
-def test_what_is_no_connect_url_is_reported_with_one_that_would_do(url: str) -> None:
-    with pytest.raises(PipelineError, match="is not a Spark Connect URL; write for example sc://host:15002"):
-        check_answers(url)
-
-
-def test_a_token_is_not_printed() -> None:
-    with pytest.raises(PipelineError) as caught:
-        check_answers("sc://h:port/;token=hunter2")
-    assert "hunter2" not in str(caught.value)
-
-
 @pytest.mark.parametrize("name", ["https_proxy", "HTTPS_PROXY", "grpc_proxy"])
 def test_behind_a_proxy_the_client_has_to_find_out_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "http://proxy")
@@ -119,19 +102,3 @@ def test_without_java_nothing_is_started_and_no_log_is_left(tmp_path: Path, monk
     with pytest.raises(SparkMissingError, match="Spark needs a JDK 17 or newer"), session:
         pytest.fail("there is no Java")
     assert not (tmp_path / "log").exists()
-
-
-def test_a_server_that_a_session_starts_listens_on_the_loopback_address_and_wants_a_token(
-    mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    token = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # the name of a variable
-    monkeypatch.setenv(token, "")
-    builder = mocker.patch("pyspark.sql.SparkSession").builder
-
-    _, url = serve("local[2]", {"spark.connect.grpc.binding.address": "0.0.0.0", "spark.ui.enabled": "false"})
-
-    settings = builder.appName.return_value.config.call_args.kwargs["map"]
-    assert settings["spark.connect.grpc.binding.address"] == "127.0.0.1"
-    assert url == f"sc://localhost:{int(settings['spark.connect.grpc.binding.port'])}"
-    assert (settings["spark.master"], settings["spark.ui.enabled"]) == ("local[2]", "false")
-    assert len(os.environ[token]) > 32

@@ -11,7 +11,7 @@ import pytest
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.decode import decode, gap_rows
 from kafka_groups.pipeline.decode.columns import RAW
-from kafka_groups.pipeline.ingestion.batch import split_records
+from kafka_groups.pipeline.ingestion import split_records
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, TABLES
 from kafka_groups.pipeline.storage import new_writer
 from kafka_groups.pipeline.storage.file_writer import FileWriter

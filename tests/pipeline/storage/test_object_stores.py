@@ -15,7 +15,7 @@ import pytest
 from deltalake import DeltaTable
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.doctor.table_checks import examine_tables
+from kafka_groups.pipeline.doctor import examine_tables
 from kafka_groups.pipeline.maintenance import compact, keep_all
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, SAMPLE_RUNS
 from kafka_groups.pipeline.storage import Storage, open_storage

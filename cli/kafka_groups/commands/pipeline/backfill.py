@@ -22,8 +22,7 @@ from kafka_groups.errors import SettingsError
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.backfills import Backfilled
-    from kafka_groups.pipeline.backfills.topic_policies import Policies
+    from kafka_groups.pipeline.backfills import Backfilled, Policies
     from kafka_groups.pipeline.storage import Storage
 
 _MS = 1000
@@ -83,7 +82,6 @@ def backfill(
         times = {"since_ms": until_ms - round(since * _MS), "until_ms": until_ms, "step_ms": round(interval * _MS)}
         with GroupAdmin(settings) as admin:
             backfilled = _look_up(run, connection, admin, storage, {**times, "now_ms": until_ms}, topics)
-        _note_unknown_offsets(run, backfilled)
         run.finish(_summary(run, backfilled), backfilled.failures)
 
 
@@ -128,7 +126,7 @@ def _check_interval(interval: float, since: float) -> None:
 
 def _compacted_topics(run: Run, connection: Connection, names: Sequence[str]) -> Sequence[str]:
     """Return which of these topics are compacted; print notes on them and on those that may be compacted."""
-    from kafka_groups.pipeline.backfills.topic_policies import Policies, find_compacted
+    from kafka_groups.pipeline.backfills import Policies, find_compacted
 
     try:
         client = librdkafka_settings(connection)
@@ -148,11 +146,3 @@ def _note_policies(run: Run, policies: Policies) -> None:
         run.print_note((_COMPACTED if count > 1 else _COMPACTED_ONE).format(count=count, names=few(policies.compacted)))
     if count := len(policies.unknown):
         run.print_note((_UNKNOWN if count > 1 else _UNKNOWN_ONE).format(count=count, reason=policies.why.rstrip(".")))
-
-
-def _note_unknown_offsets(run: Run, backfilled: Backfilled) -> None:
-    """Print how many log end offsets could not be looked up, and why."""
-    if backfilled.deleted:
-        run.print_note(f"{backfilled.deleted:,} past log end offsets are unknown: their records were deleted.")
-    if backfilled.ahead:
-        run.print_note(f"{backfilled.ahead:,} past log end offsets are unknown: records have timestamps in the future.")

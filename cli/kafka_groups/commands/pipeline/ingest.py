@@ -71,8 +71,8 @@ def ingest(
     _check_flags(once=once, continuous=continuous, interval=interval)
     client = librdkafka_settings(connection)
     with start_run("ingest", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.doctor import check_client
         from kafka_groups.pipeline.ingestion import prepared
+        from kafka_groups.pipeline.source.brokers import check_client
         from kafka_groups.pipeline.storage import check_storage
 
         check_client(client.properties)

@@ -126,8 +126,8 @@ def _parse_conf(given: tuple[str, ...]) -> dict[str, str]:
 
 def _is_elsewhere(choice: SparkChoice, environment: Mapping[str, str]) -> bool:
     """Return whether the session is one of a server or of spark-submit."""
-    remote = choice.remote or ("" if choice.master else environment.get("SPARK_REMOTE", ""))
-    return _SUBMITTED in environment or remote.startswith("sc://")
+    remote = choice.remote or (not choice.master and environment.get("SPARK_REMOTE"))
+    return _SUBMITTED in environment or bool(remote)
 
 
 def _check_submitted(choice: SparkChoice) -> None:
@@ -136,6 +136,8 @@ def _check_submitted(choice: SparkChoice) -> None:
         if value:
             msg = f"{flag} is too late: spark-submit has started Spark; pass it to spark-submit, before the program"
             raise click.UsageError(msg)
+    if choice.remote:
+        _check_remote("--remote", choice.remote)
 
 
 def _check_urls(choice: SparkChoice, environment: Mapping[str, str]) -> None:
@@ -157,7 +159,7 @@ def _check_master(name: str, url: str) -> None:
 
 
 def _check_remote(name: str, url: str) -> None:
-    if not (_LOCAL.fullmatch(url) or _is_connect_url(url)):
+    if not _is_connect_url(url):
         # The parameters after the first semicolon may hold a token.
         shown = url.partition(";")[0]
         msg = f"{name} {shown!r} is not a Spark Connect URL; write for example sc://host:15002"

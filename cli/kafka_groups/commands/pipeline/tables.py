@@ -84,7 +84,7 @@ def _column_rows(*, is_short: bool) -> list[ColumnRow]:
 
 def _sizes(data_dir: str) -> dict[str, TableSize]:
     """Return the size of each table by its name. Raises StorageError."""
-    from kafka_groups.pipeline.doctor.table_checks import measure
+    from kafka_groups.pipeline.doctor import measure
     from kafka_groups.pipeline.storage import open_storage
 
     return {name: TableSize(name, *size) for name, size in measure(open_storage(data_dir)).items()}

@@ -2,29 +2,35 @@
 
 For a time, ListOffsets returns the first record at or after it. Its offset is what the log end was then (if records
 are in the order of their timestamps), or the present end if there is none, and with its own timestamp it is a point
-that lags in time are read from. `time_grid` says which times have to be looked up, and which have no log end;
-`topic_policies` says why compacted topics are to be excluded. What was written once stays, since retention may have
-deleted what it was read from: a partition has one row a time, however often and however far back it is requested.
+that lags in time are read from. What was written once stays, since retention may have deleted what it was read from.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from itertools import repeat
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+from confluent_kafka import KafkaException
+
+# Its type hints do not say that it passes these on.
+from confluent_kafka.admin import ConfigResource, ResourceType
 
 from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime
+from kafka_groups.errors import SourceError
 from kafka_groups.model import Failure, TopicPartition
-from kafka_groups.pipeline.backfills.time_grid import NEVER, Flags, Points, TimeGrid
+from kafka_groups.pipeline.backfills.time_grid import NEVER, Points, TimeGrid
 from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
+from kafka_groups.pipeline.source.brokers import hidden, new_admin
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import BACKFILL, new_batch_name
 from kafka_groups.pipeline.storage.root_directory import as_storage_error
@@ -37,24 +43,21 @@ _ORIGIN: Final = "backfill"
 _DAY_MS: Final = 86_400_000
 _LOOK_UPS_AT_ONCE: Final = 20_000  # each call has its own deadline; a broker works at one of our requests at a time
 _ROWS_AT_ONCE: Final = 500_000
+_TOPICS_AT_ONCE: Final = 1_000  # a response has all settings of each, some 4 KB
+_LONGEST_S: Final = 3_600.0  # librdkafka takes no longer time for a request
+_POLICY: Final = "cleanup.policy"
 _KEY: Final = ["topic", "partition", "observed_at"]  # of a cluster's rows
 
 
 @dataclass(kw_only=True)
 class Backfilled:
-    """What a backfill wrote: days and rows, and how many times were requested for them.
-
-    `deleted` counts the times of partitions whose log end is not known any more, `ahead` those for which only records
-    with timestamps of the future are known.
-    """
+    """What a backfill wrote: days and rows, and how many times were requested for them."""
 
     cluster_id: str
     partitions: int = 0
     times: int = 0
     days: int = 0
     rows: int = 0
-    deleted: int = 0
-    ahead: int = 0
     look_ups: int = 0
     failures: list[Failure] = field(default_factory=list)
 
@@ -77,10 +80,10 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     The partitions are those of the named topics, or of all that are not internal, except the topics that `left_out`
     names: it is called once with all topics, before any request about their logs, and is to name the compacted ones.
 
-    Each day (UTC) is committed when it is done: the same backfill again, or an overlapping one, adds what was not
-    written yet. Memory holds some 500,000 rows at once; one backfill of a cluster runs at a time. A partition that
-    fails is excluded from that time on, and reported once. ValueError if there is no time to look up, or one before
-    1970. After AdminError or StorageError, committed days stay; the object that `begun` received counts them.
+    Each day (UTC) is committed when it is done, and holds what was not written yet. Memory holds some 500,000 rows at
+    once; one backfill of a cluster runs at a time. A partition that fails is excluded from then on, and reported once.
+    ValueError if there is no time to look up, or one before 1970. After AdminError or StorageError, committed days
+    stay; the object that `begun` received counts them.
     """
     # Multiples, so that the run of tomorrow looks up the same times as that of today, and finds them in the tables.
     grid = range(-(-since_ms // step_ms) * step_ms, until_ms + 1, step_ms) if step_ms > 0 <= since_ms else range(0)
@@ -115,10 +118,7 @@ class _Run:
     topic_ids: dict[str, str | None] = field(default_factory=dict)
 
     def find_partitions(self, names: Collection[str] | None, left_out: Sieve) -> None:
-        """Find the partitions, where each of them ends now, and the first record that it still has.
-
-        Selected topics that are absent or failed are reported.
-        """
+        """Find the partitions, where each ends now, and its first record; report topics that are absent or failed."""
         topics = self.admin.list_topics()
         not_internal = (name for name, topic in topics.succeeded.items() if not topic.internal)
         named = {*not_internal, *topics.failed} if names is None else {*names}
@@ -163,17 +163,10 @@ class _Run:
         self.progress("backfilling", self.known, total)
         self.last |= grid.last()
         same = {"cluster_id": self.done.cluster_id, "origin": _ORIGIN}
-        rows, is_row, is_deleted, is_ahead = grid.cells(self.first, self.topic_ids, same, self.now_ms)
-        is_new = self._is_new(times, rows)
-        self.done.deleted += int((is_deleted & is_new).sum())
-        self.done.ahead += int((is_ahead & is_new).sum())
-        return rows.filter(pa.array(is_row & is_new))
+        return self._without_known(times, grid.rows(self.first, self.topic_ids, same, self.now_ms))
 
     def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterator[tuple[TopicPartition, int, OffsetAndTimestamp]]:
-        """Yield partition, time and the record or the end; records that came since the ends were requested are none.
-
-        A partition without a response is reported, and excluded from now on.
-        """
+        """Yield partition, time and the record or the end; records that came since the ends were requested are none."""
         for at in range(0, len(wanted), _LOOK_UPS_AT_ONCE):
             some = wanted[at : at + _LOOK_UPS_AT_ONCE]
             responses = self.admin.offsets_for_times(some)
@@ -187,19 +180,77 @@ class _Run:
                     is_known = point is not None and point.offset < end
                     yield place, time_ms, point if point and is_known else OffsetAndTimestamp(end, NEVER)
 
-    def _is_new(self, times: range, rows: pa.RecordBatch) -> Flags:
-        """Return which of a day's rows no earlier backfill has written."""
+    def _without_known(self, times: range, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return those of a day's rows that no earlier backfill has written."""
         day = datetime.fromtimestamp(times[0] / 1000, UTC).date().isoformat()
         # `compact` leaves batches of backfills alone, so their rows are in no other.
         files = [file.path for file in self.storage.files(PARTITION_OFFSETS, [day]) if file.batch.startswith(BACKFILL)]
-        places = np.arange(len(rows))
-        new = pa.table(rows.select(_KEY)).append_column("place", pa.array(places))
-        if files:
-            first, last = pc.min_max(rows["topic"]).values()
-            topic = ds.field("topic")
-            of_these = (ds.field("cluster_id") == self.done.cluster_id) & (topic >= first) & (topic <= last)
-            with as_storage_error("read the tables", self.storage.into):
-                known = ds.dataset(files, PARTITION_OFFSETS.arrow(), "parquet", self.storage.place.fs)
-                for batch in known.to_batches(columns=_KEY, filter=of_these):
-                    new = new.join(pa.table(batch), _KEY, join_type="left anti")
-        return np.isin(places, new["place"].to_numpy())
+        if not files or not rows:
+            return rows
+        new = pa.table(rows.select(_KEY)).append_column("place", pa.array(np.arange(len(rows))))
+        first, last = pc.min_max(rows["topic"]).values()
+        topic = ds.field("topic")
+        of_these = (ds.field("cluster_id") == self.done.cluster_id) & (topic >= first) & (topic <= last)
+        with as_storage_error("read the tables", self.storage.into):
+            known = ds.dataset(files, PARTITION_OFFSETS.arrow(), "parquet", self.storage.place.fs)
+            for batch in known.to_batches(columns=_KEY, filter=of_these):
+                new = new.join(pa.table(batch), _KEY, join_type="left anti")
+        return rows.take(new["place"].combine_chunks().sort())
+
+
+class Policies(NamedTuple):
+    """Of the requested topics: those that are compacted, those that may be, and why that is not known."""
+
+    compacted: list[str]
+    unknown: list[str]
+    why: str = ""
+
+
+def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[str]) -> Policies:
+    """Request the policy of each topic; `client` are properties of librdkafka, and each request has the timeout.
+
+    Of a compacted log brokers cannot say where it once ended: the first record that is left at or after a time may have
+    been written long after the one that was there. Whatever goes wrong leaves topics unknown.
+    """
+    compacted: list[str] = []
+    unknown: dict[str, str] = {}
+    for name, found in read_settings(client, timeout_s, names):
+        if isinstance(found, str) or _POLICY not in found:
+            unknown[name] = found if isinstance(found, str) else f"the brokers return no {_POLICY}"
+        elif "compact" in map(str.strip, found[_POLICY].split(",")):
+            compacted.append(name)
+    return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
+
+
+def read_settings(
+    client: Mapping[str, str], timeout_s: float, names: Sequence[str]
+) -> Iterator[tuple[str, dict[str, str] | str]]:
+    """Yield each topic with its settings, or with the reason why they are not known, without secrets.
+
+    After a request that failed as a whole, none is made any more.
+    """
+    try:
+        admin = new_admin(client)
+    except SourceError as error:
+        yield from zip(names, repeat(str(error)))
+        return
+    why_none: str | None = None
+    for at in range(0, len(names), _TOPICS_AT_ONCE):
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in names[at : at + _TOPICS_AT_ONCE]]
+        responses = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
+        # librdkafka says by itself that it is too late, and maybe why, if it is given a second more.
+        wait(responses.values(), timeout_s + 1)
+        for resource, response in responses.items():
+            found: dict[str, str] | str
+            try:
+                found = {name: entry.value or "" for name, entry in response.result(timeout=0).items()}
+            except TimeoutError:
+                found = why_none = "the brokers did not respond in time"
+            except KafkaException as error:
+                found = hidden(error.args[0].str(), client)
+                # What librdkafka says itself has a code below zero, and holds for all topics.
+                why_none = found if error.args[0].code() < 0 else why_none
+            yield resource.name, found
+        if why_none is not None:
+            yield from zip(names[at + _TOPICS_AT_ONCE :], repeat(why_none))
+            return

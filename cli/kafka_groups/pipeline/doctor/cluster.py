@@ -1,52 +1,53 @@
-"""The brokers: whether they respond, what they let us read, how long they keep it, and what readers wait for."""
+"""The brokers: whether they respond, what they let us read, how long they keep it, and what readers wait for.
+
+The compaction horizon is since when the topic has every record: compaction leaves gaps, so where records lie close
+together it has not been yet. Looks at some places of each partition, of all at once, find the last one with gaps;
+between that and the next one, halving does. Records may lie close together by chance, so more looks find it better.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
-from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
-from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
-from confluent_kafka.admin import ResourceType
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicPartition
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.backfills.topic_policies import new_admin, read_settings
+from kafka_groups.pipeline.backfills import read_settings
 from kafka_groups.pipeline.doctor import FAILED, OK, WARNING, Check
-from kafka_groups.pipeline.doctor.horizon import Tail, find_tails
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import Brokers, new_consumer, source_error
 from kafka_groups.pipeline.source.plan import Log
 
-_POLL_S: Final = 0.2  # an interrupt waits for so long
+_POLL_S: Final = 0.1  # an interrupt waits for so long
 _TOPIC_SETTINGS: Final = ("cleanup.policy", "segment.bytes", "retention.ms", "delete.retention.ms")
-_BROKER_SETTINGS: Final = ("offsets.retention.minutes", "inter.broker.protocol.version")
-_TRANSACTIONS: Final = "open transactions"
-# Transactions of streams end within moments; by themselves they end after 15 minutes if nobody allowed them more.
-_LONG_S: Final = 300.0
-_NONE: Final[Mapping[str, str]] = MappingProxyType({})
-_UNSTABLE: Final = {"isolation.level": "read_uncommitted"}
 _LITTLE: Final = {"fetch.message.max.bytes": 65_536}  # a few records of each partition are wanted
+# Records that are looked at in one place, and how many offsets each of them may take: a transaction's mark is one, too.
+_RUN: Final = 60
+_OFFSETS_A_RECORD: Final = 3
+_PLACES: Final = 16  # of each partition, before it is halved
+_PARTS: Final = 256  # of a partition: how exactly the place is found
+_SHARE: Final = 4  # of the time: a partition that takes more of it for one look is not looked at again
+
+
+class Tail(NamedTuple):
+    """From where on a partition has every record, and that record's time; None if it has none from there on."""
+
+    offset: int
+    at_ms: int | None
 
 
 def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[Check], str | None, Log | None]:
-    """Return the checks; the cluster's id if it was reached, and where its topic ends, if that is known.
-
-    Each request has the timeout.
-    """
+    """Return the checks, and, as far as they are known, the cluster's id and where its topic ends."""
     try:
         brokers = Brokers(client, timeout_s)
-        admin = new_admin(client)
-        cluster_id = brokers.cluster_id()
-        described = admin.describe_cluster(request_timeout=timeout_s).result(timeout_s + 1)
+        cluster_id, nodes = brokers.cluster()
     except SourceError as error:
         return [Check("brokers", FAILED, str(error))], None, None
-    except KafkaException as error:
-        return [Check("brokers", FAILED, str(source_error(error.args[0], client)))], None, None
-    nodes = sorted(node.id for node in described.nodes)
-    count = f"{len(nodes)} broker{'' if len(nodes) == 1 else 's'}"
+    count = f"{nodes} broker{'' if nodes == 1 else 's'}"
     checks = [Check("brokers", OK, f"{count} of cluster {cluster_id}")]
     try:
         topic_id, partitions = brokers.topic()
@@ -62,128 +63,54 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     detail = f"{len(partitions):,} partitions, {records:,} offsets from log start to log end"
     checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, detail))
     filled = {partition: (start, ends[partition]) for partition, start in starts.items() if ends[partition] > start}
-    ((_, of_topic),) = read_settings(client, timeout_s, ResourceType.TOPIC, [OFFSETS_TOPIC])
-    checks += [
-        _read(client, filled, timeout_s),
-        _transactions(client, written, ends, timeout_s),
-        _topic_settings(of_topic),
-        _horizon(client, filled, timeout_s),
-    ]
-    of_brokers = read_settings(client, timeout_s, ResourceType.BROKER, [*map(str, nodes[:1])])
-    checks += [_broker_settings(broker, found) for broker, found in of_brokers]
+    ((_, of_topic),) = read_settings(client, timeout_s, [OFFSETS_TOPIC])
+    checks += [*_reading(client, filled, timeout_s), examine_transactions(written, ends), _topic_settings(of_topic)]
     return checks, cluster_id, Log(topic_id, ends)
 
 
-def _messages(
-    client: Mapping[str, str], offsets: Mapping[int, int], timeout_s: float, properties: Mapping[str, str] = _NONE
-) -> Iterator[Message]:
-    """Yield what a consumer of the partitions gets from these offsets on, also errors, until the time is over."""
-    with closing(new_consumer(client, properties)) as consumer:
-        consumer.assign([TopicPartition(OFFSETS_TOPIC, partition, offset) for partition, offset in offsets.items()])
-        until = time.monotonic() + timeout_s
-        while time.monotonic() < until:
-            if (message := consumer.poll(_POLL_S)) is not None:
-                yield message
-
-
-def _read(client: Mapping[str, str], filled: Mapping[int, tuple[int, int]], timeout_s: float) -> Check:
-    """Read one record, from a partition that has any."""
+def _reading(client: Mapping[str, str], filled: Mapping[int, tuple[int, int]], timeout_s: float) -> list[Check]:
+    """Read some records of the partitions that have any: whether that is allowed, and since when all are there."""
     name = f"read {OFFSETS_TOPIC}"
     if not filled:
-        return Check(name, WARNING, "the topic is empty, so reading was not checked")
-    partition, (start, _) = next(iter(filled.items()))
+        return [Check(name, WARNING, "the topic is empty, so reading was not checked")]
     try:
-        found = next(_messages(client, {partition: start}, timeout_s), None)
+        with closing(new_consumer(client, _LITTLE)) as consumer:
+            tails = find_tails(consumer, filled, timeout_s)
     except SourceError as error:
-        return Check(name, FAILED, str(error))
-    if found is None:
-        late = f"no record of partition {partition} within {timeout_s:g} s"
-        return Check(name, FAILED, f"{late}; give a longer --timeout, or check the broker")
-    # At the end of a partition that holds marks of transactions alone, reading was allowed, too.
-    if (refusal := found.error()) is None or refusal.code() == KafkaError._PARTITION_EOF:
-        return Check(name, OK, f"a record of partition {partition} was read")
-    return Check(name, FAILED, str(source_error(refusal, client)))
+        return [Check(name, FAILED, str(error))]
+    except KafkaException as error:
+        return [Check(name, FAILED, str(source_error(error.args[0], client)))]
+    if not tails:
+        late = f"no record within {timeout_s / _SHARE:g} s"
+        return [Check(name, FAILED, f"{late}; give a longer --timeout, or check the brokers")]
+    horizon = Check("compaction horizon", *_status_and_detail(tails, len(filled)))
+    return [Check(name, OK, f"records of partition {min(tails)} were read"), horizon]
 
 
-def _transactions(
-    client: Mapping[str, str], written: Mapping[int, int], stable: Mapping[int, int], timeout_s: float
-) -> Check:
-    """Check whether a transaction has been open for minutes; `stable` was requested after `written`."""
+def examine_transactions(written: Mapping[int, int], stable: Mapping[int, int]) -> Check:
+    """Check which partitions have an open transaction; `stable` was requested after `written`."""
+    name = "open transactions"
     held = {partition: end - stable[partition] for partition, end in written.items() if end > stable[partition]}
     if not held:
-        return Check(_TRANSACTIONS, OK, "no open transaction delays ingest")
-    # When the first record that is not stable was written, of partitions that responded in time.
-    begun: dict[int, int] = {}
-    try:
-        offsets = {partition: stable[partition] for partition in held}
-        for message in _messages(client, offsets, timeout_s, _UNSTABLE):
-            if message.error() is None:
-                begun.setdefault(message.partition() or 0, message.timestamp()[1])
-            if begun.keys() == held.keys():
-                break
-    except SourceError as error:
-        detail = f"an open transaction delays partitions {_listed(held)}, which cannot be read: {error}"
-        return Check(_TRANSACTIONS, WARNING, detail)
-    return judge_transactions(held, begun, now_ms=time.time_ns() // 1_000_000)
-
-
-def judge_transactions(held: Mapping[int, int], begun: Mapping[int, int], *, now_ms: int) -> Check:
-    """Judge by the offsets that are held back in each partition, and by when its transaction began, where known."""
-    count = f"{sum(held.values()):,} offsets of partitions {_listed(held)}"
-    if not begun:
-        return Check(_TRANSACTIONS, OK, f"{count} waited for a transaction, which has ended since or is not known yet")
-    first = min(begun, key=lambda partition: begun[partition])
-    detail = f"{count} wait for transactions to end, the oldest open since {_instant(begun[first])} (partition {first})"
-    if now_ms - begun[first] < _LONG_S * 1_000:
-        return Check(_TRANSACTIONS, OK, detail)
+        return Check(name, OK, "no open transaction delays ingest")
+    waiting = f"{sum(held.values()):,} offsets of partitions {', '.join(map(str, sorted(held)))} wait for transactions"
     helps = (
-        "until then ingest does not read the records after it; find a hanging transaction with `kafka-transactions.sh "
-        "find-hanging`, and end it with `abort`"
+        "to end: until then ingest does not read the records after them; if it takes minutes, find a hanging "
+        "transaction with `kafka-transactions.sh find-hanging`, and end it with `abort`"
     )
-    return Check(_TRANSACTIONS, WARNING, f"{detail}: {helps}")
-
-
-def _listed(partitions: Mapping[int, int]) -> str:
-    return ", ".join(map(str, sorted(partitions)))
+    return Check(name, OK, f"{waiting} {helps}")
 
 
 def _topic_settings(found: dict[str, str] | str) -> Check:
     name = f"settings of {OFFSETS_TOPIC}"
     if isinstance(found, str):
         return Check(name, WARNING, f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the topic")
-    detail = _shown(found, _TOPIC_SETTINGS)
+    detail = ", ".join(f"{setting}={found[setting]}" for setting in _TOPIC_SETTINGS if found.get(setting))
     if (found.get("cleanup.policy") or "compact") != "compact":
         return Check(name, WARNING, f"{detail}; records are deleted by age, too; run ingest more often than that")
     if found.get("delete.retention.ms"):
-        # What a removal says is deleted with its record.
         detail = f"{detail}; tombstones are kept for delete.retention.ms; run ingest more often than that"
     return Check(name, OK, detail)
-
-
-def _broker_settings(broker: str, found: dict[str, str] | str) -> Check:
-    name = "settings of the brokers"
-    if isinstance(found, str):
-        return Check(name, WARNING, f"they cannot be read: {found}; this check needs DESCRIBE_CONFIGS on the cluster")
-    return Check(name, OK, f"broker {broker}: {_shown(found, _BROKER_SETTINGS) or 'defaults'}")
-
-
-def _shown(found: Mapping[str, str], names: Sequence[str]) -> str:
-    return ", ".join(f"{name}={found[name]}" for name in names if found.get(name))
-
-
-def _horizon(client: Mapping[str, str], filled: Mapping[int, tuple[int, int]], timeout_s: float) -> Check:
-    """Check since when every record is there, in all partitions."""
-    name = "compaction horizon"
-    if not filled:
-        return Check(name, WARNING, "the topic has no records yet")
-    try:
-        with closing(new_consumer(client, _LITTLE)) as consumer:
-            tails = find_tails(consumer, OFFSETS_TOPIC, filled, timeout_s)
-    except SourceError as error:
-        return Check(name, WARNING, str(error))
-    except KafkaException as error:
-        return Check(name, WARNING, str(source_error(error.args[0], client)))
-    return Check(name, *_status_and_detail(tails, len(filled)))
 
 
 def _status_and_detail(tails: Mapping[int, Tail], filled: int) -> tuple[str, str]:
@@ -206,3 +133,70 @@ def _status_and_detail(tails: Mapping[int, Tail], filled: int) -> tuple[str, str
 
 def _instant(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def find_tails(
+    consumer: Consumer,
+    ranges: Mapping[int, tuple[int, int]],
+    timeout_s: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> dict[int, Tail]:
+    """Return the tail of each partition, by its number; `ranges` are their first offsets and log ends.
+
+    Those without a response to a single look are excluded. When the time is over, what is known is returned: a tail
+    begins there or earlier. `consumer` is used for nothing else. KafkaException: what brokers refuse.
+    """
+    until = clock() + timeout_s
+    tails: dict[int, Tail] = {}
+    lows = {part: start for part, (start, end) in ranges.items() if end > start}
+    # Of each partition the places that are left, each once; the last one comes next.
+    left = {
+        part: sorted({start + (ranges[part][1] - start) * number // _PLACES for number in range(_PLACES)})
+        for part, start in lows.items()
+    }
+    while (wanted := {part: places.pop() for part, places in left.items() if places}) and clock() < until:
+        look_until = min(until, clock() + timeout_s / _SHARE)
+        seen = _look(consumer, {part: (at, ranges[part][1]) for part, at in wanted.items()}, look_until, clock)
+        left = {part: left[part] for part in seen}
+        for part, at_ms in seen.items():
+            start, end = ranges[part]
+            if at_ms is None:
+                # From the end on, all is there down to the first place with gaps; from that one on, it is halved.
+                lows[part], left[part] = wanted[part] + 1, []
+                tails.setdefault(part, Tail(end, None))
+            else:
+                tails[part] = Tail(wanted[part], at_ms)
+            if not left[part] and tails[part].offset - lows[part] > max(1, (end - start) // _PARTS):
+                left[part] = [(lows[part] + tails[part].offset) // 2]
+    return tails
+
+
+def _look(
+    consumer: Consumer, wanted: Mapping[int, tuple[int, int]], until: float, clock: Callable[[], float]
+) -> dict[int, int | None]:
+    """Return the time of the record at each offset, None if records up to the log end are not close together there."""
+    consumer.assign([TopicPartition(OFFSETS_TOPIC, part, at) for part, (at, _) in wanted.items()])
+    records: dict[int, list[tuple[int, int]]] = {part: [] for part in wanted}
+    seen: dict[int, int | None] = {}
+    while len(seen) < len(wanted) and clock() < until:
+        for message in consumer.consume(_RUN, _POLL_S):
+            part = message.partition()
+            if part is None or part not in wanted or part in seen:
+                continue
+            error = message.error()
+            if error is None:
+                records[part].append((message.offset() or 0, message.timestamp()[1]))
+            elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+                # The log begins later by now.
+                records[part] = []
+            elif error.code() != KafkaError._PARTITION_EOF:
+                raise KafkaException(error)
+            if error is not None or len(records[part]) == _RUN:
+                seen[part] = _time_if_dense(records[part], *wanted[part])
+                consumer.incremental_unassign([TopicPartition(OFFSETS_TOPIC, part, OFFSET_INVALID)])
+    return seen
+
+
+def _time_if_dense(records: list[tuple[int, int]], at: int, end: int) -> int | None:
+    last = records[-1][0] if len(records) == _RUN else end - 1
+    return records[0][1] if records and len(records) * _OFFSETS_A_RECORD >= last - at + 1 else None

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
-from kafka_groups.errors import SourceError, UnreachableError
+from kafka_groups.errors import SettingsError, SourceError, UnreachableError
 from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.plan import Log
@@ -94,14 +94,19 @@ class Brokers:
         self._client = dict(client)
         self._timeout_s = timeout_s
         self._said: KafkaError | None = None
-        self._admin = _made(AdminClient, {**client, **_SILENT, "error_cb": self._listen}, client)
+        self._admin = new_admin(client, self._listen)
 
     def cluster_id(self) -> str:
-        """Return Kafka's id of the cluster; the first request, which does not wait where nobody listens."""
+        """Return Kafka's id of the cluster."""
+        return self.cluster()[0]
+
+    def cluster(self) -> tuple[str, int]:
+        """Return the cluster's id and its number of brokers; does not wait where nobody listens."""
         if why := why_unreachable(self._client.get("bootstrap.servers", ""), self._timeout_s):
             msg = f"cannot connect to {_where(self._client)}: {why}"
             raise UnreachableError(msg)
-        return str(self._answer(self._admin.describe_cluster(request_timeout=self._timeout_s)).cluster_id)
+        found = self._answer(self._admin.describe_cluster(request_timeout=self._timeout_s))
+        return str(found.cluster_id), len(found.nodes)
 
     def topic(self) -> Topic:
         """Return the topic as it is now; without an id and partitions if no group has ever been on the cluster."""
@@ -172,18 +177,29 @@ class Brokers:
             self._said = error
 
 
+def new_admin(client: Mapping[str, str], listen: Callable[[KafkaError], None] = lambda _error: None) -> AdminClient:
+    """Return a client that prints nothing; `listen` gets what it says beside the responses."""
+    admin: AdminClient = _made(AdminClient, {**client, **_SILENT, "error_cb": listen}, client)
+    return admin
+
+
 def new_consumer(client: Mapping[str, str], properties: Mapping[str, Any] | None = None) -> Consumer:
     """Return a consumer that reads what it is assigned, and nothing else; `properties` replace its own."""
     consumer: Consumer = _made(Consumer, {**client, **_READING, **(properties or {}), **_SILENT}, client)
     return consumer
 
 
-def is_passing(error: KafkaError) -> bool:
-    """Return whether the same request may succeed soon.
+def check_client(client: Mapping[str, str]) -> None:
+    """Raise SettingsError with librdkafka's own words if it does not take these properties."""
+    try:
+        new_consumer(client).close()
+    except SourceError as error:
+        raise SettingsError(str(error)) from error
 
-    A topic that is unknown may be on its way to a broker, or have been deleted: the next look at the brokers compares
-    its id.
-    """
+
+def is_passing(error: KafkaError) -> bool:
+    """Return whether the same request may succeed soon."""
+    # A topic that is unknown may have been deleted, too: the next look at the brokers compares its id.
     return error.code() in _PASSING or error_code(error.code()).retriable
 
 
@@ -216,11 +232,7 @@ def _where(client: Mapping[str, str]) -> str:
 
 
 def why_unreachable(servers: str, timeout_s: float) -> str | None:
-    """Return why none of these addresses (as in bootstrap.servers) can be reached: no such name, refused, no route.
-
-    None if one takes a connection, and if one does not respond soon: then librdkafka is to find out, which tries until
-    the deadline, whatever its options are.
-    """
+    """Return why none of these addresses can be reached; None if one can, or one does not respond soon."""
     reasons = []
     for address in filter(None, map(str.strip, servers.split(","))):
         if (found := _ADDRESS.fullmatch(address)) is None:

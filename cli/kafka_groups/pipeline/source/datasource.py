@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _PREFIX: Final = "kafka."
-# What reads the topic is settled here; a group id would be one that nothing is ever done with.
+# What reads the topic is settled here.
 _SETTLED: Final = frozenset({"group.id", "enable.auto.commit", "isolation.level", "enable.partition.eof"})
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
-_AUTOMATIC: Final = "auto"
 
 Position = dict[str, Any]  # how Spark keeps one, in JSON
 
@@ -36,11 +35,10 @@ Position = dict[str, Any]  # how Spark keeps one, in JSON
 class KafkaGroupsSource(DataSource):
     """The records of `__consumer_offsets`, decoded: format "kafka_groups", for spark.read and spark.readStream.
 
-    Options: kafka.<property of librdkafka>, startingOffsets and endingOffsets (earliest, latest, or JSON such as
-    {"0": 23}; -2 is earliest, -1 latest; no start beyond the end, and no end for a stream), group (that one only, from
-    its partition only), maxRecordsPerBatch (a number, or auto: some millions, and at most 50 batches for what is there
-    at the start), recordsPerTask, minPartitions (tasks that run at once: their number is a multiple of it), timeout
-    (seconds without any progress).
+    Options: kafka.<property of librdkafka>, startingOffsets (earliest, latest, or JSON such as {"0": 23}; -2 is
+    earliest, -1 latest; none beyond the end), group (that one only, from its partition only), maxRecordsPerBatch (of a
+    stream), minPartitions (tasks that run at once: their number is a multiple of it), timeout (seconds without any
+    progress).
     """
 
     @classmethod
@@ -58,11 +56,8 @@ class KafkaGroupsSource(DataSource):
         return _BatchReader(**read_options(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return a reader of what came since the checkpoint. SourceError with endingOffsets: a stream has no end."""
-        reader = _StreamReader(**read_options(self.options))
-        if reader.ending is not None:
-            raise SourceError("the option endingOffsets is for spark.read, and a stream has no end; remove the option")
-        return reader
+        """Return a reader of what came since the checkpoint."""
+        return _StreamReader(**read_options(self.options))
 
 
 def _offsets(text: str) -> dict[int, int] | int:
@@ -76,36 +71,30 @@ def _offsets(text: str) -> dict[int, int] | int:
 
 
 def _number(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
+    if (number := int(text)) < 1:
         raise ValueError
-    return int(text)
+    return number
 
 
 def _seconds(text: str) -> float:
-    if not 0 < float(text) < float("inf"):
+    if not 0 < (seconds := float(text)) < float("inf"):
         raise ValueError
-    return float(text)
+    return seconds
 
 
-_OFFSETS: Final = 'earliest, latest, or offsets as JSON: {"0": 23}'
 _WHOLE: Final = "a whole number, at least 1"
 # The field of a reader, what reads it (ValueError or AttributeError if it cannot), and what can be written.
 _OPTIONS: Final[Mapping[str, tuple[str, Callable[[str], Any], str]]] = {
-    "startingOffsets": ("starting", _offsets, _OFFSETS),
-    "endingOffsets": ("ending", _offsets, _OFFSETS),
+    "startingOffsets": ("starting", _offsets, 'earliest, latest, or offsets as JSON: {"0": 23}'),
     "group": ("group", str, ""),
-    "maxRecordsPerBatch": ("records_per_batch", lambda text: text if text == _AUTOMATIC else _number(text), _WHOLE),
+    "maxRecordsPerBatch": ("records_per_batch", _number, _WHOLE),
     "minPartitions": ("tasks_at_once", _number, _WHOLE),
-    "recordsPerTask": ("records_per_task", _number, _WHOLE),
     "timeout": ("timeout_s", _seconds, "a number of seconds greater than 0"),
 }
 
 
 def read_options(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a reader for options, whose names may have any case.
-
-    SourceError names the one that is not known or cannot be used.
-    """
+    """Return the fields of a reader; SourceError names an option that is not known or cannot be used."""
     names = {name.lower(): name for name in _OPTIONS}
     client: dict[str, str] = {}
     found: dict[str, Any] = {}
@@ -135,10 +124,8 @@ class _Reader:
 
     client: Mapping[str, str] = field(repr=False)
     starting: Offsets | int | None = None  # None: earliest
-    ending: Offsets | int | None = None  # None: all there is
     group: str | None = None
-    records_per_batch: int | str | None = None  # None: no limit
-    records_per_task: int | None = None  # None: what planning thinks right
+    records_per_batch: int | None = None  # None: no limit
     tasks_at_once: int = 1
     timeout_s: float = TIMEOUT_S
 
@@ -158,8 +145,7 @@ class _Reader:
         return self.brokers.log(self.group)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[InputPartition]:
-        tasks = plan.tasks_of(ranges, self.records_per_task, self.tasks_at_once)
-        return [InputPartition((cluster_id, task)) for task in tasks]
+        return [InputPartition((cluster_id, task)) for task in plan.tasks_of(ranges, at_once=self.tasks_at_once)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if partition.value is None:
@@ -172,33 +158,23 @@ class _Reader:
 class _BatchReader(_Reader, DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         cluster_id, log = self.cluster_id, self.log()
-        earliest = self.brokers.earliest(sorted(log.ends))
-        starts = plan.started(self.starting, earliest, log.ends)
-        ends = plan.chosen(self.ending, earliest, log.ends, default=LATEST)
-        stable = {partition: min(end, log.ends[partition]) for partition, end in ends.items()}
-        return self.tasks(cluster_id, plan.ranges_between(starts, stable))
+        starts = plan.started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
+        return self.tasks(cluster_id, plan.ranges_between(starts, log.ends))
 
 
 @dataclass
 class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Positions hold the ids of cluster and topic beside the offsets: a checkpoint is never used for another one.
-
-    Only Spark's checkpoint knows them: nothing is committed to Kafka.
-    """
+    """A reader whose position is in Spark's checkpoint only, with the cluster and the topic: it fits no other ones."""
 
     _target: Log | None = None
-    _automatic_limit: int | None = None
 
     def initialOffset(self) -> Position:
         cluster_id, log = self.cluster_id, self.log()
         starts = plan.started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
-        # Nothing was read before it, so there is no epoch that the log must have.
         return position_of(cluster_id, Log(log.topic_id, starts))
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        # An automatic limit is found when the backlog is known.
-        limit = self.records_per_batch
-        return ReadMaxRows(limit) if isinstance(limit, int) else ReadAllAvailable()
+        return ReadAllAvailable() if self.records_per_batch is None else ReadMaxRows(self.records_per_batch)
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Fix the end of the run: what comes after this call is left for the next run."""
@@ -209,9 +185,7 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
         log = plan.sound_log(read, self.log, first=self._target or self.log(), patience_s=self.timeout_s)
         if self._target is not None:
             self._target = log
-        if self.records_per_batch == _AUTOMATIC and self._automatic_limit is None:
-            self._automatic_limit = plan.automatic_limit(read.ends, log.ends, self.tasks_at_once)
-        most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._automatic_limit
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         ends = {**read.ends, **plan.limited(read.ends, log.ends, most)}
         # Another epoch alone is no batch.
         return start if ends == read.ends else position_of(self.cluster_id, log._replace(ends=ends))
@@ -223,20 +197,17 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
 
 def position_of(cluster_id: str, log: Log) -> Position:
     """Return the ends of a log as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
-    offsets, epochs = ({str(each): found[each] for each in sorted(found)} for found in (log.ends, log.epochs))
-    known = {"cluster_id": cluster_id, "topic_id": log.topic_id, "leader_epochs": epochs}
-    return {name: value for name, value in known.items() if value} | offsets
+    ends, epochs = ({str(each): found[each] for each in sorted(found)} for found in (log.ends, log.epochs))
+    return {"cluster_id": cluster_id, "topic_id": log.topic_id, "ends": ends, "leader_epochs": epochs}
 
 
 def log_in(position: Position, cluster_id: str) -> Log:
     """Return the log in what Spark kept; SourceError if that belongs to another cluster."""
-    if (kept := position.get("cluster_id")) != cluster_id:
+    if (kept := position["cluster_id"]) != cluster_id:
         msg = (
             f"the checkpoint belongs to cluster {kept}, and the brokers to cluster {cluster_id}; "
             "use a directory or a checkpoint for each cluster"
         )
         raise SourceError(msg)
-    ends = {int(name): int(offset) for name, offset in position.items() if name.isdecimal()}
-    # Older versions of this tool kept no epochs.
-    epochs = {int(name): int(epoch) for name, epoch in position.get("leader_epochs", {}).items()}
-    return Log(position.get("topic_id"), ends, epochs)
+    found = ({int(each): at for each, at in position[name].items()} for name in ("ends", "leader_epochs"))
+    return Log(position["topic_id"], *found)

@@ -1,12 +1,9 @@
-"""Which offsets a batch reads, and which task reads which of them: from offsets alone, so the plan is repeatable.
-
-A plan needs a log that still has what was read: what came under offsets that were read before would be lost.
-"""
+"""Which offsets a batch reads, by which task, and whether the log still has what was read before."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -35,15 +32,12 @@ _NONE: Final[Offsets] = MappingProxyType({})
 
 
 class Range(NamedTuple):
-    """Offsets start..end (the last one excluded) of a source partition.
-
-    `epoch` is a leader's that had all records before the start: a log without them is another one.
-    """
+    """Offsets start..end (the last one excluded) of a source partition."""
 
     partition: int
     start: int
     end: int
-    epoch: int | None = None
+    epoch: int | None = None  # of a leader that had all records before the start: a log without them is another one
 
 
 class Log(NamedTuple):
@@ -68,23 +62,18 @@ def count_between(starts: Offsets, ends: Offsets) -> int:
     return sum(one.end - one.start for one in ranges_between(starts, ends))
 
 
-def chosen(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets, *, default: int) -> dict[int, int]:
-    """Return an offset for every partition that there is: wanted ones, or one word for all (EARLIEST, LATEST).
+def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) -> dict[int, int]:
+    """Return where to start in every partition: as wanted by number, or by one word for all (EARLIEST, LATEST).
 
-    SourceError if a wanted partition is not there.
+    SourceError for a partition that is not there, and for an offset beyond its end, where nothing would come.
     """
     requested = wanted if isinstance(wanted, Mapping) else {}
     if strange := sorted(requested.keys() - latest.keys()):
         msg = f"__consumer_offsets has no partition {strange[0]}; it has {len(latest)} partitions, from 0"
         raise SourceError(msg)
-    known = {EARLIEST: earliest, LATEST: latest}
-    offsets = {each: requested.get(each, wanted if isinstance(wanted, int) else default) for each in latest}
-    return {partition: known[o][partition] if o in known else o for partition, o in offsets.items()}
-
-
-def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) -> dict[int, int]:
-    """Return `chosen`, for offsets to start at; SourceError if one lies beyond the end, where nothing would come."""
-    starts = chosen(wanted, earliest, latest, default=EARLIEST)
+    words = {EARLIEST: earliest, LATEST: latest}
+    offsets = {each: requested.get(each, wanted if isinstance(wanted, int) else EARLIEST) for each in latest}
+    starts = {partition: words[o][partition] if o in words else o for partition, o in offsets.items()}
     for partition, start in starts.items():
         if start > latest[partition]:
             msg = (
@@ -109,27 +98,23 @@ def limited(starts: Offsets, ends: Offsets, limit: int | None) -> dict[int, int]
 
 
 def automatic_limit(starts: Offsets, ends: Offsets, at_once: int = 1) -> int:
-    """Return how many offsets a batch is to read: some millions, or a share of the whole; more for many tasks at once.
-
-    Offsets are not records: in a partition that was compacted for years nearly all of them are deleted.
-    """
+    """Return how many offsets a batch reads: some millions, or a share of the whole; more for many tasks at once."""
+    # Offsets are not records: in a partition that was compacted for years nearly all of them are deleted.
     return max(_RECORDS_PER_BATCH, at_once * _WORTH_A_CORE, -(-count_between(starts, ends) // _MOST_BATCHES))
 
 
-def tasks_of(ranges: Iterable[Range], per_task: int | None = None, at_once: int = 1) -> list[tuple[Range, ...]]:
-    """Return ranges in tasks of equal size, of at most so many offsets: large ones are split, small ones share a task.
+def tasks_of(ranges: Sequence[Range], at_once: int = 1) -> list[tuple[Range, ...]]:
+    """Return ranges in tasks of equal size: large ones are split, small ones share a task.
 
     If there is enough to read, the number of tasks is a multiple of those that run at once, so that all end together.
     """
-    wanted = list(ranges)
-    total = sum(one.end - one.start for one in wanted)
-    most = per_task or max(_RECORDS_PER_TASK, -(-total // _MOST_TASKS))
-    count = -(-total // most)
+    total = sum(one.end - one.start for one in ranges)
+    count = -(-total // max(_RECORDS_PER_TASK, -(-total // _MOST_TASKS)))
     count = max(count, min(-(-count // at_once) * at_once, total // _WORTH_A_TASK))
     # All offsets in a row, cut at equal distances.
     tasks: list[list[Range]] = [[]]
     planned = 0
-    for whole in wanted:
+    for whole in ranges:
         rest = whole
         while rest.start < rest.end:
             if planned == (until := total * len(tasks) // count):
@@ -143,7 +128,7 @@ def tasks_of(ranges: Iterable[Range], per_task: int | None = None, at_once: int 
 
 
 def lost(read: Offsets, ends: Offsets) -> str | None:
-    """Return what was read up to these offsets and is there no longer, as a sentence; None if all of it is there."""
+    """Return the first partition that lacks what was read, as a sentence; None if all of it is there."""
     for partition, offset in sorted(read.items()):
         if offset > ends.get(partition, 0):
             what = f"ends at {ends[partition]}" if partition in ends else "does not exist"
@@ -152,23 +137,27 @@ def lost(read: Offsets, ends: Offsets) -> str | None:
     return None
 
 
+def changed_topic(topic_id: str | None) -> SourceError:
+    """Return the error of a topic that was read, and now is another one with this id, or none."""
+    now = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
+    return SourceError(
+        f"__consumer_offsets was read, and {now}, so the old offsets do not apply; use a new directory (--data-dir) "
+        "or a new checkpoint"
+    )
+
+
 def sound_log(read: Log, look: Callable[[], Log], *, first: Log, patience_s: float) -> Log:
     """Return the log, from `first` or a later look, that has all that was read.
 
-    A new leader may for a while know less of what is stable than the last one did, so requests are retried for so long.
-    SourceError if it stays like that, and at once if it is another topic: the history of a group follows the order of
-    offsets, so the old topic's history and the new one's are best kept apart. Brokers without topic ids hide that.
+    A new leader may for a while know less of what is stable than the last one did, so it is looked at for so long.
+    SourceError if it stays like that, and at once if it is another topic (which brokers without topic ids hide): the
+    history of a group follows the order of offsets.
     """
     log = first
     until = time.monotonic() + patience_s
     while True:
         if None not in (read.topic_id, log.topic_id) and read.topic_id != log.topic_id:
-            msg = (
-                f"__consumer_offsets was recreated since it was read: its topic id was {read.topic_id}, and is "
-                f"{log.topic_id}, so the old offsets do not apply to it; use a new directory (--data-dir) or a new "
-                "checkpoint for it"
-            )
-            raise SourceError(msg)
+            raise changed_topic(log.topic_id)
         if (said := lost(read.ends, log.ends)) is None:
             return log
         if time.monotonic() >= until:

@@ -1,8 +1,8 @@
 """How far the records of a cluster were read: transactions in the logs of the tables, one for each source partition.
 
-The application of a transaction is the cluster, the topic id and the partition; its version is the next offset. Each
-batch is a commit of each table, with or without rows, so a table always says by itself which records it has. A table
-that is older than the others, after a kill between two commits or a backup, gets what it lacks with the next batch.
+The application is the cluster, the topic id and the partition; the version is the next offset. Each batch is a commit
+of each table, so a table says by itself which records it has; one that is older than the others, after a kill between
+two commits or a backup, gets what it lacks with the next batch.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_groups.errors import SourceError
 from kafka_groups.pipeline import schemas
-from kafka_groups.pipeline.source.plan import Log, Offsets
+from kafka_groups.pipeline.source.plan import Log, Offsets, changed_topic
 from kafka_groups.pipeline.storage import NewFile, Storage
 
 _TABLES: Final = (schemas.GROUP_EVENTS, schemas.INGEST_GAPS, schemas.UNKNOWN_RECORDS, schemas.OFFSET_COMMITS)
@@ -23,16 +22,11 @@ _UNREAD: Final = Log(None, {})
 
 
 class Stored(NamedTuple):
-    """What the tables have of a cluster's records.
+    """What the tables have of a cluster's records."""
 
-    `start` is where the next batch begins, so that no table lacks a record; a partition of no table is left out.
-    `ahead` has the tables with records beyond it, and the next offset of each such partition; `batches` has the number
-    of each table's last batch, None before its first one.
-    """
-
-    start: Log
-    ahead: Mapping[str, Offsets]
-    batches: Mapping[str, int | None]
+    start: Log  # where the next batch begins, so that no table lacks a record; without partitions of no table
+    ahead: Mapping[str, Offsets]  # by table, the next offset of each partition with records beyond the start
+    batches: Mapping[str, int | None]  # by table, the number of its last batch, None before the first one
 
     def beyond(self, ends: Offsets) -> dict[int, int]:
         """Return where a batch with these ends has to end at least, so that no table is ahead of it afterwards."""
@@ -46,10 +40,9 @@ def was_read(storage: Storage, cluster_id: str) -> bool:
 
 
 def read_position(storage: Storage, cluster_id: str, topic_id: str | None, partitions: Collection[int]) -> Stored:
-    """Return what the tables have, of these partitions.
+    """Return what the tables have, of these partitions; SourceError if that is of a topic that was deleted since.
 
-    Raises SourceError if the records that were read are those of a topic that was deleted since: their history and
-    that of the new topic have to be kept apart, because the events of a group are sorted by offset.
+    The histories of two topics have to be kept apart, because the events of a group are sorted by offset.
     """
     batches = _batches(storage, cluster_id)
     # Each transaction takes milliseconds to read, and tables with the same last batch have the same position.
@@ -74,7 +67,7 @@ def read_position(storage: Storage, cluster_id: str, topic_id: str | None, parti
 
 
 def commit_batch(storage: Storage, files: Sequence[NewFile], cluster_id: str, stored: Stored, end: Log) -> Stored:
-    """Add the files of a batch to the tables, with the offsets where it ended, and return what the tables have then.
+    """Add the files of a batch that ended there to the tables, and return what these have then.
 
     Raises StorageError if another program has added a batch since `stored` was read.
     """
@@ -102,11 +95,7 @@ def _read(storage: Storage, table: str, cluster_id: str, topic_id: str | None, p
     (number,) = storage.versions_of(schemas.STORED[table], [f"{cluster_id}/topic"]).values()
     names = {_number(each): each for each in (_NO_ID, topic_id) if each is not None}
     if number not in names:
-        now = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
-        msg = (
-            f"__consumer_offsets was read, and {now}, so the old offsets do not apply; use a new directory (--data-dir)"
-        )
-        raise SourceError(msg)
+        raise changed_topic(topic_id)
     name = names[number]
     ends = {f"{cluster_id}/{name}/{partition}": partition for partition in partitions}
     epochs = {f"{application}/epoch": partition for application, partition in ends.items()}

@@ -54,10 +54,10 @@ def read_rows(
 
 @dataclass
 class RangeReader:
-    """Reads one range with a consumer that is used for nothing else meanwhile; `client` are properties of librdkafka.
+    """Reads one range with a consumer that is used for nothing else meanwhile.
 
-    UnreachableError if nothing comes for so many seconds though the range is not at its end. SourceError for what
-    brokers refuse, and if the log is another one than was read up to the range's start.
+    UnreachableError if nothing comes for so many seconds; SourceError for what brokers refuse, and if the log is
+    another one than was read up to the range's start.
     """
 
     consumer: Consumer

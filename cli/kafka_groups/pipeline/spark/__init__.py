@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
-import secrets
-import socket
 import sys
-import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -29,19 +27,10 @@ _EVERYWHERE: Final = {
     # Or pyspark sends requests to the JVM at each step of each expression, to name its line if it fails.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
-# What pyspark's own builder sets for `local`; that one always takes port 15002, so no two could run at once.
-_SERVING: Final = {
-    "spark.api.mode": "classic",
-    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-    "spark.sql.artifact.isolation.enabled": "true",
-    "spark.sql.artifact.isolation.alwaysApplyClassloader": "true",
-    "spark.connect.grpc.binding.address": _LOOPBACK,
-}
 _OUR_ERROR: Final = re.compile(r"kafka_groups\.errors\.(\w+): (.+)")
-# "ValueError: sentence", the last line of a traceback; Spark's own classes begin with org.apache.spark.
+# The last line of a traceback; Spark's own classes begin with org.apache.spark.
 _PYTHON_ERROR: Final = re.compile(r"^(?:pyspark\.[\w.]+\.)?(\w+(?:Error|Exception): .+)$", re.MULTILINE)
 _MOST_READ: Final = 1_000_000  # bytes of a log
-_LONGEST_END_S: Final = 5.0  # of a thread that looks for its end once a second
 # A JVM says why it has ended behind the first two of these, and before the last one.
 _JAVA_ENDED: Final = re.compile(
     r'^Exception in thread "main" (.+)'
@@ -62,42 +51,40 @@ def start_session(
     fetch: bool = False,
     brief: bool = False,
 ) -> Iterator[SparkSession]:
-    """Yield a session on `master`, or on the Spark Connect server `remote`.
+    """Yield a session on `master`, or on the Spark Connect server `remote` (sc://HOST:PORT).
 
-    Without both, the environment's SPARK_REMOTE or MASTER decides, and else it is local[*]. Under spark-submit it is
-    the session that spark-submit prepared. Output of its JVM and of its Python workers goes to `log`, nothing to our
-    streams. `memory` is the driver's (2g), `conf` are properties of a Spark that is started here. With `fetch`, a
-    missing JDK is downloaded. With `brief`, a JVM of this machine compiles lightly, for sessions of seconds. Raises
-    SparkMissingError without pyspark or Java, or if one is too old, and PipelineError if Spark fails.
+    Without both, the environment's SPARK_REMOTE or MASTER decides, and else it is local[*]; under spark-submit it is
+    the session that spark-submit prepared. Output of the JVM and of its Python workers goes to `log`. `memory` is the
+    driver's (2g), `conf` are properties of a Spark that is started here, `fetch` downloads a missing JDK, and `brief`
+    has a JVM of this machine compile lightly, for sessions of seconds. Raises SparkMissingError without pyspark or
+    Java, or if one is too old, and PipelineError if Spark fails.
     """
     requirements.check_pyspark()
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if remote is None and master is None and not is_submitted:
         remote = os.environ.get("SPARK_REMOTE") or None
+    options = _EVERYWHERE
     if remote is not None:
         requirements.check_connect()
-    options: dict[str, str] = _EVERYWHERE if remote is None else {}
-    if not is_submitted and (remote is None or remote.startswith("local")):
+        requirements.check_answers(remote)
+    elif not is_submitted:
         java = requirements.find_java(os.environ, fetch=fetch)
-        place = remote or master or os.environ.get("MASTER") or "local[*]"
+        place = master or os.environ.get("MASTER") or "local[*]"
         options = _local_options(place, memory or "2g", brief=brief) | dict(conf or {})
         requirements.check_master(options["spark.master"])
         _set_environment(java, is_local=options["spark.master"].startswith("local"))
-    elif remote is not None:
-        requirements.check_answers(remote)
-    with warnings.catch_warnings(), ExitStack() as stack:
+    with warnings.catch_warnings():
         # Python's warnings are for those who write programs, and go to stderr.
         warnings.filterwarnings("ignore", module=r"pyspark(\..*)?")
         with _starting(log):
-            if remote is not None and options:
-                server, remote = serve(remote, options)
-                stack.callback(_stop, server, log)
-            spark = _classic(options) if remote is None else _connected(remote)
-        stack.callback(_stop, spark, log)
-        with _working(log):
-            # A session of somebody else's (spark-submit's, a server's) has a time zone of its own.
-            spark.conf.set("spark.sql.session.timeZone", "UTC")
-            yield spark
+            spark = _session(options) if remote is None else _connected(remote)
+        try:
+            with _working(log):
+                # A session of somebody else's (spark-submit's, a server's) has a time zone of its own.
+                spark.conf.set("spark.sql.session.timeZone", "UTC")
+                yield spark
+        finally:
+            _stop(spark, log)
 
 
 @contextmanager
@@ -147,21 +134,7 @@ def _first_line(text: str) -> str:
     return next((line for line in lines if line and not line.startswith("An error occurred while calling")), "")
 
 
-def serve(master: str, options: Mapping[str, str]) -> tuple[SparkSession, str]:
-    """Return a session that is a Spark Connect server, on a port that nobody has, and the URL where it serves.
-
-    The token that it wants is in the environment, where clients and workers look for it.
-    """
-    with socket.socket() as taken:
-        taken.bind((_LOOPBACK, 0))
-        port = taken.getsockname()[1]
-    os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"] = secrets.token_urlsafe(32)
-    settings = {**options, **_SERVING, "spark.master": master, "spark.connect.grpc.binding.port": str(port)}
-    # By name: for a number, Spark's client would want TLS before it shows a token.
-    return _classic(settings), f"sc://localhost:{port}"
-
-
-def _classic(options: Mapping[str, str]) -> SparkSession:
+def _session(options: Mapping[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     return SparkSession.builder.appName("kafka-groups").config(map={**options}).getOrCreate()
@@ -170,9 +143,9 @@ def _classic(options: Mapping[str, str]) -> SparkSession:
 def _connected(url: str) -> SparkSession:
     # The mark by which pyspark's functions know that they are for Connect.
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    # The builder of pyspark.sql refuses a remote where the environment has a MASTER.
     from pyspark.sql.connect.session import SparkSession as Connected
 
-    # The builder of pyspark.sql refuses to connect where a server of our own runs in this process.
     return cast("SparkSession", Connected.builder.remote(url).getOrCreate())
 
 
@@ -205,19 +178,10 @@ def _stop(spark: SparkSession, log: Path) -> None:
             spark.stop()
         except Exception as error:  # noqa: BLE001 - a JVM or a server that has ended already has stopped
             sys.stderr.write(f"stopping: {type(error).__name__}: {error}\n")
-            _end_threads(spark)
-
-
-def _end_threads(spark: SparkSession) -> None:
-    """End the threads of a session whose JVM has ended: they would report that later, on our streams."""
-    from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, FinalizerWorker
-
-    with suppress(Exception):
-        spark.stop()  # the first call failed before it stopped the server of accumulators
-    for thread in threading.enumerate():
-        if isinstance(thread, FinalizerWorker):
-            thread.deque.append(SHUTDOWN_FINALIZER_WORKER)  # what it takes next
-            thread.join(_LONGEST_END_S)
+            # py4j's thread of finalizers would report the end of its JVM later, on our streams.
+            logging.getLogger("py4j.java_gateway").disabled = True
+            with suppress(Exception):
+                spark.stop()  # the first call failed before it stopped the server of accumulators
 
 
 def _said_by_java(log: Path, before: int) -> str | None:

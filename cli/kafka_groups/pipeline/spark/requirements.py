@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -38,10 +37,7 @@ def check_pyspark() -> str:
 
 
 def find_java(environment: Mapping[str, str], *, fetch: bool = False) -> Path:
-    """Return the first Java that Spark runs on, else download one, if `fetch` says so.
-
-    SparkMissingError says what was found instead, and how to get one.
-    """
+    """Return the first Java that Spark runs on, else download one if `fetch` says so, else raise SparkMissingError."""
     seen: list[str] = []
     for candidate in installed_javas(environment):
         release = java_version(candidate.path)
@@ -93,41 +89,30 @@ def check_connect() -> None:
         except ImportError:
             missing.append(name)
     if missing:
-        packages = f"Spark Connect's packages ({', '.join(missing)} missing)"
-        msg = f"--remote needs {packages}; run pip install 'kafka-groups[connect]'"
+        lacking = ", ".join(missing)
+        msg = f"--remote needs Spark Connect's packages ({lacking} missing); run pip install 'kafka-groups[connect]'"
         raise SparkMissingError(msg)
 
 
 def check_answers(remote: str) -> None:
-    """Raise PipelineError if the URL is none, or nothing listens there: Spark's client would try for minutes."""
-    host, port = None, 0
-    with suppress(ValueError):  # a port that is none, a bracket that is not closed
-        parts = urlsplit(remote)
-        host, port = parts.hostname if parts.scheme == "sc" else None, parts.port or _CONNECT_PORT
-    if host is None:
-        # What follows may hold a token.
-        msg = f"{remote.partition(';')[0]!r} is not a Spark Connect URL; write for example sc://host:15002"
-        raise PipelineError(msg)
+    """Raise PipelineError if nothing listens at this Spark Connect URL: Spark's client would try for minutes."""
     if any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES):
-        # The client goes through the proxy, so whether we get there says nothing.
-        return
+        return  # the client goes through the proxy, so whether we get there says nothing
+    parts = urlsplit(remote)
+    host, port = parts.hostname or "", parts.port or _CONNECT_PORT
     if why := _why_silent(host, port):
         msg = f"cannot connect to the Spark Connect server {host}:{port}: {why}; check --remote and the server"
         raise PipelineError(msg)
 
 
 def check_master(master: str) -> None:
-    """Raise PipelineError if nothing listens at any address of a `spark://` master: Spark would try for a minute.
-
-    Other masters are left to Spark.
-    """
+    """Raise PipelineError if nothing listens at any address of a `spark://` master: Spark would try for a minute."""
     if not master.startswith(_STANDALONE):
         return
     silent: list[str] = []
     for address in master.removeprefix(_STANDALONE).split(","):
         host, _, port = address.rpartition(":")
-        why = _why_silent(host.strip("[]"), int(port)) if port.isdecimal() else "it has no port"
-        if why is None:
+        if (why := _why_silent(host.strip("[]"), int(port))) is None:
             return
         silent.append(f"{address}: {why}")
     msg = f"cannot connect to a Spark master: {'; '.join(silent)}; check --master and the master"
