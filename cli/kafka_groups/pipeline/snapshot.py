@@ -108,7 +108,7 @@ def _write(
             shared = {**same, "cluster_id": cluster_id, "origin": "sample"}
             while some := [*islice(rows, _ROWS_AT_ONCE)]:
                 columns = dict(zip(names, zip(*some, strict=True), strict=True))
-                writer.write(table, shaped(table, len(some), columns, shared))
+                writer.write(table, shaped(table.arrow(), len(some), columns, shared))
                 sizes[table.name] += len(some)
         counts = {
             "groups": sizes[GROUP_EVENTS.name],
@@ -117,7 +117,7 @@ def _write(
             "failures": len(failures),
         }
         run = {"cluster_id": cluster_id, "sample": batch, **times, **counts}
-        writer.write(SAMPLE_RUNS, shaped(SAMPLE_RUNS, 1, {}, run))
+        writer.write(SAMPLE_RUNS, shaped(SAMPLE_RUNS.arrow(), 1, {}, run))
         files = writer.close()
     storage.append(files, tables=_TABLES)
     return Sampled(cluster_id=cluster_id, batch=batch, groups=counts["groups"], rows=sizes, failures=failures)

@@ -10,8 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from kafka_groups.pipeline.decode.columns import microseconds, topic_id_text
-from kafka_groups.pipeline.decode.record_types import PREFIX_BYTES, RecordType, read_prefix
-from kafka_groups.pipeline.decode.value_schemas import SCHEMAS
+from kafka_groups.pipeline.decode.record_types import PREFIX_BYTES, SCHEMAS, RecordType, read_prefix
 from kafka_groups.protocol import Cursor, SchemaError, Struct, compile_reader
 
 # What consumers call themselves in a classic group; Connect says "connect", and its bytes have another layout.

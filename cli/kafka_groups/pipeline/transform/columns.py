@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_groups.pipeline.schemas.shape import shaped
 from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints, expand, first_rows
 
 
@@ -61,14 +62,9 @@ def choose(texts: Sequence[str], places: Any) -> Any:
 
 def to_batch(schema: Any, columns: Mapping[str, Any]) -> Any:
     """Return a record batch of arrays, at least one, and other values repeated; null in columns that are not given."""
-    given = {name: to_column(one) if isinstance(one, np.ndarray) else one for name, one in columns.items()}
-    size = next(len(one) for one in given.values() if isinstance(one, pa.Array))
-    arrays = []
-    for field in schema:
-        found: Any = given.get(field.name)
-        is_column = isinstance(found, pa.Array)
-        arrays.append(found.cast(field.type) if is_column else pa.repeat(pa.scalar(found, field.type), size))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    given = {name: to_column(one) for name, one in columns.items() if isinstance(one, np.ndarray)}
+    given |= {name: one for name, one in columns.items() if isinstance(one, pa.Array)}
+    return shaped(schema, len(next(iter(given.values()))), given, columns)
 
 
 def to_lists(values: Any, owner: Ints, size: int) -> Any:
