@@ -176,9 +176,9 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
     """Run the stages over the facts; return the files that they wrote."""
 
     def files_of(table: schemas.Table, days: Iterable[date | None]) -> list[DataFile]:
-        found = state.files[table.name] if table.name in state.files else storage.files(table)
-        dates = {str(day) for day in days}  # no file has the date None
-        return [replace(file, path=storage.place.address(file.path)) for file in found if file.date in dates]
+        found = storage.files(table) if table in schemas.STATES else state.files
+        chosen = {(table.name, str(day)) for day in days}  # no file has the date None
+        return [replace(one, path=storage.place.address(one.path)) for one in found if (one.table, one.date) in chosen]
 
     state, dates, before = plan.state, plan.read, plan.gaps_before()
     report(_STEPS[0], 0, len(_STEPS))
@@ -228,19 +228,15 @@ def _topic_rows(task: Task, found: Any) -> Any:
 def _count_rebalances(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
     """Write the rows of group_daily of a date with its new rebalances; return no file if nothing differs."""
     old = _read(storage, storage.files(schemas.GROUP_DAILY, [day]), schemas.GROUP_DAILY)
-    key, read = ["cluster_id", "group"], state.clusters_read(day)
-    summed = rebalances.group_by(key).aggregate([([], "count_all"), ("duration_ms", "sum")]).to_pylist()
-    found = {(row["cluster_id"], row["group"]): row for row in summed}
-    groups, new = [*zip(*(old[name].to_pylist() for name in key), strict=True)], old
-    for name, total in (("rebalances", "count_all"), ("rebalance_ms", "duration_ms_sum")):
-        values = []
-        for group, before in zip(groups, old[name].to_pylist(), strict=True):
-            # Null where no record of the cluster was read on the date, or no rebalances of the group are derived.
-            nothing = None if before is None or group[0] not in read else 0
-            value = found.get(group, {}).get(total)
-            values.append(nothing if value is None else value)
-        at = old.schema.get_field_index(name)
-        new = new.set_column(at, old.schema.field(at), pa.array(values, old.schema.field(at).type))
+    key, totals = ["cluster_id", "group"], {"rebalances": "count_all", "rebalance_ms": "duration_ms_sum"}
+    summed = rebalances.group_by(key).aggregate([([], "count_all"), ("duration_ms", "sum")])
+    joined = old.select([*key, *totals]).join(summed, key).sort_by([(name, "ascending") for name in key])
+    is_read, new = pc.is_in(joined["cluster_id"], pa.array([*state.clusters_read(day)], pa.string())), old
+    for name, total in totals.items():
+        # Null where no record of the cluster was read on the date, or no rebalances of the group are derived.
+        nothing = pc.if_else(pc.and_(is_read, pc.is_valid(joined[name])), 0, None)
+        new = new.set_column(new.column_names.index(name), name, pc.coalesce(joined[total], nothing))
+    new = new.cast(old.schema)
     return [] if new.equals(old) else _write(storage, schemas.GROUP_DAILY, new)
 
 

@@ -8,7 +8,7 @@ Spark distributes and sorts by; the tasks order what is in it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +20,7 @@ from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage import DataFile, NewFile, new_writer
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform import columns as arrays
-from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, OFFSETS, PARTITION, Summary, read_facts
+from kafka_groups.pipeline.transform.facts import OFFSETS, PARTITION, Summary, read_facts
 from kafka_groups.pipeline.transform.group_input import EVENT, FILE, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
 from kafka_groups.pipeline.transform.group_stage import RESULT, GroupBatch, transform_groups
 from kafka_groups.pipeline.transform.kernels.segments import Ints, starts_of
@@ -49,7 +49,10 @@ _WAITING_ROWS: Final = 262_144
 _MOST_ROWS: Final = 1_024
 # Bytes that are unpacked at once, or those of a whole key, if it has more.
 _UNPACKED_BYTES: Final = 1_048_576
-Step = Callable[[Iterator[Any]], Iterator[Any]]
+# The columns of DataFile for Spark.
+_FILE: Final = "table STRING, date STRING, path STRING, rows BIGINT, bytes BIGINT"
+# Makes record batches of files.
+Step = Callable[[Iterable[DataFile]], Iterator[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,8 @@ class Layout:
         """Return the schema of packed rows."""
         return pa.schema([self.schema.field(name) for name in (*self.common, self.payload)])
 
-    def read(self, files: Iterator[Any]) -> Iterator[Any]:
-        """Yield rows of `schema` from record batches of FILE_SCHEMA."""
+    def read(self, files: Iterable[DataFile]) -> Iterator[Any]:
+        """Yield record batches of `schema` from files of facts and states."""
         return read_facts(files, self.schema)
 
     def pack(self, pieces: Iterator[Any]) -> Iterator[Any]:
@@ -221,8 +224,7 @@ class LocalEngine:
 
     def collect(self, files: Sequence[DataFile], step: Step, schema: Any) -> Any:
         """Return a table of what a step yields for the files."""
-        rows = pa.Table.from_pylist([asdict(file) for file in files], schema=FILE_SCHEMA)
-        return pa.Table.from_batches(step(iter(rows.to_batches())), schema=schema)
+        return pa.Table.from_batches(step(files), schema=schema)
 
     def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
@@ -268,11 +270,14 @@ class SparkEngine:
             self._spark.conf.set(_BATCH_OPTION, str(before))
 
     def _read_packed(self, files: Sequence[DataFile], layout: Layout) -> DataFrame:
-        return self._read(files, lambda pieces: layout.pack(layout.read(pieces)), layout.packed_schema())
+        return self._read(files, lambda some: layout.pack(layout.read(some)), layout.packed_schema())
 
     def _read(self, files: Sequence[DataFile], step: Step, schema: Any) -> DataFrame:
-        rows = self._spark.createDataFrame([astuple(file) for file in files], _spark_schema(FILE_SCHEMA))
-        return rows.mapInArrow(step, _spark_schema(schema))
+        def read(pieces: Iterator[Any]) -> Iterator[Any]:
+            return step(DataFile(**row) for piece in pieces for row in piece.to_pylist())
+
+        rows = self._spark.createDataFrame([astuple(file) for file in files], _FILE)
+        return rows.mapInArrow(read, _spark_schema(schema))
 
 
 Engine = LocalEngine | SparkEngine

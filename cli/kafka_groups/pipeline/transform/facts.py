@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -29,10 +29,6 @@ from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context
 _BATCH_ROWS: Final = 65_536
 PARTITION: Final = ("cluster_id", "topic", "partition")
 OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset")
-# Files (DataFile) that tasks read; their paths are `RootDirectory.address`.
-FILE_SCHEMA: Final = pa.schema(
-    [(name, pa.string()) for name in ("table", "date", "path")] + [(name, pa.int64()) for name in ("rows", "bytes")]
-)
 Rows = Iterator[dict[str, Any]]
 # By table: the columns that are read, and what makes other columns of rows of them and of the file's day.
 Readers = Mapping[schemas.Table, tuple[Sequence[str], Callable[[Any, int], Rows]]]
@@ -122,12 +118,12 @@ _READERS: Final[Readers] = {
 }
 
 
-def read_facts(pieces: Iterator[Any], schema: Any, readers: Readers = _READERS) -> Iterator[Any]:
-    """Yield record batches of the schema from the files in record batches of FILE_SCHEMA.
+def read_facts(files: Iterable[DataFile], schema: Any, readers: Readers = _READERS) -> Iterator[Any]:
+    """Yield record batches of the schema: columns that readers make, or that are read and have a name of the schema.
 
-    They have those columns that readers make, and those that are read and have a name of the schema.
+    The paths of the files are those of `RootDirectory.address`.
     """
-    for file in (DataFile(**row) for piece in pieces for row in piece.to_pylist()):
+    for file in files:
         (names, convert), day = readers[schemas.STORED[file.table]], day_number(date.fromisoformat(file.date))
         for rows in read_columns(file.path, names):
             same = {"table": file.table, "day": day, **dict(zip(names, rows.columns, strict=True))}
@@ -163,10 +159,10 @@ class Summary(Context):
     last_us: Mapping[tuple[str, str, str, int], int]
 
 
-def read_parts(pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield rows of PART from record batches of FILE_SCHEMA, added up over all files."""
+def read_parts(files: Iterable[DataFile]) -> Iterator[Any]:
+    """Yield rows of PART, added up over all files."""
     parts = [PART.empty_table()]
-    for part in read_facts(pieces, PART, _PART_READERS):
+    for part in read_facts(files, PART, _PART_READERS):
         parts.append(_add_up(pa.Table.from_batches([part])))
         if sum(map(len, parts)) > _MOST_ROWS:
             parts = [_add_up(pa.concat_tables(parts))]
