@@ -75,19 +75,18 @@ def build(
 
     The rows do not depend on when and in which order the facts came: a date is made from its own facts and from the
     state at the end of the date before. Commits and log ends count for `lookback_days`, members until they leave. A
-    rebalance that ends after midnight changes the date before, too. A compaction changes nothing, nor do facts that
-    retention removed, or that are older than what it keeps. Rows are made only of the selected dates; the others are
-    left to a later build. A full build makes all dates. Raises StorageError, also if another build is running.
+    rebalance that ends after midnight changes the date before, too. Compaction and retention change nothing. Dates that
+    are not selected are left to a later build. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
         plan = _plan(storage, rules, lookback_days, selection, full=full)
-        if not plan.wanted:
-            return Built((), {}, tuple(describe_missing(plan.state.reach())))
-        if not plan.state.has_last_build:
-            forget_fact_state(storage)
-        dates, rows = _derive(engine, storage, plan, progress or (lambda *_: None))
-        plan.state.save(storage, pending={*plan.changed} - {*plan.wanted})
-        stale = left_out(storage, lookback_days, dates=dates)
+        dates, rows, stale = tuple[date, ...](), dict[str, int](), list[str]()
+        if plan.wanted:
+            if not plan.state.has_last_build:
+                forget_fact_state(storage)
+            dates, rows = _derive(engine, storage, plan, progress or (lambda *_: None))
+            plan.state.save(storage, pending={*plan.changed} - {*plan.wanted})
+            stale = left_out(storage, lookback_days, dates=dates)
         return Built(dates, rows, (*describe_missing(plan.state.reach()), *stale))
 
 
@@ -139,10 +138,9 @@ def _plan(storage: Storage, rules: Rules | None, lookback_days: int, selection: 
 
 
 def _derive(engine: Engine, storage: Storage, plan: _Plan, report: Progress) -> tuple[tuple[date, ...], dict[str, int]]:
-    """Make the rows of the wanted dates, and the states of all that are read.
+    """Make the rows of the wanted dates, and the states of all that are read; rebalances also of the day before them.
 
-    Rebalances of the day before the wanted ones may change, too, unless retention does not keep that day. Return the
-    dates whose rows changed, and the number of rows of each table.
+    Return the dates whose rows changed, and the number of rows of each table.
     """
     # On a disk the lock of builds comes first; an object store has none, so another build may replace tables meanwhile.
     versions = {table: storage.versions_of(table, [BUILD]).get(BUILD) for table in _WRITTEN}

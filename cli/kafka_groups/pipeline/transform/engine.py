@@ -1,8 +1,7 @@
 """The stages as tasks, and where these run: on Spark, or, for few facts, in this process. Both sort the tasks' rows.
 
-Through Spark, many rows of a key go in one binary value: the JVM handles each value of each row, so a hundred times
-fewer rows are a hundred times less work for it. A packed row has what the rows in it have in common, which is what
-Spark distributes and sorts by; the tasks order what is in it.
+Through Spark, many rows go in one binary value, beside what they have in common, which is what Spark distributes and
+sorts by: the JVM handles each value of each row, so a hundred times fewer rows are a hundred times less work for it.
 """
 
 from __future__ import annotations
@@ -40,27 +39,21 @@ if TYPE_CHECKING:
 
 _BATCH_OPTION: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _SPARK_ROWS: Final = 256
-# Rows that a task works on at once.
-_BATCH_ROWS: Final = 100_000
+_BATCH_ROWS: Final = 100_000  # that a task works on at once
 _FACTS_PER_TASK: Final = 250_000
-# Rows that wait to be packed: the more, the fewer packed rows a key gets.
-_WAITING_ROWS: Final = 262_144
-# Then a packed row has 64 KiB or little more, and no batch of packed rows is large.
-_MOST_ROWS: Final = 1_024
-# Bytes that are unpacked at once, or those of a whole key, if it has more.
-_UNPACKED_BYTES: Final = 1_048_576
-# The columns of DataFile for Spark.
-_FILE: Final = "table STRING, date STRING, path STRING, rows BIGINT, bytes BIGINT"
-# Makes record batches of files.
-Step = Callable[[Iterable[DataFile]], Iterator[Any]]
+_WAITING_ROWS: Final = 262_144  # that wait to be packed: the more, the fewer packed rows a key gets
+_MOST_ROWS: Final = 1_024  # of a packed row, which then has 64 KiB or little more
+_UNPACKED_BYTES: Final = 1_048_576  # that are unpacked at once, or those of a whole key, if it has more
+_FILE: Final = "table STRING, date STRING, path STRING, rows BIGINT, bytes BIGINT"  # the columns of DataFile
+Step = Callable[[Iterable[DataFile]], Iterator[Any]]  # yields record batches
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How rows of `schema` are packed: by kind, those that agree in the columns `common`.
 
-    `packed` has the other columns of a kind: numbers, or others. The column `payload` takes their values; rows of the
-    remaining kinds have one there, and stay as they are. `key` is what belongs together, `order` that of unpacked rows.
+    `packed` has the other columns of a kind, whose values go in the column `payload`; rows of the remaining kinds have
+    a value there, and stay as they are. `key` is what belongs together, `order` that of unpacked rows.
     """
 
     schema: Any
@@ -79,7 +72,7 @@ class Layout:
         return read_facts(files, self.schema)
 
     def pack(self, pieces: Iterator[Any]) -> Iterator[Any]:
-        """Yield packed rows of record batches of `schema`, which may lack columns of kinds that they do not have."""
+        """Yield packed rows of record batches of `schema`, which may lack columns that only other kinds have."""
         for table in arrays.gather_keys(pieces, (), _WAITING_ROWS):
             for kind, rows in _by_kind(table):
                 yield from self._pack_kind(kind, rows).to_batches()
@@ -108,10 +101,9 @@ class Layout:
     def _unpack_kind(self, kind: int, rows: Any) -> Any:
         if kind not in self.packed:
             return rows
-        found, counts = _unpack_runs(rows[self.payload], pa.schema(map(self.schema.field, self.packed[kind])))
-        common = rows.select(self.common).take(pa.array(np.repeat(np.arange(len(rows)), counts)))
-        names = [*found.column_names, *self.common]
-        return pa.Table.from_arrays([*found.columns, *common.columns], names)
+        found, owner = _unpack_runs(rows[self.payload], pa.schema(map(self.schema.field, self.packed[kind])))
+        common = rows.select(self.common).take(pa.array(owner))
+        return pa.Table.from_arrays([*found.columns, *common.columns], [*found.column_names, *self.common])
 
 
 def _by_kind(table: Any) -> Iterator[tuple[int, Any]]:
@@ -122,24 +114,24 @@ def _by_kind(table: Any) -> Iterator[tuple[int, Any]]:
 def _pack_runs(rows: Any, counts: Ints) -> Any:
     """Return a value for each run of so many rows: numbers, or else a record batch in Arrow's format of messages."""
     if _is_numeric(rows.schema):
-        numbers = arrays.to_matrix([arrays.to_numbers(column) for column in rows.columns])
-        return arrays.to_values(numbers, counts * numbers.shape[1])
+        owner = np.repeat(np.arange(len(counts)), counts)
+        return arrays.pack((), [(owner, [*map(arrays.to_numbers, rows.columns)])], len(counts))
     (batch,) = rows.to_batches()
     runs = zip(np.cumsum(counts) - counts, counts, strict=True)
     return pa.array([batch.slice(first, count).serialize().to_pybytes() for first, count in runs], pa.binary())
 
 
 def _unpack_runs(packed: Any, schema: Any) -> tuple[Any, Ints]:
-    """Return a table of the rows, and how many of them each value has."""
+    """Return a table of the rows, and the place of the value that each was in."""
     if not _is_numeric(schema):
         batches = [pa.ipc.read_record_batch(pa.py_buffer(value), schema) for value in packed.to_pylist()]
-        return pa.Table.from_batches(batches, schema), np.array([*map(len, batches)], np.int64)
-    numbers, length = arrays.from_values(packed)
+        return pa.Table.from_batches(batches, schema), np.repeat(np.arange(len(batches)), [*map(len, batches)])
+    ((owner, numbers),) = arrays.unpack(packed, 0, [len(schema)])[1]
     columns = [
         arrays.to_column(values.view(np.float64) if pa.types.is_floating(field.type) else values).cast(field.type)
-        for field, values in zip(schema, np.ascontiguousarray(numbers.reshape(-1, len(schema)).T), strict=True)
+        for field, values in zip(schema, numbers, strict=True)
     ]
-    return pa.Table.from_arrays(columns, schema=schema), length // len(schema)
+    return pa.Table.from_arrays(columns, schema=schema), owner
 
 
 def _is_numeric(schema: Any) -> bool:
@@ -173,14 +165,11 @@ GROUP_LAYOUT: Final = Layout(
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every task is given: where the tables are, what the build goes by, and what the facts are in sum.
-
-    The states of the days from `first_state_day` on are kept.
-    """
+    """What every task is given: where the tables are, what the build goes by, and what the facts are in sum."""
 
     data_dir: str
     settings: Settings
-    first_state_day: int
+    first_state_day: int  # older states are not written
     summary: Summary
 
 

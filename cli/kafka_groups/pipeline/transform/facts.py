@@ -44,8 +44,7 @@ def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
 def micros_within(times: Any, day: int) -> Any:
     """Return times in microseconds, and midnight for those that are null or not on the day of their file.
 
-    Such a time cannot be: a commit then has the date of its record, a record the first date of all. It does not show
-    until when the cluster was read.
+    Such a time cannot be, and does not show until when the cluster was read.
     """
     micros, first = _micros(times), day * DAY_US
     is_within = pc.and_(pc.greater_equal(micros, first), pc.less(micros, first + DAY_US))
@@ -100,20 +99,16 @@ def _group_states(rows: Any, _day: int) -> Rows:
     yield {"name": rows["group"], "kind": STATE, "payload": rows["state"], "state": None}
 
 
+_COMMIT: Final = ("group", "origin", "source_offset", "commit_time", "tombstone", "committed_offset")
+_EVENT: Final = ("cluster_id", "group", "record_time", "state_time", "members", "details")
 _READERS: Final[Readers] = {
-    schemas.OFFSET_COMMITS: (
-        (*PARTITION, "group", "origin", "source_offset", "commit_time", "tombstone", "committed_offset"),
-        _commits,
-    ),
+    schemas.OFFSET_COMMITS: ((*PARTITION, *_COMMIT), _commits),
     schemas.PARTITION_OFFSETS: (
         (*PARTITION, *OFFSETS, "topic_id", "origin", "observed_at", "point_time"),
         _observations,
     ),
     schemas.PARTITION_STATE: ((*PARTITION, "group", "state"), _partition_states),
-    schemas.GROUP_EVENTS: (
-        (*EVENT_COLUMNS, "cluster_id", "group", "record_time", "state_time", "members", "details"),
-        _events,
-    ),
+    schemas.GROUP_EVENTS: ((*EVENT_COLUMNS, *_EVENT), _events),
     schemas.GROUP_STATE: (("cluster_id", "group", "state"), _group_states),
 }
 
@@ -136,8 +131,8 @@ def day_number(day: date) -> int:
     return (day - date(1970, 1, 1)).days
 
 
-# What tasks return. The name is that of a topic if there is a partition. Else it is that of a group that a sample saw
-# (with the time of its state or commit), or of the topic of offsets in a sampling run, whose time is `run_us`.
+# The name is that of a topic if there is a partition, else of a group that a sample saw (with the time of its state or
+# commit), or of the topic of offsets in a sampling run, whose time is `run_us`.
 PART: Final = pa.schema(
     [
         *((name, pa.string()) for name in ("table", "origin", "cluster_id", "name")),
@@ -179,11 +174,8 @@ def _group_parts(rows: Any, day: int) -> Rows:
 
 
 def _log_end_parts(rows: Any, day: int) -> Rows:
-    at, end, is_known = (
-        micros_within(rows.columns[-1], day),
-        rows["log_end_offset"],
-        pc.is_valid(rows["log_end_offset"]),
-    )
+    at, end = micros_within(rows.columns[-1], day), rows["log_end_offset"]
+    is_known = pc.is_valid(end)
     name = pc.if_else(pc.equal(rows["topic"], schemas.OFFSETS_TOPIC), rows["topic"], None)
     run_us = pc.if_else(pc.equal(rows["origin"], "sample"), at, None)
     yield {"name": name, "partition": None, "run_us": run_us, "most_at": at, "is_complete": is_known}
@@ -229,8 +221,6 @@ def summarise(parts: Any) -> Summary:
         event_us = last.get((schemas.GROUP_EVENTS.name, "topic", *key), NULL)
         sample_us = last.get((schemas.PARTITION_OFFSETS.name, "sample", *key), NULL)
         clusters[key] = ClusterDay(commit_us, max(commit_us, event_us), sample_us, np.array(sorted(complete), np.int64))
-    seen = {
-        key: (times.get(schemas.GROUP_EVENTS.name, NULL), times.get(schemas.OFFSET_COMMITS.name, NULL))
-        for key, times in groups.items()
-    }
+    tables = schemas.GROUP_EVENTS.name, schemas.OFFSET_COMMITS.name
+    seen = {key: (times.get(tables[0], NULL), times.get(tables[1], NULL)) for key, times in groups.items()}
     return Summary(clusters, seen, quiet, last)
