@@ -146,17 +146,14 @@ SCHEMAS: Final = _parse_schemas("""
 
 
 class RecordType(NamedTuple):
-    """One type of record: Kafka's number and name, the fields of its key, the event_types of its values and tombstones.
-
-    The newest version of its values is the first one with compact texts and tags.
-    """
+    """A type of record: Kafka's number and name, the fields of its key, the event_types of values and of tombstones."""
 
     id: int
     name: str
     key: str
     written: str = ""
     removed: str = ""
-    newest_version: int = 0
+    newest_version: int = 0  # the first one whose values have compact texts and tags
 
 
 # Keys have no versions and no compact texts. Kafka calls the first field `group` up to type 2 and `groupId` after.
@@ -165,7 +162,7 @@ _GROUP: Final = "group string"
 _MEMBER: Final = "group string, member_id string"
 _REGEX: Final = "group string, regular_expression string"
 
-# From CoordinatorRecordType of kafka-group-coordinator 4.4.0. Number and name never change.
+# From CoordinatorRecordType of kafka-group-coordinator 4.4.0. Number and name never change; 9 and 18 were removed.
 ALL: Final = (
     RecordType(0, "LegacyOffsetCommit", _COMMIT, newest_version=4),
     RecordType(1, "OffsetCommit", _COMMIT, newest_version=4),
@@ -192,7 +189,6 @@ ALL: Final = (
 )
 COMMITS: Final = frozenset({0, 1})
 _BY_ID: Final = {record_type.id: record_type for record_type in ALL}
-_REMOVED: Final = {9: "ShareGroupPartitionMetadata", 18: "StreamsGroupPartitionMetadata"}
 
 
 def read_prefix(data: bytes | None) -> int | None:
@@ -206,8 +202,7 @@ def read_key(key: bytes | None) -> tuple[RecordType, Struct]:
     if key is None or type_id is None:
         raise SchemaError("the record has none" if key is None else "it is shorter than its type")
     if type_id not in _BY_ID:
-        was = f"; it was {_REMOVED[type_id]} once" if type_id in _REMOVED else ""
-        msg = f"type {type_id} is not known{was}"
+        msg = f"type {type_id} is not known"
         raise SchemaError(msg)
     return _BY_ID[type_id], _read_whole(key, _key_reader(type_id))
 

@@ -144,22 +144,17 @@ PARTITION_LAYOUT: Final = Layout(
     (*PARTITION, "group"),
     (*PARTITION, "group", "kind", "at_us", "source_offset"),
     "state",
-    {
-        COMMIT: ("at_us", "source_offset", "committed_offset"),
-        OBSERVATION: ("at_us", *OFFSETS, "point_ms"),
-    },
+    {COMMIT: ("at_us", "source_offset", "committed_offset"), OBSERVATION: ("at_us", *OFFSETS, "point_ms")},
 )
 _GROUP_COMMON: Final = ("cluster_id", "name", "kind", "day", "topic", "partition")
+_EVENT_COLUMNS: Final = tuple(name for name in GROUP_INPUT.names if name not in {*_GROUP_COMMON, "payload"})
 GROUP_LAYOUT: Final = Layout(
     GROUP_INPUT,
     _GROUP_COMMON,
     ("cluster_id", "name"),
     (*_GROUP_COMMON, "at_us"),
     "payload",
-    {
-        STATUS: STATUS_NUMBERS,
-        EVENT: tuple(name for name in GROUP_INPUT.names if name not in {*_GROUP_COMMON, "payload"}),
-    },
+    {STATUS: STATUS_NUMBERS, EVENT: _EVENT_COLUMNS},
 )
 
 

@@ -79,7 +79,7 @@ class FactState:
     def dates_to_build(self) -> list[date]:
         """Return the dates with facts from the first one that changed, or that a derived table lost, on.
 
-        Dates before the first one that retention keeps are not built: other facts of them are deleted.
+        Dates that retention does not keep are not built: other facts of them are deleted.
         """
         days = {day for day, _ in self.changed}.union(self.lost)
         first = min((day for day in days if day >= self.first_date), default=None)
@@ -88,8 +88,7 @@ class FactState:
     def dates_to_read(self, dates: Sequence[date]) -> list[date]:
         """Return dates that are to be made, ascending, and before them those with facts that no state accounts for.
 
-        Without the state before them nothing would be known of what was before. The date before the first one needs a
-        state before it, too: without one, its rebalances would not be known.
+        The date before the first one needs a state before it, too: without one, its rebalances would not be known.
         """
         earlier = {day for day in self.dates if day < dates[0]}
         day_before = dates[0] - timedelta(days=1)
@@ -120,14 +119,13 @@ class FactState:
     def reach(self) -> dict[str, Reach]:
         """Return by cluster the times of its last facts that a build has read."""
         found: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
-        for (_, table), one in self.facts.items():
+        for (_, table), one in self.facts.items():  # by date, which all of its times are of
             for cluster, origins in one["last_ms"].items():
-                for origin, at_ms in origins.items():
-                    found[cluster][table, origin] = max(at_ms, found[cluster].get((table, origin), at_ms))
+                found[cluster] |= {(table, origin): at_ms for origin, at_ms in origins.items()}
         return {cluster: Reach(times) for cluster, times in sorted(found.items())}
 
     def save(self, storage: Storage, *, pending: Collection[date] = ()) -> None:
-        """Save the state and the dates of the derived tables for the next build, to which `pending` dates are left."""
+        """Save the state and the dates of the tables for the next build, to which `pending` dates are left."""
         left = {*map(str, pending)}
         facts = {f"{day} {table}": one for (day, table), one in self.facts.items() if day not in left}
         made = {table.name: storage.dates(table) for table in _MADE}
