@@ -81,12 +81,7 @@ def sort_rows(table: Any, names: Sequence[str]) -> Any:
 
 
 def gather_keys(
-    pieces: Iterator[Any],
-    key: Sequence[str],
-    size: int,
-    *,
-    parts: Sequence[str] = (),
-    size_of: Callable[[Any], int] = len,
+    pieces: Iterator[Any], key: Sequence[str], size: int, parts: Sequence[str] = (), size_of: Callable[[Any], int] = len
 ) -> Iterator[Any]:
     """Yield tables of record batches, of some `size` each, so that rows that agree in the columns `key` are in one.
 

@@ -19,19 +19,11 @@ from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage import DataFile, NewFile, new_writer
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform import columns as arrays
+from kafka_groups.pipeline.transform import partition_batch as partitions
 from kafka_groups.pipeline.transform.facts import OFFSETS, PARTITION, Summary, read_facts
 from kafka_groups.pipeline.transform.group_input import EVENT, FILE, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
 from kafka_groups.pipeline.transform.group_stage import RESULT, GroupBatch, transform_groups
 from kafka_groups.pipeline.transform.kernels.segments import Ints, starts_of
-from kafka_groups.pipeline.transform.partition_batch import (
-    COMMIT,
-    INPUT,
-    OBSERVATION,
-    cut_batches,
-    lag_history_rows,
-    rows_for_groups,
-    state_rows,
-)
 from kafka_groups.pipeline.transform.partition_stage import Settings, transform_days
 
 if TYPE_CHECKING:
@@ -138,13 +130,14 @@ def _is_numeric(schema: Any) -> bool:
     return all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in schema.types)
 
 
+_COMMIT_NUMBERS: Final = ("at_us", "source_offset", "committed_offset")
 PARTITION_LAYOUT: Final = Layout(
-    INPUT,
+    partitions.INPUT,
     (*PARTITION, "group", "kind", "day", "is_record", "is_removal", "topic_id"),
     (*PARTITION, "group"),
     (*PARTITION, "group", "kind", "at_us", "source_offset"),
     "state",
-    {COMMIT: ("at_us", "source_offset", "committed_offset"), OBSERVATION: ("at_us", *OFFSETS, "point_ms")},
+    {partitions.COMMIT: _COMMIT_NUMBERS, partitions.OBSERVATION: ("at_us", *OFFSETS, "point_ms")},
 )
 _GROUP_COMMON: Final = ("cluster_id", "name", "kind", "day", "topic", "partition")
 _EVENT_COLUMNS: Final = tuple(name for name in GROUP_INPUT.names if name not in {*_GROUP_COMMON, "payload"})
@@ -171,13 +164,13 @@ class Task:
 def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows for the stage of groups from rows of partition_batch.INPUT; write lag_history and states."""
     with new_writer(task.data_dir, BUILD) as writer:
-        for batch in cut_batches(pieces, _BATCH_ROWS):
+        for batch in partitions.cut_batches(pieces, _BATCH_ROWS):
             for found in transform_days(batch, task.settings, task.summary):
-                writer.write(schemas.LAG_HISTORY, lag_history_rows(batch, found))
+                writer.write(schemas.LAG_HISTORY, partitions.lag_history_rows(batch, found))
                 if found.day >= task.first_state_day:
-                    for rows in state_rows(batch, found):
+                    for rows in partitions.state_rows(batch, found):
                         writer.write(schemas.PARTITION_STATE, rows)
-                yield from rows_for_groups(batch, found)
+                yield from partitions.rows_for_groups(batch, found)
         files = writer.close()
     yield arrays.to_batch(OUTPUT, {"kind": FILE, "payload": _as_json(files)})
 
@@ -212,8 +205,9 @@ class LocalEngine:
 
     def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
-        facts = arrays.sort_rows(self.collect(of_partitions, PARTITION_LAYOUT.read, INPUT), PARTITION_LAYOUT.order)
-        found = pa.Table.from_batches(run_partitions(task, iter(facts.to_batches())), schema=OUTPUT)
+        facts = self.collect(of_partitions, PARTITION_LAYOUT.read, PARTITION_LAYOUT.schema)
+        pieces = iter(arrays.sort_rows(facts, PARTITION_LAYOUT.order).to_batches())
+        found = pa.Table.from_batches(run_partitions(task, pieces), schema=OUTPUT)
         events = self.collect(of_groups, GROUP_LAYOUT.read, GROUP_INPUT)
         rows = arrays.sort_rows(pa.concat_tables([found, events], promote_options="default"), GROUP_LAYOUT.order)
         return pa.Table.from_batches(run_groups(task, iter(rows.to_batches())), schema=RESULT)
@@ -233,23 +227,23 @@ class SparkEngine:
     def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
 
-        def partitions(pieces: Iterator[Any]) -> Iterator[Any]:
+        def first_stage(pieces: Iterator[Any]) -> Iterator[Any]:
             return GROUP_LAYOUT.pack(run_partitions(task, PARTITION_LAYOUT.unpack(pieces)))
 
-        def groups(pieces: Iterator[Any]) -> Iterator[Any]:
+        def second_stage(pieces: Iterator[Any]) -> Iterator[Any]:
             return run_groups(task, GROUP_LAYOUT.unpack(pieces))
 
         # A topic's partition is with all of its groups.
         facts = self._read_packed(of_partitions, PARTITION_LAYOUT)
         facts = facts.repartition(self._tasks, *PARTITION).sortWithinPartitions(*PARTITION_LAYOUT.key)
-        found = facts.mapInArrow(partitions, _spark_schema(GROUP_LAYOUT.packed_schema()))
+        found = facts.mapInArrow(first_stage, _spark_schema(GROUP_LAYOUT.packed_schema()))
         rows = found.unionByName(self._read_packed(of_groups, GROUP_LAYOUT))
         rows = rows.repartition(self._tasks, *GROUP_LAYOUT.key).sortWithinPartitions(*GROUP_LAYOUT.key)
         # Packed rows go to Python in batches of a few: each may have 64 KiB.
         before = self._spark.conf.get(_BATCH_OPTION)
         self._spark.conf.set(_BATCH_OPTION, str(_SPARK_ROWS))
         try:
-            return rows.mapInArrow(groups, _spark_schema(RESULT)).toArrow()
+            return rows.mapInArrow(second_stage, _spark_schema(RESULT)).toArrow()
         finally:
             self._spark.conf.set(_BATCH_OPTION, str(before))
 
