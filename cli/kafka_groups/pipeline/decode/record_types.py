@@ -188,7 +188,8 @@ ALL: Final = (
     RecordType(23, "StreamsGroupTopology", _GROUP, "topology", "topology_removed"),
 )
 COMMITS: Final = frozenset({0, 1})
-_BY_ID: Final = {record_type.id: record_type for record_type in ALL}
+_BY_ID: Final = {one.id: one for one in ALL}
+_KEY_READERS: Final = {one.id: compile_reader(_parse_fields(one.key, {}), version=0, flexible=False) for one in ALL}
 
 
 def read_prefix(data: bytes | None) -> int | None:
@@ -204,7 +205,7 @@ def read_key(key: bytes | None) -> tuple[RecordType, Struct]:
     if type_id not in _BY_ID:
         msg = f"type {type_id} is not known"
         raise SchemaError(msg)
-    return _BY_ID[type_id], _read_whole(key, _key_reader(type_id))
+    return _BY_ID[type_id], _read_whole(key, _KEY_READERS[type_id])
 
 
 def read_value(record_type: RecordType, value: bytes) -> Struct:
@@ -226,11 +227,6 @@ def _read_whole(data: bytes, read: Read) -> Struct:
         msg = f"{cursor.remaining()} bytes are left over"
         raise SchemaError(msg)
     return found
-
-
-@cache
-def _key_reader(type_id: int) -> Read:
-    return compile_reader(_parse_fields(_BY_ID[type_id].key, {}), version=0, flexible=False)
 
 
 @cache

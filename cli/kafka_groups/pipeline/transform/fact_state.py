@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple
 from datetime import date, timedelta
 from typing import Any, Final
@@ -70,11 +70,6 @@ class FactState:
     def has_old_events(self) -> bool:
         """Whether older events came than retention keeps, as of a new cluster: their members may still be there."""
         return any(table == GROUP_EVENTS.name and day < self.first_date for day, table in self.changed)
-
-    def count_rows(self, dates: Iterable[date]) -> int:
-        """Return the number of facts of those dates."""
-        days = {*map(str, dates)}
-        return sum(file.rows for file in self.files if file.date in days)
 
     def dates_to_build(self) -> list[date]:
         """Return the dates with facts from the first one that changed, or that a derived table lost, on.
