@@ -76,9 +76,8 @@ def _parse_schemas(text: str) -> dict[str, Fields]:
 # What values contain: the schema files of Apache Kafka 4.4.0, a line for each struct, which those below it may use.
 # A field is `name type`, with Kafka's names of types: `[]` is an array, and what `?` follows may be null. Words behind
 # it are the `versions` that have it (from one on, or this one alone), its `tag` (KIP-482), and its `default` if that is
-# not the type's. Records grow by tags; unknown ones are skipped.
-# What only an early access wrote is not here (KIP-848 groups in 3.7, share groups in 4.0): no later broker reads those
-# records, either. They are rows of unknown_records.
+# not the type's. Records grow by tags; unknown ones are skipped. What only an early access wrote is not here (KIP-848
+# groups in 3.7, share groups in 4.0): no later broker reads it, either, and it goes to unknown_records.
 #
 # Commits and classic groups; what consumers write into a member's subscription and assignment, in all versions (more
 # follows in both); KIP-848 groups; share groups (KIP-932); streams groups (KIP-1071).

@@ -99,8 +99,7 @@ def gather_keys(
         last = _last_key(table, key) or (_last_key(table, [*key, *parts]) if parts else 0)
         waiting = table.slice(last).to_batches()
         waits = sum(map(size_of, waiting))
-        # A key with very many rows is not looked at again for each piece.
-        limit = size + waits
+        limit = size + waits  # a key with very many rows is not looked at again for each piece
         # The caller that works on a table needs the memory, so nothing here refers to its rows.
         whole = [table.slice(0, last)] if last else []
         del piece, table

@@ -9,17 +9,15 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 from kafka_groups.pipeline.coverage import TIMES, Reach
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, STATES, TABLES
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, STATES, STORED
 from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.storage.layout import COMPACTED, COMPACTED_SAMPLES, KEPT, RETENTION, SORTED_SAMPLES
 from kafka_groups.verdicts import Rules
 
 _NOTE: Final = "build"
-# All dates are made again if the settings or this number differ from those of the last build.
-_VERSION: Final = 13
+_VERSION: Final = 13  # all dates are made again if this number or the settings differ from those of the last build
 _JOINED: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
-# What a build writes.
-_MADE: Final = (*(table for table in TABLES.values() if table.derived), *STATES)
+_MADE: Final = tuple(table for table in STORED.values() if table.derived)  # what a build writes
 Key = tuple[str, str]  # date and table
 
 

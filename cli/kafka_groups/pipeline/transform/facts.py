@@ -1,7 +1,4 @@
-"""Files of facts and states as rows of the stages, and what has to be known of whole clusters before them.
-
-Tasks read the files with pyarrow, wherever they are.
-"""
+"""Files of facts and states as rows of the stages, and what has to be known of whole clusters before them."""
 
 from __future__ import annotations
 
