@@ -282,7 +282,7 @@ def _shaped(table: Table, rows: pa.RecordBatch, inner: str | None) -> pa.RecordB
         known |= dict(zip((field.name for field in rows[inner].type), rows[inner].flatten(), strict=True))
     known["found_at"] = rows["record_time"]
     known["commit_time"] = pc.coalesce(rows["commit_time"], rows["record_time"])
-    return shaped(table, rows.num_rows, known, {"origin": "topic"})
+    return shaped(table.arrow(), rows.num_rows, known, {"origin": "topic"})
 
 
 def _without(rows: pa.RecordBatch, ahead: Offsets) -> pa.RecordBatch:

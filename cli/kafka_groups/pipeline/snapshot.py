@@ -105,12 +105,12 @@ def _write(
             shared = {**same, "cluster_id": cluster_id, "origin": "sample"}
             while some := [*islice(rows, _ROWS_AT_ONCE)]:
                 columns = dict(zip(names, zip(*some, strict=True), strict=True))
-                writer.write(table, shaped(table, len(some), columns, shared))
+                writer.write(table, shaped(table.arrow(), len(some), columns, shared))
                 sizes[table.name] += len(some)
         commits, groups, partitions = sizes.values()
         counts = {"groups": groups, "commits": commits, "partitions": partitions, "failures": len(failures)}
         run = {"cluster_id": cluster_id, "sample": batch, **times, **counts}
-        writer.write(SAMPLE_RUNS, shaped(SAMPLE_RUNS, 1, {}, run))
+        writer.write(SAMPLE_RUNS, shaped(SAMPLE_RUNS.arrow(), 1, {}, run))
         files = writer.close()
     storage.append(files, tables=_TABLES)
     return Sampled(cluster_id=cluster_id, batch=batch, groups=groups, rows=sizes, failures=failures)

@@ -173,7 +173,7 @@ def _facts(groups: int, minutes: Any) -> Iterator[tuple[Table, pa.RecordBatch]]:
         own = {"committed_offset": pa.array(offset, pa.int64()), "record_time": times, "commit_time": times}
         if source is not None:
             own |= {"source_partition": pa.array(group % 50, pa.int32()), "source_offset": pa.array(source, pa.int64())}
-        yield OFFSET_COMMITS, shaped(OFFSET_COMMITS, len(group), keys | own, _same(origin, tombstone=False))
+        yield OFFSET_COMMITS, shaped(OFFSET_COMMITS.arrow(), len(group), keys | own, _same(origin, tombstone=False))
     one = group % 2 == 0
     ends = {
         "topic": keys["topic"].filter(pa.array(one)),
@@ -182,14 +182,14 @@ def _facts(groups: int, minutes: Any) -> Iterator[tuple[Table, pa.RecordBatch]]:
         "log_start_offset": pa.array(written[one] * 10, pa.int64()),
         "log_end_offset": pa.array(written[one] * 100 + minute[one] % _MINUTES + partition[one], pa.int64()),
     }
-    yield PARTITION_OFFSETS, shaped(PARTITION_OFFSETS, int(one.sum()), ends, _same("sample"))
+    yield PARTITION_OFFSETS, shaped(PARTITION_OFFSETS.arrow(), int(one.sum()), ends, _same("sample"))
     first = partition == 0
     states = {
         "group": keys["group"].filter(pa.array(first)),
         "record_time": pa.array(asked_us[first], pa.timestamp("us", tz="UTC")),
     }
     same = _same("sample", type="Snapshot", event_type="state_seen", state="Stable", tombstone=False)
-    yield GROUP_EVENTS, shaped(GROUP_EVENTS, int(first.sum()), states, same)
+    yield GROUP_EVENTS, shaped(GROUP_EVENTS.arrow(), int(first.sum()), states, same)
 
 
 def _same(origin: str, **others: Any) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.decode.commits import commit_columns
-from kafka_groups.pipeline.decode.record_types import ALL, read_value
-from kafka_groups.pipeline.decode.value_schemas import SCHEMAS
+from kafka_groups.pipeline.decode.record_types import ALL, SCHEMAS, read_value
 from kafka_groups.protocol import compile_writer
 from tests.pipeline.decode.golden_records import row_of, rows_of
 
@@ -103,7 +102,7 @@ def test_bytes_that_are_no_commit_hide_none_of_their_neighbours(values: list[byt
 @pytest.mark.parametrize("version", range(5))
 @pytest.mark.parametrize("size", [0, 1, 126, 127, 128, 4096, 16_382])
 def test_commits_with_metadata_of_any_usual_size_are_read_at_once(version: int, size: int, mocker: Any) -> None:
-    one_by_one = mocker.patch("kafka_groups.pipeline.decode.decoder.read_value")
+    one_by_one = mocker.patch("kafka_groups.pipeline.decode.read_value")
     value = _written(version, {"offset": 5, "metadata": "m" * size, "topic_id": TOPIC_ID})
     assert row_of(KEY, value)["metadata"] == "m" * size
     one_by_one.assert_not_called()

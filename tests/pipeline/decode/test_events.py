@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.decode import record_types
-from kafka_groups.pipeline.decode.record_types import ALL, COMMITS
-from kafka_groups.pipeline.decode.value_schemas import SCHEMAS
+from kafka_groups.pipeline.decode.record_types import ALL, COMMITS, SCHEMAS
 from kafka_groups.protocol import compile_writer
 from tests.pipeline.decode.golden_records import BY_NAME, GOLDEN, Row, row_of
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.pipeline import schemas
-from kafka_groups.pipeline.schemas import OFFSET_COMMITS, STORED, TABLES, Table, create_statement, spell_type
+from kafka_groups.pipeline.schemas import STORED, TABLES, Table, create_statement, spell_type
 from kafka_groups.pipeline.schemas.shape import parse_tables, shaped
 
 
@@ -31,16 +31,20 @@ def test_five_tables_are_derived_from_facts() -> None:
 
 
 def test_a_text_that_goes_on_in_the_next_line_is_one_sentence() -> None:
-    [table] = parse_tables(
+    _, table = parse_tables(
         """
+        groups: Groups.
+        facts; identity group; dated by seen
+        group STRING: id of the group
+        seen TIMESTAMP: when
+
         rates: Rates of
             groups.
         derived; identity group, day; dated by day
         group
         day TIMESTAMP: when: at
             midnight
-        """,
-        like=OFFSET_COMMITS.columns,
+        """
     )
     assert (table.name, table.about, table.identity) == ("rates", "Rates of groups.", ("group", "day"))
     assert [(column.name, column.about) for column in table.columns] == [
@@ -66,6 +70,6 @@ def test_types_are_spelled_as_spark_does() -> None:
 
 @pytest.mark.parametrize("table", STORED.values(), ids=lambda table: table.name)
 def test_what_is_not_known_of_rows_is_null(table: Table) -> None:
-    rows = shaped(table, 2, {}, {"cluster_id": "c1"})
+    rows = shaped(table.arrow(), 2, {}, {"cluster_id": "c1"})
     rows.validate(full=True)
     assert rows.to_pylist() == [dict.fromkeys(table.arrow().names) | {"cluster_id": "c1"}] * 2

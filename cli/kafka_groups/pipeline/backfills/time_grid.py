@@ -109,5 +109,5 @@ class TimeGrid:
             "point_offset": pa.array(offsets, mask=(points == NEVER) | is_ahead),
             "point_time": pa.array(np.minimum(points, LATEST_MS) * 1000, _TIME, mask=is_ahead | (points > LATEST_MS)),
         }
-        rows = shaped(PARTITION_OFFSETS, len(offsets), columns, same)
+        rows = shaped(PARTITION_OFFSETS.arrow(), len(offsets), columns, same)
         return rows.filter(pa.array((offsets != _NOT_KNOWN) & ~is_before_first))

@@ -26,8 +26,7 @@ _NEWEST_VERSION: Final = 4
 _ABSENT: Final = -1
 _MORE_FOLLOWS: Final = 0x80
 _TOPIC_ID_BYTES: Final = 16
-# One tag, number 0, sixteen bytes: what stands before a topic id at the end of a value.
-_TOPIC_ID_TAG: Final = int.from_bytes([1, 0, _TOPIC_ID_BYTES])
+_TOPIC_ID_TAG: Final = int.from_bytes([1, 0, _TOPIC_ID_BYTES])  # before the id: one tag, number 0, sixteen bytes
 _TAG_BYTES: Final = 3
 
 

@@ -10,8 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from kafka_groups.pipeline.decode.columns import microseconds, topic_id_text
-from kafka_groups.pipeline.decode.record_types import PREFIX_BYTES, RecordType, read_prefix
-from kafka_groups.pipeline.decode.value_schemas import SCHEMAS
+from kafka_groups.pipeline.decode.record_types import PREFIX_BYTES, SCHEMAS, RecordType, read_prefix
 from kafka_groups.protocol import Cursor, SchemaError, Struct, compile_reader
 
 # What consumers call themselves in a classic group; Connect says "connect", and its bytes have another layout.
@@ -100,10 +99,7 @@ def _classic_members(value: Struct) -> list[dict[str, Any]]:
     is_consumer = value["protocol_type"] == _CONSUMER
     return [
         {
-            "member_id": member["member_id"],
-            "group_instance_id": member["group_instance_id"],
-            "client_id": member["client_id"],
-            "client_host": member["client_host"],
+            **{name: member[name] for name in ("member_id", "group_instance_id", "client_id", "client_host")},
             # Brokers older than 0.10.1 had no such timeout (-1).
             "rebalance_timeout_ms": None if member["rebalance_timeout"] < 0 else member["rebalance_timeout"],
             "session_timeout_ms": member["session_timeout"],

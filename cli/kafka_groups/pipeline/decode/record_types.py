@@ -26,28 +26,133 @@ KIP-848 group (3) a downgrade if a GroupMetadata (2) follows; only else is the g
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from kafka_groups.pipeline.decode.value_schemas import SCHEMAS, parse_fields
-from kafka_groups.protocol import Cursor, Read, SchemaError, Struct, compile_reader
+from kafka_groups import protocol as kinds
+from kafka_groups.pipeline.schemas.shape import logical_lines
+from kafka_groups.protocol import Array, Cursor, Field, Inline, Read, SchemaError, Struct, compile_reader
+
+Fields: TypeAlias = tuple[Field, ...]
 
 # A key starts with its type, a value with its version.
 PREFIX_BYTES: Final = 2
+_NUMBERS: Final = (kinds.INT8, kinds.INT16, kinds.UINT16, kinds.INT32, kinds.INT64)
+_PRIMITIVES: Final = {kind.name: kind for kind in (*_NUMBERS, kinds.BYTES, kinds.STRING, kinds.UUID_)}
+
+
+def _parse_fields(text: str, structs: Mapping[str, Fields]) -> Fields:
+    return tuple(_parse_field(field, structs) for field in text.split(", "))
+
+
+def _parse_field(text: str, structs: Mapping[str, Fields]) -> Field:
+    name, kind, *words = text.split()
+    options = dict(zip(words[::2], words[1::2], strict=True))
+    versions = options.get("versions", "0+")
+    since = int(versions.rstrip("+"))
+    is_array, is_nullable, bare = kind.startswith("[]"), kind.endswith("?"), kind.strip("[]?")
+    element: Any = structs[bare] if bare in structs else _PRIMITIVES[bare]
+    default: Any = None if is_nullable and not is_array else ...
+    return Field(
+        name,
+        Array(element) if is_array else Inline(element) if bare in structs else element,
+        since=since,
+        until=None if versions.endswith("+") else since,
+        nullable_since=since if is_nullable else None,
+        tag=int(options["tag"]) if "tag" in options else None,
+        default=int(options["default"]) if "default" in options else default,
+    )
+
+
+def _parse_schemas(text: str) -> dict[str, Fields]:
+    schemas: dict[str, Fields] = {}
+    for line in filter(None, logical_lines(text)):
+        names, _, fields = line.partition(": ")
+        schemas.update(dict.fromkeys(names.split(", "), _parse_fields(fields, schemas)))
+    return schemas
+
+
+# What values contain: the schema files of Apache Kafka 4.4.0, a line for each struct, which those below it may use.
+# A field is `name type`, with Kafka's names of types: `[]` is an array, and what `?` follows may be null. Words behind
+# it are the `versions` that have it (from one on, or this one alone), its `tag` (KIP-482), and its `default` if that is
+# not the type's. Records grow by tags; unknown ones are skipped. What only an early access wrote is not here (KIP-848
+# groups in 3.7, share groups in 4.0): no later broker reads it, either, and it goes to unknown_records.
+#
+# Commits and classic groups; what consumers write into a member's subscription and assignment, in all versions (more
+# follows in both); KIP-848 groups; share groups (KIP-932); streams groups (KIP-1071).
+SCHEMAS: Final = _parse_schemas("""
+    LegacyOffsetCommit, OffsetCommit: offset int64, leader_epoch int32 versions 3+ default -1, metadata string,
+        commit_timestamp int64, expire_timestamp int64 versions 1 default -1, topic_id uuid versions 4+ tag 0
+    Member: member_id string, group_instance_id string? versions 3+, client_id string, client_host string,
+        rebalance_timeout int32 versions 1+ default -1, session_timeout int32, subscription bytes, assignment bytes
+    GroupMetadata: protocol_type string, generation int32, protocol string?, leader string?,
+        current_state_timestamp int64 versions 2+ default -1, members []Member
+
+    TopicPartition: topic string, partitions []int32
+    ConsumerProtocolSubscription: topics []string
+    ConsumerProtocolAssignment: assigned_partitions []TopicPartition
+
+    ConsumerGroupMetadata: epoch int32, metadata_hash int64 tag 0
+    PartitionMetadata: partition int32, racks []string
+    TopicMetadata: topic_id uuid, topic_name string, num_partitions int32, partition_metadata []PartitionMetadata
+    ConsumerGroupPartitionMetadata: topics []TopicMetadata
+    ClassicProtocol: name string, metadata bytes
+    ClassicMemberMetadata: session_timeout_ms int32, supported_protocols []ClassicProtocol
+    ConsumerGroupMemberMetadata: instance_id string?, rack_id string?, client_id string, client_host string,
+        subscribed_topic_names []string, subscribed_topic_regex string?, rebalance_timeout_ms int32,
+        server_assignor string?, classic_member_metadata ClassicMemberMetadata? tag 0
+    ConsumerGroupTargetAssignmentMetadata, ShareGroupTargetAssignmentMetadata, StreamsGroupTargetAssignmentMetadata:
+        assignment_epoch int32, assignment_timestamp int64 tag 0
+    TopicPartitions: topic_id uuid, partitions []int32
+    ConsumerGroupTargetAssignmentMember, ShareGroupTargetAssignmentMember: topic_partitions []TopicPartitions
+    HeldPartitions: topic_id uuid, partitions []int32, assignment_epochs []int32? tag 0
+    ConsumerGroupCurrentMemberAssignment: member_epoch int32, previous_member_epoch int32, state int8,
+        assigned_partitions []HeldPartitions, partitions_pending_revocation []HeldPartitions
+    ConsumerGroupRegularExpression: topics []string, version int64, timestamp int64
+
+    ShareGroupMetadata: epoch int32, metadata_hash int64
+    ShareGroupMemberMetadata: rack_id string?, client_id string, client_host string, subscribed_topic_names []string
+    ShareGroupCurrentMemberAssignment: member_epoch int32, previous_member_epoch int32, state int8,
+        assigned_partitions []TopicPartitions
+    SharePartitions: topic_id uuid, topic_name string, partitions []int32
+    DeletingTopic: topic_id uuid, topic_name string
+    ShareGroupStatePartitionMetadata: initializing_topics []SharePartitions, initialized_topics []SharePartitions,
+        deleting_topics []DeletingTopic
+
+    KeyValue: key string, value string
+    StreamsGroupMetadata: epoch int32, metadata_hash int64, validated_topology_epoch int32 tag 0 default -1,
+        last_assignment_configs []KeyValue? tag 1, stored_description_topology_epoch int32 tag 2 default -1,
+        failed_description_topology_epoch int32 tag 3 default -1
+    Endpoint: host string, port uint16
+    StreamsGroupMemberMetadata: instance_id string?, rack_id string?, client_id string, client_host string,
+        rebalance_timeout_ms int32, topology_epoch int32, process_id string, user_endpoint Endpoint?,
+        client_tags []KeyValue
+    Tasks: subtopology_id string, partitions []int32
+    StreamsGroupTargetAssignmentMember: active_tasks []Tasks, standby_tasks []Tasks, warmup_tasks []Tasks
+    HeldTasks: subtopology_id string, partitions []int32, assignment_epochs []int32? tag 0
+    StreamsGroupCurrentMemberAssignment: member_epoch int32, previous_member_epoch int32, state int8,
+        active_tasks []HeldTasks, standby_tasks []HeldTasks, warmup_tasks []HeldTasks,
+        active_tasks_pending_revocation []HeldTasks, standby_tasks_pending_revocation []HeldTasks,
+        warmup_tasks_pending_revocation []HeldTasks
+    InternalTopic: name string, partitions int32, replication_factor int16, topic_configs []KeyValue
+    CopartitionGroup: source_topics []int16, source_topic_regex []int16, repartition_source_topics []int16
+    Subtopology: subtopology_id string, source_topics []string, source_topic_regex []string,
+        state_changelog_topics []InternalTopic, repartition_sink_topics []string,
+        repartition_source_topics []InternalTopic, copartition_groups []CopartitionGroup
+    StreamsGroupTopology: epoch int32, subtopologies []Subtopology
+    """)
 
 
 class RecordType(NamedTuple):
-    """One type of record: Kafka's number and name, the fields of its key, the event_types of its values and tombstones.
-
-    The newest version of its values is the first one with compact texts and tags.
-    """
+    """A type of record: Kafka's number and name, the fields of its key, the event_types of values and of tombstones."""
 
     id: int
     name: str
     key: str
     written: str = ""
     removed: str = ""
-    newest_version: int = 0
+    newest_version: int = 0  # the first one whose values have compact texts and tags
 
 
 # Keys have no versions and no compact texts. Kafka calls the first field `group` up to type 2 and `groupId` after.
@@ -56,7 +161,7 @@ _GROUP: Final = "group string"
 _MEMBER: Final = "group string, member_id string"
 _REGEX: Final = "group string, regular_expression string"
 
-# From CoordinatorRecordType of kafka-group-coordinator 4.4.0. Number and name never change.
+# From CoordinatorRecordType of kafka-group-coordinator 4.4.0. Number and name never change; 9 and 18 were removed.
 ALL: Final = (
     RecordType(0, "LegacyOffsetCommit", _COMMIT, newest_version=4),
     RecordType(1, "OffsetCommit", _COMMIT, newest_version=4),
@@ -82,8 +187,8 @@ ALL: Final = (
     RecordType(23, "StreamsGroupTopology", _GROUP, "topology", "topology_removed"),
 )
 COMMITS: Final = frozenset({0, 1})
-_BY_ID: Final = {record_type.id: record_type for record_type in ALL}
-_REMOVED: Final = {9: "ShareGroupPartitionMetadata", 18: "StreamsGroupPartitionMetadata"}
+_BY_ID: Final = {one.id: one for one in ALL}
+_KEY_READERS: Final = {one.id: compile_reader(_parse_fields(one.key, {}), version=0, flexible=False) for one in ALL}
 
 
 def read_prefix(data: bytes | None) -> int | None:
@@ -97,10 +202,9 @@ def read_key(key: bytes | None) -> tuple[RecordType, Struct]:
     if key is None or type_id is None:
         raise SchemaError("the record has none" if key is None else "it is shorter than its type")
     if type_id not in _BY_ID:
-        was = f"; it was {_REMOVED[type_id]} once" if type_id in _REMOVED else ""
-        msg = f"type {type_id} is not known{was}"
+        msg = f"type {type_id} is not known"
         raise SchemaError(msg)
-    return _BY_ID[type_id], _read_whole(key, _key_reader(type_id))
+    return _BY_ID[type_id], _read_whole(key, _KEY_READERS[type_id])
 
 
 def read_value(record_type: RecordType, value: bytes) -> Struct:
@@ -122,11 +226,6 @@ def _read_whole(data: bytes, read: Read) -> Struct:
         msg = f"{cursor.remaining()} bytes are left over"
         raise SchemaError(msg)
     return found
-
-
-@cache
-def _key_reader(type_id: int) -> Read:
-    return compile_reader(parse_fields(_BY_ID[type_id].key, {}), version=0, flexible=False)
 
 
 @cache

@@ -1,10 +1,8 @@
 """The tables of the pipeline: every column with its type and what it promises. This module is their documentation.
 
 All times are UTC; `*_ms` are milliseconds; rates are records a second. Every table is partitioned by `date` (UTC, of
-the time that it is `dated by`). Facts are what was read from the brokers, which nothing can bring back; derived tables
-are written again from the facts, date by date. `shape.parse_tables` describes the notation; a name without a type is a
-column as in offset_commits.
-`SCHEMA_VERSION` goes up when a column changes its meaning or goes away; columns may be added without.
+the time that it is `dated by`). `shape.Table` and `shape.parse_tables` describe the notation. `SCHEMA_VERSION` goes up
+when a column changes its meaning or goes away; columns may be added without.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ __all__ = ["Column", "Table", "create_statement", "spell_type"]
 SCHEMA_VERSION: Final = 3
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
-_FACTS: Final = parse_tables(
+_ALL: Final = parse_tables(
     """
     offset_commits: Every commit, and every deletion of a commit.
     facts; identity cluster_id, origin, source_partition, source_offset, group, topic, partition, commit_time; dated by
@@ -83,43 +81,6 @@ _FACTS: Final = parse_tables(
     point_offset BIGINT: backfill: the first record at or after observed_at; null if there is none
     point_time TIMESTAMP: that record's own timestamp
 
-    sample_runs: Samples that were finished; rows of another sample do not count.
-    facts; identity cluster_id, sampled_at; dated by sampled_at
-    cluster_id
-    sample STRING: name of the sample
-    groups_at TIMESTAMP: when groups were listed: record_time of its rows in group_events
-    commits_at TIMESTAMP: when commits were requested: record_time of its rows in offset_commits
-    sampled_at TIMESTAMP: when log ends were requested: observed_at of its rows in partition_offsets
-    groups BIGINT: rows in group_events
-    commits BIGINT: rows in offset_commits
-    partitions BIGINT: rows in partition_offsets
-    failures BIGINT: groups, partitions and brokers whose part is missing
-
-    ingest_gaps: Offsets of __consumer_offsets for which no record was returned when they were read.
-    facts; identity cluster_id, source_partition, from_offset, until_offset; dated by found_at
-    cluster_id
-    source_partition INT: partition of __consumer_offsets
-    from_offset BIGINT: first offset of the range
-    until_offset BIGINT: last offset of the range
-    missing BIGINT: how many of them have no record
-    reason STRING: deleted: below the log start; compacted: compaction, transaction marks and aborts
-    found_at TIMESTAMP: when it was found
-
-    unknown_records: Records that this version cannot decode, unchanged: nothing is dropped.
-    facts; identity cluster_id, source_partition, source_offset; dated by record_time
-    cluster_id, source_partition, source_offset, record_time
-    record_type SMALLINT: type of the key, where it has one
-    value_version SMALLINT: version of the value, where it has one
-    group
-    key BINARY: the key's bytes
-    value BINARY: the value's bytes; null for a tombstone
-    problem STRING: why it was not decoded
-    """
-)
-OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, SAMPLE_RUNS, INGEST_GAPS, UNKNOWN_RECORDS = _FACTS
-
-_DERIVED: Final = parse_tables(
-    """
     lag_history: Lag and verdict of a group on a partition at each time that the partition's log end is known for.
     derived; identity cluster_id, group, topic, partition, observed_at; dated by observed_at
     cluster_id, group, topic, partition
@@ -218,8 +179,7 @@ _DERIVED: Final = parse_tables(
 
     topic_daily: A topic's day: records written, and groups that read them.
     derived; identity cluster_id, topic, day; dated by day
-    cluster_id, topic
-    day TIMESTAMP: midnight, UTC
+    cluster_id, topic, day
     partitions INT: partitions seen
     messages_produced BIGINT: growth of the log ends between the day's first and last observation; null if there is but
         one
@@ -228,14 +188,39 @@ _DERIVED: Final = parse_tables(
     is_unread BOOLEAN: true: it is there, no group has a commit on it that the build sees, and no member or share group
         is known to read it
     lookback_days INT: number of days before that day whose commits were read, too
-    """,
-    like=OFFSET_COMMITS.columns,
-)
-LAG_HISTORY, GROUP_STATUS, REBALANCES, GROUP_DAILY, TOPIC_DAILY = _DERIVED
 
-# What a build hands from day to day: not documented, and may change with any version.
-STATES: Final = parse_tables(
-    """
+    sample_runs: Samples that were finished; rows of another sample do not count.
+    facts; identity cluster_id, sampled_at; dated by sampled_at
+    cluster_id
+    sample STRING: name of the sample
+    groups_at TIMESTAMP: when groups were listed: record_time of its rows in group_events
+    commits_at TIMESTAMP: when commits were requested: record_time of its rows in offset_commits
+    sampled_at TIMESTAMP: when log ends were requested: observed_at of its rows in partition_offsets
+    groups BIGINT: rows in group_events
+    commits BIGINT: rows in offset_commits
+    partitions BIGINT: rows in partition_offsets
+    failures BIGINT: groups, partitions and brokers whose part is missing
+
+    ingest_gaps: Offsets of __consumer_offsets for which no record was returned when they were read.
+    facts; identity cluster_id, source_partition, from_offset, until_offset; dated by found_at
+    cluster_id
+    source_partition INT: partition of __consumer_offsets
+    from_offset BIGINT: first offset of the range
+    until_offset BIGINT: last offset of the range
+    missing BIGINT: how many of them have no record
+    reason STRING: deleted: below the log start; compacted: compaction, transaction marks and aborts
+    found_at TIMESTAMP: when it was found
+
+    unknown_records: Records that this version cannot decode, unchanged: nothing is dropped.
+    facts; identity cluster_id, source_partition, source_offset; dated by record_time
+    cluster_id, source_partition, source_offset, record_time
+    record_type SMALLINT: type of the key, where it has one
+    value_version SMALLINT: version of the value, where it has one
+    group
+    key BINARY: the key's bytes
+    value BINARY: the value's bytes; null for a tombstone
+    problem STRING: why it was not decoded
+
     partition_state: What a build hands from day to day: of topic partitions (group null), and of groups on them.
     derived; identity cluster_id, topic, partition, group, day; dated by day
     cluster_id, topic, partition, group
@@ -247,11 +232,13 @@ STATES: Final = parse_tables(
     cluster_id, group
     day TIMESTAMP: the day at whose end it holds
     state STRING: members, epochs and subscriptions, as JSON
-    """,
-    like=OFFSET_COMMITS.columns,
+    """
 )
-PARTITION_STATE, GROUP_STATE = STATES
+OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, LAG_HISTORY, GROUP_STATUS, REBALANCES, GROUP_DAILY, *_OTHERS = _ALL
+TOPIC_DAILY, SAMPLE_RUNS, INGEST_GAPS, UNKNOWN_RECORDS, PARTITION_STATE, GROUP_STATE = _OTHERS
 
-# The tables by name, in the order of the documentation; and all tables of a data directory.
-TABLES: Final = {table.name: table for table in (*_FACTS[:3], *_DERIVED, *_FACTS[3:])}
-STORED: Final = TABLES | {table.name: table for table in STATES}
+# States are not documented, and may change with any version.
+STATES: Final = (PARTITION_STATE, GROUP_STATE)
+# All tables of a data directory, by name, in the order of the documentation.
+STORED: Final = {table.name: table for table in _ALL}
+TABLES: Final = {name: table for name, table in STORED.items() if table not in STATES}

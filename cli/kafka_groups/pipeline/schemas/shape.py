@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from textwrap import dedent
 from typing import Any, Final
@@ -11,21 +11,19 @@ from typing import Any, Final
 import pyarrow as pa
 
 TIME: Final = pa.timestamp("us", tz="UTC")
-_SPELLED: Final = {
-    pa.string(): "STRING",
-    pa.binary(): "BINARY",
-    pa.bool_(): "BOOLEAN",
-    pa.int16(): "SMALLINT",
-    pa.int32(): "INT",
-    pa.int64(): "BIGINT",
-    pa.float64(): "DOUBLE",
-    TIME: "TIMESTAMP",
-}
 _TYPES: Final = {
-    **{name: kind for kind, name in _SPELLED.items()},
+    "STRING": pa.string(),
+    "BINARY": pa.binary(),
+    "BOOLEAN": pa.bool_(),
+    "SMALLINT": pa.int16(),
+    "INT": pa.int32(),
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "TIMESTAMP": TIME,
     "ARRAY<STRING>": pa.list_(pa.string()),
     "ARRAY<INT>": pa.list_(pa.int32()),
 }
+_SPELLED: Final = {kind: name for name, kind in _TYPES.items()}
 
 
 def _structs(fields: str) -> pa.DataType:
@@ -53,7 +51,7 @@ class Column:
 class Table:
     """A table: `identity` are the columns that identify a row, `dated_by` the time whose date partitions it.
 
-    A derived table is written again, date by date, from the others; the rest are facts that nothing can bring back.
+    A derived table is written again, date by date, from facts, which were read from brokers: nothing brings them back.
     """
 
     name: str
@@ -93,24 +91,20 @@ def spell_type(kind: pa.DataType, *, is_short: bool = False) -> str:
     return _SPELLED[kind]
 
 
-def parse_tables(text: str, *, like: Iterable[Column] = ()) -> tuple[Table, ...]:
+def parse_tables(text: str) -> tuple[Table, ...]:
     """Return tables, which blank lines separate.
 
     The first line of each has its name and what it has, the second one its identity and the column that dates its rows.
-    A column is a line `name TYPE: what it says`; a line of names stands for columns that are `like` those of another
-    table, or of the first one. A line that is too long goes on with a deeper margin.
+    A column is a line `name TYPE: what it says`; a line of names stands for columns as in the first table with such.
     """
-    known = {column.name: column for column in like}
-    tables = []
+    tables, known = list[Table](), dict[str, Column]()
     for table in "\n".join(logical_lines(text)).split("\n\n"):
         title, kind, *lines = table.splitlines()
         name, _, about = title.partition(": ")
-        derived, identity, dated_by = kind.split("; ")
-        names = identity.removeprefix("identity ").split(", ")
-        columns = [column for line in lines for column in _parse_columns(line, known)]
-        known = known or {column.name: column for column in columns}
-        dated_by = dated_by.removeprefix("dated by ")
-        tables.append(Table(name, about, tuple(names), dated_by, tuple(columns), derived=derived == "derived"))
+        kind, identity, dated_by = re.split("; identity |; dated by ", kind)
+        columns = tuple(column for line in lines for column in _parse_columns(line, known))
+        known = {column.name: column for column in columns} | known
+        tables.append(Table(name, about, tuple(identity.split(", ")), dated_by, columns, derived=kind == "derived"))
     return tuple(tables)
 
 
@@ -127,12 +121,13 @@ def logical_lines(text: str) -> list[str]:
     return re.sub(r"\n +", " ", dedent(text).strip()).splitlines()
 
 
-def shaped(table: Table, size: int, columns: Mapping[str, Any], same: Mapping[str, Any]) -> pa.RecordBatch:
-    """Return `size` rows of a table: columns, or values that all rows share (times: microseconds), else null."""
-    arrays = [
-        pa.repeat(pa.scalar(same.get(field.name), field.type), size)
-        if columns.get(field.name) is None
-        else pa.array(columns[field.name], field.type)
-        for field in table.arrow()
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=table.arrow())
+def shaped(schema: pa.Schema, size: int, columns: Mapping[str, Any], same: Mapping[str, Any]) -> pa.RecordBatch:
+    """Return `size` rows: columns, or values that all rows share (times: microseconds), else null."""
+
+    def column(name: str, kind: pa.DataType) -> Any:
+        if columns.get(name) is None:
+            return pa.repeat(pa.scalar(same.get(name), kind), size)
+        found = columns[name]
+        return found.cast(kind) if isinstance(found, pa.Array) else pa.array(found, kind)
+
+    return pa.RecordBatch.from_arrays([column(field.name, field.type) for field in schema], schema=schema)

@@ -75,19 +75,18 @@ def build(
 
     The rows do not depend on when and in which order the facts came: a date is made from its own facts and from the
     state at the end of the date before. Commits and log ends count for `lookback_days`, members until they leave. A
-    rebalance that ends after midnight changes the date before, too. A compaction changes nothing, nor do facts that
-    retention removed, or that are older than what it keeps. Rows are made only of the selected dates; the others are
-    left to a later build. A full build makes all dates. Raises StorageError, also if another build is running.
+    rebalance that ends after midnight changes the date before, too. Compaction and retention change nothing. Dates that
+    are not selected are left to a later build. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
         plan = _plan(storage, rules, lookback_days, selection, full=full)
-        if not plan.wanted:
-            return Built((), {}, tuple(describe_missing(plan.state.reach())))
-        if not plan.state.has_last_build:
-            forget_fact_state(storage)
-        dates, rows = _derive(engine, storage, plan, progress or (lambda *_: None))
-        plan.state.save(storage, pending={*plan.changed} - {*plan.wanted})
-        stale = left_out(storage, lookback_days, dates=dates)
+        dates, rows, stale = tuple[date, ...](), dict[str, int](), list[str]()
+        if plan.wanted:
+            if not plan.state.has_last_build:
+                forget_fact_state(storage)
+            dates, rows = _derive(engine, storage, plan, progress or (lambda *_: None))
+            plan.state.save(storage, pending={*plan.changed} - {*plan.wanted})
+            stale = left_out(storage, lookback_days, dates=dates)
         return Built(dates, rows, (*describe_missing(plan.state.reach()), *stale))
 
 
@@ -101,7 +100,8 @@ def count_facts(
 ) -> int:
     """Return how many facts the next build would read."""
     plan = _plan(storage, rules, lookback_days, selection, full=full)
-    return plan.state.count_rows(plan.state.dates if plan.wanted and plan.state.has_old_events else plan.read)
+    dates = {*map(str, plan.state.dates if plan.wanted and plan.state.has_old_events else plan.read)}
+    return sum(file.rows for file in plan.state.files if file.date in dates)
 
 
 class _Plan(NamedTuple):
@@ -139,10 +139,9 @@ def _plan(storage: Storage, rules: Rules | None, lookback_days: int, selection: 
 
 
 def _derive(engine: Engine, storage: Storage, plan: _Plan, report: Progress) -> tuple[tuple[date, ...], dict[str, int]]:
-    """Make the rows of the wanted dates, and the states of all that are read.
+    """Make the rows of the wanted dates, and the states of all that are read; rebalances also of the day before them.
 
-    Rebalances of the day before the wanted ones may change, too, unless retention does not keep that day. Return the
-    dates whose rows changed, and the number of rows of each table.
+    Return the dates whose rows changed, and the number of rows of each table.
     """
     # On a disk the lock of builds comes first; an object store has none, so another build may replace tables meanwhile.
     versions = {table: storage.versions_of(table, [BUILD]).get(BUILD) for table in _WRITTEN}
@@ -176,9 +175,9 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
     """Run the stages over the facts; return the files that they wrote."""
 
     def files_of(table: schemas.Table, days: Iterable[date | None]) -> list[DataFile]:
-        found = state.files[table.name] if table.name in state.files else storage.files(table)
-        dates = {str(day) for day in days}  # no file has the date None
-        return [replace(file, path=storage.place.address(file.path)) for file in found if file.date in dates]
+        found = storage.files(table) if table in schemas.STATES else state.files
+        chosen = {(table.name, str(day)) for day in days}  # no file has the date None
+        return [replace(one, path=storage.place.address(one.path)) for one in found if (one.table, one.date) in chosen]
 
     state, dates, before = plan.state, plan.read, plan.gaps_before()
     report(_STEPS[0], 0, len(_STEPS))
@@ -228,19 +227,15 @@ def _topic_rows(task: Task, found: Any) -> Any:
 def _count_rebalances(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
     """Write the rows of group_daily of a date with its new rebalances; return no file if nothing differs."""
     old = _read(storage, storage.files(schemas.GROUP_DAILY, [day]), schemas.GROUP_DAILY)
-    key, read = ["cluster_id", "group"], state.clusters_read(day)
-    summed = rebalances.group_by(key).aggregate([([], "count_all"), ("duration_ms", "sum")]).to_pylist()
-    found = {(row["cluster_id"], row["group"]): row for row in summed}
-    groups, new = [*zip(*(old[name].to_pylist() for name in key), strict=True)], old
-    for name, total in (("rebalances", "count_all"), ("rebalance_ms", "duration_ms_sum")):
-        values = []
-        for group, before in zip(groups, old[name].to_pylist(), strict=True):
-            # Null where no record of the cluster was read on the date, or no rebalances of the group are derived.
-            nothing = None if before is None or group[0] not in read else 0
-            value = found.get(group, {}).get(total)
-            values.append(nothing if value is None else value)
-        at = old.schema.get_field_index(name)
-        new = new.set_column(at, old.schema.field(at), pa.array(values, old.schema.field(at).type))
+    key, totals = ["cluster_id", "group"], {"rebalances": "count_all", "rebalance_ms": "duration_ms_sum"}
+    summed = rebalances.group_by(key).aggregate([([], "count_all"), ("duration_ms", "sum")])
+    joined = old.select([*key, *totals]).join(summed, key).sort_by([(name, "ascending") for name in key])
+    is_read, new = pc.is_in(joined["cluster_id"], pa.array([*state.clusters_read(day)], pa.string())), old
+    for name, total in totals.items():
+        # Null where no record of the cluster was read on the date, or no rebalances of the group are derived.
+        nothing = pc.if_else(pc.and_(is_read, pc.is_valid(joined[name])), 0, None)
+        new = new.set_column(new.column_names.index(name), name, pc.coalesce(joined[total], nothing))
+    new = new.cast(old.schema)
     return [] if new.equals(old) else _write(storage, schemas.GROUP_DAILY, new)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_groups.pipeline.schemas.shape import shaped
 from kafka_groups.pipeline.transform.kernels.segments import NULL, Flags, Ints, expand, first_rows
 
 
@@ -61,14 +63,9 @@ def choose(texts: Sequence[str], places: Any) -> Any:
 
 def to_batch(schema: Any, columns: Mapping[str, Any]) -> Any:
     """Return a record batch of arrays, at least one, and other values repeated; null in columns that are not given."""
-    given = {name: to_column(one) if isinstance(one, np.ndarray) else one for name, one in columns.items()}
-    size = next(len(one) for one in given.values() if isinstance(one, pa.Array))
-    arrays = []
-    for field in schema:
-        found: Any = given.get(field.name)
-        is_column = isinstance(found, pa.Array)
-        arrays.append(found.cast(field.type) if is_column else pa.repeat(pa.scalar(found, field.type), size))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    given = {name: to_column(one) for name, one in columns.items() if isinstance(one, np.ndarray)}
+    given |= {name: one for name, one in columns.items() if isinstance(one, pa.Array)}
+    return shaped(schema, len(next(iter(given.values()))), given, columns)
 
 
 def to_lists(values: Any, owner: Ints, size: int) -> Any:
@@ -84,12 +81,7 @@ def sort_rows(table: Any, names: Sequence[str]) -> Any:
 
 
 def gather_keys(
-    pieces: Iterator[Any],
-    key: Sequence[str],
-    size: int,
-    *,
-    parts: Sequence[str] = (),
-    size_of: Callable[[Any], int] = len,
+    pieces: Iterator[Any], key: Sequence[str], size: int, parts: Sequence[str] = (), size_of: Callable[[Any], int] = len
 ) -> Iterator[Any]:
     """Yield tables of record batches, of some `size` each, so that rows that agree in the columns `key` are in one.
 
@@ -107,8 +99,7 @@ def gather_keys(
         last = _last_key(table, key) or (_last_key(table, [*key, *parts]) if parts else 0)
         waiting = table.slice(last).to_batches()
         waits = sum(map(size_of, waiting))
-        # A key with very many rows is not looked at again for each piece.
-        limit = size + waits
+        limit = size + waits  # a key with very many rows is not looked at again for each piece
         # The caller that works on a table needs the memory, so nothing here refers to its rows.
         whole = [table.slice(0, last)] if last else []
         del piece, table
@@ -126,43 +117,35 @@ def _last_key(table: Any, key: Sequence[str]) -> int:
 def pack(scalars: Sequence[Any], lists: Sequence[tuple[Ints, Sequence[Any]]], size: int) -> Any:
     """Return a binary column with a value for each of `size` owners: Spark moves that faster than nested columns.
 
-    Lists are the owner of each row, ascending, and the rows' columns. A value holds 64-bit numbers in this machine's
-    order: the owner's scalars, the lengths of its lists, and these row by row. Writer and reader are of the same build.
+    Lists are the owner of each row, ascending, and the rows' columns. A value holds 64-bit numbers, or the bits of real
+    ones, in this machine's order: the owner's scalars, the lengths of its lists, and these row by row.
     """
     counts = [np.bincount(owner, minlength=size) for owner, _ in lists]
-    parts = [(np.arange(size), [*scalars, *counts]), *lists]
-    owners = np.concatenate([np.repeat(owner, len(columns)) for owner, columns in parts])
-    numbers = np.concatenate([to_matrix(columns).ravel() for _, columns in parts])
-    return to_values(numbers[np.argsort(owners, kind="stable")], np.bincount(owners, minlength=size))
+    heads, widths = [*scalars, *counts], [len(columns) for _, columns in lists]
+    ends = np.cumsum(len(heads) + sum(map(np.multiply, counts, widths), np.zeros(size, np.int64)))
+    offsets = np.concatenate([[0], ends])
+    numbers, at = np.empty(offsets[-1], np.int64), offsets[:-1]
+    found = zip(_places(at + len(heads), counts, widths), lists, strict=True)
+    rows = ((first + place, column) for (_, first), (_, columns) in found for place, column in enumerate(columns))
+    for places, column in chain(((at + place, column) for place, column in enumerate(heads)), rows):
+        numbers[places] = column.view(np.int64) if column.dtype == np.float64 else column
+    buffers = [None, pa.py_buffer(offsets * 8), pa.py_buffer(numbers)]
+    return pa.Array.from_buffers(pa.large_binary(), size, buffers).cast(pa.binary())
 
 
 def unpack(column: Any, scalars: int, widths: Sequence[int]) -> tuple[list[Ints], list[tuple[Ints, list[Ints]]]]:
-    """Return the scalars and the lists, as `pack` took them, of a binary column without nulls."""
-    numbers, length = from_values(column)
-    starts = np.cumsum(length) - length
-    heads = [numbers[starts + place] for place in range(scalars + len(widths))]
-    at, lists = starts + len(heads), list[tuple[Ints, list[Ints]]]()
-    for count, width in zip(heads[scalars:], widths, strict=True):
-        owner, within = expand(np.zeros_like(count), count)
-        first = at[owner] + within * width
-        lists.append((owner, [numbers[first + each] for each in range(width)]))
-        at = at + count * width
-    return heads[:scalars], lists
-
-
-def to_matrix(columns: Sequence[Any]) -> Any:
-    """Return arrays as the columns of a matrix of 64-bit numbers, which hold the bits of real ones."""
-    return np.stack([each.view(np.int64) if each.dtype == np.float64 else each for each in columns], 1)
-
-
-def to_values(numbers: Any, counts: Ints) -> Any:
-    """Return numbers as a binary column whose values have so many numbers each."""
-    offsets = pa.py_buffer(np.concatenate([[0], np.cumsum(counts) * 8]))
-    whole = pa.Array.from_buffers(pa.large_binary(), len(counts), [None, offsets, pa.py_buffer(numbers)])
-    return whole.cast(pa.binary())
-
-
-def from_values(column: Any) -> tuple[Ints, Ints]:
-    """Return the numbers of a binary column, and how many each value has."""
+    """Return the scalars and the lists, as `pack` took them, of a binary column without nulls; real ones as bits."""
     values = column.to_pylist()
-    return np.frombuffer(b"".join(values), np.int64), np.array([len(value) // 8 for value in values], np.int64)
+    numbers, length = np.frombuffer(b"".join(values), np.int64), np.array([*map(len, values)], np.int64) // 8
+    at = np.cumsum(length) - length
+    heads = [numbers[at + place] for place in range(scalars + len(widths))]
+    lists = zip(_places(at + len(heads), heads[scalars:], widths), widths, strict=True)
+    return heads[:scalars], [(owner, [numbers[first + each] for each in range(n)]) for (owner, first), n in lists]
+
+
+def _places(at: Ints, counts: Sequence[Ints], widths: Sequence[int]) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the owners of the rows of each list, and where each row begins; the first lists begin at `at`."""
+    for count, width in zip(counts, widths, strict=True):
+        owner, within = expand(np.zeros_like(count), count)
+        yield owner, at[owner] + within * width
+        at = at + count * width

@@ -1,14 +1,13 @@
 """The stages as tasks, and where these run: on Spark, or, for few facts, in this process. Both sort the tasks' rows.
 
-Through Spark, many rows of a key go in one binary value: the JVM handles each value of each row, so a hundred times
-fewer rows are a hundred times less work for it. A packed row has what the rows in it have in common, which is what
-Spark distributes and sorts by; the tasks order what is in it.
+Through Spark, many rows go in one binary value, beside what they have in common, which is what Spark distributes and
+sorts by: the JVM handles each value of each row, so a hundred times fewer rows are a hundred times less work for it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,19 +19,11 @@ from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage import DataFile, NewFile, new_writer
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform import columns as arrays
-from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, OFFSETS, PARTITION, Summary, read_facts
+from kafka_groups.pipeline.transform import partition_batch as partitions
+from kafka_groups.pipeline.transform.facts import OFFSETS, PARTITION, Summary, read_facts
 from kafka_groups.pipeline.transform.group_input import EVENT, FILE, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
 from kafka_groups.pipeline.transform.group_stage import RESULT, GroupBatch, transform_groups
 from kafka_groups.pipeline.transform.kernels.segments import Ints, starts_of
-from kafka_groups.pipeline.transform.partition_batch import (
-    COMMIT,
-    INPUT,
-    OBSERVATION,
-    cut_batches,
-    lag_history_rows,
-    rows_for_groups,
-    state_rows,
-)
 from kafka_groups.pipeline.transform.partition_stage import Settings, transform_days
 
 if TYPE_CHECKING:
@@ -40,24 +31,21 @@ if TYPE_CHECKING:
 
 _BATCH_OPTION: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _SPARK_ROWS: Final = 256
-# Rows that a task works on at once.
-_BATCH_ROWS: Final = 100_000
+_BATCH_ROWS: Final = 100_000  # that a task works on at once
 _FACTS_PER_TASK: Final = 250_000
-# Rows that wait to be packed: the more, the fewer packed rows a key gets.
-_WAITING_ROWS: Final = 262_144
-# Then a packed row has 64 KiB or little more, and no batch of packed rows is large.
-_MOST_ROWS: Final = 1_024
-# Bytes that are unpacked at once, or those of a whole key, if it has more.
-_UNPACKED_BYTES: Final = 1_048_576
-Step = Callable[[Iterator[Any]], Iterator[Any]]
+_WAITING_ROWS: Final = 262_144  # that wait to be packed: the more, the fewer packed rows a key gets
+_MOST_ROWS: Final = 1_024  # of a packed row, which then has 64 KiB or little more
+_UNPACKED_BYTES: Final = 1_048_576  # that are unpacked at once, or those of a whole key, if it has more
+_FILE: Final = "table STRING, date STRING, path STRING, rows BIGINT, bytes BIGINT"  # the columns of DataFile
+Step = Callable[[Iterable[DataFile]], Iterator[Any]]  # yields record batches
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How rows of `schema` are packed: by kind, those that agree in the columns `common`.
 
-    `packed` has the other columns of a kind: numbers, or others. The column `payload` takes their values; rows of the
-    remaining kinds have one there, and stay as they are. `key` is what belongs together, `order` that of unpacked rows.
+    `packed` has the other columns of a kind, whose values go in the column `payload`; rows of the remaining kinds have
+    a value there, and stay as they are. `key` is what belongs together, `order` that of unpacked rows.
     """
 
     schema: Any
@@ -71,12 +59,12 @@ class Layout:
         """Return the schema of packed rows."""
         return pa.schema([self.schema.field(name) for name in (*self.common, self.payload)])
 
-    def read(self, files: Iterator[Any]) -> Iterator[Any]:
-        """Yield rows of `schema` from record batches of FILE_SCHEMA."""
+    def read(self, files: Iterable[DataFile]) -> Iterator[Any]:
+        """Yield record batches of `schema` from files of facts and states."""
         return read_facts(files, self.schema)
 
     def pack(self, pieces: Iterator[Any]) -> Iterator[Any]:
-        """Yield packed rows of record batches of `schema`, which may lack columns of kinds that they do not have."""
+        """Yield packed rows of record batches of `schema`, which may lack columns that only other kinds have."""
         for table in arrays.gather_keys(pieces, (), _WAITING_ROWS):
             for kind, rows in _by_kind(table):
                 yield from self._pack_kind(kind, rows).to_batches()
@@ -105,10 +93,9 @@ class Layout:
     def _unpack_kind(self, kind: int, rows: Any) -> Any:
         if kind not in self.packed:
             return rows
-        found, counts = _unpack_runs(rows[self.payload], pa.schema(map(self.schema.field, self.packed[kind])))
-        common = rows.select(self.common).take(pa.array(np.repeat(np.arange(len(rows)), counts)))
-        names = [*found.column_names, *self.common]
-        return pa.Table.from_arrays([*found.columns, *common.columns], names)
+        found, owner = _unpack_runs(rows[self.payload], pa.schema(map(self.schema.field, self.packed[kind])))
+        common = rows.select(self.common).take(pa.array(owner))
+        return pa.Table.from_arrays([*found.columns, *common.columns], [*found.column_names, *self.common])
 
 
 def _by_kind(table: Any) -> Iterator[tuple[int, Any]]:
@@ -119,78 +106,71 @@ def _by_kind(table: Any) -> Iterator[tuple[int, Any]]:
 def _pack_runs(rows: Any, counts: Ints) -> Any:
     """Return a value for each run of so many rows: numbers, or else a record batch in Arrow's format of messages."""
     if _is_numeric(rows.schema):
-        numbers = arrays.to_matrix([arrays.to_numbers(column) for column in rows.columns])
-        return arrays.to_values(numbers, counts * numbers.shape[1])
+        owner = np.repeat(np.arange(len(counts)), counts)
+        return arrays.pack((), [(owner, [*map(arrays.to_numbers, rows.columns)])], len(counts))
     (batch,) = rows.to_batches()
     runs = zip(np.cumsum(counts) - counts, counts, strict=True)
     return pa.array([batch.slice(first, count).serialize().to_pybytes() for first, count in runs], pa.binary())
 
 
 def _unpack_runs(packed: Any, schema: Any) -> tuple[Any, Ints]:
-    """Return a table of the rows, and how many of them each value has."""
+    """Return a table of the rows, and the place of the value that each was in."""
     if not _is_numeric(schema):
         batches = [pa.ipc.read_record_batch(pa.py_buffer(value), schema) for value in packed.to_pylist()]
-        return pa.Table.from_batches(batches, schema), np.array([*map(len, batches)], np.int64)
-    numbers, length = arrays.from_values(packed)
+        return pa.Table.from_batches(batches, schema), np.repeat(np.arange(len(batches)), [*map(len, batches)])
+    ((owner, numbers),) = arrays.unpack(packed, 0, [len(schema)])[1]
     columns = [
         arrays.to_column(values.view(np.float64) if pa.types.is_floating(field.type) else values).cast(field.type)
-        for field, values in zip(schema, np.ascontiguousarray(numbers.reshape(-1, len(schema)).T), strict=True)
+        for field, values in zip(schema, numbers, strict=True)
     ]
-    return pa.Table.from_arrays(columns, schema=schema), length // len(schema)
+    return pa.Table.from_arrays(columns, schema=schema), owner
 
 
 def _is_numeric(schema: Any) -> bool:
     return all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in schema.types)
 
 
+_COMMIT_NUMBERS: Final = ("at_us", "source_offset", "committed_offset")
 PARTITION_LAYOUT: Final = Layout(
-    INPUT,
+    partitions.INPUT,
     (*PARTITION, "group", "kind", "day", "is_record", "is_removal", "topic_id"),
     (*PARTITION, "group"),
     (*PARTITION, "group", "kind", "at_us", "source_offset"),
     "state",
-    {
-        COMMIT: ("at_us", "source_offset", "committed_offset"),
-        OBSERVATION: ("at_us", *OFFSETS, "point_ms"),
-    },
+    {partitions.COMMIT: _COMMIT_NUMBERS, partitions.OBSERVATION: ("at_us", *OFFSETS, "point_ms")},
 )
 _GROUP_COMMON: Final = ("cluster_id", "name", "kind", "day", "topic", "partition")
+_EVENT_COLUMNS: Final = tuple(name for name in GROUP_INPUT.names if name not in {*_GROUP_COMMON, "payload"})
 GROUP_LAYOUT: Final = Layout(
     GROUP_INPUT,
     _GROUP_COMMON,
     ("cluster_id", "name"),
     (*_GROUP_COMMON, "at_us"),
     "payload",
-    {
-        STATUS: STATUS_NUMBERS,
-        EVENT: tuple(name for name in GROUP_INPUT.names if name not in {*_GROUP_COMMON, "payload"}),
-    },
+    {STATUS: STATUS_NUMBERS, EVENT: _EVENT_COLUMNS},
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every task is given: where the tables are, what the build goes by, and what the facts are in sum.
-
-    The states of the days from `first_state_day` on are kept.
-    """
+    """What every task is given: where the tables are, what the build goes by, and what the facts are in sum."""
 
     data_dir: str
     settings: Settings
-    first_state_day: int
+    first_state_day: int  # older states are not written
     summary: Summary
 
 
 def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield rows for the stage of groups from rows of partition_batch.INPUT; write lag_history and states."""
     with new_writer(task.data_dir, BUILD) as writer:
-        for batch in cut_batches(pieces, _BATCH_ROWS):
+        for batch in partitions.cut_batches(pieces, _BATCH_ROWS):
             for found in transform_days(batch, task.settings, task.summary):
-                writer.write(schemas.LAG_HISTORY, lag_history_rows(batch, found))
+                writer.write(schemas.LAG_HISTORY, partitions.lag_history_rows(batch, found))
                 if found.day >= task.first_state_day:
-                    for rows in state_rows(batch, found):
+                    for rows in partitions.state_rows(batch, found):
                         writer.write(schemas.PARTITION_STATE, rows)
-                yield from rows_for_groups(batch, found)
+                yield from partitions.rows_for_groups(batch, found)
         files = writer.close()
     yield arrays.to_batch(OUTPUT, {"kind": FILE, "payload": _as_json(files)})
 
@@ -221,13 +201,13 @@ class LocalEngine:
 
     def collect(self, files: Sequence[DataFile], step: Step, schema: Any) -> Any:
         """Return a table of what a step yields for the files."""
-        rows = pa.Table.from_pylist([asdict(file) for file in files], schema=FILE_SCHEMA)
-        return pa.Table.from_batches(step(iter(rows.to_batches())), schema=schema)
+        return pa.Table.from_batches(step(files), schema=schema)
 
     def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
-        facts = arrays.sort_rows(self.collect(of_partitions, PARTITION_LAYOUT.read, INPUT), PARTITION_LAYOUT.order)
-        found = pa.Table.from_batches(run_partitions(task, iter(facts.to_batches())), schema=OUTPUT)
+        facts = self.collect(of_partitions, PARTITION_LAYOUT.read, PARTITION_LAYOUT.schema)
+        pieces = iter(arrays.sort_rows(facts, PARTITION_LAYOUT.order).to_batches())
+        found = pa.Table.from_batches(run_partitions(task, pieces), schema=OUTPUT)
         events = self.collect(of_groups, GROUP_LAYOUT.read, GROUP_INPUT)
         rows = arrays.sort_rows(pa.concat_tables([found, events], promote_options="default"), GROUP_LAYOUT.order)
         return pa.Table.from_batches(run_groups(task, iter(rows.to_batches())), schema=RESULT)
@@ -247,32 +227,35 @@ class SparkEngine:
     def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
         """Return a table of RESULT: what the stages hand to the driver."""
 
-        def partitions(pieces: Iterator[Any]) -> Iterator[Any]:
+        def first_stage(pieces: Iterator[Any]) -> Iterator[Any]:
             return GROUP_LAYOUT.pack(run_partitions(task, PARTITION_LAYOUT.unpack(pieces)))
 
-        def groups(pieces: Iterator[Any]) -> Iterator[Any]:
+        def second_stage(pieces: Iterator[Any]) -> Iterator[Any]:
             return run_groups(task, GROUP_LAYOUT.unpack(pieces))
 
         # A topic's partition is with all of its groups.
         facts = self._read_packed(of_partitions, PARTITION_LAYOUT)
         facts = facts.repartition(self._tasks, *PARTITION).sortWithinPartitions(*PARTITION_LAYOUT.key)
-        found = facts.mapInArrow(partitions, _spark_schema(GROUP_LAYOUT.packed_schema()))
+        found = facts.mapInArrow(first_stage, _spark_schema(GROUP_LAYOUT.packed_schema()))
         rows = found.unionByName(self._read_packed(of_groups, GROUP_LAYOUT))
         rows = rows.repartition(self._tasks, *GROUP_LAYOUT.key).sortWithinPartitions(*GROUP_LAYOUT.key)
         # Packed rows go to Python in batches of a few: each may have 64 KiB.
         before = self._spark.conf.get(_BATCH_OPTION)
         self._spark.conf.set(_BATCH_OPTION, str(_SPARK_ROWS))
         try:
-            return rows.mapInArrow(groups, _spark_schema(RESULT)).toArrow()
+            return rows.mapInArrow(second_stage, _spark_schema(RESULT)).toArrow()
         finally:
             self._spark.conf.set(_BATCH_OPTION, str(before))
 
     def _read_packed(self, files: Sequence[DataFile], layout: Layout) -> DataFrame:
-        return self._read(files, lambda pieces: layout.pack(layout.read(pieces)), layout.packed_schema())
+        return self._read(files, lambda some: layout.pack(layout.read(some)), layout.packed_schema())
 
     def _read(self, files: Sequence[DataFile], step: Step, schema: Any) -> DataFrame:
-        rows = self._spark.createDataFrame([astuple(file) for file in files], _spark_schema(FILE_SCHEMA))
-        return rows.mapInArrow(step, _spark_schema(schema))
+        def read(pieces: Iterator[Any]) -> Iterator[Any]:
+            return step(DataFile(**row) for piece in pieces for row in piece.to_pylist())
+
+        rows = self._spark.createDataFrame([astuple(file) for file in files], _FILE)
+        return rows.mapInArrow(read, _spark_schema(schema))
 
 
 Engine = LocalEngine | SparkEngine

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple
 from datetime import date, timedelta
-from itertools import chain
 from typing import Any, Final
 
 from kafka_groups.pipeline.coverage import TIMES, Reach
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, STATES, TABLES
+from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, STATES, STORED
 from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.storage.layout import COMPACTED, COMPACTED_SAMPLES, KEPT, RETENTION, SORTED_SAMPLES
 from kafka_groups.verdicts import Rules
 
 _NOTE: Final = "build"
-# All dates are made again if the settings or this number differ from those of the last build.
-_VERSION: Final = 13
+_VERSION: Final = 13  # all dates are made again if this number or the settings differ from those of the last build
 _JOINED: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
-# What a build writes.
-_MADE: Final = (*(table for table in TABLES.values() if table.derived), *STATES)
+_MADE: Final = tuple(table for table in STORED.values() if table.derived)  # what a build writes
 Key = tuple[str, str]  # date and table
 
 
 class FactState:
     """The facts of a directory, and what the last build with these settings left: nothing, if it had other ones.
 
-    `files` are by table, `dates` those of all facts; `facts` are by date and table what describes them, except those
-    that retention thinned, with the last times of each cluster and origin in milliseconds. `first_date` is the first
-    date that retention keeps, `lost` are dates that a derived table has no more, `states` those that have a state.
+    `facts` has by date and table what describes those that retention did not thin, with the last times of each cluster
+    and origin in milliseconds, `changed` those of them that the last build did not see. `first_date` is the first date
+    that retention keeps, `lost` are dates that a derived table has no more, `states` those that have a state.
     """
 
     def __init__(self, storage: Storage, rules: Rules, lookback_days: int) -> None:
@@ -40,10 +37,10 @@ class FactState:
             last_build = {}
         self.has_last_build = bool(last_build)
         self.first_date = str(retention.get("first_date") or "")
-        self.files = {table.name: storage.files(table) for table in TIMES}
-        self.dates = {date.fromisoformat(file.date) for file in chain(*self.files.values())}
+        self.files = [file for table in TIMES for file in storage.files(table)]
+        self.dates = {date.fromisoformat(file.date) for file in self.files}
         grouped: dict[Key, list[DataFile]] = defaultdict(list)
-        for file in chain(*self.files.values()):
+        for file in self.files:
             if file.batch != KEPT:
                 grouped[file.date, file.table].append(file)
         self.facts, self.changed = dict[Key, dict[str, Any]](), list[Key]()
@@ -52,10 +49,9 @@ class FactState:
             # have to be as they were, and all together need as many rows.
             rows = sum(file.rows for file in found)
             names = sorted(file.path.rpartition("/")[2] for file in found if file.batch not in _JOINED)
-            before = last_build.get("facts", {}).get(day, {}).get(table)
+            before = last_build.get("facts", {}).get(f"{day} {table}")
             is_same = before is not None and before["rows"] == rows and {*names} <= {*before["files"]}
-            last_ms = before["last_ms"] if is_same else {}
-            self.facts[day, table] = {"rows": rows, "files": names, "last_ms": last_ms}
+            self.facts[day, table] = {"rows": rows, "files": names, "last_ms": before["last_ms"] if is_same else {}}
             self.changed += [] if is_same else [(day, table)]
         self.lost, self.states, lost_states = set[str](), set[date](), set[str]()
         for made in _MADE if last_build else ():
@@ -70,21 +66,13 @@ class FactState:
 
     @property
     def has_old_events(self) -> bool:
-        """Whether events came that are older than what retention keeps: their members may still be there.
-
-        So it is if a cluster is read for the first time.
-        """
+        """Whether older events came than retention keeps, as of a new cluster: their members may still be there."""
         return any(table == GROUP_EVENTS.name and day < self.first_date for day, table in self.changed)
-
-    def count_rows(self, dates: Iterable[date]) -> int:
-        """Return the number of facts of those dates."""
-        days = {day.isoformat() for day in dates}
-        return sum(file.rows for file in chain(*self.files.values()) if file.date in days)
 
     def dates_to_build(self) -> list[date]:
         """Return the dates with facts from the first one that changed, or that a derived table lost, on.
 
-        Dates before the first one that retention keeps are not built: other facts of them are deleted.
+        Dates that retention does not keep are not built: other facts of them are deleted.
         """
         days = {day for day, _ in self.changed}.union(self.lost)
         first = min((day for day in days if day >= self.first_date), default=None)
@@ -93,8 +81,7 @@ class FactState:
     def dates_to_read(self, dates: Sequence[date]) -> list[date]:
         """Return dates that are to be made, ascending, and before them those with facts that no state accounts for.
 
-        Without the state before them nothing would be known of what was before. The date before the first one needs a
-        state before it, too: without one, its rebalances would not be known.
+        The date before the first one needs a state before it, too: without one, its rebalances would not be known.
         """
         earlier = {day for day in self.dates if day < dates[0]}
         day_before = dates[0] - timedelta(days=1)
@@ -125,18 +112,15 @@ class FactState:
     def reach(self) -> dict[str, Reach]:
         """Return by cluster the times of its last facts that a build has read."""
         found: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
-        for (_, table), one in self.facts.items():
+        for (_, table), one in self.facts.items():  # by date, which all of its times are of
             for cluster, origins in one["last_ms"].items():
-                for origin, at_ms in origins.items():
-                    found[cluster][table, origin] = max(at_ms, found[cluster].get((table, origin), at_ms))
+                found[cluster] |= {(table, origin): at_ms for origin, at_ms in origins.items()}
         return {cluster: Reach(times) for cluster, times in sorted(found.items())}
 
     def save(self, storage: Storage, *, pending: Collection[date] = ()) -> None:
-        """Save the state and the dates of the derived tables for the next build, to which `pending` dates are left."""
-        facts: dict[str, dict[str, Any]] = defaultdict(dict)
-        for (day, table), one in self.facts.items():
-            if date.fromisoformat(day) not in pending:
-                facts[day][table] = one
+        """Save the state and the dates of the tables for the next build, to which `pending` dates are left."""
+        left = {*map(str, pending)}
+        facts = {f"{day} {table}": one for (day, table), one in self.facts.items() if day not in left}
         made = {table.name: storage.dates(table) for table in _MADE}
         storage.save_note(_NOTE, {"settings": self._settings, "facts": facts, "made": made})
 

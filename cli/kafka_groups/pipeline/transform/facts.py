@@ -1,13 +1,10 @@
-"""Files of facts and states as rows of the stages, and what has to be known of whole clusters before them.
-
-Tasks read the files with pyarrow, wherever they are.
-"""
+"""Files of facts and states as rows of the stages, and what has to be known of whole clusters before them."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -29,10 +26,6 @@ from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context
 _BATCH_ROWS: Final = 65_536
 PARTITION: Final = ("cluster_id", "topic", "partition")
 OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset")
-# Files (DataFile) that tasks read; their paths are `RootDirectory.address`.
-FILE_SCHEMA: Final = pa.schema(
-    [(name, pa.string()) for name in ("table", "date", "path")] + [(name, pa.int64()) for name in ("rows", "bytes")]
-)
 Rows = Iterator[dict[str, Any]]
 # By table: the columns that are read, and what makes other columns of rows of them and of the file's day.
 Readers = Mapping[schemas.Table, tuple[Sequence[str], Callable[[Any, int], Rows]]]
@@ -48,8 +41,7 @@ def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
 def micros_within(times: Any, day: int) -> Any:
     """Return times in microseconds, and midnight for those that are null or not on the day of their file.
 
-    Such a time cannot be: a commit then has the date of its record, a record the first date of all. It does not show
-    until when the cluster was read.
+    Such a time cannot be, and does not show until when the cluster was read.
     """
     micros, first = _micros(times), day * DAY_US
     is_within = pc.and_(pc.greater_equal(micros, first), pc.less(micros, first + DAY_US))
@@ -104,30 +96,26 @@ def _group_states(rows: Any, _day: int) -> Rows:
     yield {"name": rows["group"], "kind": STATE, "payload": rows["state"], "state": None}
 
 
+_COMMIT: Final = ("group", "origin", "source_offset", "commit_time", "tombstone", "committed_offset")
+_EVENT: Final = ("cluster_id", "group", "record_time", "state_time", "members", "details")
 _READERS: Final[Readers] = {
-    schemas.OFFSET_COMMITS: (
-        (*PARTITION, "group", "origin", "source_offset", "commit_time", "tombstone", "committed_offset"),
-        _commits,
-    ),
+    schemas.OFFSET_COMMITS: ((*PARTITION, *_COMMIT), _commits),
     schemas.PARTITION_OFFSETS: (
         (*PARTITION, *OFFSETS, "topic_id", "origin", "observed_at", "point_time"),
         _observations,
     ),
     schemas.PARTITION_STATE: ((*PARTITION, "group", "state"), _partition_states),
-    schemas.GROUP_EVENTS: (
-        (*EVENT_COLUMNS, "cluster_id", "group", "record_time", "state_time", "members", "details"),
-        _events,
-    ),
+    schemas.GROUP_EVENTS: ((*EVENT_COLUMNS, *_EVENT), _events),
     schemas.GROUP_STATE: (("cluster_id", "group", "state"), _group_states),
 }
 
 
-def read_facts(pieces: Iterator[Any], schema: Any, readers: Readers = _READERS) -> Iterator[Any]:
-    """Yield record batches of the schema from the files in record batches of FILE_SCHEMA.
+def read_facts(files: Iterable[DataFile], schema: Any, readers: Readers = _READERS) -> Iterator[Any]:
+    """Yield record batches of the schema: columns that readers make, or that are read and have a name of the schema.
 
-    They have those columns that readers make, and those that are read and have a name of the schema.
+    The paths of the files are those of `RootDirectory.address`.
     """
-    for file in (DataFile(**row) for piece in pieces for row in piece.to_pylist()):
+    for file in files:
         (names, convert), day = readers[schemas.STORED[file.table]], day_number(date.fromisoformat(file.date))
         for rows in read_columns(file.path, names):
             same = {"table": file.table, "day": day, **dict(zip(names, rows.columns, strict=True))}
@@ -140,8 +128,8 @@ def day_number(day: date) -> int:
     return (day - date(1970, 1, 1)).days
 
 
-# What tasks return. The name is that of a topic if there is a partition. Else it is that of a group that a sample saw
-# (with the time of its state or commit), or of the topic of offsets in a sampling run, whose time is `run_us`.
+# The name is that of a topic if there is a partition, else of a group that a sample saw (with the time of its state or
+# commit), or of the topic of offsets in a sampling run, whose time is `run_us`.
 PART: Final = pa.schema(
     [
         *((name, pa.string()) for name in ("table", "origin", "cluster_id", "name")),
@@ -163,10 +151,10 @@ class Summary(Context):
     last_us: Mapping[tuple[str, str, str, int], int]
 
 
-def read_parts(pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield rows of PART from record batches of FILE_SCHEMA, added up over all files."""
+def read_parts(files: Iterable[DataFile]) -> Iterator[Any]:
+    """Yield rows of PART, added up over all files."""
     parts = [PART.empty_table()]
-    for part in read_facts(pieces, PART, _PART_READERS):
+    for part in read_facts(files, PART, _PART_READERS):
         parts.append(_add_up(pa.Table.from_batches([part])))
         if sum(map(len, parts)) > _MOST_ROWS:
             parts = [_add_up(pa.concat_tables(parts))]
@@ -183,11 +171,8 @@ def _group_parts(rows: Any, day: int) -> Rows:
 
 
 def _log_end_parts(rows: Any, day: int) -> Rows:
-    at, end, is_known = (
-        micros_within(rows.columns[-1], day),
-        rows["log_end_offset"],
-        pc.is_valid(rows["log_end_offset"]),
-    )
+    at, end = micros_within(rows.columns[-1], day), rows["log_end_offset"]
+    is_known = pc.is_valid(end)
     name = pc.if_else(pc.equal(rows["topic"], schemas.OFFSETS_TOPIC), rows["topic"], None)
     run_us = pc.if_else(pc.equal(rows["origin"], "sample"), at, None)
     yield {"name": name, "partition": None, "run_us": run_us, "most_at": at, "is_complete": is_known}
@@ -233,8 +218,6 @@ def summarise(parts: Any) -> Summary:
         event_us = last.get((schemas.GROUP_EVENTS.name, "topic", *key), NULL)
         sample_us = last.get((schemas.PARTITION_OFFSETS.name, "sample", *key), NULL)
         clusters[key] = ClusterDay(commit_us, max(commit_us, event_us), sample_us, np.array(sorted(complete), np.int64))
-    seen = {
-        key: (times.get(schemas.GROUP_EVENTS.name, NULL), times.get(schemas.OFFSET_COMMITS.name, NULL))
-        for key, times in groups.items()
-    }
+    tables = schemas.GROUP_EVENTS.name, schemas.OFFSET_COMMITS.name
+    seen = {key: (times.get(tables[0], NULL), times.get(tables[1], NULL)) for key, times in groups.items()}
     return Summary(clusters, seen, quiet, last)
