@@ -19,9 +19,9 @@ from kafka_groups.pipeline.transform.partition_batch import (
     cut_batches,
     lag_history_rows,
     rows_for_groups,
+    write_state,
 )
 from kafka_groups.pipeline.transform.partition_stage import Context, Settings, transform_days
-from kafka_groups.pipeline.transform.state import write_state
 from kafka_groups.verdicts import Rules
 from tests.pipeline.transform.facts import context_of, rows_of, table_of
 from tests.pipeline.transform.histories import Facts, histories, joined

@@ -48,8 +48,8 @@ def test_a_commit_leaves_the_lag_to_the_log_end_of_its_own_time(is_record: bool,
 def rows_of(kind: Any, size: int, **columns: Any) -> Any:
     """Rows whose other columns are 0, or false."""
     zero = {"Ints": 0, "Flags": False}
-    return kind.of(
-        np.broadcast_to(columns.get(field.name, zero[str(field.type)]), size).copy() for field in fields(kind)
+    return kind(
+        *(np.broadcast_to(columns.get(field.name, zero[str(field.type)]), size).copy() for field in fields(kind))
     )
 
 

@@ -20,7 +20,7 @@ from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage import DataFile, NewFile, new_writer
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform import columns as arrays
-from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, OFFSETS, PARTITION, Summary, read_facts
+from kafka_groups.pipeline.transform.facts import FILE_SCHEMA, Summary, read_facts
 from kafka_groups.pipeline.transform.group_input import EVENT, FILE, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
 from kafka_groups.pipeline.transform.group_stage import RESULT, GroupBatch, transform_groups
 from kafka_groups.pipeline.transform.kernels.segments import Ints, starts_of
@@ -28,6 +28,8 @@ from kafka_groups.pipeline.transform.partition_batch import (
     COMMIT,
     INPUT,
     OBSERVATION,
+    OFFSETS,
+    PARTITION,
     cut_batches,
     lag_history_rows,
     rows_for_groups,

@@ -23,12 +23,17 @@ from kafka_groups.pipeline.storage.root_directory import as_storage_error, open_
 from kafka_groups.pipeline.transform.columns import to_batch, to_flags
 from kafka_groups.pipeline.transform.group_input import EVENT, EVENT_COLUMNS, STATE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
-from kafka_groups.pipeline.transform.partition_batch import COMMIT, KEY_STATE, LOG_STATE, OBSERVATION
+from kafka_groups.pipeline.transform.partition_batch import (
+    COMMIT,
+    KEY_STATE,
+    LOG_STATE,
+    OBSERVATION,
+    OFFSETS,
+    PARTITION,
+)
 from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context
 
 _BATCH_ROWS: Final = 65_536
-PARTITION: Final = ("cluster_id", "topic", "partition")
-OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset")
 # Files (DataFile) that tasks read; their paths are `RootDirectory.address`.
 FILE_SCHEMA: Final = pa.schema(
     [(name, pa.string()) for name in ("table", "date", "path")] + [(name, pa.int64()) for name in ("rows", "bytes")]

@@ -13,8 +13,14 @@ from kafka_groups.pipeline.transform.kernels import commits, lag, log_ends, segm
 from kafka_groups.pipeline.transform.kernels.commits import ABSENT_MS, Commits, KeyDays, KeyTotals
 from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, EVERY, NULL, Flags, Ints
-from kafka_groups.pipeline.transform.partition_batch import PartitionBatch, PartitionDay
-from kafka_groups.pipeline.transform.state import KeyState, KeyStatuses, LogState, without_stale
+from kafka_groups.pipeline.transform.kernels.verdicts import KeyStatuses
+from kafka_groups.pipeline.transform.partition_batch import (
+    KeyState,
+    LogState,
+    PartitionBatch,
+    PartitionDay,
+    without_stale,
+)
 from kafka_groups.verdicts import Rules
 
 # A partition's verdict counts for its group for so long.

@@ -15,8 +15,8 @@ _OVERLAP_MS: Final = 30_000
 
 
 @dataclass(frozen=True, slots=True)
-class Observations(Rows):
-    """Rows of partition_offsets, by partition (a number) and time."""
+class LogEnds(Rows):
+    """Rows of partition_offsets, by partition (a number) and time, with the number of their log."""
 
     partition: Ints
     at_us: Ints
@@ -27,12 +27,7 @@ class Observations(Rows):
     point_offset: Ints
     point_ms: Ints
     topic_id: Ints  # a number for a text, or NULL
-
-
-@dataclass(frozen=True, slots=True)
-class LogEnds(Observations):
-    """Observations with the number of their log."""
-
+    # These are not in the table: `observe` finds them.
     log: Ints  # how often it was another one before
     before_us: Ints  # the sample before
     is_first_of_log: Flags
@@ -51,7 +46,7 @@ class LogTotals(Rows):
     fact_day: Ints
 
 
-def observe(day: Observations, carried: LogEnds, size: int) -> LogEnds:
+def observe(day: LogEnds, carried: LogEnds, size: int) -> LogEnds:
     """Return the carried rows, and the day's once for each time (samples before backfills), by partition and time.
 
     A log is another one from the sample on whose end is below the one before, or whose topic id is another one. An end
@@ -59,11 +54,8 @@ def observe(day: Observations, carried: LogEnds, size: int) -> LogEnds:
     and is not used. A backfill reports what producers wrote as times, and the topic that there is now: rows that
     contradict samples of the same log, whose ends only grow, are not used.
     """
-    day = day.sorted_by(*Observations.names())
-    day = day.where(segments.last_rows(day.partition, day.at_us))
-    nothing, no = np.zeros(len(day), np.int64), np.zeros(len(day), np.bool_)
-    own = LogEnds.of([*day.columns(), nothing, nothing, no, ~no, no])
-    rows = LogEnds.join(carried, own).sorted_by("partition")
+    day = day.sorted_by(*LogEnds.names()[:9])
+    rows = LogEnds.join(carried, day.where(segments.last_rows(day.partition, day.at_us))).sorted_by("partition")
     partition, end, of_day = rows.partition, rows.log_end, ~rows.is_carried
     starts = segments.starts_of(partition)
     has_end, has_id = rows.is_sample & (end != NULL), rows.is_sample & (rows.topic_id != NULL)
@@ -118,7 +110,7 @@ def growth(ends: LogEnds, partitions: int) -> Ints:
     return grown
 
 
-def are_quiet(day: Observations, size: int) -> Flags:
+def are_quiet(day: LogEnds, size: int) -> Flags:
     """Return which partitions were observed more than once, always with the same log end."""
     rows = day.where(day.log_end != NULL)
     begins, ends = segments.first_rows(rows.partition), segments.last_rows(rows.partition)
