@@ -100,7 +100,7 @@ def read_state(kind: type[State], size: int, owner: Ints, column: Any) -> State:
 
 def write_state(state: LogState | KeyState) -> Any:
     """Return the state as a column of binary values, one for each partition or key."""
-    totals, *lists = (getattr(state, field.name).columns() for field in fields(state))
+    totals, *lists = ([*getattr(state, field.name).columns().values()] for field in fields(state))
     return pack(totals, [(rows[0], rows[1:]) for rows in lists], len(state.totals))
 
 
@@ -108,7 +108,7 @@ def without_stale(state: State, oldest_day: int) -> State:
     """Return the state without partitions or keys that had no fact since that day."""
     is_kept = state.totals.fact_day >= oldest_day
     totals, *lists = (getattr(state, field.name) for field in fields(state))
-    rows = [each.where(is_kept[each.columns()[0]]) for each in lists]
+    rows = [each.where(is_kept[getattr(each, each.names()[0])]) for each in lists]
     return type(state)(_totals_at(totals, np.where(is_kept, np.arange(len(is_kept)), -1)), *rows)
 
 
@@ -118,7 +118,8 @@ def _typed(kind: Any, columns: Any) -> Any:
 
 def _totals_at(totals: Any, places: Ints) -> Any:
     """Return the totals at the places; NULL and false where the place is -1."""
-    return type(totals)(*(take(each, places, False if each.dtype == np.bool_ else NULL) for each in totals.columns()))
+    columns = totals.columns().values()
+    return type(totals)(*(take(each, places, False if each.dtype == np.bool_ else NULL) for each in columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class PartitionBatch:
             cluster_of=to_ints(clusters.indices)[partition[new_key]],
             clusters=tuple(clusters.dictionary.to_pylist()),
             with_log=np.arange(len(first)) >= is_continued,
-            observations=LogEnds(*rows_of(OBSERVATION, partition, _OBSERVED, *2 * [np.int64], *3 * [np.bool_])),
+            observations=LogEnds(*rows_of(OBSERVATION, partition, _OBSERVED, np.int64, np.int64, np.bool_, np.bool_)),
             observed_on=day[kind == OBSERVATION],
             commits=Commits(*rows_of(COMMIT, key, _COMMITTED, np.bool_, np.int64)),
             committed_on=day[kind == COMMIT],
@@ -244,7 +245,7 @@ def lag_history_rows(batch: PartitionBatch, found: PartitionDay) -> Any:
     rows, ends, place = found.lags, found.ends, found.lags.observation
     columns = {
         **batch.key_columns(rows.key),
-        **status_columns(found.statuses.by_name()),
+        **status_columns(found.statuses.columns()),
         "observed_at": rows.at_us,
         "origin": choose(["backfill", "sample"], ends.is_sample[place]),
         "committed_offset": rows.committed,
@@ -266,7 +267,7 @@ def rows_for_groups(batch: PartitionBatch, found: PartitionDay) -> Iterator[Any]
 
     # The verdicts of the day, the last ones of the day before, and removals.
     statuses, removals = KeyStatuses.join(found.carried, found.statuses), found.removals
-    yield to_output(STATUS, batch.key_columns(statuses.key), statuses.by_name())
+    yield to_output(STATUS, batch.key_columns(statuses.key), statuses.columns())
     yield to_output(STATUS, batch.key_columns(removals.key), {"at_us": removals.at_us})
     keys, key_numbers = found.keys
     yield to_output(KEY, batch.key_columns(keys), {"payload": pack(key_numbers, (), len(keys))})

@@ -86,14 +86,14 @@ class _Day:
         index = lag.index_points(own, self.logs.points)
         last_ends = log_ends.carry(observations, size, self.settings.rules.intervals)
         last_log, oldest_us = last_ends.last_log(size), end_us - (self.settings.lookback_days + 1) * DAY_US
-        rows, totals = self._commits(own)
+        rows, totals = self._commits(observations)
         days, totals = commits.move(rows, totals)
         lags = lag.measure_lag(ends, rows, batch.partition_of)
         statuses, key_state = self._judge(rows, totals, ends, lags, index, last_log[batch.partition_of])
         numbers_of_keys = [
-            *(*days.columns(), *(getattr(totals, name) for name in TOTALS)),
+            *(*days.columns().values(), *(getattr(totals, name) for name in TOTALS)),
             *(self._orphans(days, last_ends), log_ends.are_quiet(observed, size)[batch.partition_of]),
-            *lag.find_worst(lags, statuses.time_lag_ms, len(totals)).columns(),
+            *lag.find_worst(lags, statuses.time_lag_ms, len(totals)).columns().values(),
         ]
         is_read = np.array([(name, self.day) in self.context.clusters for name in batch.clusters], np.bool_)
         is_chosen = is_read[batch.cluster_of] & (np.bincount(rows.key, minlength=len(totals)) > 0)
@@ -150,7 +150,8 @@ class _Day:
 
         Deleting a topic deletes all commits on it; what the next sample sees was committed on the new log.
         """
-        new = observations.where(observations.is_first_of_log & (observations.before_us != NULL))
+        begins = segments.first_rows(observations.partition, observations.log) & ~observations.is_carried
+        new = observations.where(begins & (observations.before_us != NULL))
         first = np.searchsorted(self.batch.partition_of, new.partition, "left")
         until = np.searchsorted(self.batch.partition_of, new.partition, "right")
         place, key = segments.expand(first, until - first)

@@ -208,6 +208,7 @@ def thin_points(points: Points, log: Ints, now_ms: int, oldest_ms: int) -> Point
     bucket = np.where(is_too_old, LARGEST, np.floor(_POINTS_AN_OCTAVE * np.log2(age)).astype(np.int64))
     # Without the oldest point nothing could be interpolated up to the one after it.
     is_oldest = segments.first_rows(kept.partition) & ~is_too_old
+    kept = replace(kept, log_start=segments.highest(kept.log_start, kept.partition))
     return kept.where((now_ms - kept.latest <= _HOUR_MS) | segments.last_rows(kept.partition, bucket) | is_oldest)
 
 
@@ -220,11 +221,8 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: Points) -> tuple[Ints
     later than the observation has none that counts. Never negative.
     """
     now, committed = rows.at_us // 1_000, rows.committed
-    previous, following, log_start = _around(rows, ends, points)
+    previous, following, kept_from = _around(rows, ends, points)
     written, is_exact = _written(points, previous, following, committed)
-    # Earlier days may have seen a higher start of the log.
-    carried = segments.highest(np.where(ends.is_carried, ends.log_start, NULL), ends.partition, ends.log)
-    kept_from = np.maximum(log_start, carried[rows.observation])
     # All records before the next point were written earlier.
     time, certain = points.earliest[following], np.minimum(points.exact, points.seen)[following]
     is_time = np.where(kept_from != NULL, points.offset[following] > kept_from, certain == LARGEST)

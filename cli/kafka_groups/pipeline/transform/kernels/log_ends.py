@@ -27,10 +27,9 @@ class LogEnds(Rows):
     point_offset: Ints
     point_ms: Ints
     topic_id: Ints  # a number for a text, or NULL
-    # These are not in the table: `observe` finds them.
+    # What is not in the table.
     log: Ints  # how often it was another one before
     before_us: Ints  # the sample before
-    is_first_of_log: Flags
     is_used: Flags  # false for rows that contradict others
     is_carried: Flags  # the last ones of earlier days
 
@@ -78,7 +77,6 @@ def observe(day: LogEnds, carried: LogEnds, size: int) -> LogEnds:
         rows,
         log=log,
         before_us=segments.take(rows.at_us, segments.last_before(rows.is_sample, starts)),
-        is_first_of_log=is_new,
         is_used=is_used & ~(of_day & ~rows.is_sample & contradicts),
     )
 
@@ -95,9 +93,9 @@ def carry(rows: LogEnds, size: int, kept: int) -> LogEnds:
 
 
 def growth(ends: LogEnds, partitions: int) -> Ints:
-    """Return by how much each partition's logs grew between the day's first and last end of each; NULL if unknown.
+    """Return by how much each partition's logs grew between the day's first and last end of each.
 
-    `ends` are known. A log that was observed once has not grown: that is not known.
+    `ends` are known. NULL where no log was observed twice.
     """
     rows = ends.where(~ends.is_carried)
     log = rows.partition, rows.log

@@ -24,7 +24,7 @@ _MOST_TIME: Final = (1 << _TIME_BITS) - 1
 
 
 class Rows:
-    """The base of dataclasses whose fields are arrays of the same length: one for each column."""
+    """The base of dataclasses whose fields are columns: arrays of one length, the first of which has owners."""
 
     __slots__ = ()
 
@@ -38,17 +38,13 @@ class Rows:
         """Return the names of the columns."""
         return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
 
-    def by_name(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Any]:
         """Return the columns by name."""
         return {name: getattr(self, name) for name in self.names()}
 
-    def columns(self) -> list[Any]:
-        """Return the columns."""
-        return [getattr(self, name) for name in self.names()]
-
     def where(self, rows: Any) -> Self:
         """Return the rows that a mask or an array of places selects."""
-        return type(self)(*(column[rows] for column in self.columns()))
+        return type(self)(**{name: column[rows] for name, column in self.columns().items()})
 
     def sorted_by(self, *names: str) -> Self:
         """Return the rows ordered by some columns; rows that agree in them keep their order."""
@@ -59,14 +55,14 @@ class Rows:
 
 
 def first_rows(*codes: Ints) -> Flags:
-    """Return a flag for each row: whether one of the codes differs from the row before, so that a segment begins."""
+    """Return whether a segment begins with each row: one of the codes differs from the row before."""
     begins = np.ones(len(codes[0]), np.bool_)
     begins[1:] = np.logical_or.reduce([code[1:] != code[:-1] for code in codes])
     return begins
 
 
 def last_rows(*codes: Ints) -> Flags:
-    """Return a flag for each row: whether a segment ends with it."""
+    """Return whether a segment ends with each row."""
     return np.append(first_rows(*codes)[1:], True)[: len(codes[0])]
 
 
@@ -106,7 +102,7 @@ def last_of(owner: Ints, condition: Flags | slice, values: Array, before: Array)
 
 
 def last_some(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags:
-    """Return a flag for each row: whether it is one of its owner's last `count` rows that meet the condition."""
+    """Return whether each row is one of its owner's last `count` rows that meet the condition; owners ascend."""
     places = np.flatnonzero(condition)
     from_end = np.searchsorted(owner[places], owner[places], "right") - np.arange(len(places))
     found = np.zeros(len(condition), np.bool_)
