@@ -5,24 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Final, Self, TypeVar, get_type_hints
+from typing import Any, Final, Self, get_type_hints
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.schemas import LAG_HISTORY, PARTITION_STATE
-from kafka_groups.pipeline.transform.columns import (
-    choose,
-    gather_keys,
-    millis_of,
-    pack,
-    to_batch,
-    to_ints,
-    to_keys,
-    to_numbers,
-    unpack,
-)
+from kafka_groups.pipeline.transform import columns as arrays
 from kafka_groups.pipeline.transform.group_input import KEY, OUTPUT, STATUS, TOPIC
 from kafka_groups.pipeline.transform.kernels.commits import Commits, KeyTotals
 from kafka_groups.pipeline.transform.kernels.lag import QUALITIES, LagRows, Points, Recent
@@ -58,28 +48,6 @@ INPUT: Final = pa.schema(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LogState:
-    """The state of partitions, whose numbers are the places in the totals; all else is rows by partition."""
-
-    totals: LogTotals
-    ends: LogEnds
-    points: Points
-
-
-@dataclass(frozen=True, slots=True)
-class KeyState:
-    """The state of keys, whose numbers are the places in the totals; all else is rows by key."""
-
-    totals: KeyTotals
-    commits: Commits
-    entries: Known
-    points: Known
-    recent: Recent
-    status: KeyStatuses
-
-
-State = TypeVar("State", bound=LogState | KeyState)
 # Numbers of 64 bits, as what each column of rows is.
 _FROM_NUMBERS: Final = {
     "Ints": lambda numbers: numbers,
@@ -88,28 +56,57 @@ _FROM_NUMBERS: Final = {
 }
 
 
-def read_state(kind: type[State], size: int, owner: Ints, column: Any) -> State:
-    """Return the state of `size` partitions or keys from binary values, which are of `owner`, in ascending order."""
-    totals, *others = get_type_hints(kind).values()
-    numbers, lists = unpack(column, len(fields(totals)), [len(fields(other)) - 1 for other in others])
-    rows = map(_typed, others, ([owner[place], *columns] for place, columns in lists))
-    places = np.full(size, -1)
-    places[owner] = np.arange(len(owner))
-    return kind(_totals_at(_typed(totals, numbers), places), *rows)
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The state of owners, whose numbers are the places in the totals; all else is rows by owner.
+
+    It holds what the kernels look back at, so a build reads only the days that changed and the state before them.
+    """
+
+    totals: Any
+
+    @classmethod
+    def read(cls, size: int, owner: Ints, column: Any) -> Self:
+        """Return the state of `size` owners from binary values, which are of `owner`, in ascending order."""
+        totals, *others = get_type_hints(cls).values()
+        numbers, lists = arrays.unpack(column, len(fields(totals)), [len(fields(other)) - 1 for other in others])
+        rows = map(_typed, others, ([owner[place], *columns] for place, columns in lists))
+        places = np.full(size, -1)
+        places[owner] = np.arange(len(owner))
+        return cls(_totals_at(_typed(totals, numbers), places), *rows)
+
+    def write(self) -> Any:
+        """Return a column of binary values, one for each owner."""
+        totals, *lists = ([*getattr(self, field.name).columns().values()] for field in fields(self))
+        return arrays.pack(totals, [(rows[0], rows[1:]) for rows in lists], len(self.totals))
+
+    def without_stale(self, oldest_day: int) -> Self:
+        """Return the state without owners that had no fact since that day."""
+        is_kept = self.totals.fact_day >= oldest_day
+        totals, *lists = (getattr(self, field.name) for field in fields(self))
+        rows = [each.where(is_kept[getattr(each, each.names()[0])]) for each in lists]
+        return type(self)(_totals_at(totals, np.where(is_kept, np.arange(len(is_kept)), -1)), *rows)
 
 
-def write_state(state: LogState | KeyState) -> Any:
-    """Return the state as a column of binary values, one for each partition or key."""
-    totals, *lists = ([*getattr(state, field.name).columns().values()] for field in fields(state))
-    return pack(totals, [(rows[0], rows[1:]) for rows in lists], len(state.totals))
+@dataclass(frozen=True, slots=True)
+class LogState(_State):
+    """The state of partitions."""
+
+    totals: LogTotals
+    ends: LogEnds
+    points: Points
 
 
-def without_stale(state: State, oldest_day: int) -> State:
-    """Return the state without partitions or keys that had no fact since that day."""
-    is_kept = state.totals.fact_day >= oldest_day
-    totals, *lists = (getattr(state, field.name) for field in fields(state))
-    rows = [each.where(is_kept[getattr(each, each.names()[0])]) for each in lists]
-    return type(state)(_totals_at(totals, np.where(is_kept, np.arange(len(is_kept)), -1)), *rows)
+@dataclass(frozen=True, slots=True)
+class KeyState(_State):
+    """The state of keys."""
+
+    totals: KeyTotals
+    commits: Commits
+    entries: Known
+    points: Known
+    recent: Recent
+    status: KeyStatuses
 
 
 def _typed(kind: Any, columns: Any) -> Any:
@@ -145,9 +142,9 @@ class PartitionBatch:
     def of(cls, rows: Any, *, is_continued: bool = False) -> Self:
         """Return a table of INPUT, sorted as said there, as arrays; `is_continued`: its first log was there before."""
         batch = rows.combine_chunks().to_batches()[0]
-        begins = first_rows(*(to_keys(batch[name]) for name in PARTITION))
-        partition, kind = np.cumsum(begins) - 1, to_ints(batch["kind"])
-        new_key = (kind >= KEY_STATE) & first_rows(partition, to_keys(batch["group"]))
+        begins = first_rows(*(arrays.to_keys(batch[name]) for name in PARTITION))
+        partition, kind = np.cumsum(begins) - 1, arrays.to_ints(batch["kind"])
+        new_key = (kind >= KEY_STATE) & first_rows(partition, arrays.to_keys(batch["group"]))
         key = np.cumsum(new_key) - 1
 
         def rows_of(wanted: int, owner: Ints, names: Iterable[str], *unset: Any) -> list[Any]:
@@ -156,20 +153,20 @@ class PartitionBatch:
             return [owner[places], *columns, *(np.broadcast_to(type_(0), len(places)) for type_ in unset)]
 
         first, first_of_key = pa.array(np.flatnonzero(begins)), pa.array(np.flatnonzero(new_key))
-        clusters, day = batch["cluster_id"].take(first).dictionary_encode(), to_ints(batch["day"])
+        clusters, day = batch["cluster_id"].take(first).dictionary_encode(), arrays.to_ints(batch["day"])
         return cls(
             **{name: batch[name].take(first) for name in PARTITION},
             group=batch["group"].take(first_of_key),
             partition_of=partition[new_key],
-            cluster_of=to_ints(clusters.indices)[partition[new_key]],
+            cluster_of=arrays.to_ints(clusters.indices)[partition[new_key]],
             clusters=tuple(clusters.dictionary.to_pylist()),
             with_log=np.arange(len(first)) >= is_continued,
             observations=LogEnds(*rows_of(OBSERVATION, partition, _OBSERVED, np.int64, np.int64, np.bool_, np.bool_)),
             observed_on=day[kind == OBSERVATION],
             commits=Commits(*rows_of(COMMIT, key, _COMMITTED, np.bool_, np.int64)),
             committed_on=day[kind == COMMIT],
-            logs=read_state(LogState, len(first), *rows_of(LOG_STATE, partition, ["state"])),
-            keys=read_state(KeyState, len(first_of_key), *rows_of(KEY_STATE, key, ["state"])),
+            logs=LogState.read(len(first), *rows_of(LOG_STATE, partition, ["state"])),
+            keys=KeyState.read(len(first_of_key), *rows_of(KEY_STATE, key, ["state"])),
         )
 
     def partition_columns(self, places: Any) -> dict[str, Any]:
@@ -205,7 +202,7 @@ def _numbers(column: Any) -> Any:
         encoded = column.dictionary_encode()
         hashes = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in encoded.dictionary.to_pylist()]
         column = pa.array([int.from_bytes(found) >> 1 for found in hashes], pa.int64()).take(encoded.indices)
-    return to_numbers(column)
+    return arrays.to_numbers(column)
 
 
 def cut_batches(pieces: Iterator[Any], most_rows: int) -> Iterator[PartitionBatch]:
@@ -225,18 +222,18 @@ def cut_batches(pieces: Iterator[Any], most_rows: int) -> Iterator[PartitionBatc
         before = last, table.filter(pc.is_null(table["group"])) if first == last else None
         return PartitionBatch.of(table, is_continued=is_continued)
 
-    return map(to_arrays, gather_keys(pieces, PARTITION, most_rows, parts=("group",)))
+    return map(to_arrays, arrays.gather_keys(pieces, PARTITION, most_rows, parts=("group",)))
 
 
 def status_columns(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns that lag_history and group_status have in common, of STATUS_NUMBERS by name."""
     return {
         **{name: numbers[name] for name in ("lag", "time_lag_ms", "catch_up_ms", "complete")},
-        **{name: millis_of(numbers[f"{name}_ms"]) for name in ("window_start", "window_end")},
+        **{name: arrays.millis_of(numbers[f"{name}_ms"]) for name in ("window_start", "window_end")},
         **{f"{name}_rate": numbers[name] for name in ("consume", "produce")},
-        "verdict": choose([VERDICTS[rule] for rule in RULES], numbers["rank"]),
-        "rule": choose(RULES, numbers["rank"]),
-        "time_lag_quality": choose(QUALITIES, numbers["quality"]),
+        "verdict": arrays.choose([VERDICTS[rule] for rule in RULES], numbers["rank"]),
+        "rule": arrays.choose(RULES, numbers["rank"]),
+        "time_lag_quality": arrays.choose(QUALITIES, numbers["quality"]),
     }
 
 
@@ -247,34 +244,34 @@ def lag_history_rows(batch: PartitionBatch, found: PartitionDay) -> Any:
         **batch.key_columns(rows.key),
         **status_columns(found.statuses.columns()),
         "observed_at": rows.at_us,
-        "origin": choose(["backfill", "sample"], ends.is_sample[place]),
+        "origin": arrays.choose(["backfill", "sample"], ends.is_sample[place]),
         "committed_offset": rows.committed,
         "commit_time": rows.commit_us,
-        "commit_origin": choose(["sample", "topic"], rows.is_commit_record),
+        "commit_origin": arrays.choose(["sample", "topic"], rows.is_commit_record),
         "log_start_offset": ends.log_start[place],
         "log_end_offset": rows.log_end,
         "last_stable_offset": ends.last_stable[place],
         "retention_margin": rows.margin,
     }
-    return to_batch(LAG_HISTORY.arrow(), columns)
+    return arrays.to_batch(LAG_HISTORY.arrow(), columns)
 
 
 def rows_for_groups(batch: PartitionBatch, found: PartitionDay) -> Iterator[Any]:
     """Yield record batches of OUTPUT from a day of partitions."""
 
     def to_output(kind: int, columns: dict[str, Any], numbers: dict[str, Any]) -> Any:
-        return to_batch(OUTPUT, columns | numbers | {"name": columns["group"], "kind": kind, "day": found.day})
+        return arrays.to_batch(OUTPUT, columns | numbers | {"name": columns["group"], "kind": kind, "day": found.day})
 
     # The verdicts of the day, the last ones of the day before, and removals.
     statuses, removals = KeyStatuses.join(found.carried, found.statuses), found.removals
     yield to_output(STATUS, batch.key_columns(statuses.key), statuses.columns())
     yield to_output(STATUS, batch.key_columns(removals.key), {"at_us": removals.at_us})
     keys, key_numbers = found.keys
-    yield to_output(KEY, batch.key_columns(keys), {"payload": pack(key_numbers, (), len(keys))})
+    yield to_output(KEY, batch.key_columns(keys), {"payload": arrays.pack(key_numbers, (), len(keys))})
     partitions, topic_numbers = found.topics
     columns = batch.partition_columns(partitions)
     topics = {"cluster_id": columns["cluster_id"], "group": columns["topic"]}
-    yield to_output(TOPIC, topics, {"payload": pack(topic_numbers, (), len(partitions))})
+    yield to_output(TOPIC, topics, {"payload": arrays.pack(topic_numbers, (), len(partitions))})
 
 
 def state_rows(batch: PartitionBatch, found: PartitionDay) -> Iterator[Any]:
@@ -283,5 +280,5 @@ def state_rows(batch: PartitionBatch, found: PartitionDay) -> Iterator[Any]:
     keys = np.flatnonzero(found.key_state.totals.fact_day != NULL)
     states = (batch.partition_columns(logs), found.log_state, logs), (batch.key_columns(keys), found.key_state, keys)
     for columns, state, places in states:
-        state_columns = {"day": found.day * DAY_US, "state": write_state(state).take(pa.array(places))}
-        yield to_batch(PARTITION_STATE.arrow(), columns | state_columns)
+        state_columns = {"day": found.day * DAY_US, "state": state.write().take(pa.array(places))}
+        yield arrays.to_batch(PARTITION_STATE.arrow(), columns | state_columns)

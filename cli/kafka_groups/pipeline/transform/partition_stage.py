@@ -14,13 +14,7 @@ from kafka_groups.pipeline.transform.kernels.commits import ABSENT_MS, Commits, 
 from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, EVERY, NULL, Flags, Ints
 from kafka_groups.pipeline.transform.kernels.verdicts import KeyStatuses
-from kafka_groups.pipeline.transform.partition_batch import (
-    KeyState,
-    LogState,
-    PartitionBatch,
-    PartitionDay,
-    without_stale,
-)
+from kafka_groups.pipeline.transform.partition_batch import KeyState, LogState, PartitionBatch, PartitionDay
 from kafka_groups.verdicts import Rules
 
 # A partition's verdict counts for its group for so long.
@@ -60,7 +54,7 @@ def transform_days(batch: PartitionBatch, settings: Settings, context: Context) 
     logs, keys = batch.logs, batch.keys
     for day in settings.days:
         oldest = day - settings.lookback_days
-        found = _Day(batch, without_stale(logs, oldest), without_stale(keys, oldest), day, settings, context).results()
+        found = _Day(batch, logs.without_stale(oldest), keys.without_stale(oldest), day, settings, context).results()
         logs, keys = found.log_state, found.key_state
         yield found
 

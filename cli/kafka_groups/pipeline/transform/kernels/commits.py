@@ -15,8 +15,7 @@ from kafka_groups.pipeline.transform.kernels.segments import EVERY, NULL, Flags,
 
 # What complete samples have not seen for longer was removed; one sample that misses it is a disturbance.
 ABSENT_MS: Final = 600_000
-# The sample that saw a commit is the first of those since then: log ends are requested last.
-_MISSED_BY: Final = 3
+# The first run since a sample saw a commit is its own, because log ends are requested last; the second one misses it.
 _FIRST_MISS: Final = 2
 
 
@@ -43,8 +42,8 @@ class KeyTotals(Rows):
     commit_us: Ints  # the last commit
     has_records: Flags
     seen_us: Ints  # the last sample that saw the commit
-    runs: Ints  # the complete sampling runs since then, at most three
-    missed_us: Ints  # the second of them, which is the first that missed the commit
+    runs: Ints  # the complete sampling runs since then, at most two
+    missed_us: Ints  # the second of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +146,17 @@ def infer_deletions(
     since = np.where(is_seen, NULL, totals.missed_us)
     first, end = segments.first_at(runs, (cluster_of, seen_us)), np.searchsorted(runs[0], cluster_of, "right")
     missed = before + np.where((seen_us == NULL) | (first < 0), 0, end - first)
-    # The second run since: it is of the day if at most one was before.
-    is_today = (since == NULL) & (before < _FIRST_MISS) & (missed >= _FIRST_MISS)
+    is_today = (since == NULL) & (missed >= _FIRST_MISS)
     since = np.where(is_today, segments.take(runs[1], np.where(is_today, first + 1 - before, -1)), since)
     last_run_us = segments.take(runs[1], np.where(first >= 0, end - 1, -1))
-    is_absent = (seen_us != NULL) & (missed >= _MISSED_BY) & (last_run_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
+    is_missed = (seen_us != NULL) & (since != NULL) & (last_run_us > since)
+    is_absent = is_missed & (last_run_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
     is_silent = (groups_us[0] >= since) & (groups_us[1] < since)
     is_shown = is_kept & (read_us >= since)
     removed_us = np.where(is_absent & ~is_shown & ~is_silent, since, NULL)
     # What was removed is not missed any more, unless it is seen again.
     seen_us = np.where(removed_us != NULL, NULL, seen_us)
-    totals = replace(totals, seen_us=seen_us, runs=np.minimum(missed, _MISSED_BY), missed_us=since)
+    totals = replace(totals, seen_us=seen_us, runs=np.minimum(missed, _FIRST_MISS), missed_us=since)
     # A removal before a row of earlier days has changed nothing since.
     keys = np.flatnonzero(removed_us > carried_us)
     return removals_at(keys, removed_us[keys]), totals

@@ -104,28 +104,27 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of: Ints) -> LagRows:
     last = segments.last_at((commits.key, commits.at_us), (key, ends.at_us[place]))
     is_live = ~segments.take(commits.is_removal, last, missing=True)
     key, place, last = key[is_live], place[is_live], last[is_live]
-    columns: tuple[Any, ...] = ends.at_us, ends.log_end, ends.log_start, ends.is_sample, ends.before_us, ends.point_ms
-    at_us, log_end, log_start, is_sample, before_us, point_ms = (column[place] for column in columns)
-    at_ms = at_us // 1_000
+    end = ends.where(place)
+    at_ms = end.at_us // 1_000
     sampled = segments.last_where(~commits.is_record & ~commits.is_removal, segments.starts_of(commits.key))[last]
-    run_ms = np.where(before_us == NULL, at_ms - _RUN_MS, before_us // 1_000)
-    of_run = is_sample & (segments.take(commits.at_us, sampled) // 1_000 > run_ms)
-    known = np.where(of_run & (commits.offset[last] > log_end), sampled, last)
+    run_ms = np.where(end.before_us == NULL, at_ms - _RUN_MS, end.before_us // 1_000)
+    of_run = end.is_sample & (segments.take(commits.at_us, sampled) // 1_000 > run_ms)
+    known = np.where(of_run & (commits.offset[last] > end.log_end), sampled, last)
     committed = commits.offset[known]
-    is_ahead = ~is_sample & (committed > log_end) & (point_ms != NULL) & (point_ms - at_ms > _CLOCKS_MS)
+    is_early = (end.point_ms != NULL) & (end.point_ms - at_ms > _CLOCKS_MS)
     return LagRows(
         key=key,
-        at_us=at_us,
+        at_us=end.at_us,
         committed=committed,
-        log_end=log_end,
+        log_end=end.log_end,
         life=commits.life[last],
-        log=ends.log[place],
+        log=end.log,
         observation=place,
         commit_us=commits.at_us[known],
         is_commit_record=commits.is_record[known],
-        lag=log_end - committed,
-        margin=np.where(log_start == NULL, NULL, committed - log_start),
-    ).where(~is_ahead)
+        lag=end.log_end - committed,
+        margin=np.where(end.log_start == NULL, NULL, committed - end.log_start),
+    ).where(end.is_sample | (committed <= end.log_end) | ~is_early)
 
 
 def measure_rates(carried: Recent, lags: LagRows) -> tuple[Recent, list[Any]]:
@@ -154,8 +153,7 @@ def measure_rates(carried: Recent, lags: LagRows) -> tuple[Recent, list[Any]]:
     lag, gain = rows.log_end - rows.committed, consume - produce
     is_falling = (gain > 0) & (lag > 0)
     left = np.ceil(lag / np.where(is_falling, gain, 1.0) * 1_000)
-    is_known = is_falling & (left < _TOO_LARGE)
-    catch_up_ms = np.where(is_known, np.where(is_known, left, 0).astype(np.int64), NULL)
+    catch_up_ms = np.where(is_falling & (left < _TOO_LARGE), left, NULL).astype(np.int64)
     # Within a key the day's rows keep their order, so these are in the order of the lag rows.
     return rows, [column[order >= len(carried)] for column in (consume, produce, catch_up_ms)]
 
