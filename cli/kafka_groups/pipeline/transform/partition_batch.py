@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from operator import methodcaller
 from typing import Any, Final, Self, get_type_hints
 
 import numpy as np
@@ -30,29 +31,21 @@ _COMMITTED: Final = ("at_us", "source_offset", "is_record", "is_removal", "commi
 # Sorted by the first six and the time: a partition's log comes before its groups (whose name is not null).
 INPUT: Final = pa.schema(
     [
-        ("cluster_id", pa.string()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("group", pa.string()),
-        ("kind", pa.int8()),
-        ("day", pa.int32()),
-        ("at_us", pa.int64()),
-        ("source_offset", pa.int64()),
+        *(("cluster_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("group", pa.string())),
+        *(("kind", pa.int8()), ("day", pa.int32()), ("at_us", pa.int64()), ("source_offset", pa.int64())),
         ("is_record", pa.bool_()),  # of an observation: whether it is a sample
-        ("is_removal", pa.bool_()),
-        ("committed_offset", pa.int64()),
+        *(("is_removal", pa.bool_()), ("committed_offset", pa.int64())),
         *((name, pa.int64()) for name in (*OFFSETS, "point_ms")),
-        ("topic_id", pa.string()),
-        ("state", pa.binary()),
+        *(("topic_id", pa.string()), ("state", pa.binary())),
     ]
 )
 
 
-# Numbers of 64 bits, as what each column of rows is.
-_FROM_NUMBERS: Final = {
-    "Ints": lambda numbers: numbers,
-    "Flags": lambda numbers: numbers.astype(np.bool_),
-    "Floats": lambda numbers: numbers.view(np.float64),
+# What makes numbers of 64 bits a column, by the type of the field.
+_FROM_NUMBERS: Final[dict[str, Any]] = {
+    "Ints": np.asarray,
+    "Flags": np.bool_,
+    "Floats": methodcaller("view", np.float64),
 }
 
 

@@ -94,8 +94,8 @@ class _Day:
         keys, topics = np.flatnonzero(is_chosen), np.unique(own.partition[batch.with_log[own.partition]])
         sampled_us = segments.last_of(own.partition, own.is_sample, own.at_us, np.full(size, NULL))
         numbers_of_topics = np.ones(size, np.int64), log_ends.growth(ends, size), sampled_us
-        before = self.logs.totals.fact_day
-        fact_day = segments.last_of(observed.partition, EVERY, np.full(len(observed), self.day), before)
+        fact_day = np.where(np.bincount(observed.partition, minlength=size) > 0, self.day, self.logs.totals.fact_day)
+        points = lag.thin_points(index, last_log, end_us // 1_000, oldest_us // 1_000)
         return PartitionDay(
             day=self.day,
             ends=ends,
@@ -105,11 +105,7 @@ class _Day:
             removals=rows.where(rows.is_removal & ~rows.is_carried),
             keys=(keys, [numbers[keys] for numbers in numbers_of_keys]),
             topics=(topics, [numbers[topics] for numbers in numbers_of_topics]),
-            log_state=LogState(
-                log_ends.LogTotals(fact_day),
-                last_ends,
-                lag.thin_points(index, last_log, end_us // 1_000, oldest_us // 1_000),
-            ),
+            log_state=LogState(log_ends.LogTotals(fact_day), last_ends, points),
             key_state=key_state,
         )
 
@@ -122,7 +118,7 @@ class _Day:
         # What ended with its log is not missed any more, unless it was seen since.
         is_unread = rows.is_removal & ~rows.is_record & ~rows.is_carried
         ended = segments.last_of(rows.key, is_unread, rows.at_us, np.full(size, NULL)) >= totals.seen_us
-        fact_day = segments.last_of(own.key, EVERY, np.full(len(own), self.day), totals.fact_day)
+        fact_day = np.where(np.bincount(own.key, minlength=size) > 0, self.day, totals.fact_day)
         return rows, replace(totals, fact_day=fact_day, seen_us=np.where(ended, NULL, totals.seen_us))
 
     def _infer_deletions(self, rows: Commits) -> tuple[Commits, KeyTotals]:
@@ -140,7 +136,7 @@ class _Day:
         return [self.context.clusters.get((name, self.day), nothing) for name in self.batch.clusters]
 
     def _ended_with_logs(self, observations: LogEnds, rows: Commits) -> Commits:
-        """Return removals of commits without records on logs that ended: just after the last sample of each.
+        """Return removals of commits without records just after the last sample of each log that ended.
 
         Deleting a topic deletes all commits on it; what the next sample sees was committed on the new log.
         """
@@ -157,8 +153,7 @@ class _Day:
     ) -> tuple[KeyStatuses, KeyState]:
         """Return the statuses at each lag row, and the state of keys at the end of the day."""
         rules, before, end_us = self.settings.rules, self.keys, (self.day + 1) * DAY_US
-        partition = self.batch.partition_of[rows.key]
-        known = before.entries, before.points
+        known, partition = (before.entries, before.points), self.batch.partition_of[rows.key]
         entries, points = verdicts.join_evidence(*known, rows, ends, partition, rules.min_distance_ms)
         evidence = verdicts.evidence_at(lags, ends, entries, points, rules.intervals)
         judged, ages = verdicts.judge_windows(evidence, rules), lag.measure_time_lag(lags, ends, index)
@@ -180,8 +175,7 @@ class _Day:
     def _orphans(self, days: KeyDays, ends: LogEnds) -> Flags:
         """Return which commits outlived their partition: the day's last samples saw the one and not the other.
 
-        That a sample saw the commit is needed: brokers report commits and partitions of those topics only that the user
-        may describe, so a partition of a commit that was only read from `__consumer_offsets` may well exist.
+        A partition of a commit that only a record shows may exist: samples see topics only that the user may describe.
         """
         batch = self.batch
         run_ms = np.array([each.sample_us for each in self._clusters()], np.int64)[batch.cluster_of] // 1_000

@@ -82,8 +82,8 @@ def last_commits(rows: Commits) -> Commits:
 def move(rows: Commits, totals: KeyTotals) -> tuple[KeyDays, KeyTotals]:
     """Return what the day's commits did, and the totals at its end.
 
-    Between records samples say nothing new, and the sampler's clock is another one: they have moved by 0. Only what
-    moved on is a commit, of samples; what is seen for the first time may have been committed just then.
+    Samples between records have moved by 0, because the sampler's clock is another one. Others are commits if they
+    moved on; what is seen for the first time may have been committed just then.
     """
     size, never = len(totals), np.full(len(totals), NULL)
     own, is_live = ~rows.is_carried, ~rows.is_removal
@@ -130,11 +130,10 @@ def infer_deletions(
 ) -> tuple[Commits, KeyTotals]:
     """Return removals that samples imply, after all rows of earlier days, and totals with absences.
 
-    Two complete runs have to miss a commit, the last of them ten minutes after it was seen. Where records were read
-    that are younger, they show what was removed. And a group that is still listed without any commit may be one that
-    failed. All is of the day and of each key, NULL where nothing was read: `read_us` is the cluster's last record of a
-    commit, `groups_us` the last samples that listed the group and that saw a commit of it. `runs` are clusters and
-    times of complete sampling runs.
+    Two complete runs have to miss a commit, the last of them ten minutes after it was seen. Younger records that were
+    read would show the removal, and a group that is still listed without any commit may be one that failed. Of each
+    key, NULL where nothing was read on the day: `read_us` is the cluster's last record of a commit, `groups_us` the
+    last samples that listed the group and that saw a commit of it. `runs` are clusters and times of complete runs.
     """
     never = np.full(len(totals), NULL)
     carried_us = segments.last_of(rows.key, rows.is_carried, rows.at_us, never)

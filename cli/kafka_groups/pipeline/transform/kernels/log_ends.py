@@ -40,9 +40,9 @@ class LogEnds(Rows):
 
 @dataclass(frozen=True, slots=True)
 class LogTotals(Rows):
-    """Of each partition the last day with a fact."""
+    """What earlier days say of each partition."""
 
-    fact_day: Ints
+    fact_day: Ints  # the last day with a fact
 
 
 def observe(day: LogEnds, carried: LogEnds, size: int) -> LogEnds:
@@ -50,8 +50,8 @@ def observe(day: LogEnds, carried: LogEnds, size: int) -> LogEnds:
 
     A log is another one from the sample on whose end is below the one before, or whose topic id is another one. An end
     that fell within half a minute of the sample before, but not as far as the next one, was determined before that one,
-    and is not used. A backfill reports what producers wrote as times, and the topic that there is now: rows that
-    contradict samples of the same log, whose ends only grow, are not used.
+    and is not used. A backfill reports the times that producers wrote, and the topic that there is now: rows that
+    contradict samples of the same log are not used.
     """
     day = day.sorted_by(*LogEnds.names()[:9])
     rows = LogEnds.join(carried, day.where(segments.last_rows(day.partition, day.at_us))).sorted_by("partition")

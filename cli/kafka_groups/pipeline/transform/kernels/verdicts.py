@@ -66,10 +66,7 @@ class KeyStatuses(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What lag rows are judged on.
-
-    Matrices have a row for each lag row, whose last column is the newest, and NULL where there is nothing.
-    """
+    """What lag rows are judged on: matrices have a row for each; the last column is the newest, NULL is nothing."""
 
     at_ms: Ints
     current_lag: Ints
@@ -83,10 +80,10 @@ class Evidence:
 
 
 def lag_when_committed(commits: Commits, ends: LogEnds, before: Ints, following: Ints) -> Ints:
-    """Return the lag that each commit left: the last log end that was known at its time minus the offset, or 0.
+    """Return the lag that each commit left at the last log end that was known at its time; NULL: none was.
 
-    NULL where none was known yet. The end that counts for a sample is that of its own run, which comes just after it.
-    `before` and `following` are the places of each commit's last end until its time and of the first from then on.
+    `before` and `following` are the places of its last end until its time and of the first from then on, which is that
+    of its own run for a sample.
     """
     end = segments.take(ends.log_end, np.where(~commits.is_record & (following >= 0), following, before))
     is_known = (end != NULL) & (commits.offset != NULL)
@@ -98,8 +95,7 @@ def join_evidence(
 ) -> tuple[Known, Known]:
     """Return the entries and points of earlier days and of the day's commits; `partition` is that of each commit.
 
-    Slots are fixed, `floor(time / slot_ms)`: late and replayed commits make the same ones. An earlier day hands on one
-    entry for each slot.
+    Slots are `floor(time / slot_ms)`, so late and replayed commits make the same ones.
     """
     known, wanted = (ends.partition, ends.at_us), (partition, commits.at_us)
     before, following = segments.last_at(known, wanted), segments.first_at(known, wanted)
@@ -127,10 +123,7 @@ def last_slots(entries: Known, life: Ints, count: int) -> Known:
 
 
 def record_points(records: Commits, ends: LogEnds, before: Ints) -> Known:
-    """Return a point for each record before which its log's end was observed since the record before it.
-
-    Of several ends between the same two records the last one counts. `records` may begin with one of earlier days.
-    """
+    """Return a point for each record for the last log end between it and the record before it, if there is one."""
     begins = segments.first_rows(records.key, records.life)
     first = np.flatnonzero(begins | segments.first_rows(records.at_us))  # of records of the same time
     last = np.append(first[1:], len(records))[: len(first)] - 1
@@ -157,7 +150,7 @@ def last_points(points: Known, life: Ints, log: Ints) -> Known:
 
 
 def evidence_at(rows: LagRows, ends: LogEnds, entries: Known, points: Known, slots: int) -> Evidence:
-    """Return the evidence at each lag row: the last `slots` slots and log ends, and points, as far as there are any.
+    """Return the evidence at each lag row: the last `slots` slots and log ends, and the last points.
 
     It is of samples where there are no records, or none since samples saw another offset (ingest may be behind).
     """
