@@ -11,8 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from kafka_groups.pipeline.transform.kernels.commits import Commits
-from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
+from kafka_groups.pipeline.transform.kernels.offsets import Commits, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import NULL, first_at, last_at
 from kafka_groups.pipeline.transform.kernels.verdicts import lag_when_committed
 from kafka_groups.verdicts import COMMIT_POINTS, SAMPLE_POINTS

@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 from kafka_groups.pipeline.schemas import LAG_HISTORY, PARTITION_STATE
 from kafka_groups.pipeline.transform import columns as arrays
 from kafka_groups.pipeline.transform.group_input import KEY, OUTPUT, STATUS, TOPIC
-from kafka_groups.pipeline.transform.kernels.commits import Commits, KeyTotals
 from kafka_groups.pipeline.transform.kernels.lag import QUALITIES, LagRows, Points, Recent
-from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds, LogTotals
+from kafka_groups.pipeline.transform.kernels.offsets import Commits, KeyTotals, LogEnds, LogTotals
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Flags, Ints, first_rows, take
 from kafka_groups.pipeline.transform.kernels.verdicts import RULES, KeyStatuses, Known
 from kafka_groups.verdicts import VERDICTS

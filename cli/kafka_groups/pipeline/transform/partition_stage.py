@@ -9,9 +9,8 @@ from typing import Final
 import numpy as np
 
 from kafka_groups.pipeline.transform.group_input import TOTALS
-from kafka_groups.pipeline.transform.kernels import commits, lag, log_ends, segments, verdicts
-from kafka_groups.pipeline.transform.kernels.commits import ABSENT_MS, Commits, KeyDays, KeyTotals
-from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
+from kafka_groups.pipeline.transform.kernels import lag, offsets, segments, verdicts
+from kafka_groups.pipeline.transform.kernels.offsets import ABSENT_MS, Commits, KeyDays, KeyTotals, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, EVERY, NULL, Flags, Ints
 from kafka_groups.pipeline.transform.kernels.verdicts import KeyStatuses
 from kafka_groups.pipeline.transform.partition_batch import KeyState, LogState, PartitionBatch, PartitionDay
@@ -74,26 +73,26 @@ class _Day:
         """Return the results of the day."""
         batch, size, end_us = self.batch, len(self.logs.totals), (self.day + 1) * DAY_US
         observed = batch.observations.where(batch.observed_on == self.day)
-        observations = log_ends.observe(observed, self.logs.ends, size)
+        observations = offsets.observe(observed, self.logs.ends, size)
         own = observations.where(observations.is_used & ~observations.is_carried)
         ends = observations.where(observations.is_used & (observations.log_end != NULL))
         index = lag.index_points(own, self.logs.points)
-        last_ends = log_ends.carry(observations, size, self.settings.rules.intervals)
+        last_ends = offsets.carry(observations, size, self.settings.rules.intervals)
         last_log, oldest_us = last_ends.last_log(size), end_us - (self.settings.lookback_days + 1) * DAY_US
         rows, totals = self._commits(observations)
-        days, totals = commits.move(rows, totals)
+        days, totals = offsets.move(rows, totals)
         lags = lag.measure_lag(ends, rows, batch.partition_of)
         statuses, key_state = self._judge(rows, totals, ends, lags, index, last_log[batch.partition_of])
         numbers_of_keys = [
             *(*days.columns().values(), *(getattr(totals, name) for name in TOTALS)),
-            *(self._orphans(days, last_ends), log_ends.are_quiet(observed, size)[batch.partition_of]),
+            *(self._orphans(days, last_ends), offsets.are_quiet(observed, size)[batch.partition_of]),
             *lag.find_worst(lags, statuses.time_lag_ms, len(totals)).columns().values(),
         ]
         is_read = np.array([(name, self.day) in self.context.clusters for name in batch.clusters], np.bool_)
         is_chosen = is_read[batch.cluster_of] & (np.bincount(rows.key, minlength=len(totals)) > 0)
         keys, topics = np.flatnonzero(is_chosen), np.unique(own.partition[batch.with_log[own.partition]])
         sampled_us = segments.last_of(own.partition, own.is_sample, own.at_us, np.full(size, NULL))
-        numbers_of_topics = np.ones(size, np.int64), log_ends.growth(ends, size), sampled_us
+        numbers_of_topics = np.ones(size, np.int64), offsets.growth(ends, size), sampled_us
         fact_day = np.where(np.bincount(observed.partition, minlength=size) > 0, self.day, self.logs.totals.fact_day)
         points = lag.thin_points(index, last_log, end_us // 1_000, oldest_us // 1_000)
         return PartitionDay(
@@ -105,16 +104,16 @@ class _Day:
             removals=rows.where(rows.is_removal & ~rows.is_carried),
             keys=(keys, [numbers[keys] for numbers in numbers_of_keys]),
             topics=(topics, [numbers[topics] for numbers in numbers_of_topics]),
-            log_state=LogState(log_ends.LogTotals(fact_day), last_ends, points),
+            log_state=LogState(offsets.LogTotals(fact_day), last_ends, points),
             key_state=key_state,
         )
 
     def _commits(self, observations: LogEnds) -> tuple[Commits, KeyTotals]:
         """Return the commits and removals in order, those that samples imply included, and totals with absences."""
         own, size = self.batch.commits.where(self.batch.committed_on == self.day), len(self.keys.totals)
-        rows = commits.in_order(self.keys.commits, own)
+        rows = offsets.in_order(self.keys.commits, own)
         inferred, totals = self._infer_deletions(rows)
-        rows = commits.number_lives(commits.in_order(rows, inferred, self._ended_with_logs(observations, rows)), size)
+        rows = offsets.number_lives(offsets.in_order(rows, inferred, self._ended_with_logs(observations, rows)), size)
         # What ended with its log is not missed any more, unless it was seen since.
         is_unread = rows.is_removal & ~rows.is_record & ~rows.is_carried
         ended = segments.last_of(rows.key, is_unread, rows.at_us, np.full(size, NULL)) >= totals.seen_us
@@ -129,7 +128,7 @@ class _Day:
         runs = np.repeat(np.arange(len(clusters)), [len(each.runs_us) for each in clusters])
         runs_us = np.concatenate([each.runs_us for each in clusters])
         of_groups = np.array(groups_us, np.int64).reshape(-1, 2).T
-        return commits.infer_deletions(rows, self.keys.totals, read_us, of_groups, (runs, runs_us), batch.cluster_of)
+        return offsets.infer_deletions(rows, self.keys.totals, read_us, of_groups, (runs, runs_us), batch.cluster_of)
 
     def _clusters(self) -> list[ClusterDay]:
         nothing = ClusterDay(NULL, NULL, NULL, np.zeros(0, np.int64))
@@ -146,7 +145,7 @@ class _Day:
         until = np.searchsorted(self.batch.partition_of, new.partition, "right")
         place, key = segments.expand(first, until - first)
         is_sampled = np.isin(key, rows.key) & ~np.isin(key, rows.key[rows.is_record])
-        return commits.removals_at(key, (new.before_us[place] // 1_000 + 1) * 1_000).where(is_sampled)
+        return offsets.removals_at(key, (new.before_us[place] // 1_000 + 1) * 1_000).where(is_sampled)
 
     def _judge(
         self, rows: Commits, totals: KeyTotals, ends: LogEnds, lags: lag.LagRows, index: lag.Points, last_log: Ints
@@ -165,7 +164,7 @@ class _Day:
         life = segments.last_of(rows.key, EVERY, rows.life, np.zeros_like(never))
         return statuses, KeyState(
             totals=totals,
-            commits=commits.last_commits(rows),
+            commits=offsets.last_commits(rows),
             entries=verdicts.last_slots(entries, life, rules.intervals),
             points=verdicts.last_points(points, life, last_log),
             recent=recent.where(recent.at_us // 1_000 >= end_us // 1_000 - lag.SPAN_MS),

@@ -17,8 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from kafka_groups.pipeline.transform.kernels import segments
-from kafka_groups.pipeline.transform.kernels.commits import Commits
-from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
+from kafka_groups.pipeline.transform.kernels.offsets import Commits, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL, Flags, Floats, Ints, Rows
 
 # Producers' clocks may be so far ahead.
