@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
@@ -15,9 +14,6 @@ from kafka_groups.pipeline.transform.kernels.segments import DAY_US, EVERY, NULL
 from kafka_groups.pipeline.transform.kernels.verdicts import KeyStatuses
 from kafka_groups.pipeline.transform.partition_batch import KeyState, LogState, PartitionBatch, PartitionDay
 from kafka_groups.verdicts import Rules
-
-# A partition's verdict counts for its group for so long.
-_FRESH_US: Final = 600_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +147,7 @@ class _Day:
         self, rows: Commits, totals: KeyTotals, ends: LogEnds, lags: lag.LagRows, index: lag.Points, last_log: Ints
     ) -> tuple[KeyStatuses, KeyState]:
         """Return the statuses at each lag row, and the state of keys at the end of the day."""
-        rules, before, end_us = self.settings.rules, self.keys, (self.day + 1) * DAY_US
+        rules, before, since_us = self.settings.rules, self.keys, (self.day + 1) * DAY_US - lag.SPAN_MS * 1_000
         known, partition = (before.entries, before.points), self.batch.partition_of[rows.key]
         entries, points = verdicts.join_evidence(*known, rows, ends, partition, rules.min_distance_ms)
         evidence = verdicts.evidence_at(lags, ends, entries, points, rules.intervals)
@@ -160,14 +156,14 @@ class _Day:
         statuses = KeyStatuses(lags.key, lags.at_us, *judged, lags.lag, *ages, *rates)
         is_removal, never = rows.is_removal & ~rows.is_carried, np.full(len(totals), NULL)
         removed_us = segments.last_of(rows.key, is_removal, rows.at_us, never)[statuses.key]
-        is_near = (statuses.at_us >= end_us - _FRESH_US) & (statuses.at_us >= removed_us)
+        is_near = (statuses.at_us >= since_us) & (statuses.at_us >= removed_us)
         life = segments.last_of(rows.key, EVERY, rows.life, np.zeros_like(never))
         return statuses, KeyState(
             totals=totals,
             commits=offsets.last_commits(rows),
             entries=verdicts.last_slots(entries, life, rules.intervals),
             points=verdicts.last_points(points, life, last_log),
-            recent=recent.where(recent.at_us // 1_000 >= end_us // 1_000 - lag.SPAN_MS),
+            recent=recent.where(recent.at_us >= since_us),
             status=statuses.where(segments.last_rows(statuses.key) & is_near),
         )
 

@@ -24,6 +24,7 @@ from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL, Flag
 _CLOCKS_MS: Final = 60_000
 # A sample's commits were requested after the sample before it, where there is one, or at most so long ago.
 _RUN_MS: Final = 600_000
+# Rates are over so long, and so long a partition's verdict counts for its group.
 SPAN_MS: Final = 600_000
 _HOUR_MS: Final = 3_600_000
 _MOST: Final = 2.0**62
