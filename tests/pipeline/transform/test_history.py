@@ -16,7 +16,7 @@ import pytest
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC, PARTITION_STATE
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.facts import read_columns
-from kafka_groups.pipeline.transform.state import KeyState, LogState, read_state
+from kafka_groups.pipeline.transform.partition_batch import KeyState, LogState
 from kafka_groups.verdicts import COMMIT_POINTS, Commit, Rules, thin
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, new_storage, put_all
 from tests.pipeline.proof import DERIVED
@@ -183,7 +183,7 @@ def states_after(storage: Storage, day: date) -> tuple[KeyState, LogState]:
     of_groups = sorted((row for row in rows if row["group"] is not None), key=itemgetter("group"))
     keys = pa.array([row["state"] for row in of_groups], pa.binary())
     log = pa.array([row["state"] for row in rows if row["group"] is None], pa.binary())
-    return read_state(KeyState, keys, np.arange(len(keys)), len(keys)), read_state(LogState, log, np.arange(1), 1)
+    return KeyState.read(len(keys), np.arange(len(keys)), keys), LogState.read(1, np.arange(1), log)
 
 
 def test_of_a_busy_past_the_last_slots_are_handed_on_and_of_a_quiet_one_its_changes(tmp_path: Path) -> None:

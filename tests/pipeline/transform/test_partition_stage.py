@@ -21,7 +21,6 @@ from kafka_groups.pipeline.transform.partition_batch import (
     rows_for_groups,
 )
 from kafka_groups.pipeline.transform.partition_stage import Context, Settings, transform_days
-from kafka_groups.pipeline.transform.state import write_state
 from kafka_groups.verdicts import Rules
 from tests.pipeline.transform.facts import context_of, rows_of, table_of
 from tests.pipeline.transform.histories import Facts, histories, joined
@@ -50,10 +49,10 @@ def state_rows(batch: PartitionBatch, found: PartitionDay) -> Iterator[dict[str,
     nothing = dict.fromkeys(INPUT.names)
     columns = zip(*(each.to_pylist() for each in (batch.cluster_id, batch.topic, batch.partition)), strict=True)
     known = [dict(zip(("cluster_id", "topic", "partition"), each, strict=True)) for each in columns]
-    for place, state in enumerate(write_state(found.log_state).to_pylist()):
+    for place, state in enumerate(found.log_state.write().to_pylist()):
         if found.log_state.totals.fact_day[place] != NULL and batch.with_log[place]:
             yield nothing | known[place] | {"kind": LOG_STATE, "day": found.day, "at_us": 0, "state": state}
-    for place, state in enumerate(write_state(found.key_state).to_pylist()):
+    for place, state in enumerate(found.key_state.write().to_pylist()):
         if found.key_state.totals.fact_day[place] != NULL:
             named = known[batch.partition_of[place]] | {"group": batch.group[place].as_py()}
             yield nothing | named | {"kind": KEY_STATE, "day": found.day, "at_us": 0, "state": state}

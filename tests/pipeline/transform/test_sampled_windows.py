@@ -11,8 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from kafka_groups.pipeline.transform.kernels.commits import Commits
-from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
+from kafka_groups.pipeline.transform.kernels.offsets import Commits, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import NULL, first_at, last_at
 from kafka_groups.pipeline.transform.kernels.verdicts import lag_when_committed
 from kafka_groups.verdicts import COMMIT_POINTS, SAMPLE_POINTS
@@ -48,8 +47,8 @@ def test_a_commit_leaves_the_lag_to_the_log_end_of_its_own_time(is_record: bool,
 def rows_of(kind: Any, size: int, **columns: Any) -> Any:
     """Rows whose other columns are 0, or false."""
     zero = {"Ints": 0, "Flags": False}
-    return kind.of(
-        np.broadcast_to(columns.get(field.name, zero[str(field.type)]), size).copy() for field in fields(kind)
+    return kind(
+        *(np.broadcast_to(columns.get(field.name, zero[str(field.type)]), size).copy() for field in fields(kind))
     )
 
 

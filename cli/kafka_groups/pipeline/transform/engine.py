@@ -20,7 +20,7 @@ from kafka_groups.pipeline.storage import DataFile, NewFile, new_writer
 from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform import columns as arrays
 from kafka_groups.pipeline.transform import partition_batch as partitions
-from kafka_groups.pipeline.transform.facts import OFFSETS, PARTITION, Summary, read_facts
+from kafka_groups.pipeline.transform.facts import Summary, read_facts
 from kafka_groups.pipeline.transform.group_input import EVENT, FILE, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
 from kafka_groups.pipeline.transform.group_stage import RESULT, GroupBatch, transform_groups
 from kafka_groups.pipeline.transform.kernels.segments import Ints, starts_of
@@ -133,11 +133,11 @@ def _is_numeric(schema: Any) -> bool:
 _COMMIT_NUMBERS: Final = ("at_us", "source_offset", "committed_offset")
 PARTITION_LAYOUT: Final = Layout(
     partitions.INPUT,
-    (*PARTITION, "group", "kind", "day", "is_record", "is_removal", "topic_id"),
-    (*PARTITION, "group"),
-    (*PARTITION, "group", "kind", "at_us", "source_offset"),
+    (*partitions.PARTITION, "group", "kind", "day", "is_record", "is_removal", "topic_id"),
+    (*partitions.PARTITION, "group"),
+    (*partitions.PARTITION, "group", "kind", "at_us", "source_offset"),
     "state",
-    {partitions.COMMIT: _COMMIT_NUMBERS, partitions.OBSERVATION: ("at_us", *OFFSETS, "point_ms")},
+    {partitions.COMMIT: _COMMIT_NUMBERS, partitions.OBSERVATION: ("at_us", *partitions.OFFSETS, "point_ms")},
 )
 _GROUP_COMMON: Final = ("cluster_id", "name", "kind", "day", "topic", "partition")
 _EVENT_COLUMNS: Final = tuple(name for name in GROUP_INPUT.names if name not in {*_GROUP_COMMON, "payload"})
@@ -235,7 +235,7 @@ class SparkEngine:
 
         # A topic's partition is with all of its groups.
         facts = self._read_packed(of_partitions, PARTITION_LAYOUT)
-        facts = facts.repartition(self._tasks, *PARTITION).sortWithinPartitions(*PARTITION_LAYOUT.key)
+        facts = facts.repartition(self._tasks, *partitions.PARTITION).sortWithinPartitions(*PARTITION_LAYOUT.key)
         found = facts.mapInArrow(first_stage, _spark_schema(GROUP_LAYOUT.packed_schema()))
         rows = found.unionByName(self._read_packed(of_groups, GROUP_LAYOUT))
         rows = rows.repartition(self._tasks, *GROUP_LAYOUT.key).sortWithinPartitions(*GROUP_LAYOUT.key)

@@ -20,12 +20,17 @@ from kafka_groups.pipeline.storage.root_directory import as_storage_error, open_
 from kafka_groups.pipeline.transform.columns import to_batch, to_flags
 from kafka_groups.pipeline.transform.group_input import EVENT, EVENT_COLUMNS, STATE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
-from kafka_groups.pipeline.transform.partition_batch import COMMIT, KEY_STATE, LOG_STATE, OBSERVATION
+from kafka_groups.pipeline.transform.partition_batch import (
+    COMMIT,
+    KEY_STATE,
+    LOG_STATE,
+    OBSERVATION,
+    OFFSETS,
+    PARTITION,
+)
 from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context
 
 _BATCH_ROWS: Final = 65_536
-PARTITION: Final = ("cluster_id", "topic", "partition")
-OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset")
 Rows = Iterator[dict[str, Any]]
 # By table: the columns that are read, and what makes other columns of rows of them and of the file's day.
 Readers = Mapping[schemas.Table, tuple[Sequence[str], Callable[[Any, int], Rows]]]

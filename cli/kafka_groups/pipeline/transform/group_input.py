@@ -7,9 +7,9 @@ from typing import Final
 import pyarrow as pa
 
 from kafka_groups.pipeline.schemas import GROUP_EVENTS
-from kafka_groups.pipeline.transform.kernels.commits import KeyDays
 from kafka_groups.pipeline.transform.kernels.lag import Worst
-from kafka_groups.pipeline.transform.state import KeyStatuses
+from kafka_groups.pipeline.transform.kernels.offsets import KeyDays
+from kafka_groups.pipeline.transform.kernels.verdicts import KeyStatuses
 
 STATE, EVENT, STATUS, KEY, TOPIC, FILE = range(6)
 # Numbers of a KEY row, in the order of its payload: what happened to a commit on a day, and the worst of its lag rows.

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATUS
-from kafka_groups.pipeline.transform.columns import choose, millis_of, to_batch, to_lists
+from kafka_groups.pipeline.transform.columns import choose, to_batch, to_lists
 from kafka_groups.pipeline.transform.kernels import lag
 from kafka_groups.pipeline.transform.kernels.segments import (
     DAY_US,
@@ -31,7 +31,7 @@ from kafka_groups.pipeline.transform.kernels.segments import (
     saturated_sum,
 )
 from kafka_groups.pipeline.transform.kernels.verdicts import RULES
-from kafka_groups.pipeline.transform.partition_batch import verdict_columns
+from kafka_groups.pipeline.transform.partition_batch import status_columns
 from kafka_groups.verdicts import VERDICTS
 
 # Arrays by name; those of rows of a table have one length.
@@ -104,12 +104,9 @@ def group_status_rows(names: Columns, rows: Columns, states: Any, members: Ints)
     """Return the rows of group_status from what `combine` returned, and the group's state and members at its times."""
     columns = {
         **{name: column.take(pa.array(rows["group"])) for name, column in names.items()},
-        **verdict_columns(rows["rank"]),
-        **{name: rows[name] for name in ("lag", "time_lag_ms", "catch_up_ms", "complete", "partitions")},
-        **{name: millis_of(rows[f"{name}_ms"]) for name in ("window_start", "window_end")},
-        **{f"{name}_rate": rows[name] for name in ("consume", "produce")},
+        **status_columns(rows),
+        "partitions": rows["partitions"],
         "evaluated_at": rows["at_us"],
-        "time_lag_quality": choose(lag.QUALITIES, rows["quality"]),
         "state": pa.array(states, pa.string()),
         "members": np.where(members < 0, NULL, members),
     }

@@ -3,59 +3,112 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from operator import methodcaller
+from typing import Any, Final, Self, get_type_hints
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.schemas import LAG_HISTORY, PARTITION_STATE
-from kafka_groups.pipeline.transform.columns import (
-    choose,
-    gather_keys,
-    millis_of,
-    pack,
-    to_batch,
-    to_ints,
-    to_keys,
-    to_numbers,
-)
-from kafka_groups.pipeline.transform.group_input import KEY, OUTPUT, STATUS, STATUS_NUMBERS, TOPIC
-from kafka_groups.pipeline.transform.kernels.commits import Commits
-from kafka_groups.pipeline.transform.kernels.lag import QUALITIES, LagRows
-from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds, Observations
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Flags, Ints, first_rows
-from kafka_groups.pipeline.transform.kernels.verdicts import RULES
-from kafka_groups.pipeline.transform.state import KeyState, KeyStatuses, LogState, read_state, write_state
+from kafka_groups.pipeline.transform import columns as arrays
+from kafka_groups.pipeline.transform.group_input import KEY, OUTPUT, STATUS, TOPIC
+from kafka_groups.pipeline.transform.kernels.lag import QUALITIES, LagRows, Points, Recent
+from kafka_groups.pipeline.transform.kernels.offsets import Commits, KeyTotals, LogEnds, LogTotals
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Flags, Ints, first_rows, take
+from kafka_groups.pipeline.transform.kernels.verdicts import RULES, KeyStatuses, Known
 from kafka_groups.verdicts import VERDICTS
 
 LOG_STATE, OBSERVATION, KEY_STATE, COMMIT = range(4)
-_PARTITION: Final = ("cluster_id", "topic", "partition")
-_OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset", "point_ms")
-# The columns of Observations and of Commits, after the partition or key.
-_OBSERVED: Final = ("at_us", "is_record", *_OFFSETS, "topic_id")
+PARTITION: Final = ("cluster_id", "topic", "partition")
+OFFSETS: Final = ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset")
+# The columns of LogEnds and of Commits that are read, after the partition or key.
+_OBSERVED: Final = ("at_us", "is_record", *OFFSETS, "point_ms", "topic_id")
 _COMMITTED: Final = ("at_us", "source_offset", "is_record", "is_removal", "committed_offset")
 # Sorted by the first six and the time: a partition's log comes before its groups (whose name is not null).
 INPUT: Final = pa.schema(
     [
-        ("cluster_id", pa.string()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("group", pa.string()),
-        ("kind", pa.int8()),
-        ("day", pa.int32()),
-        ("at_us", pa.int64()),
-        ("source_offset", pa.int64()),
+        *(("cluster_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("group", pa.string())),
+        *(("kind", pa.int8()), ("day", pa.int32()), ("at_us", pa.int64()), ("source_offset", pa.int64())),
         ("is_record", pa.bool_()),  # of an observation: whether it is a sample
-        ("is_removal", pa.bool_()),
-        ("committed_offset", pa.int64()),
-        *((name, pa.int64()) for name in _OFFSETS),
-        ("topic_id", pa.string()),
-        ("state", pa.binary()),
+        *(("is_removal", pa.bool_()), ("committed_offset", pa.int64())),
+        *((name, pa.int64()) for name in (*OFFSETS, "point_ms")),
+        *(("topic_id", pa.string()), ("state", pa.binary())),
     ]
 )
+
+
+# What makes numbers of 64 bits a column, by the type of the field.
+_FROM_NUMBERS: Final[dict[str, Any]] = {
+    "Ints": np.asarray,
+    "Flags": np.bool_,
+    "Floats": methodcaller("view", np.float64),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The state of owners, whose numbers are the places in the totals; all else is rows by owner.
+
+    It holds what the kernels look back at, so a build reads only the days that changed and the state before them.
+    """
+
+    totals: Any
+
+    @classmethod
+    def read(cls, size: int, owner: Ints, column: Any) -> Self:
+        """Return the state of `size` owners from binary values, which are of `owner`, in ascending order."""
+        totals, *others = get_type_hints(cls).values()
+        numbers, lists = arrays.unpack(column, len(fields(totals)), [len(fields(other)) - 1 for other in others])
+        rows = map(_typed, others, ([owner[place], *columns] for place, columns in lists))
+        places = np.full(size, -1)
+        places[owner] = np.arange(len(owner))
+        return cls(_totals_at(_typed(totals, numbers), places), *rows)
+
+    def write(self) -> Any:
+        """Return a column of binary values, one for each owner."""
+        totals, *lists = ([*getattr(self, field.name).columns().values()] for field in fields(self))
+        return arrays.pack(totals, [(rows[0], rows[1:]) for rows in lists], len(self.totals))
+
+    def without_stale(self, oldest_day: int) -> Self:
+        """Return the state without owners that had no fact since that day."""
+        is_kept = self.totals.fact_day >= oldest_day
+        totals, *lists = (getattr(self, field.name) for field in fields(self))
+        rows = [each.where(is_kept[getattr(each, each.names()[0])]) for each in lists]
+        return type(self)(_totals_at(totals, np.where(is_kept, np.arange(len(is_kept)), -1)), *rows)
+
+
+@dataclass(frozen=True, slots=True)
+class LogState(_State):
+    """The state of partitions."""
+
+    totals: LogTotals
+    ends: LogEnds
+    points: Points
+
+
+@dataclass(frozen=True, slots=True)
+class KeyState(_State):
+    """The state of keys."""
+
+    totals: KeyTotals
+    commits: Commits
+    entries: Known
+    points: Known
+    recent: Recent
+    status: KeyStatuses
+
+
+def _typed(kind: Any, columns: Any) -> Any:
+    return kind(*(_FROM_NUMBERS[str(field.type)](column) for field, column in zip(fields(kind), columns, strict=True)))
+
+
+def _totals_at(totals: Any, places: Ints) -> Any:
+    """Return the totals at the places; NULL and false where the place is -1."""
+    columns = totals.columns().values()
+    return type(totals)(*(take(each, places, False if each.dtype == np.bool_ else NULL) for each in columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +123,7 @@ class PartitionBatch:
     cluster_of: Ints  # the place in `clusters`
     clusters: tuple[str, ...]
     with_log: Flags  # of each partition: false where its log was in the batch before, too
-    observations: Observations
+    observations: LogEnds
     observed_on: Ints
     commits: Commits
     committed_on: Ints
@@ -81,40 +134,36 @@ class PartitionBatch:
     def of(cls, rows: Any, *, is_continued: bool = False) -> Self:
         """Return a table of INPUT, sorted as said there, as arrays; `is_continued`: its first log was there before."""
         batch = rows.combine_chunks().to_batches()[0]
-        begins = first_rows(*(to_keys(batch[name]) for name in _PARTITION))
-        partition, kind = np.cumsum(begins) - 1, to_ints(batch["kind"])
-        new_key = (kind >= KEY_STATE) & first_rows(partition, to_keys(batch["group"]))
+        begins = first_rows(*(arrays.to_keys(batch[name]) for name in PARTITION))
+        partition, kind = np.cumsum(begins) - 1, arrays.to_ints(batch["kind"])
+        new_key = (kind >= KEY_STATE) & first_rows(partition, arrays.to_keys(batch["group"]))
         key = np.cumsum(new_key) - 1
 
-        def columns(wanted: int, owner: Ints, *names: str) -> list[Any]:
+        def rows_of(wanted: int, owner: Ints, names: Iterable[str], *unset: Any) -> list[Any]:
             places = np.flatnonzero(kind == wanted)
-            return [owner[places], *(_numbers(batch[name].take(pa.array(places))) for name in names)]
+            columns = (_numbers(batch[name].take(pa.array(places))) for name in names)
+            return [owner[places], *columns, *(np.broadcast_to(type_(0), len(places)) for type_ in unset)]
 
         first, first_of_key = pa.array(np.flatnonzero(begins)), pa.array(np.flatnonzero(new_key))
-        clusters = batch["cluster_id"].take(first).dictionary_encode()
-        *observed, observed_on = columns(OBSERVATION, partition, *_OBSERVED, "day")
-        *committed, committed_on = columns(COMMIT, key, *_COMMITTED, "day")
-        log_owners, log_states = columns(LOG_STATE, partition, "state")
-        key_owners, key_states = columns(KEY_STATE, key, "state")
-        nothing = np.zeros(len(committed_on), np.int64)
+        clusters, day = batch["cluster_id"].take(first).dictionary_encode(), arrays.to_ints(batch["day"])
         return cls(
-            **{name: batch[name].take(first) for name in _PARTITION},
+            **{name: batch[name].take(first) for name in PARTITION},
             group=batch["group"].take(first_of_key),
             partition_of=partition[new_key],
-            cluster_of=to_ints(clusters.indices)[partition[new_key]],
+            cluster_of=arrays.to_ints(clusters.indices)[partition[new_key]],
             clusters=tuple(clusters.dictionary.to_pylist()),
             with_log=np.arange(len(first)) >= is_continued,
-            observations=Observations(*observed),
-            observed_on=observed_on,
-            commits=Commits.of([*committed, nothing.astype(np.bool_), nothing]),
-            committed_on=committed_on,
-            logs=read_state(LogState, log_states, log_owners, len(first)),
-            keys=read_state(KeyState, key_states, key_owners, len(first_of_key)),
+            observations=LogEnds(*rows_of(OBSERVATION, partition, _OBSERVED, np.int64, np.int64, np.bool_, np.bool_)),
+            observed_on=day[kind == OBSERVATION],
+            commits=Commits(*rows_of(COMMIT, key, _COMMITTED, np.bool_, np.int64)),
+            committed_on=day[kind == COMMIT],
+            logs=LogState.read(len(first), *rows_of(LOG_STATE, partition, ["state"])),
+            keys=KeyState.read(len(first_of_key), *rows_of(KEY_STATE, key, ["state"])),
         )
 
     def partition_columns(self, places: Any) -> dict[str, Any]:
         """Return the names of the partitions at these places."""
-        return {name: getattr(self, name).take(pa.array(places)) for name in _PARTITION}
+        return {name: getattr(self, name).take(pa.array(places)) for name in PARTITION}
 
     def key_columns(self, places: Ints) -> dict[str, Any]:
         """Return the names of the keys at these places."""
@@ -145,7 +194,7 @@ def _numbers(column: Any) -> Any:
         encoded = column.dictionary_encode()
         hashes = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in encoded.dictionary.to_pylist()]
         column = pa.array([int.from_bytes(found) >> 1 for found in hashes], pa.int64()).take(encoded.indices)
-    return to_numbers(column)
+    return arrays.to_numbers(column)
 
 
 def cut_batches(pieces: Iterator[Any], most_rows: int) -> Iterator[PartitionBatch]:
@@ -157,7 +206,7 @@ def cut_batches(pieces: Iterator[Any], most_rows: int) -> Iterator[PartitionBatc
 
     def to_arrays(table: Any) -> PartitionBatch:
         nonlocal before
-        first, last = ([table[name][at] for name in _PARTITION] for at in (0, -1))
+        first, last = ([table[name][at] for name in PARTITION] for at in (0, -1))
         is_continued = first == before[0]
         if is_continued:
             table = pa.concat_tables([before[1], table])
@@ -165,59 +214,56 @@ def cut_batches(pieces: Iterator[Any], most_rows: int) -> Iterator[PartitionBatc
         before = last, table.filter(pc.is_null(table["group"])) if first == last else None
         return PartitionBatch.of(table, is_continued=is_continued)
 
-    return map(to_arrays, gather_keys(pieces, _PARTITION, most_rows, parts=("group",)))
+    return map(to_arrays, arrays.gather_keys(pieces, PARTITION, most_rows, parts=("group",)))
 
 
-def verdict_columns(rank: Ints) -> dict[str, Any]:
-    """Return the columns of verdicts, which are places in RULES."""
-    return {"verdict": choose([VERDICTS[rule] for rule in RULES], rank), "rule": choose(RULES, rank)}
+def status_columns(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that lag_history and group_status have in common, of STATUS_NUMBERS by name."""
+    return {
+        **{name: numbers[name] for name in ("lag", "time_lag_ms", "catch_up_ms", "complete")},
+        **{name: arrays.millis_of(numbers[f"{name}_ms"]) for name in ("window_start", "window_end")},
+        **{f"{name}_rate": numbers[name] for name in ("consume", "produce")},
+        "verdict": arrays.choose([VERDICTS[rule] for rule in RULES], numbers["rank"]),
+        "rule": arrays.choose(RULES, numbers["rank"]),
+        "time_lag_quality": arrays.choose(QUALITIES, numbers["quality"]),
+    }
 
 
 def lag_history_rows(batch: PartitionBatch, found: PartitionDay) -> Any:
     """Return the day's rows of lag_history as a record batch."""
-    rows, statuses, ends, place = found.lags, found.statuses, found.ends, found.lags.observation
+    rows, ends, place = found.lags, found.ends, found.lags.observation
     columns = {
         **batch.key_columns(rows.key),
-        **verdict_columns(statuses.rank),
+        **status_columns(found.statuses.columns()),
         "observed_at": rows.at_us,
-        "origin": choose(["backfill", "sample"], ends.is_sample[place]),
+        "origin": arrays.choose(["backfill", "sample"], ends.is_sample[place]),
         "committed_offset": rows.committed,
         "commit_time": rows.commit_us,
-        "commit_origin": choose(["sample", "topic"], rows.is_commit_record),
+        "commit_origin": arrays.choose(["sample", "topic"], rows.is_commit_record),
         "log_start_offset": ends.log_start[place],
         "log_end_offset": rows.log_end,
         "last_stable_offset": ends.last_stable[place],
-        "lag": rows.lag,
-        "time_lag_ms": statuses.time_lag_ms,
-        "time_lag_quality": choose(QUALITIES, statuses.quality),
-        "consume_rate": statuses.consume,
-        "produce_rate": statuses.produce,
-        "catch_up_ms": statuses.catch_up_ms,
         "retention_margin": rows.margin,
-        "complete": statuses.complete,
-        "window_start": millis_of(statuses.window_start_ms),
-        "window_end": millis_of(statuses.window_end_ms),
     }
-    return to_batch(LAG_HISTORY.arrow(), columns)
+    return arrays.to_batch(LAG_HISTORY.arrow(), columns)
 
 
 def rows_for_groups(batch: PartitionBatch, found: PartitionDay) -> Iterator[Any]:
     """Yield record batches of OUTPUT from a day of partitions."""
 
     def to_output(kind: int, columns: dict[str, Any], numbers: dict[str, Any]) -> Any:
-        return to_batch(OUTPUT, columns | numbers | {"name": columns["group"], "kind": kind, "day": found.day})
+        return arrays.to_batch(OUTPUT, columns | numbers | {"name": columns["group"], "kind": kind, "day": found.day})
 
     # The verdicts of the day, the last ones of the day before, and removals.
     statuses, removals = KeyStatuses.join(found.carried, found.statuses), found.removals
-    numbers = {name: getattr(statuses, name) for name in STATUS_NUMBERS}
-    yield to_output(STATUS, batch.key_columns(statuses.key), numbers)
+    yield to_output(STATUS, batch.key_columns(statuses.key), statuses.columns())
     yield to_output(STATUS, batch.key_columns(removals.key), {"at_us": removals.at_us})
     keys, key_numbers = found.keys
-    yield to_output(KEY, batch.key_columns(keys), {"payload": pack(key_numbers, (), len(keys))})
+    yield to_output(KEY, batch.key_columns(keys), {"payload": arrays.pack(key_numbers, (), len(keys))})
     partitions, topic_numbers = found.topics
     columns = batch.partition_columns(partitions)
     topics = {"cluster_id": columns["cluster_id"], "group": columns["topic"]}
-    yield to_output(TOPIC, topics, {"payload": pack(topic_numbers, (), len(partitions))})
+    yield to_output(TOPIC, topics, {"payload": arrays.pack(topic_numbers, (), len(partitions))})
 
 
 def state_rows(batch: PartitionBatch, found: PartitionDay) -> Iterator[Any]:
@@ -226,5 +272,5 @@ def state_rows(batch: PartitionBatch, found: PartitionDay) -> Iterator[Any]:
     keys = np.flatnonzero(found.key_state.totals.fact_day != NULL)
     states = (batch.partition_columns(logs), found.log_state, logs), (batch.key_columns(keys), found.key_state, keys)
     for columns, state, places in states:
-        state_columns = {"day": found.day * DAY_US, "state": write_state(state).take(pa.array(places))}
-        yield to_batch(PARTITION_STATE.arrow(), columns | state_columns)
+        state_columns = {"day": found.day * DAY_US, "state": state.write().take(pa.array(places))}
+        yield arrays.to_batch(PARTITION_STATE.arrow(), columns | state_columns)

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
 from kafka_groups.pipeline.transform.group_input import TOTALS
-from kafka_groups.pipeline.transform.kernels import commits, lag, log_ends, segments, verdicts
-from kafka_groups.pipeline.transform.kernels.commits import ABSENT_MS, Commits, KeyDays, KeyTotals
-from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
+from kafka_groups.pipeline.transform.kernels import lag, offsets, segments, verdicts
+from kafka_groups.pipeline.transform.kernels.offsets import ABSENT_MS, Commits, KeyDays, KeyTotals, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, EVERY, NULL, Flags, Ints
-from kafka_groups.pipeline.transform.partition_batch import PartitionBatch, PartitionDay
-from kafka_groups.pipeline.transform.state import KeyState, KeyStatuses, LogState, without_stale
+from kafka_groups.pipeline.transform.kernels.verdicts import KeyStatuses
+from kafka_groups.pipeline.transform.partition_batch import KeyState, LogState, PartitionBatch, PartitionDay
 from kafka_groups.verdicts import Rules
-
-# A partition's verdict counts for its group for so long.
-_FRESH_US: Final = 600_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +49,7 @@ def transform_days(batch: PartitionBatch, settings: Settings, context: Context) 
     logs, keys = batch.logs, batch.keys
     for day in settings.days:
         oldest = day - settings.lookback_days
-        found = _Day(batch, without_stale(logs, oldest), without_stale(keys, oldest), day, settings, context).results()
+        found = _Day(batch, logs.without_stale(oldest), keys.without_stale(oldest), day, settings, context).results()
         logs, keys = found.log_state, found.key_state
         yield found
 
@@ -74,28 +69,28 @@ class _Day:
         """Return the results of the day."""
         batch, size, end_us = self.batch, len(self.logs.totals), (self.day + 1) * DAY_US
         observed = batch.observations.where(batch.observed_on == self.day)
-        observations = log_ends.observe(observed, self.logs.ends, size)
+        observations = offsets.observe(observed, self.logs.ends, size)
         own = observations.where(observations.is_used & ~observations.is_carried)
         ends = observations.where(observations.is_used & (observations.log_end != NULL))
         index = lag.index_points(own, self.logs.points)
-        last_ends = log_ends.carry(observations, size, self.settings.rules.intervals)
+        last_ends = offsets.carry(observations, size, self.settings.rules.intervals)
         last_log, oldest_us = last_ends.last_log(size), end_us - (self.settings.lookback_days + 1) * DAY_US
-        rows, totals = self._commits(own)
-        days, totals = commits.move(rows, totals)
+        rows, totals = self._commits(observations)
+        days, totals = offsets.move(rows, totals)
         lags = lag.measure_lag(ends, rows, batch.partition_of)
         statuses, key_state = self._judge(rows, totals, ends, lags, index, last_log[batch.partition_of])
         numbers_of_keys = [
-            *(*days.columns(), *(getattr(totals, name) for name in TOTALS)),
-            *(self._orphans(days, last_ends), log_ends.are_quiet(observed, size)[batch.partition_of]),
-            *lag.find_worst(lags, statuses.time_lag_ms, len(totals)).columns(),
+            *(*days.columns().values(), *(getattr(totals, name) for name in TOTALS)),
+            *(self._orphans(days, last_ends), offsets.are_quiet(observed, size)[batch.partition_of]),
+            *lag.find_worst(lags, statuses.time_lag_ms, len(totals)).columns().values(),
         ]
         is_read = np.array([(name, self.day) in self.context.clusters for name in batch.clusters], np.bool_)
         is_chosen = is_read[batch.cluster_of] & (np.bincount(rows.key, minlength=len(totals)) > 0)
         keys, topics = np.flatnonzero(is_chosen), np.unique(own.partition[batch.with_log[own.partition]])
         sampled_us = segments.last_of(own.partition, own.is_sample, own.at_us, np.full(size, NULL))
-        numbers_of_topics = np.ones(size, np.int64), log_ends.growth(ends, size), sampled_us
-        before = self.logs.totals.fact_day
-        fact_day = segments.last_of(observed.partition, EVERY, np.full(len(observed), self.day), before)
+        numbers_of_topics = np.ones(size, np.int64), offsets.growth(ends, size), sampled_us
+        fact_day = np.where(np.bincount(observed.partition, minlength=size) > 0, self.day, self.logs.totals.fact_day)
+        points = lag.thin_points(index, last_log, end_us // 1_000, oldest_us // 1_000)
         return PartitionDay(
             day=self.day,
             ends=ends,
@@ -105,24 +100,20 @@ class _Day:
             removals=rows.where(rows.is_removal & ~rows.is_carried),
             keys=(keys, [numbers[keys] for numbers in numbers_of_keys]),
             topics=(topics, [numbers[topics] for numbers in numbers_of_topics]),
-            log_state=LogState(
-                log_ends.LogTotals(fact_day),
-                last_ends,
-                lag.thin_points(index, last_log, end_us // 1_000, oldest_us // 1_000),
-            ),
+            log_state=LogState(offsets.LogTotals(fact_day), last_ends, points),
             key_state=key_state,
         )
 
     def _commits(self, observations: LogEnds) -> tuple[Commits, KeyTotals]:
         """Return the commits and removals in order, those that samples imply included, and totals with absences."""
         own, size = self.batch.commits.where(self.batch.committed_on == self.day), len(self.keys.totals)
-        rows = commits.in_order(self.keys.commits, own)
+        rows = offsets.in_order(self.keys.commits, own)
         inferred, totals = self._infer_deletions(rows)
-        rows = commits.number_lives(commits.in_order(rows, inferred, self._ended_with_logs(observations, rows)), size)
+        rows = offsets.number_lives(offsets.in_order(rows, inferred, self._ended_with_logs(observations, rows)), size)
         # What ended with its log is not missed any more, unless it was seen since.
         is_unread = rows.is_removal & ~rows.is_record & ~rows.is_carried
         ended = segments.last_of(rows.key, is_unread, rows.at_us, np.full(size, NULL)) >= totals.seen_us
-        fact_day = segments.last_of(own.key, EVERY, np.full(len(own), self.day), totals.fact_day)
+        fact_day = np.where(np.bincount(own.key, minlength=size) > 0, self.day, totals.fact_day)
         return rows, replace(totals, fact_day=fact_day, seen_us=np.where(ended, NULL, totals.seen_us))
 
     def _infer_deletions(self, rows: Commits) -> tuple[Commits, KeyTotals]:
@@ -133,31 +124,31 @@ class _Day:
         runs = np.repeat(np.arange(len(clusters)), [len(each.runs_us) for each in clusters])
         runs_us = np.concatenate([each.runs_us for each in clusters])
         of_groups = np.array(groups_us, np.int64).reshape(-1, 2).T
-        return commits.infer_deletions(rows, self.keys.totals, read_us, of_groups, (runs, runs_us), batch.cluster_of)
+        return offsets.infer_deletions(rows, self.keys.totals, read_us, of_groups, (runs, runs_us), batch.cluster_of)
 
     def _clusters(self) -> list[ClusterDay]:
         nothing = ClusterDay(NULL, NULL, NULL, np.zeros(0, np.int64))
         return [self.context.clusters.get((name, self.day), nothing) for name in self.batch.clusters]
 
     def _ended_with_logs(self, observations: LogEnds, rows: Commits) -> Commits:
-        """Return removals of commits without records on logs that ended: just after the last sample of each.
+        """Return removals of commits without records just after the last sample of each log that ended.
 
         Deleting a topic deletes all commits on it; what the next sample sees was committed on the new log.
         """
-        new = observations.where(observations.is_first_of_log & (observations.before_us != NULL))
+        begins = segments.first_rows(observations.partition, observations.log) & ~observations.is_carried
+        new = observations.where(begins & (observations.before_us != NULL))
         first = np.searchsorted(self.batch.partition_of, new.partition, "left")
         until = np.searchsorted(self.batch.partition_of, new.partition, "right")
         place, key = segments.expand(first, until - first)
         is_sampled = np.isin(key, rows.key) & ~np.isin(key, rows.key[rows.is_record])
-        return commits.removals_at(key, (new.before_us[place] // 1_000 + 1) * 1_000).where(is_sampled)
+        return offsets.removals_at(key, (new.before_us[place] // 1_000 + 1) * 1_000).where(is_sampled)
 
     def _judge(
         self, rows: Commits, totals: KeyTotals, ends: LogEnds, lags: lag.LagRows, index: lag.Points, last_log: Ints
     ) -> tuple[KeyStatuses, KeyState]:
         """Return the statuses at each lag row, and the state of keys at the end of the day."""
-        rules, before, end_us = self.settings.rules, self.keys, (self.day + 1) * DAY_US
-        partition = self.batch.partition_of[rows.key]
-        known = before.entries, before.points
+        rules, before, since_us = self.settings.rules, self.keys, (self.day + 1) * DAY_US - lag.SPAN_MS * 1_000
+        known, partition = (before.entries, before.points), self.batch.partition_of[rows.key]
         entries, points = verdicts.join_evidence(*known, rows, ends, partition, rules.min_distance_ms)
         evidence = verdicts.evidence_at(lags, ends, entries, points, rules.intervals)
         judged, ages = verdicts.judge_windows(evidence, rules), lag.measure_time_lag(lags, ends, index)
@@ -165,22 +156,21 @@ class _Day:
         statuses = KeyStatuses(lags.key, lags.at_us, *judged, lags.lag, *ages, *rates)
         is_removal, never = rows.is_removal & ~rows.is_carried, np.full(len(totals), NULL)
         removed_us = segments.last_of(rows.key, is_removal, rows.at_us, never)[statuses.key]
-        is_near = (statuses.at_us >= end_us - _FRESH_US) & (statuses.at_us >= removed_us)
+        is_near = (statuses.at_us >= since_us) & (statuses.at_us >= removed_us)
         life = segments.last_of(rows.key, EVERY, rows.life, np.zeros_like(never))
         return statuses, KeyState(
             totals=totals,
-            commits=commits.last_commits(rows),
+            commits=offsets.last_commits(rows),
             entries=verdicts.last_slots(entries, life, rules.intervals),
             points=verdicts.last_points(points, life, last_log),
-            recent=recent.where(recent.at_us // 1_000 >= end_us // 1_000 - lag.SPAN_MS),
+            recent=recent.where(recent.at_us >= since_us),
             status=statuses.where(segments.last_rows(statuses.key) & is_near),
         )
 
     def _orphans(self, days: KeyDays, ends: LogEnds) -> Flags:
         """Return which commits outlived their partition: the day's last samples saw the one and not the other.
 
-        That a sample saw the commit is needed: brokers report commits and partitions of those topics only that the user
-        may describe, so a partition of a commit that was only read from `__consumer_offsets` may well exist.
+        A partition of a commit that only a record shows may exist: samples see topics only that the user may describe.
         """
         batch = self.batch
         run_ms = np.array([each.sample_us for each in self._clusters()], np.int64)[batch.cluster_of] // 1_000

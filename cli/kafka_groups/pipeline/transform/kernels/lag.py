@@ -5,8 +5,8 @@ The index of a log says when its offsets were written. It consists of points: a 
 (exact), and log ends that were observed at a time, which mean that the record at that offset came later, and all before
 it earlier. Lag is interpolated between the two points around the committed offset, never outside.
 
-Where a log starts, a backfill cannot distinguish what was never written from what was deleted: it returns the first
-record that is kept as the log's end of all times before. Such an end limits nothing.
+A backfill returns the first record that is kept as the log's end of all times before, because it cannot distinguish
+what was never written from what was deleted. Such an end limits nothing.
 """
 
 from __future__ import annotations
@@ -17,19 +17,17 @@ from typing import Any, Final
 import numpy as np
 
 from kafka_groups.pipeline.transform.kernels import segments
-from kafka_groups.pipeline.transform.kernels.commits import Commits
-from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
+from kafka_groups.pipeline.transform.kernels.offsets import Commits, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL, Flags, Floats, Ints, Rows
 
-# Producers' clocks are others than ours: so far ahead they may be.
+# Producers' clocks may be so far ahead.
 _CLOCKS_MS: Final = 60_000
 # A sample's commits were requested after the sample before it, where there is one, or at most so long ago.
 _RUN_MS: Final = 600_000
+# Rates are over so long, and so long a partition's verdict counts for its group.
 SPAN_MS: Final = 600_000
 _HOUR_MS: Final = 3_600_000
 _MOST: Final = 2.0**62
-# The least that 64 bits cannot hold.
-_TOO_LARGE: Final = 2.0**63
 EXACT, INTERPOLATED, LOWER_BOUND, DATA_LOSS, UNKNOWN = range(5)
 QUALITIES: Final = ("exact", "interpolated", "lower_bound", "data_loss", "unknown")
 # Of points older than an hour so many are handed on for each doubling of the age: they are 2 % of their age apart.
@@ -63,9 +61,8 @@ class LagRows(Recent):
 class Worst(Rows):
     """The worst of each key's lag rows of a day, and how it was at the last of them.
 
-    `left_ms`: the time until the log start passes a commit that has lag, if both go on as on that day: the margin over
-    the difference of how fast they moved between the day's first and last observation, at least an hour apart. 0 where
-    the log start has passed already, NULL where it does not come closer.
+    `left_ms` is the time until the log start passes a commit that has lag, if both go on as between the day's first and
+    last observation, at least an hour apart: 0 where it has passed already, NULL where it does not come closer.
     """
 
     time_lag_ms: Ints  # the longest
@@ -92,10 +89,9 @@ class Points(Rows):
 def measure_lag(ends: LogEnds, commits: Commits, partition_of: Ints) -> LagRows:
     """Return lag rows of the day's log ends, by key and time; `partition_of` is the partition of each key.
 
-    The commit is the last one at or before the observation; from a removal on there is no row until the next commit. A
-    sample that would be left with a commit beyond its log end was taken by another clock: then the commit is the one
-    that the sample itself saw. A backfill's end that is below the commit because its record was read before the time
-    that it bears is not used.
+    The commit is the last one until the observation; after a removal there is no row. A sample whose log end that
+    commit is beyond was taken by another clock: then the commit is the one that the sample itself saw. A backfill's end
+    that is below the commit because its record was read before the time that it bears is not used.
     """
     own = np.flatnonzero(~ends.is_carried)
     first = np.searchsorted(ends.partition[own], partition_of, "left")
@@ -104,37 +100,35 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of: Ints) -> LagRows:
     last = segments.last_at((commits.key, commits.at_us), (key, ends.at_us[place]))
     is_live = ~segments.take(commits.is_removal, last, missing=True)
     key, place, last = key[is_live], place[is_live], last[is_live]
-    columns: tuple[Any, ...] = ends.at_us, ends.log_end, ends.log_start, ends.is_sample, ends.before_us, ends.point_ms
-    at_us, log_end, log_start, is_sample, before_us, point_ms = (column[place] for column in columns)
-    at_ms = at_us // 1_000
+    end = ends.where(place)
+    at_ms = end.at_us // 1_000
     sampled = segments.last_where(~commits.is_record & ~commits.is_removal, segments.starts_of(commits.key))[last]
-    run_ms = np.where(before_us == NULL, at_ms - _RUN_MS, before_us // 1_000)
-    of_run = is_sample & (segments.take(commits.at_us, sampled) // 1_000 > run_ms)
-    known = np.where(of_run & (commits.offset[last] > log_end), sampled, last)
+    run_ms = np.where(end.before_us == NULL, at_ms - _RUN_MS, end.before_us // 1_000)
+    of_run = end.is_sample & (segments.take(commits.at_us, sampled) // 1_000 > run_ms)
+    known = np.where(of_run & (commits.offset[last] > end.log_end), sampled, last)
     committed = commits.offset[known]
-    is_ahead = ~is_sample & (committed > log_end) & (point_ms != NULL) & (point_ms - at_ms > _CLOCKS_MS)
+    is_early = (end.point_ms != NULL) & (end.point_ms - at_ms > _CLOCKS_MS)
     return LagRows(
         key=key,
-        at_us=at_us,
+        at_us=end.at_us,
         committed=committed,
-        log_end=log_end,
+        log_end=end.log_end,
         life=commits.life[last],
-        log=ends.log[place],
+        log=end.log,
         observation=place,
         commit_us=commits.at_us[known],
         is_commit_record=commits.is_record[known],
-        lag=log_end - committed,
-        margin=np.where(log_start == NULL, NULL, committed - log_start),
-    ).where(~is_ahead)
+        lag=end.log_end - committed,
+        margin=np.where(end.log_start == NULL, NULL, committed - end.log_start),
+    ).where(end.is_sample | (committed <= end.log_end) | ~is_early)
 
 
 def measure_rates(carried: Recent, lags: LagRows) -> tuple[Recent, list[Any]]:
-    """Return the rows of the last ten minutes before the day and of the day, and the rates at the day's `lags`.
+    """Return the rows of the last ten minutes before the day and of the day, and numbers at each of the day's `lags`.
 
-    They are of consuming and of producing (records a second over ten minutes), and `catch_up_ms`. A rate is NaN with a
-    single observation in that time, and if the offset fell in it, or is another one now: of a commit that was removed,
-    of another log. `catch_up_ms` is NULL if there is no lag, if it does not fall, or if it falls so slowly that 64 bits
-    do not hold the time.
+    These are the rates of consuming and producing (records a second over ten minutes) and `catch_up_ms`. A rate is NaN
+    where there is one observation, and where the offset fell or is that of another life or log. `catch_up_ms` is NULL
+    where there is no lag, where it does not fall, and where 64 bits do not hold the time.
     """
     rows = Recent.join(carried, lags)
     order = np.lexsort((rows.at_us, rows.key))
@@ -154,8 +148,7 @@ def measure_rates(carried: Recent, lags: LagRows) -> tuple[Recent, list[Any]]:
     lag, gain = rows.log_end - rows.committed, consume - produce
     is_falling = (gain > 0) & (lag > 0)
     left = np.ceil(lag / np.where(is_falling, gain, 1.0) * 1_000)
-    is_known = is_falling & (left < _TOO_LARGE)
-    catch_up_ms = np.where(is_known, np.where(is_known, left, 0).astype(np.int64), NULL)
+    catch_up_ms = np.where(is_falling & (left < -float(NULL)), left, NULL).astype(np.int64)
     # Within a key the day's rows keep their order, so these are in the order of the lag rows.
     return rows, [column[order >= len(carried)] for column in (consume, produce, catch_up_ms)]
 
@@ -191,8 +184,7 @@ def index_points(rows: LogEnds, carried: Points) -> Points:
     found = Points.join(carried, of_ends.where(rows.log_end != NULL), of_records.where(is_record))
     found = found.sorted_by("partition", "log", "offset")
     begins = segments.first_rows(found.partition, found.log, found.offset)
-    best = {"exact": np.minimum, "latest": np.maximum, "earliest": np.minimum, "seen": np.minimum}
-    best["log_start"] = np.maximum
+    best = dict.fromkeys(("exact", "earliest", "seen"), np.minimum) | dict.fromkeys(("latest", "log_start"), np.maximum)
     values = {name: segments.reduce(ufunc, getattr(found, name), begins) for name, ufunc in best.items()}
     return replace(found.where(begins), **values)
 
@@ -208,23 +200,20 @@ def thin_points(points: Points, log: Ints, now_ms: int, oldest_ms: int) -> Point
     bucket = np.where(is_too_old, LARGEST, np.floor(_POINTS_AN_OCTAVE * np.log2(age)).astype(np.int64))
     # Without the oldest point nothing could be interpolated up to the one after it.
     is_oldest = segments.first_rows(kept.partition) & ~is_too_old
+    kept = replace(kept, log_start=segments.highest(kept.log_start, kept.partition))
     return kept.where((now_ms - kept.latest <= _HOUR_MS) | segments.last_rows(kept.partition, bucket) | is_oldest)
 
 
 def measure_time_lag(rows: LagRows, ends: LogEnds, points: Points) -> tuple[Ints, Ints]:
     """Return the time lag in milliseconds (NULL: not known) and its quality, the place in QUALITIES, at each lag row.
 
-    exact: nothing is left to process (0), or the record's own time is known. interpolated: linear between two points.
-    lower_bound: written before the oldest point; or 0, at a last stable offset before the log end. data_loss: committed
-    below the log start; the value is a lower bound, too. unknown: no point says anything. A record whose own time is
-    later than the observation has none that counts. Never negative.
+    exact: nothing is left to process (0), or the record's own time is known, if it is not later than the observation.
+    interpolated: linear between two points. lower_bound: written before the oldest point; or 0, at a last stable offset
+    before the log end. data_loss: committed below the log start; a lower bound, too. unknown: no point says anything.
     """
     now, committed = rows.at_us // 1_000, rows.committed
-    previous, following, log_start = _around(rows, ends, points)
+    previous, following, kept_from = _around(rows, ends, points)
     written, is_exact = _written(points, previous, following, committed)
-    # Earlier days may have seen a higher start of the log.
-    carried = segments.highest(np.where(ends.is_carried, ends.log_start, NULL), ends.partition, ends.log)
-    kept_from = np.maximum(log_start, carried[rows.observation])
     # All records before the next point were written earlier.
     time, certain = points.earliest[following], np.minimum(points.exact, points.seen)[following]
     is_time = np.where(kept_from != NULL, points.offset[following] > kept_from, certain == LARGEST)
@@ -246,9 +235,9 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: Points) -> tuple[Ints
 
 
 def _around(rows: LagRows, ends: LogEnds, points: Points) -> tuple[Ints, Ints, Ints]:
-    """Return for each lag row the places of the point at or before its commit and of the one after (-1: none).
+    """Return for each lag row the points at or before its commit and after it (-1: none), and its log's highest start.
 
-    And the highest log start of its log's points. Each log of a lag row has points: its ends are some.
+    Each log of a lag row has points: its ends are some.
     """
     begins = segments.first_rows(points.partition, points.log)
     first = np.flatnonzero(begins)
@@ -265,7 +254,7 @@ def _around(rows: LagRows, ends: LogEnds, points: Points) -> tuple[Ints, Ints, I
 
 
 def _written(points: Points, previous: Ints, following: Ints, committed: Ints) -> tuple[Ints, Flags]:
-    """Return when the record at the commit was written (NULL: no point says), and whether that is its own time.
+    """Return when the record at the commit was written (NULL: not known), and whether that is its own time.
 
     Where producers' times go back from a point to the next, nothing can be interpolated between the two.
     """

@@ -24,32 +24,27 @@ _MOST_TIME: Final = (1 << _TIME_BITS) - 1
 
 
 class Rows:
-    """The base of dataclasses whose fields are arrays of the same length: one for each column."""
+    """The base of dataclasses whose fields are columns: arrays of one length, the first of which has owners."""
 
     __slots__ = ()
 
     @classmethod
-    def of(cls, columns: Any) -> Self:
-        """Return rows from columns in the order of the fields."""
-        return cls(*columns)
-
-    @classmethod
     def join(cls, *parts: Self) -> Self:
         """Return the rows of all parts, one after another."""
-        return cls.of(np.concatenate([getattr(part, name) for part in parts]) for name in cls.names())
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.names()))
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the names of the columns."""
         return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
 
-    def columns(self) -> list[Any]:
-        """Return the columns."""
-        return [getattr(self, name) for name in self.names()]
+    def columns(self) -> dict[str, Any]:
+        """Return the columns by name."""
+        return {name: getattr(self, name) for name in self.names()}
 
     def where(self, rows: Any) -> Self:
         """Return the rows that a mask or an array of places selects."""
-        return self.of(column[rows] for column in self.columns())
+        return type(self)(**{name: column[rows] for name, column in self.columns().items()})
 
     def sorted_by(self, *names: str) -> Self:
         """Return the rows ordered by some columns; rows that agree in them keep their order."""
@@ -60,14 +55,14 @@ class Rows:
 
 
 def first_rows(*codes: Ints) -> Flags:
-    """Return a flag for each row: whether one of the codes differs from the row before, so that a segment begins."""
+    """Return whether a segment begins with each row: one of the codes differs from the row before."""
     begins = np.ones(len(codes[0]), np.bool_)
     begins[1:] = np.logical_or.reduce([code[1:] != code[:-1] for code in codes])
     return begins
 
 
 def last_rows(*codes: Ints) -> Flags:
-    """Return a flag for each row: whether a segment ends with it."""
+    """Return whether a segment ends with each row."""
     return np.append(first_rows(*codes)[1:], True)[: len(codes[0])]
 
 
@@ -107,13 +102,11 @@ def last_of(owner: Ints, condition: Flags | slice, values: Array, before: Array)
 
 
 def last_some(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags:
-    """Return a flag for each row: whether it is one of its owner's last `count` rows that meet the condition."""
+    """Return whether each row is one of its owner's last `count` rows that meet the condition; owners ascend."""
     places = np.flatnonzero(condition)
-    ends = np.flatnonzero(last_rows(owner[places]))
-    within = np.arange(len(places))
+    from_end = np.searchsorted(owner[places], owner[places], "right") - np.arange(len(places))
     found = np.zeros(len(condition), np.bool_)
-    most = np.broadcast_to(count, len(condition))[places]
-    found[places[ends[np.searchsorted(ends, within)] - within < most]] = True
+    found[places[from_end <= np.broadcast_to(count, len(condition))[places]]] = True
     return found
 
 
@@ -169,15 +162,13 @@ OwnedTimes = tuple[Ints, Ints]
 def last_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
     """Return the place of the owner's last row at or before each time, -1 where there is none."""
     found = np.searchsorted(*_merge_keys(rows, wanted), "right") - 1
-    is_mine = (take(rows[0], found, -1) == wanted[0]) & (take(rows[1], found) <= wanted[1])
-    return np.where(is_mine, found, -1)
+    return np.where((take(rows[0], found, -1) == wanted[0]) & (take(rows[1], found) <= wanted[1]), found, -1)
 
 
 def first_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
     """Return the place of the owner's first row at or after each time, -1 where there is none."""
     found = np.searchsorted(*_merge_keys(rows, wanted), "left")
-    is_mine = (take(rows[0], found, -1) == wanted[0]) & (take(rows[1], found) >= wanted[1])
-    return np.where(is_mine, found, -1)
+    return np.where((take(rows[0], found, -1) == wanted[0]) & (take(rows[1], found) >= wanted[1]), found, -1)
 
 
 def merge_key(owner: Ints, at_us: Ints, base_us: int) -> Ints:
@@ -186,6 +177,5 @@ def merge_key(owner: Ints, at_us: Ints, base_us: int) -> Ints:
 
 
 def _merge_keys(rows: OwnedTimes, wanted: OwnedTimes) -> tuple[Ints, Ints]:
-    """Return the keys of both; times long before the last that is wanted are equal."""
     base_us = int(wanted[1].max(initial=0)) - _MOST_TIME + 1
     return merge_key(*rows, base_us), merge_key(*wanted, base_us)

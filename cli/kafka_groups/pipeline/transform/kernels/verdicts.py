@@ -16,9 +16,8 @@ import numpy as np
 
 from kafka_groups import verdicts
 from kafka_groups.pipeline.transform.kernels import segments
-from kafka_groups.pipeline.transform.kernels.commits import Commits
 from kafka_groups.pipeline.transform.kernels.lag import LagRows
-from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
+from kafka_groups.pipeline.transform.kernels.offsets import Commits, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL, Flags, Floats, Ints, Rows
 
 RULES: Final = tuple(verdicts.VERDICTS)
@@ -29,12 +28,16 @@ _APART_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Known(Rows):
-    """What is known from records or from samples: of a key, and of a life of its commit."""
+class Known(Rows):
+    """What is known from records or from samples, by stream, life, scope and time: commits, or points of lag."""
 
     key: Ints
     is_sample: Flags
-    life: Ints
+    life: Ints  # of the key's commit
+    scope: Ints  # of a commit the time (ms) of the first one of its slot, which no other slot has; of a point the log
+    at_us: Ints  # of a point the time from when on the lag is known
+    offset: Ints  # of a commit its own, of a point the log's end
+    lag: Ints  # what the commit left; NULL: not known
 
     @property
     def stream(self) -> Ints:
@@ -43,31 +46,26 @@ class _Known(Rows):
 
 
 @dataclass(frozen=True, slots=True)
-class Entries(_Known):
-    """Commits by stream, life and time."""
+class KeyStatuses(Rows):
+    """Verdicts by key and time, with what a group adds up. In a state, the last one of the last ten minutes."""
 
+    key: Ints
     at_us: Ints
-    opened_ms: Ints  # the time of the first commit of the entry's slot, which no other slot has
-    offset: Ints
-    lag: Ints  # what the commit left; NULL: not known
-
-
-@dataclass(frozen=True, slots=True)
-class LagPoints(_Known):
-    """Points by stream, life, log and the time from when on the lag is known."""
-
-    log: Ints
-    at_us: Ints
-    end: Ints
+    rank: Ints
+    complete: Floats
+    window_start_ms: Ints
+    window_end_ms: Ints
     lag: Ints
+    time_lag_ms: Ints
+    quality: Ints
+    consume: Floats
+    produce: Floats
+    catch_up_ms: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What lag rows are judged on.
-
-    Matrices have a row for each lag row, whose last column is the newest, and NULL where there is nothing.
-    """
+    """What lag rows are judged on: matrices have a row for each; the last column is the newest, NULL is nothing."""
 
     at_ms: Ints
     current_lag: Ints
@@ -81,10 +79,10 @@ class Evidence:
 
 
 def lag_when_committed(commits: Commits, ends: LogEnds, before: Ints, following: Ints) -> Ints:
-    """Return the lag that each commit left: the last log end that was known at its time minus the offset, or 0.
+    """Return the lag that each commit left at the last log end that was known at its time; NULL: none was.
 
-    NULL where none was known yet. The end that counts for a sample is that of its own run, which comes just after it.
-    `before` and `following` are the places of each commit's last end until its time and of the first from then on.
+    `before` and `following` are the places of its last end until its time and of the first from then on, which is that
+    of its own run for a sample.
     """
     end = segments.take(ends.log_end, np.where(~commits.is_record & (following >= 0), following, before))
     is_known = (end != NULL) & (commits.offset != NULL)
@@ -92,12 +90,11 @@ def lag_when_committed(commits: Commits, ends: LogEnds, before: Ints, following:
 
 
 def join_evidence(
-    slots: Entries, points: LagPoints, commits: Commits, ends: LogEnds, partition: Ints, slot_ms: int
-) -> tuple[Entries, LagPoints]:
+    slots: Known, points: Known, commits: Commits, ends: LogEnds, partition: Ints, slot_ms: int
+) -> tuple[Known, Known]:
     """Return the entries and points of earlier days and of the day's commits; `partition` is that of each commit.
 
-    Slots are fixed, `floor(time / slot_ms)`: late and replayed commits make the same ones. An earlier day hands on one
-    entry for each slot.
+    Slots are `floor(time / slot_ms)`, so late and replayed commits make the same ones.
     """
     known, wanted = (ends.partition, ends.at_us), (partition, commits.at_us)
     before, following = segments.last_at(known, wanted), segments.first_at(known, wanted)
@@ -110,25 +107,22 @@ def join_evidence(
         _points(commits.where(is_point), ends, following[is_point], commits.offset[is_point]),
     )
     at_us, lag = commits.at_us, lag_when_committed(commits, ends, before, following)
-    day = Entries(commits.key, ~commits.is_record, commits.life, at_us, at_us // 1_000, commits.offset, lag)
+    day = Known(commits.key, ~commits.is_record, commits.life, at_us // 1_000, at_us, commits.offset, lag)
     day = day.where(is_new | (is_record & ~commits.is_carried))
-    entries = Entries.join(slots, day).sorted_by("key", "is_sample", "life", "at_us")
-    starts = segments.starts_of(entries.stream, entries.life, entries.opened_ms // slot_ms)
-    all_points = LagPoints.join(points, *new_points).sorted_by("key", "is_sample", "life", "log", "at_us")
-    return replace(entries, opened_ms=entries.opened_ms[starts]), all_points
+    order = "key", "is_sample", "life", "scope", "at_us"
+    entries, all_points = (Known.join(*parts).sorted_by(*order) for parts in ((slots, day), (points, *new_points)))
+    starts = segments.starts_of(entries.stream, entries.life, entries.scope // slot_ms)
+    return replace(entries, scope=entries.scope[starts]), all_points
 
 
-def last_slots(entries: Entries, life: Ints, count: int) -> Entries:
+def last_slots(entries: Known, life: Ints, count: int) -> Known:
     """Return what to hand on: one entry for each of the last slots of each key's current life."""
-    is_last = segments.last_rows(entries.stream, entries.life, entries.opened_ms)
+    is_last = segments.last_rows(entries.stream, entries.life, entries.scope)
     return entries.where(segments.last_some(is_last & (entries.life == life[entries.key]), entries.stream, count))
 
 
-def record_points(records: Commits, ends: LogEnds, before: Ints) -> LagPoints:
-    """Return a point for each record before which its log's end was observed since the record before it.
-
-    Of several ends between the same two records the last one counts. `records` may begin with one of earlier days.
-    """
+def record_points(records: Commits, ends: LogEnds, before: Ints) -> Known:
+    """Return a point for each record for the last log end between it and the record before it, if there is one."""
     begins = segments.first_rows(records.key, records.life)
     first = np.flatnonzero(begins | segments.first_rows(records.at_us))  # of records of the same time
     last = np.append(first[1:], len(records))[: len(first)] - 1
@@ -142,46 +136,45 @@ def record_points(records: Commits, ends: LogEnds, before: Ints) -> LagPoints:
     return _points(records.where(first), ends, before[first], np.where(is_at, records.offset[last], between))
 
 
-def _points(rows: Commits, ends: LogEnds, place: Ints, offset: Ints) -> LagPoints:
+def _points(rows: Commits, ends: LogEnds, place: Ints, offset: Ints) -> Known:
     end = ends.log_end[place]
-    lag = np.maximum(0, end - offset)
-    return LagPoints(rows.key, ~rows.is_record, rows.life, ends.log[place], rows.at_us, end, lag)
+    return Known(rows.key, ~rows.is_record, rows.life, ends.log[place], rows.at_us, end, np.maximum(0, end - offset))
 
 
-def last_points(points: LagPoints, life: Ints, log: Ints) -> LagPoints:
+def last_points(points: Known, life: Ints, log: Ints) -> Known:
     """Return what to hand on: the last points of each key's current life and log, as many as a verdict takes."""
-    is_current = (points.life == life[points.key]) & (points.log == log[points.key])
+    is_current = (points.life == life[points.key]) & (points.scope == log[points.key])
     count = np.where(points.is_sample, verdicts.SAMPLE_POINTS, verdicts.COMMIT_POINTS)
     return points.where(segments.last_some(is_current, points.stream, count))
 
 
-def evidence_at(rows: LagRows, ends: LogEnds, entries: Entries, points: LagPoints, slots: int) -> Evidence:
-    """Return the evidence at each lag row: the last `slots` slots and log ends, and points, as far as there are any.
+def evidence_at(rows: LagRows, ends: LogEnds, entries: Known, points: Known, slots: int) -> Evidence:
+    """Return the evidence at each lag row: the last `slots` slots and log ends, and the last points.
 
     It is of samples where there are no records, or none since samples saw another offset (ingest may be behind).
     """
     read, sampled = (_last_of(entries, rows, kind) for kind in (0, 1))
-    since_ms = segments.take(entries.opened_ms, sampled, 0) - segments.take(entries.opened_ms, read, 0)
+    since_ms = segments.take(entries.scope, sampled, 0) - segments.take(entries.scope, read, 0)
     one, other = segments.take(entries.offset, sampled), segments.take(entries.offset, read)
     # A clock that is ahead makes an old sample look new, but it cannot make its offset higher.
     is_behind = ((one > other) & (since_ms > 0)) | ((one != other) & (since_ms > _APART_MS))
     is_sampled: Flags = (sampled >= 0) & ((read < 0) | is_behind)
-    slot_start = segments.starts_of(entries.stream, entries.life, entries.opened_ms)
+    slot_start = segments.starts_of(entries.stream, entries.life, entries.scope)
     before = segments.previous_rows(entries.stream, entries.life)[slot_start]
     window = segments.chain(np.where(is_sampled, sampled, read), before, slots)
     # Lives and logs only grow within a stream, so that the order of points is that of their times.
     place = _last_of(points, rows, is_sampled)
-    is_mine = segments.take(points.log, place, -1) == rows.log
-    before = segments.previous_rows(points.stream, points.life, points.log)
+    is_mine = segments.take(points.scope, place, -1) == rows.log
+    before = segments.previous_rows(points.stream, points.life, points.scope)
     last = segments.chain(np.where(is_mine, place, -1), before, verdicts.SAMPLE_POINTS)
     last_ends = segments.chain(np.arange(len(ends)), segments.previous_rows(ends.partition, ends.log), slots)
     least_end = segments.take(ends.log_end, last_ends, LARGEST).min(axis=1)[rows.observation]
-    slots_at = [segments.take(column, window) for column in (entries.opened_ms, entries.offset, entries.lag)]
-    points_at = [segments.take(column, last) for column in (points.end, points.lag)]
+    slots_at = [segments.take(column, window) for column in (entries.scope, entries.offset, entries.lag)]
+    points_at = [segments.take(column, last) for column in (points.offset, points.lag)]
     return Evidence(rows.at_us // 1_000, rows.lag, least_end, is_sampled, *slots_at, *points_at)
 
 
-def _last_of(known: Entries | LagPoints, rows: LagRows, is_sample: Flags | int) -> Ints:
+def _last_of(known: Known, rows: LagRows, is_sample: Flags | int) -> Ints:
     """Return the place of what was last known of the life of each lag row, from samples or records; else -1."""
     place = segments.last_at((known.stream, known.at_us), (rows.key * 2 + is_sample, rows.at_us))
     return np.where(segments.take(known.life, place, -1) == rows.life, place, -1)
