@@ -131,18 +131,16 @@ def _old_dates(
 
 
 def _remove(storage: Storage, table: Table, files: Sequence[DataFile], rows: Sequence[int]) -> bool:
-    """Remove a date, which may be larger than memory; of group_events leave these rows. Return whether it is gone."""
-    if table != GROUP_EVENTS:
-        return storage.replace(table, [files[0].date], [])
+    """Remove files of a date, which may be larger than memory, except these rows. Return whether all is gone."""
     if len(rows) == _count_rows(files):
         return False
     new = []
     if rows:
         dataset = compaction.open_dataset(storage.place, files)
         with as_storage_error("read the tables", storage.into):
-            kept = compaction.in_order(GROUP_EVENTS, dataset.take(pa.array(sorted(rows))))
-        new.append(compaction.write_sorted(storage.place, GROUP_EVENTS, files[0].date, layout.KEPT, kept))
-    return storage.swap(GROUP_EVENTS, files, new, same_rows=False) and not rows
+            kept = compaction.in_order(table, dataset.take(pa.array(sorted(rows))))
+        new.append(compaction.write_sorted(storage.place, table, files[0].date, layout.KEPT, kept))
+    return storage.swap(table, files, new, same_rows=False) and not rows
 
 
 def _last_rows(storage: Storage, dates: Mapping[str, Sequence[DataFile]]) -> dict[str, list[int]]:

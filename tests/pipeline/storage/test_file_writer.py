@@ -170,9 +170,3 @@ def test_files_stand_in_the_directories_of_their_tables_with_the_name_of_their_b
     assert path.parent == tmp_path / "offset_commits" / "date=2024-10-04"
     assert path.name.startswith("b.")
     assert (file.bytes, file.rows) == (path.stat().st_size, 1)
-
-
-@pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "_hidden", "ä", "x" * 200, "a=b", "a.b"])
-def test_a_batch_that_cannot_be_part_of_a_name_is_a_programmers_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match="cannot be a name"):
-        new_writer(str(tmp_path), name)

@@ -10,7 +10,8 @@ import pytest
 
 from kafka_groups.pipeline.maintenance import compact
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS, TABLES
-from kafka_groups.pipeline.storage import Storage, compaction, open_storage
+from kafka_groups.pipeline.storage import Storage, compaction
+from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.storage.commits import FIRST, append, append_at_once, commits
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def spaced(tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "mes données #1 50%"), create=True)
+    return new_storage(tmp_path / "mes données #1 50%")
 
 
 def test_every_table_reads_as_documented_when_nothing_is_there(spaced: Storage, spark: SparkSession) -> None:

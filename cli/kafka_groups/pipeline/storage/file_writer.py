@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.schemas import Table
-from kafka_groups.pipeline.storage.layout import NewFile, checked_name, new_path
+from kafka_groups.pipeline.storage.layout import NewFile, new_path
 from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error, open_root
 
 _DAY_US: Final = 86_400_000_000
@@ -37,7 +37,7 @@ class FileWriter:
 
     def __init__(self, place: RootDirectory, batch: str) -> None:
         self._place = place
-        self._batch = checked_name(batch)
+        self._batch = batch
         self._open: dict[tuple[str, str], _File] = {}
         self._written: list[NewFile] = []
         self._paths: list[str] = []

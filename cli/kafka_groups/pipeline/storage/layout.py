@@ -7,7 +7,6 @@ directory is ours, and what wrote it.
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,7 +30,6 @@ BACKFILL: Final = "backfill-"  # begins the batches of backfills
 RETENTION: Final = "retention"
 MARKER: Final = "kafka-groups-pipeline.json"
 _WHAT: Final = "tables of kafka-groups pipeline"
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,150}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +49,6 @@ class DataFile:
 
 
 NewFile = DataFile  # one that no commit has made a part of its table yet
-
-
-def checked_name(name: str) -> str:
-    """Return the name if it can be part of a file's name on any file system; else raise ValueError."""
-    if not _NAME.fullmatch(name):
-        message = f"{name!r} cannot be a name in the data directory"
-        raise ValueError(message)
-    return name
 
 
 def new_batch_name(origin: str, at: datetime) -> str:

@@ -34,8 +34,8 @@ _ROWS: Final = "{rows}"
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-def check_storage(into: str, *, create: bool = True) -> Storage:
-    """Return the tables in a directory: a path, or a URI. A new directory is made later, by `Storage.make`.
+def open_storage(into: str, *, create: bool = False) -> Storage:
+    """Return the tables in a directory: a path, or a URI. A new one, if it may be, is made later, by `Storage.make`.
 
     StorageError if it is not there (unless it may be made), not ours, of another layout, or not to be written.
     """
@@ -48,14 +48,6 @@ def check_storage(into: str, *, create: bool = True) -> Storage:
         with as_storage_error("write", into), tempfile.TemporaryFile(dir=place.root, buffering=0) as file:
             file.write(b"x")
     return Storage(place)
-
-
-def open_storage(into: str, *, create: bool = False) -> Storage:
-    """Return the tables in a directory, which is made at once if it is new and may be made; see `check_storage`."""
-    storage = check_storage(into, create=create)
-    if create:
-        storage.make()
-    return storage
 
 
 class Storage:
@@ -121,17 +113,13 @@ class Storage:
         files: Sequence[NewFile],
         transactions: Mapping[str, int] = _NONE,
         expected: Versions = _NONE,
-    ) -> bool:
-        """Put the files of this table and these dates in place of all that the dates hold, in one commit.
-
-        Returns whether there was anything to replace, or to put there.
-        """
+    ) -> None:
+        """Put the files of this table and these dates in place of all that the dates hold, in one commit."""
         log = self.log(table)
         old = [file for file in log.files() if file.date in dates]
         new = [file for file in files if file.table == table.name and file.date in dates]
         if old or new:
             log.commit(add=new, remove=old, transactions=transactions, expected=expected)
-        return bool(old or new)
 
     def swap(self, table: Table, old: Sequence[DataFile], new: Sequence[NewFile], *, same_rows: bool) -> bool:
         """Put new files in place of these, in one commit; return False, and delete them, if one of these is gone."""
@@ -155,7 +143,11 @@ class Storage:
     def files(self, table: Table, dates: Collection[str] | None = None, *, unfinished: bool = False) -> list[DataFile]:
         """Return the files of the newest version, by date: without those of unfinished samples, or only these."""
         found = [file for file in self.log(table).files() if dates is None or file.date in dates]
-        lost = self._find_lost(found)
+        lost = {file.batch for file in found if file.batch.startswith(SAMPLE)}
+        runs = self.log(SAMPLE_RUNS).files() if lost else []
+        for file in sorted(runs, key=lambda file: not file.batch.startswith(SAMPLE)):
+            if lost:
+                lost -= self.samples_in(file)
         return [file for file in found if (file.batch in lost) == unfinished]
 
     def samples_in(self, file: DataFile) -> set[str]:
@@ -189,7 +181,7 @@ class Storage:
 
     def lock(self, name: str) -> AbstractContextManager[None]:
         """Hold this lock meanwhile; StorageError that says who else does. Object stores have none: commits decide."""
-        return self.place.lock(layout.checked_name(name))
+        return self.place.lock(name)
 
     def note(self, name: str) -> dict[str, Any]:
         """Return a small state that was saved; empty if none was. StorageError if it cannot be parsed."""
@@ -206,17 +198,7 @@ class Storage:
         self.place.write_small(self._note_path(name), json.dumps(content) + "\n")
 
     def _note_path(self, name: str) -> str:
-        return self.place.join(".notes", f"{layout.checked_name(name)}.json")
-
-    def _find_lost(self, files: Sequence[DataFile]) -> set[str]:
-        """Return those samples of the files that have no row in the table of samples."""
-        lost = {file.batch for file in files if file.batch.startswith(SAMPLE)}
-        runs = self.log(SAMPLE_RUNS).files() if lost else []
-        lost -= {file.batch for file in runs}
-        for file in runs:
-            if lost:
-                lost -= self.samples_in(file)
-        return lost
+        return self.place.join(".notes", f"{name}.json")
 
 
 def _read_files(table: Table, pieces: Iterator[Any]) -> Iterator[Any]:
