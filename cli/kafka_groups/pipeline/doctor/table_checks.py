@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.doctor import FAILED, OK, WARNING, Check
-from kafka_groups.pipeline.reports.missing_data import GAPS
+from kafka_groups.pipeline.reports.findings import GAPS
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS
 from kafka_groups.pipeline.source.plan import Log, count_between, lost
 from kafka_groups.pipeline.source.positions import read_position, was_read

@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from kafka_groups.history import Cut, GroupHistory, History
-from kafka_groups.pipeline.reports.findings import find_findings
+from kafka_groups.pipeline.reports.findings import describe_gaps, describe_missing, find_findings
 from kafka_groups.pipeline.reports.groups import Groups, badness, read_groups, summarise
-from kafka_groups.pipeline.reports.missing_data import describe_gaps, describe_missing
 from kafka_groups.pipeline.reports.period import (
     Key,
     Period,
