@@ -76,7 +76,7 @@ def compact(
     keep: Mapping[Table, timedelta] = MappingProxyType({}),
     now: datetime,
     progress: Progress = lambda _what, _done, _total: None,
-    begun: Callable[[Callable[[], Compacted]], None] = lambda _so_far: None,
+    begun: Callable[[Compacted], None] = lambda _done: None,
 ) -> Compacted:
     """Join small files of facts, date by date, and remove dates of tables that ended longer ago than `keep`.
 
@@ -85,10 +85,10 @@ def compact(
     offsets of a partition take a few bits each where they follow one another.
     Readers see each row once at every moment; a query goes on with the files that it listed. StorageError leaves every
     date as it was or as it should be, and another run goes on from there. `progress` is called with the number of
-    removed dates of tables, then with that of sorted rows; `begun` with what returns, at any time, what was completed.
+    removed dates of tables, then with that of sorted rows; `begun` with the result, which grows.
     """
-    done = Compacted()
-    begun(lambda: done)
+    done, now = Compacted(), now.astimezone(UTC)
+    begun(done)
     with storage.lock("compact"):
         old = _old_dates(storage, keep, now)
         step = _Steps(progress, "removing old dates", sum(map(len, old.values())))
@@ -98,10 +98,9 @@ def compact(
                 if _remove(storage, table, files, last.get(day, [])):
                     done.removed += ((table.name, day),)
                 step(1)
-        _remove_lost_samples(storage, before=layout.begin_name(layout.SAMPLE, now - _LOST_SAMPLES))
+        _remove_lost_samples(storage, before=layout.new_batch_name(layout.SAMPLE, now - _LOST_SAMPLES))
         _sort(storage, _plan_joins(storage), done, progress, "compacting")
-        today = now.astimezone(UTC).date().isoformat()
-        _sort(storage, _plan_sorts(storage, before=today), done, progress, "sorting samples")
+        _sort(storage, _plan_sorts(storage, before=now.date().isoformat()), done, progress, "sorting samples")
         for table in STORED.values():
             storage.log(table).vacuum()
     return done
@@ -118,7 +117,7 @@ def _old_dates(
     begin, derived = str(note.get("first_date", "")), dict(note.get("derived", {}))
     old = {}
     for table, kept in keep.items():
-        first = (now - kept).astimezone(UTC).date().isoformat()
+        first = (now - kept).date().isoformat()
         by_date = [(day, list(files)) for day, files in groupby(storage.files(table), _DATE)]
         old[table] = {day: files for day, files in by_date[:-1] if day < first}
         if table.derived:
@@ -202,9 +201,11 @@ def _sort(storage: Storage, plan: Iterable[_Part], done: Compacted, progress: Pr
 def _plan_joins(storage: Storage) -> Iterator[_Part]:
     """Yield small files of one table and date that will be one, those of samples apart."""
     for table in _FACTS:
-        small = [file for file in storage.files(table) if _joined_batch(file) and compaction.is_small(file)]
-        for (batch, _), files in groupby(sorted(small, key=_batch_and_date), _batch_and_date):
-            yield from ((batch, pile) for pile in compaction.pack(files))
+        for _, of_date in groupby(storage.files(table), _DATE):
+            small = [file for file in of_date if compaction.is_small(file)]
+            for batch in (layout.COMPACTED, layout.COMPACTED_SAMPLES):
+                piles = compaction.pack(file for file in small if _joined_batch(file) == batch)
+                yield from ((batch, pile) for pile in piles)
 
 
 def _plan_sorts(storage: Storage, before: str) -> Iterator[_Part]:
@@ -218,14 +219,10 @@ def _plan_sorts(storage: Storage, before: str) -> Iterator[_Part]:
                 yield layout.SORTED_SAMPLES, files
 
 
-def _batch_and_date(file: DataFile) -> tuple[str, str]:
-    return _joined_batch(file), file.date
-
-
-def _joined_batch(file: DataFile) -> str:
-    """Return the batch of what the file may be joined to; "" if it is sorted, or has to be found by its name."""
+def _joined_batch(file: DataFile) -> str | None:
+    """Return the batch of what the file may be joined to; None if it is sorted, or has to be found by its name."""
     if file.batch in {layout.KEPT, layout.SORTED_SAMPLES} or file.batch.startswith(layout.BACKFILL):
-        return ""
+        return None
     return layout.COMPACTED_SAMPLES if _is_of_samples(file) else layout.COMPACTED
 
 

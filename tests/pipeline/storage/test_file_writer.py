@@ -127,9 +127,8 @@ def test_a_hundred_dates_do_not_lose_a_row(tmp_path: Path) -> None:
 
 def test_an_attempt_that_is_given_up_leaves_no_file(tmp_path: Path) -> None:
     rows = [(commit_key(), commit_value(n, NOON_MS + n * DAY_MS)) for n in range(40)]
-    writer = _write(tmp_path, decoded(*rows))
-
-    writer.abort()
+    with pytest.raises(KeyboardInterrupt), _write(tmp_path, decoded(*rows)):
+        raise KeyboardInterrupt
 
     assert list(tmp_path.rglob("*.parquet")) == []
 

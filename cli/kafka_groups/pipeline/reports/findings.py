@@ -1,4 +1,4 @@
-"""What deserves a look, and what the tables lack, as sentences: with several clusters, the latter name their cluster."""
+"""What deserves a look, and what the tables lack, as sentences; with several clusters, they name their cluster."""
 
 from __future__ import annotations
 

@@ -46,8 +46,13 @@ class FileWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None:
-            self.abort()
+        if kind is None:
+            return
+        for file in self._open.values():
+            with suppress(OSError):
+                file.end()
+        for path in self._paths:
+            self._place.forget(path)
 
     def write(self, table: Table, rows: pa.RecordBatch) -> None:
         """Add rows, which have exactly the table's columns."""
@@ -61,15 +66,6 @@ class FileWriter:
             while self._open:
                 self._close_first()
         return self._written
-
-    def abort(self) -> None:
-        """Delete what was written; what cannot be deleted stays, and is in no table."""
-        for file in self._open.values():
-            with suppress(OSError):
-                file.end()
-        self._open = {}
-        for path in self._paths:
-            self._place.forget(path)
 
     def _file(self, table: Table, date: str) -> _File:
         key = (table.name, date)

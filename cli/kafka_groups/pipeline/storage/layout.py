@@ -52,13 +52,8 @@ NewFile = DataFile  # one that no commit has made a part of its table yet
 
 
 def new_batch_name(origin: str, at: datetime) -> str:
-    """Return a name that no other batch has: the origin of its rows, a time in UTC, and random characters."""
-    return f"{begin_name(origin, at)}-{uuid.uuid4().hex[:12]}"
-
-
-def begin_name(origin: str, at: datetime) -> str:
-    """Return how the names of an origin's batches of this time begin; later ones are greater."""
-    return f"{origin.rstrip('-')}-{at:%Y%m%dT%H%M%SZ}"
+    """Return a name that no other batch has, greater than those of the origin's earlier seconds (`at` is in UTC)."""
+    return f"{origin.rstrip('-')}-{at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:12]}"
 
 
 def new_path(place: RootDirectory, table: str, date: str, batch: str) -> str:
