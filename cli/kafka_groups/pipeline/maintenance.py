@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, SAMPLE_RUNS, STORED, TABLES, Table
-from kafka_groups.pipeline.storage import DataFile, Storage, compaction, layout
+from kafka_groups.pipeline.storage import DataFile, Storage, layout, parquet_files
 from kafka_groups.pipeline.storage.root_directory import as_storage_error
 
 # A build writes the last date and the one before it again, each from its own facts and those of seven dates before:
@@ -135,10 +135,10 @@ def _remove(storage: Storage, table: Table, files: Sequence[DataFile], rows: Seq
         return False
     new = []
     if rows:
-        dataset = compaction.open_dataset(storage.place, files)
+        dataset = parquet_files.open_dataset(storage.place, files)
         with as_storage_error("read the tables", storage.into):
-            kept = compaction.in_order(table, dataset.take(pa.array(sorted(rows))))
-        new.append(compaction.write_sorted(storage.place, table, files[0].date, layout.KEPT, kept))
+            kept = parquet_files.in_order(table, dataset.take(pa.array(sorted(rows))))
+        new.append(parquet_files.write_sorted(storage.place, table, files[0].date, layout.KEPT, kept))
     return storage.swap(table, files, new, same_rows=False) and not rows
 
 
@@ -164,7 +164,7 @@ def _last_rows(storage: Storage, dates: Mapping[str, Sequence[DataFile]]) -> dic
 
 def _records(storage: Storage, day: str, files: Sequence[DataFile]) -> Iterator[tuple[tuple[str | None, ...], _Record]]:
     """Yield the records of the topic, each after its key; that of a regular expression includes its text."""
-    dataset = compaction.open_dataset(storage.place, files)
+    dataset = parquet_files.open_dataset(storage.place, files)
     with as_storage_error("read the tables", storage.into):
         batches = ([column.to_pylist() for column in batch.columns] for batch in dataset.to_batches(columns=_READ))
         rows = (row for columns in batches for row in zip(*columns, strict=True))
@@ -191,7 +191,7 @@ def _sort(storage: Storage, plan: Iterable[_Part], done: Compacted, progress: Pr
     planned = list(plan)
     step = _Steps(progress, what, sum(_count_rows(old) for _, old in planned))
     for batch, old in planned:
-        new = compaction.sort_files(storage.place, old, batch, step)
+        new = parquet_files.sort_files(storage.place, old, batch, step)
         if storage.swap(STORED[old[0].table], old, new, same_rows=True):
             done.joined |= {old[0].date}
             done.files_before += len(old)
@@ -202,9 +202,9 @@ def _plan_joins(storage: Storage) -> Iterator[_Part]:
     """Yield small files of one table and date that will be one, those of samples apart."""
     for table in _FACTS:
         for _, of_date in groupby(storage.files(table), _DATE):
-            small = [file for file in of_date if compaction.is_small(file)]
+            small = [file for file in of_date if parquet_files.is_small(file)]
             for batch in (layout.COMPACTED, layout.COMPACTED_SAMPLES):
-                piles = compaction.pack(file for file in small if _joined_batch(file) == batch)
+                piles = parquet_files.pack(file for file in small if _joined_batch(file) == batch)
                 yield from ((batch, pile) for pile in piles)
 
 

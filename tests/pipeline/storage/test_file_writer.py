@@ -14,7 +14,7 @@ from kafka_groups.pipeline.decode.columns import RAW
 from kafka_groups.pipeline.ingestion.batch import split_records
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, TABLES
 from kafka_groups.pipeline.storage import new_writer
-from kafka_groups.pipeline.storage.file_writer import FileWriter
+from kafka_groups.pipeline.storage.parquet_files import FileWriter
 
 DAY_MS = 86_400_000
 NOON_MS = 20_000 * DAY_MS + DAY_MS // 2  # 2024-10-04

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_groups.pipeline.maintenance import compact
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS, TABLES
-from kafka_groups.pipeline.storage import Storage, compaction
+from kafka_groups.pipeline.storage import Storage, parquet_files
 from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.storage.commits import FIRST, append, append_at_once, commits
 
@@ -54,7 +54,7 @@ def test_spark_counts_the_same_while_files_are_joined(
     def work() -> None:
         try:
             for most in (4, 8, 16, 48):
-                monkeypatch.setattr(compaction, "ROWS_AT_ONCE", most)
+                monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", most)
                 compact(storage, now=dt.datetime.now(dt.UTC))
                 over.wait(0.2)
         finally:

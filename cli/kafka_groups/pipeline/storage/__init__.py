@@ -3,8 +3,8 @@
 `open_storage` returns them; `new_writer` is what tasks on other machines write with.
 """
 
-from kafka_groups.pipeline.storage.file_writer import new_writer
 from kafka_groups.pipeline.storage.layout import DataFile, NewFile
+from kafka_groups.pipeline.storage.parquet_files import new_writer
 from kafka_groups.pipeline.storage.storage import Queries, Row, Storage, open_storage, quote
 
 __all__ = ["DataFile", "NewFile", "Queries", "Row", "Storage", "new_writer", "open_storage", "quote"]

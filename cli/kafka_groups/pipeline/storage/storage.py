@@ -20,8 +20,8 @@ from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import SAMPLE_RUNS, STORED, Table
 from kafka_groups.pipeline.storage import layout
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from kafka_groups.pipeline.storage.file_writer import FileWriter
 from kafka_groups.pipeline.storage.layout import SAMPLE, DataFile, NewFile
+from kafka_groups.pipeline.storage.parquet_files import FileWriter
 from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error, open_root
 
 if TYPE_CHECKING:
