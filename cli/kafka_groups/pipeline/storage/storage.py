@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import cache, cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,8 +53,8 @@ def open_storage(into: str, *, create: bool = False) -> Storage:
 class Storage:
     """All tables of a directory, which may hold several clusters. Dates are YYYY-MM-DD.
 
-    Files are written where they will stay, and become part of a table, at once, by a commit. What a killed process
-    wrote and did not commit is in no table, and goes a day later. Methods raise StorageError and leave tables whole.
+    Files become part of a table, at once, by a commit; those that a killed process did not commit go a day later.
+    Methods raise StorageError and leave tables whole.
     """
 
     def __init__(self, place: RootDirectory) -> None:
@@ -151,10 +151,9 @@ class Storage:
         return [file for file in found if (file.batch in lost) == unfinished]
 
     def samples_in(self, file: DataFile) -> set[str]:
-        """Return the finished samples that a file of `sample_runs` names."""
+        """Return the finished samples that a file of `sample_runs` names: one, or those that compaction joined."""
         if file.batch.startswith(SAMPLE):
             return {file.batch}
-        # Rows of several samples, which compaction joined.
         with as_storage_error("read the tables", file.path):
             return set(pq.ParquetFile(file.path, filesystem=self.place.fs).read(["sample"])["sample"].to_pylist())
 
@@ -221,37 +220,37 @@ class Queries:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._builder: QueryBuilder | None = None
-        self._sources: dict[str, str | None] = {}
+        self._source = cache(self._register)
+
+    @cached_property
+    def _builder(self) -> QueryBuilder:
+        from deltalake import QueryBuilder
+
+        return QueryBuilder()
 
     def select(self, table: Table, sql: str) -> list[Row]:
         """Return what SQL of DataFusion selects from the rows of the table, which are named {rows} in it.
 
         Times are of `timestamp[us, UTC]`, and `date` is the partition. A result with times imports pandas, which takes
-        0.2 s: cast them to BIGINT. A table without a version has no rows: nothing is returned then, whatever the SQL
-        would return for no rows. Raises StorageError.
+        0.2 s: cast them to BIGINT. Without a version of the table nothing is returned, not even a count. Raises
+        StorageError.
         """
-        log = self._storage.log(table)
-        if table.name not in self._sources:
-            self._sources[table.name] = self._register(table, log)
-        source = self._sources[table.name]
+        source = self._source(table)
         if source is None:
             return []
-        with log.as_storage_error():
-            assert self._builder is not None
+        with self._storage.log(table).as_storage_error():
             reader = pa.RecordBatchReader.from_stream(self._builder.execute(sql.replace(_ROWS, source)))
             rows: list[Row] = reader.read_all().to_pylist()
             return rows
 
-    def _register(self, table: Table, log: DeltaLog) -> str | None:
-        from deltalake import QueryBuilder
-
+    def _register(self, table: Table) -> str | None:
+        log = self._storage.log(table)
         if log.opened is None:
             return None
         # Only tables of facts have rows of samples.
         lost = () if table.derived else self._storage.files(table, unfinished=True)
         with log.as_storage_error():
-            self._builder = (self._builder or QueryBuilder()).register(table.name, log.opened)
+            self._builder.register(table.name, log.opened)
             conditions = [_is_of_file(self._storage, table, file.path) for file in lost]
         return f"(SELECT * FROM {table.name} WHERE NOT ({' OR '.join(conditions)}))" if conditions else table.name
 
