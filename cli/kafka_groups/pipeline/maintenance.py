@@ -81,11 +81,10 @@ def compact(
     """Join small files of facts, date by date, and remove dates of tables that ended longer ago than `keep`.
 
     `now` has a time zone. `keep` leaves the newest date of each table alone, and the last record of each group and
-    member in group_events, which shows that it exists. The samples of a date are sorted when it is over, because the
-    offsets of a partition take a few bits each where they follow one another.
-    Readers see each row once at every moment; a query goes on with the files that it listed. StorageError leaves every
-    date as it was or as it should be, and another run goes on from there. `progress` is called with the number of
-    removed dates of tables, then with that of sorted rows; `begun` with the result, which grows.
+    member in group_events. The samples of a date are sorted when it is over: then the offsets of a partition take a few
+    bits each. Readers see each row once at every moment. StorageError leaves every date as it was or as it should be,
+    and another run goes on from there. `progress` is called with the number of removed dates of tables, then with that
+    of sorted rows; `begun` with the result, which grows.
     """
     done, now = Compacted(), now.astimezone(UTC)
     begun(done)

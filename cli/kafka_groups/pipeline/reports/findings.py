@@ -72,10 +72,7 @@ def find_findings(tables: Tables, selectors: Selectors, known: Groups) -> tuple[
 
 
 def _select_days(tables: Tables, known: Groups) -> list[Row]:
-    """Return the days that may have findings, by group, the newest first.
-
-    They are one day more: a period that begins today may need the forecast of yesterday, but not what was lost then.
-    """
+    """Return the days that may have findings, by group, the newest first; of the day before, only its forecast."""
     newest = ", ".join(f"DATE '{day}'" for day in sorted({*map(date_of, known.newest_day_ms.values())})) or "NULL"
     lost = f"CASE WHEN date >= DATE '{date_of(tables.period.since_ms)}' THEN retention_margin END"
     sql = f"""
@@ -88,10 +85,7 @@ def _select_days(tables: Tables, known: Groups) -> list[Row]:
 
 
 def describe_group(days: Sequence[Row], newest: date, passed_ms: int) -> Iterator[tuple[str, str]]:
-    """Yield kind and sentence of findings in rows of group_daily, the newest first.
-
-    `newest` is the newest day of the cluster, of which so much is known.
-    """
+    """Yield kind and sentence of findings in rows of group_daily, the newest first; so much of `newest` has passed."""
     today, before = (days[0], days[1:]) if days[0]["date"] == newest else (None, days)
     group = f"Group {days[0]['group']}:"
     for text in _lost(today, before):
@@ -130,10 +124,8 @@ def _lost(today: Row | None, before: Sequence[Row]) -> Iterator[str]:
     if today is not None:
         least, last = today["retention_margin"] or 0, today["last_retention_margin"] or 0
         reported = last if last < 0 else min(0, least)
-        if last < 0:
-            yield f"it is {_below(last)}"
-        elif least < 0:
-            yield f"on {today['date']} it was {_below(least)}"
+        if reported:
+            yield f"it is {_below(last)}" if last < 0 else f"on {today['date']} it was {_below(least)}"
     # What lay below for days is reported once.
     worst = min(before, key=lambda day: day["retention_margin"] or 0, default=None)
     if worst is not None and (worst["retention_margin"] or 0) < reported:
@@ -148,15 +140,13 @@ def _below(margin: int) -> str:
 def _to_be_lost(today: Row, before: Sequence[Row], passed_ms: int) -> str | None:
     """Return when the log start passes its commit: at today's rates, or the day before's while today is too short."""
     left_ms, rates = today["retention_left_ms"], "the day's rates"
-    is_young = passed_ms < _YOUNG_MS and today["last_lag"] != 0
-    if left_ms is None and is_young:
+    if left_ms is None and passed_ms < _YOUNG_MS and today["last_lag"] != 0:
         yesterday = next((day for day in before if day["date"] == today["date"] - timedelta(days=1)), None)
         # What it had passed by then is no forecast.
         if yesterday is not None and (yesterday["retention_left_ms"] or 0) > 0:
             left_ms, rates = max(0, yesterday["retention_left_ms"] - passed_ms), f"the rates of {yesterday['date']}"
     # Of what it has passed already there is a loss to report.
-    has_passed = (today["last_retention_margin"] or 0) < 0
-    if left_ms is None or left_ms > _SOON_MS or has_passed:
+    if left_ms is None or left_ms > _SOON_MS or (today["last_retention_margin"] or 0) < 0:
         return None
     return f"at {rates} the log start passes its commit in {left_ms / 3_600_000:.1f} hours."
 
@@ -181,8 +171,8 @@ def describe_gaps(tables: Tables, known: Groups) -> tuple[str, ...]:
 
 def describe_missing(tables: Tables, known: Groups, chosen: Sequence[Row], selectors: Selectors) -> Iterator[str]:
     """Yield sentences on lag and verdicts that are unknown, partial or old; of `chosen` groups, the worst first."""
-    is_all = selectors.selects_all()
-    if known.evaluated_ms and chosen and not is_all and all(row["evaluated_ms"] is None for row in chosen):
+    is_none_evaluated = bool(chosen) and all(row["evaluated_ms"] is None for row in chosen)
+    if known.evaluated_ms and is_none_evaluated and not selectors.selects_all():
         yield "No lag is known of the selected groups in this period."
     yield from _describe_partial_lag(known, chosen)
     yield from _describe_clusters(tables, known, chosen)
@@ -223,10 +213,8 @@ def _describe_clusters(tables: Tables, known: Groups, chosen: Sequence[Row]) -> 
         if until_ms - newest_ms > FRESH_MS:
             is_sampled = sampled_ms[cluster] >= until_ms - FRESH_MS
             nothing = "no group has had a commit" if is_sampled else "nothing was sampled"
-            sentence = (
-                f"{nothing} since {spell(newest_ms)}, or build has not run since: lag and verdicts are as of then."
-            )
-            yield of_cluster(sentence, cluster, known.reach)
+            what = "or build has not run since: lag and verdicts are as of then."
+            yield of_cluster(f"{nothing} since {spell(newest_ms)}, {what}", cluster, known.reach)
     yield from _describe_lag(known, chosen, since_ms)
     yield from commits_missing(known.reach, "verdicts are derived from samples, and rebalances are unknown")
     yield from behind(known.reach)
