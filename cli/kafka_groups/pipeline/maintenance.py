@@ -132,12 +132,7 @@ def _remove(storage: Storage, table: Table, files: Sequence[DataFile], rows: Seq
     """Remove files of a date, which may be larger than memory, except these rows. Return whether all is gone."""
     if len(rows) == _count_rows(files):
         return False
-    new = []
-    if rows:
-        dataset = parquet_files.open_dataset(storage.place, files)
-        with as_storage_error("read the tables", storage.into):
-            kept = parquet_files.in_order(table, dataset.take(pa.array(sorted(rows))))
-        new.append(parquet_files.write_sorted(storage.place, table, files[0].date, layout.KEPT, kept))
+    new = parquet_files.sort_files(storage.place, files, layout.KEPT, only=rows) if rows else []
     return storage.swap(table, files, new, same_rows=False) and not rows
 
 
@@ -190,7 +185,7 @@ def _sort(storage: Storage, plan: Iterable[_Part], done: Compacted, progress: Pr
     planned = list(plan)
     step = _Steps(progress, what, sum(_count_rows(old) for _, old in planned))
     for batch, old in planned:
-        new = parquet_files.sort_files(storage.place, old, batch, step)
+        new = parquet_files.sort_files(storage.place, old, batch, is_sorted=step)
         if storage.swap(STORED[old[0].table], old, new, same_rows=True):
             done.joined |= {old[0].date}
             done.files_before += len(old)

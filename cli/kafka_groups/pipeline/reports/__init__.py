@@ -38,11 +38,10 @@ def report(  # noqa: PLR0913 - the options of the command
     now_ms: int | None = None,
     progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None,
 ) -> History:
-    """Return the history of `groups` and of those whose whole id matches; of all groups if neither is given.
+    """Return the history of `groups` and of those whose whole id matches, or of all; without excluded ones.
 
-    Groups whose whole id matches `exclude` are excluded. The result has the `shown` groups, the worst first, and of
-    these the `drawn` ones have points, because points of all groups of a large cluster would not fit into memory.
-    `progress` gets the number of finished steps. Raises StorageError.
+    The result has the `shown` groups, the worst first; of these the `drawn` ones have points, because points of all
+    groups of a large cluster would not fit into memory. `progress` gets the number of steps. Raises StorageError.
     """
     tables, selectors = Tables(storage, Period(since_ms, until_ms)), select_groups(groups, match, exclude)
 

@@ -40,11 +40,10 @@ def new_writer(into: str, batch: str) -> FileWriter:
 
 
 class FileWriter:
-    """Writes rows of a batch into files of the tables, one for each table and date.
+    """Writes rows of a batch into files of the tables, one for each table and date; with many dates, some get two.
 
-    If there are more dates than files may be open, those written to first are closed, and may get a second file.
-    StorageError for what the file system refuses. As a context manager, it deletes what was written if there is an
-    exception: a commit has to come after it, because files of a commit that may have succeeded have to stay.
+    As a context manager, it deletes what was written if there is an exception: a commit has to come after it, because
+    files of a commit that may have succeeded have to stay. Methods raise StorageError.
     """
 
     def __init__(self, place: RootDirectory, batch: str) -> None:
@@ -70,7 +69,13 @@ class FileWriter:
         """Add rows, which have exactly the table's columns."""
         with as_storage_error("write files", self._place.into):
             for date, part in _by_date(table, rows):
-                self._file(table, date).write(part)
+                key = (table.name, date)
+                if key not in self._open:
+                    if len(self._open) >= _MOST_OPEN:
+                        self._close_first()
+                    self._paths.append(new_path(self._place, *key, self._batch))
+                    self._open[key] = _File(self._place, self._paths[-1], table)
+                self._open[key].write(part)
 
     def close(self) -> list[NewFile]:
         """End all files, and return them."""
@@ -78,16 +83,6 @@ class FileWriter:
             while self._open:
                 self._close_first()
         return self._written
-
-    def _file(self, table: Table, date: str) -> _File:
-        key = (table.name, date)
-        if key not in self._open:
-            if len(self._open) >= _MOST_OPEN:
-                self._close_first()
-            path = new_path(self._place, table.name, date, self._batch)
-            self._paths.append(path)
-            self._open[key] = _File(self._place, path, table)
-        return self._open[key]
 
     def _close_first(self) -> None:
         key = next(iter(self._open))
@@ -168,23 +163,31 @@ def open_dataset(place: RootDirectory, files: Sequence[DataFile]) -> ds.Dataset:
 
 
 def sort_files(
-    place: RootDirectory, files: Sequence[DataFile], batch: str, is_sorted: Callable[[int], None]
+    place: RootDirectory,
+    files: Sequence[DataFile],
+    batch: str,
+    *,
+    only: Sequence[int] | None = None,
+    is_sorted: Callable[[int], None] = lambda _rows: None,
 ) -> list[NewFile]:
-    """Write the rows of files of one date as files that are sorted by the table's identity, within and in turn.
+    """Write the rows of files of one date, all or `only` these, sorted by the table's identity, file by file.
 
     Samples of more rows than memory has place for are sorted one range of keys after the other: files of which each is
     sorted are read about once. Columns that this version does not know are kept; those that older files lack are null.
     `is_sorted` is called with the number of rows of each part.
     """
-    table, expected = STORED[files[0].table], sum(file.rows for file in files)
+    table, date = STORED[files[0].table], files[0].date
+    expected = sum(file.rows for file in files) if only is None else len(only)
     new: list[NewFile] = []
     dataset = open_dataset(place, files)
     with ExitStack() as if_it_fails:
         with as_storage_error("join files", place.into):
-            for part in _ranges(dataset, table) if expected > ROWS_AT_ONCE else [None]:
-                rows = in_order(table, dataset.to_table(filter=part))
-                new.append(write_sorted(place, table, files[0].date, batch, rows))
-                if_it_fails.callback(place.forget, new[-1].path)
+            for part in _ranges(dataset, table) if only is None and expected > ROWS_AT_ONCE else [None]:
+                found = dataset.to_table(filter=part) if only is None else dataset.take(pa.array(sorted(only)))
+                rows, path = in_order(table, found), new_path(place, table.name, date, batch)
+                if_it_fails.callback(place.forget, path)
+                _write_sorted(place, path, rows)
+                new.append(NewFile(table.name, date, path, rows.num_rows, place.info(path).size))
                 is_sorted(rows.num_rows)
         written = sum(file.rows for file in new)
         if written != expected:
@@ -202,27 +205,21 @@ def in_order(table: Table, rows: pa.Table) -> pa.Table:
     return rows.sort_by([(name, "ascending") for name in table.identity])
 
 
-def write_sorted(place: RootDirectory, table: Table, date: str, batch: str, rows: pa.Table) -> NewFile:
+def _write_sorted(place: RootDirectory, path: str, rows: pa.Table) -> None:
     """Write sorted rows: numbers as differences, which are small where a partition's rows follow each other."""
-    path = new_path(place, table.name, date, batch)
     repeated = {field.name for field in rows.schema if _is_repeated(rows, field)}
     numbers = {
         field.name for field in rows.schema if pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)
     }
-    try:
-        pq.write_table(
-            rows,
-            path,
-            filesystem=place.fs,
-            compression="zstd",
-            row_group_size=_ROWS_A_GROUP,
-            use_dictionary=sorted(repeated),
-            column_encoding=dict.fromkeys(numbers - repeated, "DELTA_BINARY_PACKED"),
-        )
-    except BaseException:
-        place.forget(path)
-        raise
-    return NewFile(table.name, date, path, rows.num_rows, place.info(path).size)
+    pq.write_table(
+        rows,
+        path,
+        filesystem=place.fs,
+        compression="zstd",
+        row_group_size=_ROWS_A_GROUP,
+        use_dictionary=sorted(repeated),
+        column_encoding=dict.fromkeys(numbers - repeated, "DELTA_BINARY_PACKED"),
+    )
 
 
 def _is_repeated(rows: pa.Table, field: pa.Field) -> bool:
