@@ -11,7 +11,7 @@ import pytest
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS, SCHEMA_VERSION
-from kafka_groups.pipeline.storage import Storage, open_storage, root_directory
+from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage.layout import MARKER
 from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.storage.commits import append, commits, names, seen, written
@@ -211,7 +211,7 @@ def test_what_a_disk_refuses_is_reported_and_tables_stay(
         raise OSError(number, os.strerror(number))
 
     with monkeypatch.context() as patch:
-        patch.setattr(root_directory, "flush", refuse)
+        patch.setattr(os, "fsync", refuse)
         with pytest.raises(StorageError, match=f"cannot write in .*{advice}"):
             storage.append(files)
     assert set(seen(storage)) == set(range(4))
