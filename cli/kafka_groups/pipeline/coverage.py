@@ -128,17 +128,13 @@ def left_out(
         is_stale = following is not None and (row["committed"] or "") < _go_back(following, lookback_days)
         if is_stale and is_wanted(row["group"]):
             stale[cluster].append(row["group"])
-    return [_sentence(cluster, groups, max(of_clusters[cluster]), lookback_days) for cluster, groups in stale.items()]
+    period = "on the day" if lookback_days == 1 else f"in the {lookback_days} days"
+    return [
+        f"{len(names):,} {'group has' if len(names) == 1 else 'groups have'} no commit {period} before "
+        f"{max(of_clusters[cluster])} on cluster {cluster}, and no row since then: {few(names)}."
+        for cluster, names in stale.items()
+    ]
 
 
 def _go_back(day: str, days: int) -> str:
     return str(date.fromisoformat(day) - timedelta(days=days))
-
-
-def _sentence(cluster: str, names: list[str], last: str, lookback_days: int) -> str:
-    noun = "group has" if len(names) == 1 else "groups have"
-    period = "on the day" if lookback_days == 1 else f"in the {lookback_days} days"
-    return (
-        f"{len(names):,} {noun} no commit {period} before {last} on cluster {cluster}, and no row since then: "
-        f"{few(names)}."
-    )

@@ -176,7 +176,12 @@ def describe_missing(tables: Tables, known: Groups, chosen: Sequence[Row], selec
         yield "No lag is known of the selected groups in this period."
     yield from _describe_partial_lag(known, chosen)
     yield from _describe_clusters(tables, known, chosen)
-    yield from _describe_stale_groups(tables, selectors)
+    dates = tables.storage.dates(TOPIC_DAILY)
+    if dates and dates[-1] <= date_of(tables.period.until_ms).isoformat():
+        # Groups without a row because their commits are too old, as of the day that was built last.
+        sql = f"SELECT max(lookback_days) AS lookback_days FROM {{rows}} WHERE date = DATE '{dates[-1]}'"
+        days = tables.queries.select(TOPIC_DAILY, sql)[0]["lookback_days"]
+        yield from left_out(tables.storage, days or 0, is_wanted=selectors.selects)
 
 
 def _describe_partial_lag(known: Groups, chosen: Sequence[Row]) -> Iterator[str]:
@@ -231,13 +236,3 @@ def _describe_lag(known: Groups, chosen: Collection[Row], since_ms: int) -> Iter
             noun = "1 group" if len(names) == 1 else f"{len(names):,} groups"
             why = "for a part of the period, because no log end offset is known from before their commits"
             yield of_cluster(f"the time lag of {noun} is unknown {why}: {few(names)}.", cluster, known.reach)
-
-
-def _describe_stale_groups(tables: Tables, selectors: Selectors) -> list[str]:
-    """Return sentences on groups without a row because their commits are too old, as of the day that was built last."""
-    dates = tables.storage.dates(TOPIC_DAILY)
-    if not dates or dates[-1] > date_of(tables.period.until_ms).isoformat():
-        return []
-    sql = f"SELECT max(lookback_days) AS lookback_days FROM {{rows}} WHERE date = DATE '{dates[-1]}'"
-    days = tables.queries.select(TOPIC_DAILY, sql)[0]["lookback_days"]
-    return left_out(tables.storage, days or 0, is_wanted=selectors.selects)

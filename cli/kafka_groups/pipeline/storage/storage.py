@@ -72,7 +72,7 @@ class Storage:
 
     def writer(self, batch: str) -> FileWriter:
         """Return a writer of files, which become rows of their tables by `append` or `replace`."""
-        # Somebody may have taken it away: what is written into another one would be nobody's.
+        # What is written into a directory without it would be nobody's.
         if self.place.info(self.place.join(layout.MARKER)).type != FileType.File:
             message = (
                 f"{self.into} does not exist any more, or its marker file was deleted; restore it, or give another "
