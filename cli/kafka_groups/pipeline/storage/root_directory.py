@@ -27,6 +27,7 @@ from kafka_groups.files import write_atomically
 _BUFFER: Final = 65_536
 # s3 runs in the tests; abfss and gs take the same path.
 _OBJECT_STORES: Final = ("s3", "abfss", "gs")
+_LOCAL: Final = "write a path, or file:/// and the absolute path"
 # Two writers of one version of a table: the store refuses the second. Waits end within what a user waits for.
 _STORE_OPTIONS: Final = {
     "aws_conditional_put": "etag",
@@ -197,8 +198,12 @@ def open_root(into: str) -> RootDirectory:
     is_store = is_uri and scheme != "file"
     if re.search(r"[\[\]{}*?\\]", into):
         why = "has one of []{}*?\\ in its name, which Spark reads as a pattern; name another directory"
-    elif into.startswith("file:") and not re.match("file://(localhost)?/", into):
-        why = "is neither a path nor a URI of this machine; write a path, or file:/// and the absolute path"
+    elif re.match("file:(?!//)", into):
+        why = f"is neither a path nor a complete URI; {_LOCAL}"
+    elif not is_store and bucket not in {"", "localhost"}:
+        why = f"names another machine, {bucket!r}; {_LOCAL}"
+    elif is_uri and not is_store and "/" not in rest:
+        why = f"has no path; {_LOCAL}"
     elif not is_uri and re.search("%[0-9A-Fa-f]{2}", into):
         why = "has % and two digits in its name, which URIs read as one character; name another directory"
     elif is_store and (scheme not in _OBJECT_STORES or not bucket or not path.strip("/")):
