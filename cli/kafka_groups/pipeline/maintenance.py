@@ -130,7 +130,7 @@ def _old_dates(
 
 def _remove(storage: Storage, table: Table, files: Sequence[DataFile], rows: Sequence[int]) -> bool:
     """Remove files of a date, which may be larger than memory, except these rows. Return whether all is gone."""
-    if len(rows) == _count_rows(files):
+    if rows and len(rows) == _count_rows(files):
         return False
     new = parquet_files.sort_files(storage.place, files, layout.KEPT, only=rows) if rows else []
     return storage.swap(table, files, new, same_rows=False) and not rows
