@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
+from tests.pipeline.fact_rows import new_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def storage(tmp_path: Path) -> Storage:
     """Tables without a row, in Parquet."""
-    return open_storage(str(tmp_path / "tables"), create=True)
+    return new_storage(tmp_path / "tables")
 
 
 @pytest.fixture(scope="session")

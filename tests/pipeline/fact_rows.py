@@ -65,6 +65,8 @@ def put_all(storage: Storage, batch: str, facts: Mapping[str, Sequence[Row]]) ->
             put(storage, TABLES[name], batch, rows)
 
 
-def new_storage(into: Path) -> Storage:
-    """An empty storage."""
-    return open_storage(str(into), create=True)
+def new_storage(into: Path | str) -> Storage:
+    """An empty storage, whose directory is there."""
+    storage = open_storage(str(into), create=True)
+    storage.make()
+    return storage

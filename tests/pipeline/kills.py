@@ -40,6 +40,7 @@ from kafka_groups.pipeline.storage.root_directory import open_file
 from tests.bench.pipeline.filling import one_broker
 from tests.live.groups.topics import make_topic
 from tests.live.pipeline.offsets_topic import commit, places
+from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.storage.object_stores import new_bucket, object_store
 from tests.pipeline.transform.builds import build_here, read
 
@@ -101,7 +102,7 @@ def check(where: Directory) -> list[str]:
         found.append(f"{len(lost)} records are no rows")
     found += list(_odd_samples(storage))
     with tempfile.TemporaryDirectory() as scratch:
-        fresh = open_storage(f"{scratch}/fresh", create=True)
+        fresh = new_storage(Path(scratch, "fresh"))
         for table in _FACTS:
             copy_rows(storage, fresh, table)
         build_here(fresh)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import kafka_groups
-from kafka_groups.pipeline.storage import open_storage
-from tests.pipeline.fact_rows import NOON, commit, ends, put_all
+from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
 from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def block(begin: str) -> str:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables of an hour ago, in `history` of this directory: `billing-1` has a lag of 40."""
     path = tmp_path_factory.mktemp("recipes")
-    storage = open_storage(str(path / "history"), create=True)
+    storage = new_storage(path / "history")
     ago = (datetime.now(UTC) - timedelta(hours=1) - NOON).total_seconds()
     put_all(
         storage,

@@ -17,7 +17,7 @@ from kafka_groups.history import Cut, History
 from kafka_groups.pipeline import backfills, ingestion, reports, snapshot
 from kafka_groups.pipeline.plain_files import write_plain_files
 from kafka_groups.pipeline.schemas import TABLES
-from kafka_groups.pipeline.storage import check_storage, open_storage
+from kafka_groups.pipeline.storage import open_storage
 from kafka_groups.pipeline.transform.build import ALL_DATES, Built, DateRange, count_facts
 from kafka_groups.pipeline.transform.build import build as build_storage
 from kafka_groups.pipeline.transform.engine import LocalEngine, SparkEngine
@@ -42,14 +42,14 @@ def ingest(
     timeout_s: float = _TIMEOUT_S,
 ) -> ingestion.Ingested:
     """Read the new records of `__consumer_offsets` into the tables, and return how many of each table."""
-    storage = check_storage(data_dir)
+    storage = open_storage(data_dir, create=True)
     properties = client_properties(settings_from(settings))
     return ingestion.ingest(spark, storage, properties, timeout_s=timeout_s, records_per_batch=records_per_batch)
 
 
 def sample(settings: Settings, data_dir: str) -> snapshot.Sampled:
     """Record the current log end offsets, commits and group states; failures of single groups are in the result."""
-    storage = check_storage(data_dir)
+    storage = open_storage(data_dir, create=True)
     with GroupAdmin(settings) as admin:
         return snapshot.sample(admin, storage, now_ms=_now_ms)
 
@@ -64,7 +64,7 @@ def backfill(
     timeout_s: float = _TIMEOUT_S,
 ) -> backfills.Backfilled:
     """Look up the log end offsets of the past, at each interval since then, of all topics that are not compacted."""
-    storage = check_storage(data_dir)
+    storage = open_storage(data_dir, create=True)
     until_ms = _now_ms()
     properties = client_properties(settings_from(settings))
     with GroupAdmin(settings) as admin:

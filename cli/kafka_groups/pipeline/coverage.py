@@ -9,34 +9,12 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
 
-from kafka_groups.pipeline.schemas import (
-    GROUP_DAILY,
-    GROUP_EVENTS,
-    OFFSET_COMMITS,
-    PARTITION_OFFSETS,
-    TOPIC_DAILY,
-    Table,
-)
+from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, TOPIC_DAILY
 from kafka_groups.pipeline.storage import Queries, Storage
 
 TIMES: Final = {OFFSET_COMMITS: "commit_time", GROUP_EVENTS: "record_time", PARTITION_OFFSETS: "observed_at"}
 _LATE_MS: Final = 600_000
 _MOST_NAMED: Final = 5
-# Each with the facts of which any would do.
-_SENTENCES: Final = (
-    (
-        # A group with commits and without a record of its own has had no rebalance.
-        "no group records were read from __consumer_offsets: rebalances are unknown.",
-        (GROUP_EVENTS, "topic"),
-        (OFFSET_COMMITS, "topic"),
-    ),
-    (
-        "no log end offsets were sampled or backfilled: lag, time lag, rates and verdicts are unknown.",
-        (PARTITION_OFFSETS, "sample"),
-        (PARTITION_OFFSETS, "backfill"),
-    ),
-    ("no group states were sampled: states of KIP-848 groups are unknown.", (GROUP_EVENTS, "sample")),
-)
 _CLUSTERS: Final = "SELECT DISTINCT cluster_id, CAST(date AS VARCHAR) AS date FROM {rows} WHERE {within}"
 _LAST_ROWS: Final = """
     SELECT cluster_id, "group", CAST(date AS VARCHAR) AS date, CAST(committed AS VARCHAR) AS committed FROM (
@@ -87,14 +65,20 @@ class Reach:
 def describe_missing(reach: Mapping[str, Reach]) -> Iterator[str]:
     """Yield sentences about clusters that lack facts, and what cannot be derived without them."""
     yield from commits_missing(reach, "commit rates are unknown, verdicts are derived from samples")
-    for sentence, *facts in _SENTENCES:
-        yield from _lacking(reach, sentence, *facts)
+    # A group with commits and without a record of its own has had no rebalance.
+    sentence = "no group records were read from __consumer_offsets: rebalances are unknown."
+    yield from _lacking(reach, sentence, (GROUP_EVENTS.name, "topic"), (OFFSET_COMMITS.name, "topic"))
+    sentence = "no log end offsets were sampled or backfilled: lag, time lag, rates and verdicts are unknown."
+    yield from _lacking(reach, sentence, (PARTITION_OFFSETS.name, "sample"), (PARTITION_OFFSETS.name, "backfill"))
+    yield from _lacking(
+        reach, "no group states were sampled: states of KIP-848 groups are unknown.", (GROUP_EVENTS.name, "sample")
+    )
     yield from behind(reach)
 
 
 def commits_missing(reach: Mapping[str, Reach], so: str) -> Iterator[str]:
     """Return sentences about clusters of which no commit was read; `so` says what follows from that."""
-    return _lacking(reach, f"no commits were read from __consumer_offsets: {so}.", (OFFSET_COMMITS, "topic"))
+    return _lacking(reach, f"no commits were read from __consumer_offsets: {so}.", (OFFSET_COMMITS.name, "topic"))
 
 
 def behind(reach: Mapping[str, Reach]) -> Iterator[str]:
@@ -109,10 +93,9 @@ def behind(reach: Mapping[str, Reach]) -> Iterator[str]:
             yield of_cluster(sentence, cluster, reach)
 
 
-def _lacking(reach: Mapping[str, Reach], sentence: str, *facts: tuple[Table, str]) -> Iterator[str]:
-    """Yield the sentence once if no cluster has any such facts (a table and an origin), else for each one without."""
-    names = {(table.name, origin) for table, origin in facts}
-    without = [cluster for cluster, each in sorted(reach.items()) if names.isdisjoint(each.last_ms)]
+def _lacking(reach: Mapping[str, Reach], sentence: str, *facts: tuple[str, str]) -> Iterator[str]:
+    """Yield the sentence once if no cluster has any such facts (table, origin), else for each cluster without."""
+    without = [cluster for cluster, each in sorted(reach.items()) if each.last_ms.keys().isdisjoint(facts)]
     if len(without) == len(reach):
         yield capital(sentence)
     else:
@@ -126,10 +109,9 @@ def left_out(
     dates: Collection[date] | None = None,
     is_wanted: Callable[[str], bool] = lambda _group: True,
 ) -> list[str]:
-    """Return a sentence for each cluster with groups without a row because their last commit is too old.
+    """Return a sentence for each cluster with wanted groups without a row because their last commit is too old.
 
-    It names those that are wanted. With `dates`, only rows from the first to the last of these are read: groups that
-    had none before are not named again.
+    With `dates`, only rows from the first to the last of these are read: groups without one are not named again.
     """
     built = storage.dates(GROUP_DAILY)
     if not built or built[0] >= _go_back(built[-1], lookback_days):
@@ -146,17 +128,13 @@ def left_out(
         is_stale = following is not None and (row["committed"] or "") < _go_back(following, lookback_days)
         if is_stale and is_wanted(row["group"]):
             stale[cluster].append(row["group"])
-    return [_sentence(cluster, groups, max(of_clusters[cluster]), lookback_days) for cluster, groups in stale.items()]
+    period = "on the day" if lookback_days == 1 else f"in the {lookback_days} days"
+    return [
+        f"{len(names):,} {'group has' if len(names) == 1 else 'groups have'} no commit {period} before "
+        f"{max(of_clusters[cluster])} on cluster {cluster}, and no row since then: {few(names)}."
+        for cluster, names in stale.items()
+    ]
 
 
 def _go_back(day: str, days: int) -> str:
     return str(date.fromisoformat(day) - timedelta(days=days))
-
-
-def _sentence(cluster: str, names: list[str], last: str, lookback_days: int) -> str:
-    noun = "group has" if len(names) == 1 else "groups have"
-    period = "on the day" if lookback_days == 1 else f"in the {lookback_days} days"
-    return (
-        f"{len(names):,} {noun} no commit {period} before {last} on cluster {cluster}, and no row since then: "
-        f"{few(names)}."
-    )

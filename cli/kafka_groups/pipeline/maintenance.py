@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, SAMPLE_RUNS, STORED, TABLES, Table
-from kafka_groups.pipeline.storage import DataFile, Storage, compaction, layout
+from kafka_groups.pipeline.storage import DataFile, Storage, layout, parquet_files
 from kafka_groups.pipeline.storage.root_directory import as_storage_error
 
 # A build writes the last date and the one before it again, each from its own facts and those of seven dates before:
@@ -77,19 +77,18 @@ def compact(
     keep: Mapping[Table, timedelta] = MappingProxyType({}),
     now: datetime,
     progress: Progress = lambda _what, _done, _total: None,
-    begun: Callable[[Callable[[], Compacted]], None] = lambda _so_far: None,
+    begun: Callable[[Compacted], None] = lambda _done: None,
 ) -> Compacted:
     """Join small files of facts, date by date, and remove dates of tables that ended longer ago than `keep`.
 
     `now` has a time zone. `keep` leaves the newest date of each table alone, and the last record of each group and
-    member in group_events, which shows that it exists. The samples of a date are sorted when it is over, because the
-    offsets of a partition take a few bits each where they follow one another.
-    Readers see each row once at every moment; a query goes on with the files that it listed. StorageError leaves every
-    date as it was or as it should be, and another run goes on from there. `progress` is called with the number of
-    removed dates of tables, then with that of sorted rows; `begun` with what returns, at any time, what was completed.
+    member in group_events. The samples of a date are sorted when it is over: then the offsets of a partition take a few
+    bits each. Readers see each row once at every moment. StorageError leaves every date as it was or as it should be,
+    and another run goes on from there. `progress` is called with the number of removed dates of tables, then with that
+    of sorted rows; `begun` with the result, which grows.
     """
-    done = Compacted()
-    begun(lambda: done)
+    done, now = Compacted(), now.astimezone(UTC)
+    begun(done)
     with storage.lock("compact"):
         old = _old_dates(storage, keep, now)
         step = _Steps(progress, "removing old dates", sum(map(len, old.values())))
@@ -99,10 +98,9 @@ def compact(
                 if _remove(storage, table, files, last.get(day, [])):
                     done.removed += ((table.name, day),)
                 step(1)
-        _remove_lost_samples(storage, before=layout.begin_name(layout.SAMPLE, now - _LOST_SAMPLES))
+        _remove_lost_samples(storage, before=layout.new_batch_name(layout.SAMPLE, now - _LOST_SAMPLES))
         _sort(storage, _plan_joins(storage), done, progress, "compacting")
-        today = now.astimezone(UTC).date().isoformat()
-        _sort(storage, _plan_sorts(storage, before=today), done, progress, "sorting samples")
+        _sort(storage, _plan_sorts(storage, before=now.date().isoformat()), done, progress, "sorting samples")
         for table in STORED.values():
             storage.log(table).vacuum()
     return done
@@ -119,7 +117,7 @@ def _old_dates(
     begin, derived = str(note.get("first_date", "")), dict(note.get("derived", {}))
     old = {}
     for table, kept in keep.items():
-        first = (now - kept).astimezone(UTC).date().isoformat()
+        first = (now - kept).date().isoformat()
         by_date = [(day, list(files)) for day, files in groupby(storage.files(table), _DATE)]
         old[table] = {day: files for day, files in by_date[:-1] if day < first}
         if table.derived:
@@ -132,18 +130,11 @@ def _old_dates(
 
 
 def _remove(storage: Storage, table: Table, files: Sequence[DataFile], rows: Sequence[int]) -> bool:
-    """Remove a date, which may be larger than memory; of group_events leave these rows. Return whether it is gone."""
-    if table != GROUP_EVENTS:
-        return storage.replace(table, [files[0].date], [])
-    if len(rows) == _count_rows(files):
+    """Remove files of a date, which may be larger than memory, except these rows. Return whether all is gone."""
+    if rows and len(rows) == _count_rows(files):
         return False
-    new = []
-    if rows:
-        dataset = compaction.open_dataset(storage.place, files)
-        with as_storage_error("read the tables", storage.into):
-            kept = compaction.in_order(GROUP_EVENTS, dataset.take(pa.array(sorted(rows))))
-        new.append(compaction.write_sorted(storage.place, GROUP_EVENTS, files[0].date, layout.KEPT, kept))
-    return storage.swap(GROUP_EVENTS, files, new, same_rows=False) and not rows
+    new = parquet_files.sort_files(storage.place, files, layout.KEPT, only=rows) if rows else []
+    return storage.swap(table, files, new, same_rows=False) and not rows
 
 
 def _last_rows(storage: Storage, dates: Mapping[str, Sequence[DataFile]]) -> dict[str, list[int]]:
@@ -168,7 +159,7 @@ def _last_rows(storage: Storage, dates: Mapping[str, Sequence[DataFile]]) -> dic
 
 def _records(storage: Storage, day: str, files: Sequence[DataFile]) -> Iterator[tuple[tuple[str | None, ...], _Record]]:
     """Yield the records of the topic, each after its key; that of a regular expression includes its text."""
-    dataset = compaction.open_dataset(storage.place, files)
+    dataset = parquet_files.open_dataset(storage.place, files)
     with as_storage_error("read the tables", storage.into):
         batches = ([column.to_pylist() for column in batch.columns] for batch in dataset.to_batches(columns=_READ))
         rows = (row for columns in batches for row in zip(*columns, strict=True))
@@ -195,7 +186,7 @@ def _sort(storage: Storage, plan: Iterable[_Part], done: Compacted, progress: Pr
     planned = list(plan)
     step = _Steps(progress, what, sum(_count_rows(old) for _, old in planned))
     for batch, old in planned:
-        new = compaction.sort_files(storage.place, old, batch, step)
+        new = parquet_files.sort_files(storage.place, old, batch, is_sorted=step)
         if storage.swap(STORED[old[0].table], old, new, same_rows=True):
             done.joined |= {old[0].date}
             done.files_before += len(old)
@@ -205,9 +196,11 @@ def _sort(storage: Storage, plan: Iterable[_Part], done: Compacted, progress: Pr
 def _plan_joins(storage: Storage) -> Iterator[_Part]:
     """Yield small files of one table and date that will be one, those of samples apart."""
     for table in _FACTS:
-        small = [file for file in storage.files(table) if _joined_batch(file) and compaction.is_small(file)]
-        for (batch, _), files in groupby(sorted(small, key=_batch_and_date), _batch_and_date):
-            yield from ((batch, pile) for pile in compaction.pack(files))
+        for _, of_date in groupby(storage.files(table), _DATE):
+            small = [file for file in of_date if parquet_files.is_small(file)]
+            for batch in (layout.COMPACTED, layout.COMPACTED_SAMPLES):
+                piles = parquet_files.pack(file for file in small if _joined_batch(file) == batch)
+                yield from ((batch, pile) for pile in piles)
 
 
 def _plan_sorts(storage: Storage, before: str) -> Iterator[_Part]:
@@ -221,14 +214,10 @@ def _plan_sorts(storage: Storage, before: str) -> Iterator[_Part]:
                 yield layout.SORTED_SAMPLES, files
 
 
-def _batch_and_date(file: DataFile) -> tuple[str, str]:
-    return _joined_batch(file), file.date
-
-
-def _joined_batch(file: DataFile) -> str:
-    """Return the batch of what the file may be joined to; "" if it is sorted, or has to be found by its name."""
+def _joined_batch(file: DataFile) -> str | None:
+    """Return the batch of what the file may be joined to; None if it is sorted, or has to be found by its name."""
     if file.batch in {layout.KEPT, layout.SORTED_SAMPLES} or file.batch.startswith(layout.BACKFILL):
-        return ""
+        return None
     return layout.COMPACTED_SAMPLES if _is_of_samples(file) else layout.COMPACTED
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
@@ -23,25 +23,23 @@ def write_plain_files(
     storage: Storage,
     output: Path,
     kind: Literal["parquet", "csv"],
-    tables: Iterable[Table],
+    tables: Collection[Table],
     progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None,
 ) -> Mapping[str, int]:
     """Write each table that has rows, and return the number of rows of each table.
 
-    Parquet files are `<table>/date=<date>/part-0.parquet`, with the rows of one date. A CSV file is `<table>.csv`, by
-    date, with a header and `date` as the last column; lists and structs are JSON, bytes are hexadecimal. Rows of
-    unfinished samples are left out. A file gets its name when it is complete. Raises StorageError, also unless `output`
-    is empty or new.
+    Parquet files are `<table>/date=<date>/part-0.parquet`. A CSV file is `<table>.csv`, by date, with a header and
+    `date` as the last column; lists and structs are JSON, bytes are hexadecimal. Rows of unfinished samples are left
+    out. A file gets its name when it is complete. Raises StorageError, also unless `output` is empty or new.
     """
     with as_storage_error("write", str(output)):
         output.mkdir(parents=True, exist_ok=True)
         if any(output.iterdir()):
             message = f"{output} is not empty; name a new directory"
             raise StorageError(message)
-    chosen = list(tables)
     counts = {}
-    for done, table in enumerate(chosen):
-        progress("exporting", done, len(chosen))
+    for done, table in enumerate(tables):
+        progress("exporting", done, len(tables))
         files = storage.files(table)
         with as_storage_error("export", storage.into):
             if kind == "parquet":
@@ -53,7 +51,7 @@ def write_plain_files(
                 parts = (_as_csv(rows, file.date) for file in files for rows in _read(storage, table, [file]))
                 _write(output / f"{table.name}.csv", _as_csv(empty, "").schema, parts)
         counts[table.name] = sum(file.rows for file in files)
-    progress("exporting", len(chosen), len(chosen))
+    progress("exporting", len(tables), len(tables))
     return counts
 
 

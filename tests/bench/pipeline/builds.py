@@ -26,9 +26,10 @@ import pyarrow as pa
 
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from kafka_groups.pipeline.schemas.shape import shaped
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.build import build
 from kafka_groups.pipeline.transform.engine import LocalEngine
+from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.storage.commits import append
 
 SIZES: Final = (500_000, 2_000_000)
@@ -64,7 +65,7 @@ def measure(scratch: Path, sizes: Sequence[int] = SIZES, *, runs: int = 3) -> st
     for commits in sizes:
         with tempfile.TemporaryDirectory(dir=scratch) as directory:
             facts = Path(directory) / "facts"
-            rows = fill(open_storage(str(facts), create=True), commits)
+            rows = fill(new_storage(facts), commits)
             found: dict[str, list[float]] = {name: [] for name in cores}
             for _ in range(runs):
                 for name, number in cores.items():
@@ -86,7 +87,7 @@ def measure_hours(scratch: Path, ages: Sequence[int] = (2, 60), *, commits: int 
     lines = []
     for days in ages:
         with tempfile.TemporaryDirectory(dir=scratch) as directory:
-            storage = open_storage(f"{directory}/tables", create=True)
+            storage = new_storage(Path(directory, "tables"))
             for age in range(days, 0, -1):
                 fill(storage, commits, ago=timedelta(days=age))
             fill(storage, commits, hours=range(_NOON))
@@ -123,7 +124,7 @@ def _few_facts(scratch: Path) -> str:
     seconds, rows = [], 0
     for _ in range(3):
         with tempfile.TemporaryDirectory(dir=scratch) as directory:
-            rows = fill(open_storage(f"{directory}/tables", create=True), _SMALL)
+            rows = fill(new_storage(Path(directory, "tables")), _SMALL)
             command = [sys.executable, "-m", "kafka_groups", "pipeline", "build", "--data-dir", f"{directory}/tables"]
             start = time.perf_counter()
             subprocess.run(command, capture_output=True, check=True, timeout=_TIMEOUT_S)

@@ -25,7 +25,7 @@ from kafka_groups.pipeline.source import ranges
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.plan import ranges_between
 from kafka_groups.pipeline.spark import start_session
-from kafka_groups.pipeline.storage import open_storage
+from tests.pipeline.fact_rows import new_storage
 
 _WATCH_EVERY_S: Final = 0.02
 _KIB: Final = 1024
@@ -50,7 +50,7 @@ def main(what: str, bootstrap: str, directory: Path, jars: Sequence[str]) -> dic
 def _ingest(spark: Any, bootstrap: str, directory: Path) -> int:
     from kafka_groups.pipeline.ingestion import ingest
 
-    return ingest(spark, open_storage(str(directory / "tables"), create=True), {"bootstrap.servers": bootstrap}).records
+    return ingest(spark, new_storage(directory / "tables"), {"bootstrap.servers": bootstrap}).records
 
 
 def _raw(spark: Any, bootstrap: str, _directory: Path) -> int:
@@ -90,7 +90,7 @@ def _decoding(bootstrap: str, directory: Path) -> dict[str, Any]:
         spent += time.process_time() - before
         return rows
 
-    storage = open_storage(str(directory / "tables"), create=True)
+    storage = new_storage(directory / "tables")
     client = {"bootstrap.servers": bootstrap}
     brokers = Brokers(client, _TIMEOUT_S)
     there = brokers.topic().partitions

@@ -88,5 +88,5 @@ def data_dir(tmp_path: Path) -> str:
     from kafka_groups.pipeline.storage import open_storage
 
     path = str(tmp_path / "history")
-    open_storage(path, create=True)
+    open_storage(path, create=True).make()
     return path

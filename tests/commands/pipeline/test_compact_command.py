@@ -28,7 +28,7 @@ def end_early(fakes: FakePipeline, done: SimpleNamespace, error: BaseException) 
     """Let the fake compaction raise this error after it has done this."""
 
     def ending(*_: object, begun: Callable[[object], None], **__: object) -> None:
-        begun(lambda: done)
+        begun(done)
         raise error
 
     fakes.compact.side_effect = ending

@@ -14,12 +14,13 @@ from kafka_groups import sandbox
 from kafka_groups.pipeline.backfills import backfill
 from kafka_groups.pipeline.ingestion import ingest
 from kafka_groups.pipeline.snapshot import sample
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from tests.live.groups.clients import open_admin
 from tests.live.pipeline.filled_tables import FilledTables, now_ms
 from tests.live.pipeline.group_kinds import run_groups
 from tests.live.pipeline.timed import REACH_MS, STEP_MS, Timed, make_timed
 from tests.pipeline.conftest import spark, storage
+from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def broker(tmp_path_factory: TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def filled(spark: SparkSession, broker: str, tmp_path_factory: TempPathFactory) -> FilledTables:
     """Everything that may happen on a broker, brought into tables by one run of each command."""
-    storage = open_storage(str(tmp_path_factory.mktemp("filled") / "tables"), create=True)
+    storage = new_storage(tmp_path_factory.mktemp("filled") / "tables")
     timed = make_timed(broker, now_ms())
     with run_groups(broker) as kinds:
         grid = _look(broker, storage, timed)

@@ -21,6 +21,7 @@ from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.filled_tables import FilledTables
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
 from tests.live.pipeline.sparks import connect_server, environment
+from tests.pipeline.fact_rows import new_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,7 +53,7 @@ class Place:
 def here(spark: SparkSession, filled: FilledTables, broker: str, tmp_path_factory: pytest.TempPathFactory) -> Storage:
     """What a classic session in this process reads, after all that happened to the groups."""
     assert filled.storage.into
-    storage = open_storage(str(tmp_path_factory.mktemp("here") / _INTO), create=True)
+    storage = new_storage(tmp_path_factory.mktemp("here") / _INTO)
     ingest(spark, storage, {"bootstrap.servers": broker})
     return storage
 

@@ -18,10 +18,11 @@ import pytest
 
 from kafka_groups.pipeline.ingestion import ingest
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
+from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.storage.commits import count_rows
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _continuous(broker: str, home: Path) -> Iterator[subprocess.Popen[str]]:
 def _end(broker: str, home: Path, ending: Ending) -> Ended:
     topic = make_topic(broker, records=8)
     commit(broker, unique_name("before"), topic, 1, 2, 3)
-    storage = open_storage(str(home / "tables"), create=True)
+    storage = new_storage(home / "tables")
     with _continuous(broker, home) as process:
         wait_until(lambda: _has_read(storage, process), lambda: "nothing was read", timeout_s=_START_S)
         ending.kill(process.pid, ending.number)

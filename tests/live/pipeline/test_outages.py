@@ -19,11 +19,12 @@ from confluent_kafka.admin import AdminClient
 
 from kafka_groups import sandbox
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from tests.fakes.fake_admin import run
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import client_properties, make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit
+from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.storage.commits import count_rows
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _continuous(bootstrap: str, into: str, stderr: Path) -> Iterator[subprocess.
 @pytest.fixture(scope="module")
 def lived(broker: sandbox.Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Lived:
     home = tmp_path_factory.mktemp("lived")
-    storage, stderr = open_storage(str(home / "tables"), create=True), home / "stderr"
+    storage, stderr = new_storage(home / "tables"), home / "stderr"
     topic, groups = (
         make_topic(broker.bootstrap, records=8),
         (unique_name("before"), unique_name("after"), unique_name("later")),

@@ -17,6 +17,7 @@ from kafka_groups.pipeline.storage import open_storage
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 from tests.live.pipeline.sparks import environment, standalone
+from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.storage.commits import count_rows
 from tests.pipeline.storage.object_stores import new_bucket, object_store
 from tests.pipeline.transform.builds import build_here, read
@@ -39,7 +40,7 @@ def shared() -> Iterator[str]:
 def test_two_workers_ingest_build_and_report(shared: str, broker: str, spark: Any, tmp_path: Path) -> None:
     for _ in range(3):
         commit(broker, unique_name("shared"), make_topic(broker, records=8), 1, 2, 3)
-    here = open_storage(str(tmp_path / "here"), create=True)
+    here = new_storage(tmp_path / "here")
     ingest(spark, here, {"bootstrap.servers": broker})
     build_here(here)
 

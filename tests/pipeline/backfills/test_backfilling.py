@@ -10,7 +10,7 @@ from kafka_groups.errors import ConnectionFailedError
 from kafka_groups.pipeline import backfills
 from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
-from kafka_groups.pipeline.storage import Storage, check_storage, open_storage
+from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import ReceivedRequest, plain
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
@@ -25,6 +25,7 @@ from tests.pipeline.backfills.backfills import (
     run,
     without_deleted,
 )
+from tests.pipeline.fact_rows import new_storage
 
 
 def test_rows_of_a_day_are_the_responses_for_each_time_and_quiet_times_are_not_requested(
@@ -113,7 +114,7 @@ def test_memory_is_bounded_by_taking_some_partitions_after_others(
     monkeypatch.setattr(backfills, "_ROWS_AT_ONCE", 150)
     monkeypatch.setattr(backfills, "_LOOK_UPS_AT_ONCE", 9)
 
-    other = open_storage(str(tmp_path / "other"), create=True)
+    other = new_storage(tmp_path / "other")
     assert run(cluster, other, step_ms=10 * MINUTE_MS).rows == whole.rows
     assert rows_of(other) == before
 
@@ -179,7 +180,7 @@ def test_what_compaction_took_from_the_beginning_is_unknown_too(cluster: Scripte
 
 
 def test_the_directory_is_made_once_the_cluster_can_be_reached(cluster: ScriptedCluster, tmp_path: Path) -> None:
-    storage = check_storage(str(tmp_path / "new"))
+    storage = open_storage(str(tmp_path / "new"), create=True)
     with ScriptedCluster() as stopped:
         for number in stopped.brokers:
             stopped.stop(number)

@@ -11,7 +11,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import ConnectionFailedError, StorageError
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SAMPLE_RUNS
 from kafka_groups.pipeline.snapshot import sample
-from kafka_groups.pipeline.storage import Storage, check_storage
+from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from tests.fakes.scripted_broker import silent
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
@@ -153,7 +153,7 @@ def test_a_cluster_that_cannot_be_reached_leaves_the_tables_as_they_were(
 
 
 def test_the_directory_is_made_once_the_cluster_can_be_reached(cluster: ScriptedCluster, tmp_path: Path) -> None:
-    storage = check_storage(str(tmp_path / "new"))
+    storage = open_storage(str(tmp_path / "new"), create=True)
     with ScriptedCluster() as stopped:
         for number in stopped.brokers:
             stopped.stop(number)

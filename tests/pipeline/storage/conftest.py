@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.root_directory import RootDirectory
+from tests.pipeline.fact_rows import new_storage
 
 CHANGES = ("make_parent", "flush", "forget", "write_small")
 
@@ -21,7 +22,7 @@ class KilledError(BaseException):
 
 @pytest.fixture
 def delta(tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "mes données #1 50%"), create=True)
+    return new_storage(tmp_path / "mes données #1 50%")
 
 
 @pytest.fixture

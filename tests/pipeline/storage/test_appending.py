@@ -11,8 +11,9 @@ import pytest
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
+from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.storage.commits import FIRST, append, commits, names, places, rows_of, seen, written
 from tests.pipeline.storage.conftest import KilledError
 
@@ -55,7 +56,7 @@ def test_a_commit_that_finds_another_version_than_expected_is_refused(storage: S
 
 
 def test_writers_at_once_lose_no_row_even_of_the_first_version(tmp_path: Path) -> None:
-    storage = open_storage(str(tmp_path / "tables"), create=True)
+    storage = new_storage(tmp_path / "tables")
     begin = threading.Barrier(4)
     failed: list[Exception] = []
 

@@ -13,7 +13,7 @@ import pytest
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.maintenance import compact, keep_all
 from kafka_groups.pipeline.schemas import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS, SAMPLE_RUNS
-from kafka_groups.pipeline.storage import Storage, compaction
+from kafka_groups.pipeline.storage import Storage, parquet_files
 from tests.pipeline.storage.commits import (
     FIRST,
     append,
@@ -121,14 +121,14 @@ def test_a_date_counts_once_in_however_many_tables_it_is(storage: Storage) -> No
 
 
 def test_large_files_are_left_as_they_are(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compaction, "TARGET_BYTES", 2 * filled.files(OFFSET_COMMITS)[0].bytes - 1000)
+    monkeypatch.setattr(parquet_files, "TARGET_BYTES", 2 * filled.files(OFFSET_COMMITS)[0].bytes - 1000)
     assert compact(filled, now=NOW).dates == 0
 
 
 def test_no_more_rows_than_memory_has_room_for_are_joined_at_once(
     filled: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compaction, "ROWS_AT_ONCE", 30)
+    monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", 30)
     done = compact(filled, now=NOW)
     assert (done.files_before, done.files_after) == (11, 4)
     assert seen(filled) == Counter(range(110))
@@ -146,8 +146,8 @@ def test_columns_that_only_some_files_have_are_kept(storage: Storage) -> None:
 
 
 def test_rows_that_get_lost_stop_it(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    order = compaction.in_order
-    monkeypatch.setattr(compaction, "in_order", lambda *given: order(*given).slice(1))
+    order = parquet_files.in_order
+    monkeypatch.setattr(parquet_files, "in_order", lambda *given: order(*given).slice(1))
     with pytest.raises(StorageError, match=r"joining 105 rows in .* gave 104"):
         compact(filled, now=NOW)
     assert seen(filled) == Counter(range(110))
@@ -162,13 +162,13 @@ def test_a_broken_file_is_reported_and_left(filled: Storage) -> None:
 
 
 def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_order = compaction.in_order
+    in_order = parquet_files.in_order
 
     def slow_order(*given: Any) -> pa.Table:
         ingest(filled, 11, commits([500]))
         return in_order(*given)
 
-    monkeypatch.setattr(compaction, "in_order", slow_order)
+    monkeypatch.setattr(parquet_files, "in_order", slow_order)
     compact(filled, now=NOW)
     assert seen(filled) == Counter([*range(110), 500])
 
@@ -176,13 +176,13 @@ def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: p
 def test_a_date_that_changed_meanwhile_is_left_for_the_next_time(
     filled: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_order = compaction.in_order
+    in_order = parquet_files.in_order
 
     def slow_order(*given: Any) -> pa.Table:
         filled.replace(OFFSET_COMMITS, ["2026-11-01"], [])
         return in_order(*given)
 
-    monkeypatch.setattr(compaction, "in_order", slow_order)
+    monkeypatch.setattr(parquet_files, "in_order", slow_order)
     assert compact(filled, now=NOW).dates == 0
     assert seen(filled) == Counter(range(105, 110))
 

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafka_groups.pipeline.maintenance import compact
-from kafka_groups.pipeline.storage import Storage, compaction, open_storage
+from kafka_groups.pipeline.storage import Storage, open_storage, parquet_files
+from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.storage.commits import append, append_at_once, commits, places, seen
 from tests.pipeline.storage.conftest import KilledError
 from tests.pipeline.storage.watching import watched
@@ -28,7 +29,7 @@ def test_a_reader_sees_every_row_once_at_every_moment(storage: Storage) -> None:
     with watched(storage, range(48)) as looks:
         for target in (4, 8, 16, 100):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(compaction, "ROWS_AT_ONCE", target)
+                patch.setattr(parquet_files, "ROWS_AT_ONCE", target)
                 compact(storage, now=NOW)
     assert not looks.wrong
     assert looks.number > 3
@@ -36,7 +37,7 @@ def test_a_reader_sees_every_row_once_at_every_moment(storage: Storage) -> None:
 
 
 def test_killed_at_any_step_every_row_is_there_once(tmp_path: Path, kill_at: Callable[[int], None]) -> None:
-    ingested = open_storage(str(tmp_path / "ingested"), create=True)
+    ingested = new_storage(tmp_path / "ingested")
     batches = {f"w-{number:08}": [commits([number]), commits([number + 10], day=1)] for number in range(4)}
     append_at_once(ingested, batches)
     everything = Counter([*range(4), *range(10, 14)])
@@ -73,7 +74,7 @@ def test_killed_at_any_step_every_row_is_there_once(tmp_path: Path, kill_at: Cal
 def test_no_order_of_batches_and_compactions_loses_or_doubles_a_row(
     tmp_path_factory: pytest.TempPathFactory, script: list[tuple[str, set[int]]]
 ) -> None:
-    storage = open_storage(str(tmp_path_factory.mktemp("script")), create=True)
+    storage = new_storage(tmp_path_factory.mktemp("script"))
     expected = Counter[int]()
     for number, (action, days) in enumerate(script):
         if action == "compact":

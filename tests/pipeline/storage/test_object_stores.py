@@ -58,7 +58,7 @@ def cluster() -> Iterator[ScriptedCluster]:
 @pytest.fixture
 def remote(endpoint: str) -> Storage:
     # A part of the address that looks like a column is none.
-    return open_storage(f"s3://{new_bucket(endpoint)}/mes données/group=prod", create=True)
+    return new_storage(f"s3://{new_bucket(endpoint)}/mes données/group=prod")
 
 
 def offsets_in(storage: Storage) -> Counter[int]:
@@ -156,7 +156,7 @@ def test_a_build_makes_the_rows_that_it_makes_on_a_disk(remote: Storage, tmp_pat
 @pytest.mark.usefixtures("endpoint")
 def test_a_bucket_that_is_not_there_is_reported_in_a_line_without_keys() -> None:
     with pytest.raises(StorageError, match=r"s3://nothing/x: .*The specified bucket does not exist") as raised:
-        open_storage("s3://nothing/x", create=True)
+        open_storage("s3://nothing/x", create=True).make()
     assert "\x1b" not in str(raised.value)
     assert "<" not in str(raised.value)
     assert "test-" not in str(raised.value)
@@ -165,7 +165,7 @@ def test_a_bucket_that_is_not_there_is_reported_in_a_line_without_keys() -> None
 @pytest.mark.parametrize("path", ["a#b", "a%b", "a//b"])
 def test_a_path_that_a_uri_reads_otherwise_is_refused(path: str) -> None:
     with pytest.raises(StorageError, match="has #, % or // in its path"):
-        open_storage(f"s3://bucket/{path}", create=True)
+        open_storage(f"s3://bucket/{path}", create=True).make()
 
 
 def test_files_of_a_program_that_was_killed_stay_out_of_the_tables(remote: Storage) -> None:

@@ -39,10 +39,10 @@ def interrupted(
     storage: Storage, progress: Callable[[str, int, int], None], keep: Mapping[Table, dt.timedelta]
 ) -> Compacted:
     """What a compaction that was interrupted says that it did."""
-    begun: list[Callable[[], Compacted]] = []
+    begun: list[Compacted] = []
     with pytest.raises(KeyboardInterrupt):
         compact(storage, now=NOW, progress=progress, begun=begun.append, keep=keep)
-    return begun[0]()
+    return begun[0]
 
 
 def test_progress_begins_at_0_grows_and_ends_with_all_small_files(filled: Storage) -> None:

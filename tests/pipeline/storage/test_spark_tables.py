@@ -10,7 +10,8 @@ import pytest
 
 from kafka_groups.pipeline.maintenance import compact
 from kafka_groups.pipeline.schemas import OFFSET_COMMITS, TABLES
-from kafka_groups.pipeline.storage import Storage, compaction, open_storage
+from kafka_groups.pipeline.storage import Storage, parquet_files
+from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.storage.commits import FIRST, append, append_at_once, commits
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def spaced(tmp_path: Path) -> Storage:
-    return open_storage(str(tmp_path / "mes données #1 50%"), create=True)
+    return new_storage(tmp_path / "mes données #1 50%")
 
 
 def test_every_table_reads_as_documented_when_nothing_is_there(spaced: Storage, spark: SparkSession) -> None:
@@ -53,7 +54,7 @@ def test_spark_counts_the_same_while_files_are_joined(
     def work() -> None:
         try:
             for most in (4, 8, 16, 48):
-                monkeypatch.setattr(compaction, "ROWS_AT_ONCE", most)
+                monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", most)
                 compact(storage, now=dt.datetime.now(dt.UTC))
                 over.wait(0.2)
         finally:

@@ -35,11 +35,11 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def build_until(storage: Storage, until: str, **options: Any) -> None:
         replace, seen = Storage.replace, list[str]()
 
-        def replace_or_end(self: Storage, table: Table, *others: Any) -> bool:
+        def replace_or_end(self: Storage, table: Table, *others: Any) -> None:
             seen.append(table.name)
             if table.name == until:
                 raise KillError
-            return replace(self, table, *others)
+            replace(self, table, *others)
 
         def end(*_: Any, **__: Any) -> None:
             raise KillError

@@ -75,9 +75,9 @@ def backfill(
     _check_interval(interval, since)
     settings = admin_settings(connection)
     with start_run("backfill", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.storage import check_storage
+        from kafka_groups.pipeline.storage import open_storage
 
-        storage = check_storage(data_dir)
+        storage = open_storage(data_dir, create=True)
         until_ms = now_ms()
         times = {"since_ms": until_ms - round(since * _MS), "until_ms": until_ms, "step_ms": round(interval * _MS)}
         with GroupAdmin(settings) as admin:

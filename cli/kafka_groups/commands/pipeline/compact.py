@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -49,8 +48,8 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
 
         keep = _parse_retention(retention)
 
-        def report_from(count: Callable[[], Compacted]) -> None:
-            run.summarize = lambda: _summary(count(), run.seconds())
+        def report_from(done: Compacted) -> None:
+            run.summarize = lambda: _summary(done, run.seconds())
 
         compacted = compact_tables(
             open_storage(data_dir),

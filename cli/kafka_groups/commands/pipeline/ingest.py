@@ -73,10 +73,10 @@ def ingest(
     with start_run("ingest", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.ingestion import prepared
         from kafka_groups.pipeline.source.brokers import check_client
-        from kafka_groups.pipeline.storage import check_storage
+        from kafka_groups.pipeline.storage import open_storage
 
         check_client(client.properties)
-        storage = check_storage(data_dir)
+        storage = open_storage(data_dir, create=True)
         with prepared(storage, client.properties, timeout_s=client.timeout_s) as ingestion, ExitStack() as until_report:
             run.summarize = lambda: _summary(ingestion.total(), run.seconds())
             if not ingestion.topic_is_there:

@@ -60,9 +60,9 @@ def sample(
     """
     settings = admin_settings(connection)
     with start_run("sample", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.storage import check_storage
+        from kafka_groups.pipeline.storage import open_storage
 
-        storage = check_storage(data_dir)
+        storage = open_storage(data_dir, create=True)
         if interval is not None:
             _sample_repeatedly(run, settings, storage, interval)
             return

@@ -13,7 +13,7 @@ from kafka_groups.errors import AdminError, SettingsError, SourceError, SparkMis
 from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.java import java_version
 from kafka_groups.model import GroupListing, Results
-from kafka_groups.pipeline.reports.missing_data import GAPS
+from kafka_groups.pipeline.reports.findings import GAPS
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS
 from kafka_groups.pipeline.source.plan import Log, count_between, lost
 from kafka_groups.pipeline.source.positions import read_position, was_read

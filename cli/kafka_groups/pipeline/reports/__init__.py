@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from kafka_groups.history import Cut, GroupHistory, History
-from kafka_groups.pipeline.reports.findings import find_findings
+from kafka_groups.pipeline.reports.findings import describe_gaps, describe_missing, find_findings
 from kafka_groups.pipeline.reports.groups import Groups, badness, read_groups, summarise
-from kafka_groups.pipeline.reports.missing_data import describe_gaps, describe_missing
 from kafka_groups.pipeline.reports.period import (
     Key,
     Period,
@@ -39,11 +38,10 @@ def report(  # noqa: PLR0913 - the options of the command
     now_ms: int | None = None,
     progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None,
 ) -> History:
-    """Return the history of `groups` and of those whose whole id matches; of all groups if neither is given.
+    """Return the history of `groups` and of those whose whole id matches, or of all; without excluded ones.
 
-    Groups whose whole id matches `exclude` are excluded. The result has the `shown` groups, the worst first, and of
-    these the `drawn` ones have points, because points of all groups of a large cluster would not fit into memory.
-    `progress` gets the number of finished steps. Raises StorageError.
+    The result has the `shown` groups, the worst first; of these the `drawn` ones have points, because points of all
+    groups of a large cluster would not fit into memory. `progress` gets the number of steps. Raises StorageError.
     """
     tables, selectors = Tables(storage, Period(since_ms, until_ms)), select_groups(groups, match, exclude)
 

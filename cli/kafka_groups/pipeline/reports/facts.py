@@ -62,12 +62,11 @@ def find_last_facts(tables: Tables, clusters: Collection[str]) -> dict[str, Reac
 
 
 def mark_deleted(tables: Tables, rows: Mapping[Key, Row], reach: Mapping[str, Reach]) -> None:
-    """Add the time of deletion to groups that were deleted: no later commit, record or sample shows them.
+    """Add the time of deletion to groups that were deleted: that of the tombstone, if no later sign shows the group.
 
-    The time is that of the group's tombstone. If the cluster's records were not read until then, or show that all of
-    the commits were removed (brokers before 4.0 write no tombstone for groups that never had members), it is that of
-    the first complete sample without the group: at least two such samples, the last of them more than ten minutes after
-    any sign of the group. The deletion was at that time or earlier then, which `removed_is_bound` says.
+    If the cluster's records were not read until then, or show that all of the commits were removed (brokers before 4.0
+    write no tombstone for groups that never had members), it is that of the first complete sample without the group, a
+    bound: there have to be two such samples, the last of them more than ten minutes after any sign of the group.
     """
     missed: dict[Key, int] = {}
     for key, row in rows.items():
@@ -97,11 +96,10 @@ def mark_deleted(tables: Tables, rows: Mapping[Key, Row], reach: Mapping[str, Re
 
 
 def mark_outdated(tables: Tables, groups: Collection[Row], reach: Mapping[str, Reach]) -> None:
-    """Mark the groups whose coordinator did not respond to samples for ten minutes.
+    """Mark the groups whose coordinator did not respond to samples for ten minutes, where only samples show commits.
 
-    This is only known of clusters whose records are not read: commits of their groups are known from samples alone. The
-    leader of a group's partition of `__consumer_offsets` is its coordinator, and a sample has no log end offset of that
-    partition if the coordinator could not list its groups. Without permission to describe that topic nothing is known.
+    The leader of a group's partition of `__consumer_offsets` is its coordinator, and a sample has no log end offset of
+    that partition if it could not list its groups. Without permission to describe that topic nothing is known.
     """
     ahead_ms = {cluster: (each.sampled_ms or 0) - (each.read_ms or 0) for cluster, each in reach.items()}
     judged = [row for row in groups if row["is_judged"] and ahead_ms[row["cluster_id"]] > FRESH_MS]

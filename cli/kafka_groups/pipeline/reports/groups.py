@@ -32,9 +32,8 @@ class GroupRow(dict[str, Any]):
 class Groups:
     """All groups of a period but those that were deleted before it. By cluster: the last lag, day, and facts of each.
 
-    - `is_judged`: the group has a lag and a verdict: those of its last row of group_status in the period, of
-      `evaluated_ms`. It has none if it was deleted, or if all its commits were removed since.
-    - `unknown_partitions`: partitions with a commit and without a known log end offset, which lag and verdict lack.
+    - `is_judged`: the group exists, has commits, and has the lag and verdict of its last row of group_status in the
+      period, of `evaluated_ms`. Lag and verdict lack `unknown_partitions`, without a known log end offset.
     - `is_outdated`: the coordinator did not respond to the last samples.
     - `is_idle`: no commit in the last 24 hours, and no member on the last day.
     """

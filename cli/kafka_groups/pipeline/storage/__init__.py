@@ -1,10 +1,10 @@
 """The tables in their directory: Delta Lake, whose log says which Parquet files are a table.
 
-`open_storage` and `check_storage` are the doors; `new_writer` is what tasks on other machines write with.
+`open_storage` returns them; `new_writer` is what tasks on other machines write with.
 """
 
-from kafka_groups.pipeline.storage.file_writer import new_writer
 from kafka_groups.pipeline.storage.layout import DataFile, NewFile
-from kafka_groups.pipeline.storage.storage import Queries, Row, Storage, check_storage, open_storage, quote
+from kafka_groups.pipeline.storage.parquet_files import new_writer
+from kafka_groups.pipeline.storage.storage import Queries, Row, Storage, open_storage, quote
 
-__all__ = ["DataFile", "NewFile", "Queries", "Row", "Storage", "check_storage", "new_writer", "open_storage", "quote"]
+__all__ = ["DataFile", "NewFile", "Queries", "Row", "Storage", "new_writer", "open_storage", "quote"]

@@ -7,7 +7,6 @@ directory is ours, and what wrote it.
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,11 +26,9 @@ SORTED_SAMPLES: Final = "sorted-samples"  # the batch of the samples of a date t
 KEPT: Final = "kept"  # the batch of what retention leaves of a date
 SAMPLE: Final = "sample-"  # begins the batches of samples
 BACKFILL: Final = "backfill-"  # begins the batches of backfills
-# The note {"first_date": …, "derived": {table: …}}: older dates of facts and derived tables were or will be removed.
-RETENTION: Final = "retention"
+RETENTION: Final = "retention"  # the note {"first_date": …, "derived": {table: …}}: older dates are to be removed
 MARKER: Final = "kafka-groups-pipeline.json"
 _WHAT: Final = "tables of kafka-groups pipeline"
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,150}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +50,9 @@ class DataFile:
 NewFile = DataFile  # one that no commit has made a part of its table yet
 
 
-def checked_name(name: str) -> str:
-    """Return the name if it can be part of a file's name on any file system; else raise ValueError."""
-    if not _NAME.fullmatch(name):
-        message = f"{name!r} cannot be a name in the data directory"
-        raise ValueError(message)
-    return name
-
-
 def new_batch_name(origin: str, at: datetime) -> str:
-    """Return a name that no other batch has: the origin of its rows, a time in UTC, and random characters."""
-    return f"{begin_name(origin, at)}-{uuid.uuid4().hex[:12]}"
-
-
-def begin_name(origin: str, at: datetime) -> str:
-    """Return how the names of an origin's batches of this time begin; later ones are greater."""
-    return f"{origin.rstrip('-')}-{at:%Y%m%dT%H%M%SZ}"
+    """Return a name that no other batch has, greater than those of the origin's earlier seconds (`at` is in UTC)."""
+    return f"{origin.rstrip('-')}-{at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:12]}"
 
 
 def new_path(place: RootDirectory, table: str, date: str, batch: str) -> str:
@@ -115,30 +99,28 @@ def write_marker(place: RootDirectory) -> None:
 def _has_marker(place: RootDirectory) -> bool:
     """Return whether the marker is there. StorageError for one that is not ours, or of another schema version."""
     text = place.read_small(place.join(MARKER))
-    if fault := _find_fault(place, text) if text is not None else None:
-        raise StorageError(fault)
-    return text is not None
-
-
-def _find_fault(place: RootDirectory, text: bytes) -> str | None:
+    if text is None:
+        return False
     try:
         content = dict(json.loads(text))
     except (ValueError, TypeError):
         content = {}
     version = content.get("schema_version")
     if type(version) is not int or version < 1:
-        return f"{place.join(MARKER)} cannot be parsed; restore it, or name another directory"
-    if content.get("what") != _WHAT:
-        return f"{place.into} is not a directory of this pipeline; name another directory"
-    if version > SCHEMA_VERSION:
-        return (
+        fault = f"{place.join(MARKER)} cannot be parsed; restore it, or name another directory"
+    elif content.get("what") != _WHAT:
+        fault = f"{place.into} is not a directory of this pipeline; name another directory"
+    elif version > SCHEMA_VERSION:
+        fault = (
             f"the tables in {place.into} were created by {content.get('made_by', 'a newer version')} (schema "
             f"{version}), and this is kafka-groups {__version__} (schema {SCHEMA_VERSION}); use that version, or a "
             "newer one"
         )
-    if version < SCHEMA_VERSION:
-        return (
+    elif version < SCHEMA_VERSION:
+        fault = (
             f"the tables in {place.into} are of an older layout (schema {version}), which this version does not read; "
             "name a new directory, and run ingest, backfill and build again"
         )
-    return None
+    else:
+        return True
+    raise StorageError(fault)

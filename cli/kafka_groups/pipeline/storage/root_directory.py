@@ -150,7 +150,11 @@ class RootDirectory:
                 os.utime(path)
             above = {str(each) for path in paths for each in PurePath(path).parents}
             for path in (*paths, *(each for each in above if len(each) >= len(self.root))):
-                flush(path)
+                handle = os.open(path, os.O_RDONLY)
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
 
     def forget(self, path: str) -> None:
         """Delete a file that is in no table; one that cannot be deleted stays."""
@@ -185,15 +189,6 @@ class RootDirectory:
                 yield
             finally:
                 file.truncate(0)
-
-
-def flush(path: str) -> None:
-    """Wait until the content of a file, or the names in a directory, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def open_root(into: str) -> RootDirectory:

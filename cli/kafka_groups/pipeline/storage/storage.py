@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import cache, cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,8 +20,8 @@ from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.schemas import SAMPLE_RUNS, STORED, Table
 from kafka_groups.pipeline.storage import layout
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
-from kafka_groups.pipeline.storage.file_writer import FileWriter
 from kafka_groups.pipeline.storage.layout import SAMPLE, DataFile, NewFile
+from kafka_groups.pipeline.storage.parquet_files import FileWriter
 from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error, open_root
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ _ROWS: Final = "{rows}"
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-def check_storage(into: str, *, create: bool = True) -> Storage:
-    """Return the tables in a directory: a path, or a URI. A new directory is made later, by `Storage.make`.
+def open_storage(into: str, *, create: bool = False) -> Storage:
+    """Return the tables in a directory: a path, or a URI. A new one, if it may be, is made later, by `Storage.make`.
 
     StorageError if it is not there (unless it may be made), not ours, of another layout, or not to be written.
     """
@@ -50,19 +50,11 @@ def check_storage(into: str, *, create: bool = True) -> Storage:
     return Storage(place)
 
 
-def open_storage(into: str, *, create: bool = False) -> Storage:
-    """Return the tables in a directory, which is made at once if it is new and may be made; see `check_storage`."""
-    storage = check_storage(into, create=create)
-    if create:
-        storage.make()
-    return storage
-
-
 class Storage:
     """All tables of a directory, which may hold several clusters. Dates are YYYY-MM-DD.
 
-    Files are written where they will stay, and become part of a table, at once, by a commit. What a killed process
-    wrote and did not commit is in no table, and goes a day later. Methods raise StorageError and leave tables whole.
+    Files become part of a table, at once, by a commit; those that a killed process did not commit go a day later.
+    Methods raise StorageError and leave tables whole.
     """
 
     def __init__(self, place: RootDirectory) -> None:
@@ -80,7 +72,7 @@ class Storage:
 
     def writer(self, batch: str) -> FileWriter:
         """Return a writer of files, which become rows of their tables by `append` or `replace`."""
-        # Somebody may have taken it away: what is written into another one would be nobody's.
+        # What is written into a directory without it would be nobody's.
         if self.place.info(self.place.join(layout.MARKER)).type != FileType.File:
             message = (
                 f"{self.into} does not exist any more, or its marker file was deleted; restore it, or give another "
@@ -121,17 +113,13 @@ class Storage:
         files: Sequence[NewFile],
         transactions: Mapping[str, int] = _NONE,
         expected: Versions = _NONE,
-    ) -> bool:
-        """Put the files of this table and these dates in place of all that the dates hold, in one commit.
-
-        Returns whether there was anything to replace, or to put there.
-        """
+    ) -> None:
+        """Put the files of this table and these dates in place of all that the dates hold, in one commit."""
         log = self.log(table)
         old = [file for file in log.files() if file.date in dates]
         new = [file for file in files if file.table == table.name and file.date in dates]
         if old or new:
             log.commit(add=new, remove=old, transactions=transactions, expected=expected)
-        return bool(old or new)
 
     def swap(self, table: Table, old: Sequence[DataFile], new: Sequence[NewFile], *, same_rows: bool) -> bool:
         """Put new files in place of these, in one commit; return False, and delete them, if one of these is gone."""
@@ -155,14 +143,17 @@ class Storage:
     def files(self, table: Table, dates: Collection[str] | None = None, *, unfinished: bool = False) -> list[DataFile]:
         """Return the files of the newest version, by date: without those of unfinished samples, or only these."""
         found = [file for file in self.log(table).files() if dates is None or file.date in dates]
-        lost = self._find_lost(found)
+        lost = {file.batch for file in found if file.batch.startswith(SAMPLE)}
+        runs = self.log(SAMPLE_RUNS).files() if lost else []
+        for file in sorted(runs, key=lambda file: not file.batch.startswith(SAMPLE)):
+            if lost:
+                lost -= self.samples_in(file)
         return [file for file in found if (file.batch in lost) == unfinished]
 
     def samples_in(self, file: DataFile) -> set[str]:
-        """Return the finished samples that a file of `sample_runs` names."""
+        """Return the finished samples that a file of `sample_runs` names: one, or those that compaction joined."""
         if file.batch.startswith(SAMPLE):
             return {file.batch}
-        # Rows of several samples, which compaction joined.
         with as_storage_error("read the tables", file.path):
             return set(pq.ParquetFile(file.path, filesystem=self.place.fs).read(["sample"])["sample"].to_pylist())
 
@@ -189,7 +180,7 @@ class Storage:
 
     def lock(self, name: str) -> AbstractContextManager[None]:
         """Hold this lock meanwhile; StorageError that says who else does. Object stores have none: commits decide."""
-        return self.place.lock(layout.checked_name(name))
+        return self.place.lock(name)
 
     def note(self, name: str) -> dict[str, Any]:
         """Return a small state that was saved; empty if none was. StorageError if it cannot be parsed."""
@@ -206,17 +197,7 @@ class Storage:
         self.place.write_small(self._note_path(name), json.dumps(content) + "\n")
 
     def _note_path(self, name: str) -> str:
-        return self.place.join(".notes", f"{layout.checked_name(name)}.json")
-
-    def _find_lost(self, files: Sequence[DataFile]) -> set[str]:
-        """Return those samples of the files that have no row in the table of samples."""
-        lost = {file.batch for file in files if file.batch.startswith(SAMPLE)}
-        runs = self.log(SAMPLE_RUNS).files() if lost else []
-        lost -= {file.batch for file in runs}
-        for file in runs:
-            if lost:
-                lost -= self.samples_in(file)
-        return lost
+        return self.place.join(".notes", f"{name}.json")
 
 
 def _read_files(table: Table, pieces: Iterator[Any]) -> Iterator[Any]:
@@ -239,37 +220,37 @@ class Queries:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._builder: QueryBuilder | None = None
-        self._sources: dict[str, str | None] = {}
+        self._source = cache(self._register)
+
+    @cached_property
+    def _builder(self) -> QueryBuilder:
+        from deltalake import QueryBuilder
+
+        return QueryBuilder()
 
     def select(self, table: Table, sql: str) -> list[Row]:
         """Return what SQL of DataFusion selects from the rows of the table, which are named {rows} in it.
 
         Times are of `timestamp[us, UTC]`, and `date` is the partition. A result with times imports pandas, which takes
-        0.2 s: cast them to BIGINT. A table without a version has no rows: nothing is returned then, whatever the SQL
-        would return for no rows. Raises StorageError.
+        0.2 s: cast them to BIGINT. Without a version of the table nothing is returned, not even a count. Raises
+        StorageError.
         """
-        log = self._storage.log(table)
-        if table.name not in self._sources:
-            self._sources[table.name] = self._register(table, log)
-        source = self._sources[table.name]
+        source = self._source(table)
         if source is None:
             return []
-        with log.as_storage_error():
-            assert self._builder is not None
+        with self._storage.log(table).as_storage_error():
             reader = pa.RecordBatchReader.from_stream(self._builder.execute(sql.replace(_ROWS, source)))
             rows: list[Row] = reader.read_all().to_pylist()
             return rows
 
-    def _register(self, table: Table, log: DeltaLog) -> str | None:
-        from deltalake import QueryBuilder
-
+    def _register(self, table: Table) -> str | None:
+        log = self._storage.log(table)
         if log.opened is None:
             return None
         # Only tables of facts have rows of samples.
         lost = () if table.derived else self._storage.files(table, unfinished=True)
         with log.as_storage_error():
-            self._builder = (self._builder or QueryBuilder()).register(table.name, log.opened)
+            self._builder.register(table.name, log.opened)
             conditions = [_is_of_file(self._storage, table, file.path) for file in lost]
         return f"(SELECT * FROM {table.name} WHERE NOT ({' OR '.join(conditions)}))" if conditions else table.name
 

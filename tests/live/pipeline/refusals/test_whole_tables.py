@@ -16,13 +16,14 @@ import pytest
 from kafka_groups.pipeline.reports import report
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS
 from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage
 from tests.fakes.fake_admin import run
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit, commits_in, places, places_in
 from tests.live.pipeline.refusals.ingests import Ingest, names_of
 from tests.live.secured_broker import SecuredBroker
+from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.storage.disks import small_disk
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def test_a_disk_that_fills_up_under_a_batch_is_reported_and_the_next_run_brings_
     mocker.patch("kafka_groups.pipeline.spark.start_session", side_effect=lambda **_: nullcontext(spark))
     with small_disk(tmp_path / "disk", megabytes=2) as disk:
         into = str(disk / "tables")
-        storage = open_storage(into, create=True)
+        storage = new_storage(Path(into))
         ballast = disk / "ballast"
         ballast.write_bytes(bytes(2**21 - 65_536))
         for offset in range(60):
