@@ -1,4 +1,4 @@
-"""Rows of group_status and group_daily: what the partitions of groups add up to, at each time and on a day.
+"""Rows that the stage of groups takes, and those of group_status and group_daily: sums over partitions.
 
 Brokers respond at different times, and one may miss a sampling run. So each partition counts with its last row until
 its next one, for at most ten minutes, and only until its commit is removed. A partition whose log was truncated below
@@ -12,9 +12,10 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATUS
+from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS
 from kafka_groups.pipeline.transform.columns import choose, millis_of, to_batch, to_lists
 from kafka_groups.pipeline.transform.kernels import lag
+from kafka_groups.pipeline.transform.kernels.commits import KeyDays
 from kafka_groups.pipeline.transform.kernels.segments import (
     DAY_US,
     LARGEST,
@@ -31,9 +32,55 @@ from kafka_groups.pipeline.transform.kernels.segments import (
     saturated_sum,
 )
 from kafka_groups.pipeline.transform.kernels.verdicts import RULES
-from kafka_groups.pipeline.transform.partition_batch import verdict_columns
+from kafka_groups.pipeline.transform.state import KeyStatuses
 from kafka_groups.verdicts import VERDICTS
 
+STATE, EVENT, STATUS, KEY, TOPIC, FILE = range(6)
+# Numbers of a KEY row, in the order of its payload: what happened to a commit on a day, and the worst of its lag rows.
+# `is_quiet`: its partition was observed and did not grow; many clients commit nothing on such a partition.
+TOTALS: Final = ("moved_us", "commit_us", "has_records")  # of KeyTotals
+KEY_NUMBERS: Final = (*KeyDays.names(), *TOTALS, "is_orphaned", "is_quiet", *lag.Worst.names())
+KEY_FLAGS: Final = ("has_records", "lives", "is_orphaned", "is_quiet")
+# And of a TOPIC row, which is of a partition.
+TOPIC_NUMBERS: Final = ("partitions", "grown", "sampled_us")
+# Of a STATUS row, without a rank if it is the removal of a commit. Rates are records a second.
+STATUS_NUMBERS: Final = KeyStatuses.names()[1:]
+_REALS: Final = ("complete", "consume", "produce")
+# `name` is a group, or a topic where the row is of a topic. The payload is packed numbers, a state as JSON, or a file
+# as JSON.
+OUTPUT: Final = pa.schema(
+    [
+        ("cluster_id", pa.string()),
+        ("name", pa.string()),
+        ("kind", pa.int8()),
+        ("day", pa.int32()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        *((name, pa.float64() if name in _REALS else pa.int64()) for name in STATUS_NUMBERS),
+        ("payload", pa.binary()),
+    ]
+)
+_EVENTS: Final = GROUP_EVENTS.arrow()
+_MEMBER: Final = _EVENTS.field("members").type.value_type
+_MEMBER_COLUMNS: Final = ("member_id", "group_instance_id", "rebalance_timeout_ms", "topics")
+MEMBERS: Final = pa.list_(
+    pa.struct([*map(_MEMBER.field, _MEMBER_COLUMNS), ("assignment", pa.list_(pa.struct([("topic", pa.string())])))])
+)
+# What is read of an event, as it is in group_events.
+EVENT_COLUMNS: Final = (
+    *("origin", "source_partition", "source_offset", "type", "event_type", "epoch", "previous_epoch", "member_id"),
+    *("member_state", "topics", "group_type", "state"),
+)
+# The record time of an event is `at_us`; `expression` is `$.regular_expression` of the column `details`.
+GROUP_INPUT: Final = pa.schema(
+    [
+        *OUTPUT,
+        *map(_EVENTS.field, EVENT_COLUMNS),
+        ("state_us", pa.int64()),
+        ("members", MEMBERS),
+        ("expression", pa.string()),
+    ]
+)
 # Arrays by name; those of rows of a table have one length.
 Columns = dict[str, Any]
 # A partition that was not observed for longer is not known to be as it was.
@@ -98,6 +145,11 @@ def _least(values: Ints, begins: Flags) -> Ints:
     """Return the least known value of each segment; NULL if none is known."""
     found = reduce(np.minimum, np.where(values == NULL, LARGEST, values), begins)
     return np.where(found == LARGEST, NULL, found)
+
+
+def verdict_columns(rank: Ints) -> dict[str, Any]:
+    """Return the columns of verdicts, which are places in RULES."""
+    return {"verdict": choose([VERDICTS[rule] for rule in RULES], rank), "rule": choose(RULES, rank)}
 
 
 def group_status_rows(names: Columns, rows: Columns, states: Any, members: Ints) -> Any:

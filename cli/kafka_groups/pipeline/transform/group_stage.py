@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
-from kafka_groups.pipeline.transform import group_input
+from kafka_groups.pipeline.transform import group_rows
 from kafka_groups.pipeline.transform.columns import to_batch, to_codes, to_ints, to_keys, to_numbers, unpack
 from kafka_groups.pipeline.transform.facts import Summary
 from kafka_groups.pipeline.transform.group_rows import Columns, combine, group_daily_rows, group_status_rows
@@ -79,9 +79,9 @@ def transform_groups(
 def _build_group_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, GroupDay]]:
     """Return by day what events say of each group that has events or a state."""
     found: dict[int, dict[int, GroupDay]] = {day: {} for day in days}
-    owner, rows = batch.rows(group_input.STATE, ["payload"])
+    owner, rows = batch.rows(group_rows.STATE, ["payload"])
     states = dict(zip(owner.tolist(), rows["payload"].to_pylist(), strict=True))
-    owner, rows = batch.rows(group_input.EVENT, group_input.GROUP_INPUT.names)
+    owner, rows = batch.rows(group_rows.EVENT, group_rows.GROUP_INPUT.names)
     events = split_days(rows, owner)
     for group in sorted({*events, *states}):
         for one in build_group_days(states.get(group), events.get(group, {}), days):
@@ -117,9 +117,9 @@ def _transform_day(
 
 
 def _statuses(batch: GroupBatch, day: int) -> Columns:
-    group, rows = batch.rows(group_input.STATUS, ["topic", "partition", *group_input.STATUS_NUMBERS], day)
+    group, rows = batch.rows(group_rows.STATUS, ["topic", "partition", *group_rows.STATUS_NUMBERS], day)
     partition = np.cumsum(first_rows(group, to_keys(rows["topic"]), to_keys(rows["partition"])))
-    numbers = {name: to_numbers(rows[name]) for name in group_input.STATUS_NUMBERS}
+    numbers = {name: to_numbers(rows[name]) for name in group_rows.STATUS_NUMBERS}
     return numbers | {"group": group, "partition": partition}
 
 
@@ -134,17 +134,17 @@ def _states_at(found: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple
 
 def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
     """Return the commits of a day, as `group_daily_rows` takes them, and the texts of their topics."""
-    group, rows = batch.rows(group_input.KEY, ["topic", "payload"], day)
+    group, rows = batch.rows(group_rows.KEY, ["topic", "payload"], day)
     topic, texts = to_codes(rows["topic"])
     begins = first_rows(group, topic)
     quiet = [
         summary.quiet.get((batch.clusters[owner], texts[place], day), 0)
         for owner, place in zip(group[begins].tolist(), topic[begins].tolist(), strict=True)
     ]
-    numbers = unpack(rows["payload"], len(group_input.KEY_NUMBERS), ())[0]
+    numbers = unpack(rows["payload"], len(group_rows.KEY_NUMBERS), ())[0]
     keys = {"group": group, "topic": topic, "quiet": np.array(quiet, np.int64)[np.cumsum(begins) - 1]}
-    keys |= zip(group_input.KEY_NUMBERS, numbers, strict=True)
-    return keys | {name: keys[name] == 1 for name in group_input.KEY_FLAGS}, pa.array(texts, pa.string())
+    keys |= zip(group_rows.KEY_NUMBERS, numbers, strict=True)
+    return keys | {name: keys[name] == 1 for name in group_rows.KEY_FLAGS}, pa.array(texts, pa.string())
 
 
 def _count_members(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, summary: Summary) -> dict[str, Ints]:
@@ -178,8 +178,8 @@ def _topic_rows(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, keys
         "topic": pa.array([topic for _, topic in named], pa.string()),
         "is_named": True,
     }
-    owner, rows = batch.rows(group_input.TOPIC, ["payload"], day)
-    partitions, grown, sampled_us = unpack(rows["payload"], len(group_input.TOPIC_NUMBERS), ())[0]
+    owner, rows = batch.rows(group_rows.TOPIC, ["payload"], day)
+    partitions, grown, sampled_us = unpack(rows["payload"], len(group_rows.TOPIC_NUMBERS), ())[0]
     begins = first_rows(owner)
     is_known = reduce(np.maximum, grown, begins) != NULL
     of_topics = {

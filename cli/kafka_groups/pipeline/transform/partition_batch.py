@@ -22,14 +22,12 @@ from kafka_groups.pipeline.transform.columns import (
     to_keys,
     to_numbers,
 )
-from kafka_groups.pipeline.transform.group_input import KEY, OUTPUT, STATUS, STATUS_NUMBERS, TOPIC
+from kafka_groups.pipeline.transform.group_rows import KEY, OUTPUT, STATUS, STATUS_NUMBERS, TOPIC, verdict_columns
 from kafka_groups.pipeline.transform.kernels.commits import Commits
 from kafka_groups.pipeline.transform.kernels.lag import QUALITIES, LagRows
 from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds, Observations
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Flags, Ints, first_rows
-from kafka_groups.pipeline.transform.kernels.verdicts import RULES
 from kafka_groups.pipeline.transform.state import KeyState, KeyStatuses, LogState, read_state, write_state
-from kafka_groups.verdicts import VERDICTS
 
 LOG_STATE, OBSERVATION, KEY_STATE, COMMIT = range(4)
 _PARTITION: Final = ("cluster_id", "topic", "partition")
@@ -166,11 +164,6 @@ def cut_batches(pieces: Iterator[Any], most_rows: int) -> Iterator[PartitionBatc
         return PartitionBatch.of(table, is_continued=is_continued)
 
     return map(to_arrays, gather_keys(pieces, _PARTITION, most_rows, parts=("group",)))
-
-
-def verdict_columns(rank: Ints) -> dict[str, Any]:
-    """Return the columns of verdicts, which are places in RULES."""
-    return {"verdict": choose([VERDICTS[rule] for rule in RULES], rank), "rule": choose(RULES, rank)}
 
 
 def lag_history_rows(batch: PartitionBatch, found: PartitionDay) -> Any:

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_groups.pipeline.transform.group_input import TOTALS
+from kafka_groups.pipeline.transform.group_rows import TOTALS
 from kafka_groups.pipeline.transform.kernels import commits, lag, log_ends, segments, verdicts
 from kafka_groups.pipeline.transform.kernels.commits import ABSENT_MS, Commits, KeyDays, KeyTotals
 from kafka_groups.pipeline.transform.kernels.log_ends import LogEnds
