@@ -202,7 +202,7 @@ def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
             is_file = pc.equal(table["kind"], FILE)
             yield arrays.to_batch(RESULT, {"file": table.filter(is_file)["payload"].combine_chunks()})
             rows = table.filter(pc.invert(is_file))
-            found = transform_groups(GroupBatch.of(rows), task.settings, task.summary) if rows.num_rows else ()
+            found = transform_groups(GroupBatch(rows), task.settings, task.summary) if rows.num_rows else ()
             for day, tables, topics in found:
                 for written, batch in tables.items():
                     if written is not schemas.GROUP_STATE or day >= task.first_state_day:

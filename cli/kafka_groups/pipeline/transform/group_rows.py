@@ -91,10 +91,6 @@ _CERTAINTY: Final = np.array([lag.EXACT, lag.INTERPOLATED, lag.LOWER_BOUND, lag.
 _ENOUGH_RECORDS: Final = 1_000
 # Of a day that has just begun nobody can say more.
 _LEAST_SECONDS: Final = 60.0
-_PLAIN: Final = (
-    *("members_max", "rebalances", "rebalance_ms", "max_lag", "last_lag", "max_time_lag_ms", "retention_margin"),
-    *("last_retention_margin", "retention_left_ms", "orphaned_partitions"),
-)
 
 
 def combine(rows: Columns, day: int) -> Columns:
@@ -155,9 +151,9 @@ def verdict_columns(rank: Ints) -> dict[str, Any]:
 def group_status_rows(names: Columns, rows: Columns, states: Any, members: Ints) -> Any:
     """Return the rows of group_status from what `combine` returned, and the group's state and members at its times."""
     columns = {
+        **rows,
         **{name: column.take(pa.array(rows["group"])) for name, column in names.items()},
         **verdict_columns(rows["rank"]),
-        **{name: rows[name] for name in ("lag", "time_lag_ms", "catch_up_ms", "complete", "partitions")},
         **{name: millis_of(rows[f"{name}_ms"]) for name in ("window_start", "window_end")},
         **{f"{name}_rate": rows[name] for name in ("consume", "produce")},
         "evaluated_at": rows["at_us"],
@@ -193,8 +189,8 @@ def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statu
     is_idle = (looked_us != NULL) & (last["moved_us"] != NULL) & (stood_ms >= DAY_US // 1_000) & ~mine["has_members"]
     commit_rate = commits / np.maximum(_LEAST_SECONDS, seconds)
     columns = {
+        **mine,
         **{name: column.take(pa.array(group)) for name, column in names.items()},
-        **{name: mine[name] for name in _PLAIN},
         "day": day * DAY_US,
         "commits": np.where(has_records, commits, NULL),
         "commit_rate": np.where(has_records & (read_us != NULL), commit_rate, np.nan),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
@@ -28,33 +27,22 @@ RESULT: Final = pa.schema(
         *(("is_named", pa.bool_()), ("file", pa.binary())),
     ]
 )
-_SUMS: Final = (
-    *((name, "sum") for name in ("readers", "committed", "partitions", "grown")),
-    *((name, "max") for name in ("sampled_us", "is_named")),
-)
+_SUMS: Final = [(name, "max" if name in {"sampled_us", "is_named"} else "sum") for name in RESULT.names[3:-1]]
 _WITHOUT_EVENTS: Final = next(build_group_days(None, {}, [0]))
 
 
-@dataclass(frozen=True, slots=True)
 class GroupBatch:
     """Rows of whole groups; `group` is the number of each row's group, whose names are columns of `names`."""
 
-    table: Any
-    names: dict[str, Any]
-    clusters: Sequence[str]
-    group: Ints
-    kind: Ints
-    day: Ints
-
-    @classmethod
-    def of(cls, rows: Any) -> GroupBatch:
-        """Return a table of the stage's input, sorted by cluster, name, kind, day, topic, partition and time."""
+    def __init__(self, rows: Any) -> None:
+        """Take a table of GROUP_INPUT, sorted by cluster, name, kind, day, topic, partition and time."""
         (table,) = rows.combine_chunks().to_batches()
         begins = first_rows(*(to_keys(table[name]) for name in ("cluster_id", "name")))
         first = pa.array(np.flatnonzero(begins))
-        names = {"cluster_id": table["cluster_id"].take(first), "group": table["name"].take(first)}
-        clusters = names["cluster_id"].to_pylist()
-        return cls(table, names, clusters, np.cumsum(begins) - 1, to_ints(table["kind"]), to_ints(table["day"]))
+        self.table, self.group = table, np.cumsum(begins) - 1
+        self.kind, self.day = to_ints(table["kind"]), to_ints(table["day"])
+        self.names = {"cluster_id": table["cluster_id"].take(first), "group": table["name"].take(first)}
+        self.clusters = self.names["cluster_id"].to_pylist()
 
     def rows(self, kind: int, columns: Sequence[str], day: int | None = None) -> tuple[Ints, Any]:
         """Return the groups of the rows of that kind, and some columns; of a day or of all."""
@@ -136,13 +124,10 @@ def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
     """Return the commits of a day, as `group_daily_rows` takes them, and the texts of their topics."""
     group, rows = batch.rows(group_rows.KEY, ["topic", "payload"], day)
     topic, texts = to_codes(rows["topic"])
-    begins = first_rows(group, topic)
-    quiet = [
-        summary.quiet.get((batch.clusters[owner], texts[place], day), 0)
-        for owner, place in zip(group[begins].tolist(), topic[begins].tolist(), strict=True)
-    ]
+    of_rows = zip(group.tolist(), topic.tolist(), strict=True)
+    quiet = [summary.quiet.get((batch.clusters[owner], texts[place], day), 0) for owner, place in of_rows]
     numbers = unpack(rows["payload"], len(group_rows.KEY_NUMBERS), ())[0]
-    keys = {"group": group, "topic": topic, "quiet": np.array(quiet, np.int64)[np.cumsum(begins) - 1]}
+    keys = {"group": group, "topic": topic, "quiet": np.array(quiet, np.int64)}
     keys |= zip(group_rows.KEY_NUMBERS, numbers, strict=True)
     return keys | {name: keys[name] == 1 for name in group_rows.KEY_FLAGS}, pa.array(texts, pa.string())
 
@@ -195,5 +180,5 @@ def _topic_rows(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, keys
 
 def add_up(rows: Any) -> Any:
     """Return a table of RESULT without files, with one row for each topic and day."""
-    found = rows.group_by(["cluster_id", "topic", "day"]).aggregate([*_SUMS])
+    found = rows.group_by(["cluster_id", "topic", "day"]).aggregate(_SUMS)
     return found.rename_columns(RESULT.names[:-1]).append_column("file", pa.nulls(len(found), pa.binary()))
