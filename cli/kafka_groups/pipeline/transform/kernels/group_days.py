@@ -11,24 +11,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from kafka_groups.pipeline.transform.kernels.group_events import (
-    CLASSIC,
-    CONSUMER,
-    REMOVED,
-    DayEvents,
-    Record,
-    Timeline,
-)
-from kafka_groups.pipeline.transform.kernels.group_lives import (
-    EMPTY,
-    Entry,
-    Life,
-    Membership,
-    Rebalance,
-    Span,
-    milliseconds,
-    rebalance_of,
-)
+from kafka_groups.pipeline.transform.kernels.group_events import CLASSIC, CONSUMER, REMOVED, DayEvents, Record, Timeline
+from kafka_groups.pipeline.transform.kernels.group_lives import Entry, Life, Membership, Rebalance, Span, milliseconds
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 
 # The same batch has both records of an online upgrade.
@@ -80,7 +64,6 @@ class _DayReader:
     def __init__(self, state: str | None) -> None:
         before = json.loads(state or "{}")
         self._lives = [Life(Membership(*before.get("membership", ())), Span(**before.get("span", {})))]
-        self._classic_members: Collection[str] | None = before.get("classic_members")
         self._generation = before.get("generation") and _Generation(*before["generation"])
         self._known: tuple[str | None, int] = tuple(before.get("known", (None, NULL)))  # state and members
         # By type, member and expression.
@@ -107,7 +90,7 @@ class _DayReader:
     def _rebalances(self, day: int) -> tuple[Rebalance, ...]:
         epochs = [(life, epoch) for life in self._lives for epoch in life.epochs]
         pairs = zip(epochs, [*epochs[1:], (None, None)], strict=False)
-        consumer = (rebalance_of(*one, next_epoch) for one, (_, next_epoch) in pairs)
+        consumer = (life.rebalance(epoch, next_epoch) for (life, epoch), (_, next_epoch) in pairs)
         found = (one for one in (*self._classic_rebalances, *consumer) if one.started_at // DAY_US == day)
         return tuple(sorted(found, key=lambda one: (one.started_at, one.generation, one.protocol)))
 
@@ -117,7 +100,6 @@ class _DayReader:
         state = {
             "membership": self._lives[-1].membership(),
             "span": vars(self._lives[-1].span),
-            "classic_members": self._classic_members,
             "generation": self._generation,
             "known": (timeline.states[-1], int(timeline.members[-1])),
             "topics": [(topics, [subject for _, subject in same]) for topics, same in groupby(named, itemgetter(0))],
@@ -133,7 +115,8 @@ class _DayReader:
                 self._read_protocol(record)
             if record.type.endswith(_NAMING):
                 self._topics[record.type, record.member_id, record.expression] = record.topics
-            self._lives[-1].read(self._records_read, record)
+            if record.type != CLASSIC:
+                self._lives[-1].read(self._records_read, record)
             self._records_read += 1
 
     def _read_protocol(self, record: Record) -> None:
@@ -144,28 +127,23 @@ class _DayReader:
         elif before.event_type == REMOVED and before.type != record.type and is_soon:
             # The group moved to the other protocol.
             self._entries.pop()
-        span = self._lives[-1].span
+        life, classic = self._lives[-1], self._generation
         if record.type == CLASSIC and record.event_type == REMOVED:
-            span.has_begun, span.kept = True, self._classic_members
-            self._classic_members = ()
+            # If the generation after a downgrade is lost, the members are not known.
+            life.upgrade(None if classic is None or classic.epoch is None else classic.members)
             self._generation = _Generation(None, (), record.at_us, 0)
         elif record.event_type == REMOVED:
             # An online downgrade keeps the members: they were there before the next generation.
-            self._generation = _Generation(None, span.names_of(-1, 0), record.at_us, None)
+            self._generation = _Generation(None, life.span.names_of(-1, 0), record.at_us, None)
         elif record.type == CLASSIC:
-            self._read_generation(record)
-
-    def _read_generation(self, record: Record) -> None:
-        generation = _Generation(record.epoch, record.ids, record.at_us, record.join_timeout_ms)
-        rebalance = _classic_rebalance(record, generation, self._generation)
-        if rebalance is not None:
-            self._classic_rebalances.append(rebalance)
-        state = "Stable" if record.event_type == "generation" else EMPTY
-        self._entries.append((record.at_us, self._records_read, state, len(record.ids or ())))
-        self._generation, self._classic_members = generation, record.ids
+            rebalance = _classic_rebalance(record, classic)
+            self._classic_rebalances += [] if rebalance is None else [rebalance]
+            state = "Stable" if record.event_type == "generation" else "Empty"
+            self._entries.append((record.at_us, self._records_read, state, len(record.ids or ())))
+            self._generation = _Generation(record.epoch, record.ids, record.at_us, record.join_timeout_ms)
 
 
-def _classic_rebalance(record: Record, own: _Generation, before: _Generation | None) -> Rebalance | None:
+def _classic_rebalance(record: Record, before: _Generation | None) -> Rebalance | None:
     """Return the rebalance that ended with this record, if its generation is another one than before.
 
     When it began is not logged. So `started_at` is the earliest time at which it can have begun, and the duration a
@@ -173,26 +151,28 @@ def _classic_rebalance(record: Record, own: _Generation, before: _Generation | N
     generation until all members have joined. It also began no longer than the members' rebalance timeout before all
     had joined, and the record has that time. If neither is known, `started_at` is the record, and the duration null.
     """
+    ended_at, joined_at = record.at_us, record.state_us
     # Generation 0 is a group that was just created (brokers since 4.0 write it).
-    if own.epoch is None or own.epoch <= 0 or (before is not None and before.epoch == own.epoch):
+    if record.epoch is None or record.epoch <= 0 or (before is not None and before.epoch == record.epoch):
         return None
     if before is None:
         # A group's first generation is 1, and had no members before; any other first record had others before it.
-        before = _Generation(0, (), 0, 0) if own.epoch == 1 else _Generation(None, None, 0, None)
-    is_known = record.state_us is not None and record.state_us // 1_000 <= own.time // 1_000
-    joined_at, since = record.state_us if is_known else None, before.time
-    timeouts = [one.join_timeout_ms for one in (own, before) if one.join_timeout_ms is not None]
+        before = _Generation(0, (), 0, 0) if record.epoch == 1 else _Generation(None, None, 0, None)
+    if joined_at is not None and joined_at // 1_000 > ended_at // 1_000:
+        joined_at = None
+    since = before.time
+    timeouts = [one for one in (before.join_timeout_ms, record.join_timeout_ms) if one is not None]
     # If generations before were given up and left no record, there was more than one join phase.
-    is_next = own.epoch == (before.epoch or 0) + 1
+    is_next = record.epoch == (before.epoch or 0) + 1
     if joined_at is not None and is_next and len(timeouts) > 1:
         since = max(since, (joined_at // 1_000 - max(timeouts) - _LATE_MS) * 1_000)
     # A rebalance is followed until the end of the day after it began.
-    is_usable = since <= own.time and own.time // DAY_US - since // DAY_US <= 1
-    times = since if is_usable else own.time, own.time, milliseconds(since, own.time) if is_usable else None
-    sync_ms = milliseconds(joined_at, own.time) if own.members else None
-    size_before, size = (None if names is None else len(names) for names in (before.members, own.members))
-    came, went = _except(own.members, before.members), _except(before.members, own.members)
-    return Rebalance("classic", own.epoch, *times, "bound", sync_ms, size_before, size, came, went)
+    is_usable = since <= ended_at and ended_at // DAY_US - since // DAY_US <= 1
+    times = since if is_usable else ended_at, ended_at, milliseconds(since, ended_at) if is_usable else None
+    sync_ms = milliseconds(joined_at, ended_at) if record.ids else None
+    size_before, size = (None if names is None else len(names) for names in (before.members, record.ids))
+    came, went = _except(record.ids, before.members), _except(before.members, record.ids)
+    return Rebalance("classic", record.epoch, *times, "bound", sync_ms, size_before, size, came, went)
 
 
 def _except(names: Collection[str] | None, others: Collection[str] | None) -> tuple[str, ...] | None:
