@@ -53,15 +53,24 @@ class GroupBatch:
 def transform_groups(
     batch: GroupBatch, settings: Settings, summary: Summary
 ) -> Iterator[tuple[int, dict[Table, Any], Any]]:
-    """Yield each day with its record batches by table, and rows of RESULT: of `days_before` the rebalances alone."""
-    days = sorted((*settings.days_before, *settings.days))
+    """Yield days with record batches by table, and rows of RESULT: of `days_before` the rebalances alone."""
+    names, days = batch.names, sorted((*settings.days_before, *settings.days))
     found = _build_group_days(batch, days)
     for day in days:
-        tables, topics = {REBALANCES: _rebalance_rows(batch, found[day])}, RESULT.empty_table()
-        if day not in settings.days_before:
-            others, topics = _transform_day(batch, day, found[day], summary)
-            tables |= others
-        yield day, tables, topics
+        of_day = found[day]
+        yield day, {REBALANCES: _rebalance_rows(batch, of_day)}, RESULT.empty_table()
+        if day in settings.days_before:
+            continue
+        statuses, (keys, topics) = combine(_statuses(batch, day), day), _keys(batch, day, summary)
+        groups = _count_members(batch, of_day, day, summary)
+        left = {name: column.take(pa.array([*of_day], pa.int64())) for name, column in names.items()}
+        left |= {"day": day * DAY_US, "state": pa.array([one.state for one in of_day.values()], pa.string())}
+        tables = {
+            GROUP_STATUS: group_status_rows(names, statuses, *_states_at(of_day, statuses["group"], statuses["at_us"])),
+            GROUP_DAILY: group_daily_rows(names, topics, day, keys, statuses, groups),
+            GROUP_STATE: to_batch(GROUP_STATE.arrow(), left),
+        }
+        yield day, tables, _topic_rows(batch, of_day, day, keys, topics)
 
 
 def _build_group_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, GroupDay]]:
@@ -85,23 +94,6 @@ def _rebalance_rows(batch: GroupBatch, found: Mapping[int, GroupDay]) -> Any:
         for rebalance in one.rebalances
     ]
     return pa.RecordBatch.from_pylist(rows, REBALANCES.arrow())
-
-
-def _transform_day(
-    batch: GroupBatch, day: int, found: Mapping[int, GroupDay], summary: Summary
-) -> tuple[dict[Table, Any], Any]:
-    statuses = combine(_statuses(batch, day), day)
-    states, members = _states_at(found, statuses["group"], statuses["at_us"])
-    keys, topics = _keys(batch, day, summary)
-    groups = _count_members(batch, found, day, summary)
-    left = {name: column.take(pa.array([*found], pa.int64())) for name, column in batch.names.items()}
-    left |= {"day": day * DAY_US, "state": pa.array([one.state for one in found.values()], pa.string())}
-    tables = {
-        GROUP_STATUS: group_status_rows(batch.names, statuses, states, members),
-        GROUP_DAILY: group_daily_rows(batch.names, topics, day, keys, statuses, groups),
-        GROUP_STATE: to_batch(GROUP_STATE.arrow(), left),
-    }
-    return tables, _topic_rows(batch, found, day, keys, topics)
 
 
 def _statuses(batch: GroupBatch, day: int) -> Columns:
@@ -142,8 +134,8 @@ def _count_members(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, s
         nothing = NULL if read_us == NULL or one.has_no_rebalances else 0
         durations = [each.duration_ms for each in one.rebalances if each.duration_ms is not None]
         rebalances = len(one.rebalances) or nothing, sum(durations) if durations else nothing
-        counts.append((read_us, one.timeline.members_max, one.timeline.has_members, *rebalances))
-    names = ("read_us", "members_max", "has_members", "rebalances", "rebalance_ms")
+        counts.append((read_us, one.timeline.members_max, *rebalances))
+    names = ("read_us", "members_max", "rebalances", "rebalance_ms")
     return dict(zip(names, map(np.array, zip(*counts, strict=True)), strict=True))
 
 

@@ -80,19 +80,27 @@ class _DayReader:
         """Return the day, with rebalances that records of the next day may end."""
         self._read_records(events.records)
         self._has_no_rebalances |= events.has_no_rebalances
-        entries = [*self._entries, *(entry for life in self._lives for entry in life.entries())]
-        timeline = _build_timeline(self._known, entries, events.samples)
+        timeline = self._timeline(events.samples)
         topics = events.topics.union(*self._topics.values())
         state = self._state(timeline)
         self._read_records(following)
-        return GroupDay(day, timeline, topics, self._has_no_rebalances, state, self._rebalances(day))
-
-    def _rebalances(self, day: int) -> tuple[Rebalance, ...]:
         epochs = [(life, epoch) for life in self._lives for epoch in life.epochs]
         pairs = zip(epochs, [*epochs[1:], (None, None)], strict=False)
         consumer = (life.rebalance(epoch, next_epoch) for (life, epoch), (_, next_epoch) in pairs)
         found = (one for one in (*self._classic_rebalances, *consumer) if one.started_at // DAY_US == day)
-        return tuple(sorted(found, key=lambda one: (one.started_at, one.generation, one.protocol)))
+        rebalances = tuple(sorted(found, key=lambda one: (one.started_at, one.generation, one.protocol)))
+        return GroupDay(day, timeline, topics, self._has_no_rebalances, state, rebalances)
+
+    def _timeline(self, samples: Timeline) -> Timeline:
+        """Return what records and samples of the day say; samples are before records of the same time."""
+        entries = [*self._entries, *(entry for life in self._lives for entry in life.entries())]
+        ordered = [(NULL, 0, *self._known), *sorted(entries, key=itemgetter(0, 1))]
+        times, _, states, members = zip(*ordered, strict=True)
+        both = [np.concatenate(each) for each in zip(samples, (times, states, members), strict=True)]
+        whole = Timeline(*(column[np.argsort(both[0], kind="stable")] for column in both))
+        # What says nothing of the members leaves their number as it was.
+        said = np.where(whole.members != NULL, np.arange(len(whole.members)), 0)
+        return whole._replace(members=whole.members[np.maximum.accumulate(said)])
 
     def _state(self, timeline: Timeline) -> str:
         # Members of a group subscribe to the same topics, as a rule.
@@ -171,21 +179,8 @@ def _classic_rebalance(record: Record, before: _Generation | None) -> Rebalance 
     times = since if is_usable else ended_at, ended_at, milliseconds(since, ended_at) if is_usable else None
     sync_ms = milliseconds(joined_at, ended_at) if record.ids else None
     size_before, size = (None if names is None else len(names) for names in (before.members, record.ids))
-    came, went = _except(record.ids, before.members), _except(before.members, record.ids)
+    came = went = None
+    if before.members is not None and record.ids is not None:
+        old, new = {*before.members}, {*record.ids}
+        came, went = tuple(sorted(new - old)), tuple(sorted(old - new))
     return Rebalance("classic", record.epoch, *times, "bound", sync_ms, size_before, size, came, went)
-
-
-def _except(names: Collection[str] | None, others: Collection[str] | None) -> tuple[str, ...] | None:
-    return None if names is None or others is None else tuple(sorted({*names}.difference(others)))
-
-
-def _build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], samples: Timeline) -> Timeline:
-    """Return the timeline of a day from what its records and its samples say; samples are before records of a time."""
-    ordered = [(NULL, 0, *before), *sorted(entries, key=itemgetter(0, 1))]
-    times, _, states, members = zip(*ordered, strict=True)
-    whole = np.concatenate([samples.times, times])
-    order = np.argsort(whole, kind="stable")
-    # What says nothing of the members leaves their number as it was.
-    counts = np.concatenate([samples.members, members])[order]
-    said = np.maximum.accumulate(np.where(counts != NULL, np.arange(len(counts)), 0))
-    return Timeline(whole[order], np.concatenate([samples.states, states])[order], counts[said])

@@ -12,14 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.transform.columns import to_codes, to_ints
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints, first_rows, highest
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, Ints, first_rows, highest
 
 CLASSIC: Final = "GroupMetadata"
 CONSUMER: Final = "ConsumerGroupMetadata"
 REMOVED: Final = "group_removed"
 # A number of members: an event showed that it is not known any more. It is NULL where no event says anything of it.
 UNKNOWN: Final = -1
-_WITHOUT_REBALANCES: Final = "^(Share|Streams)"
 _Place = tuple[int, int]  # the number of a group, and a day
 
 
@@ -38,9 +37,7 @@ class Record(NamedTuple):
     state_us: int | None
     expression: str | None
     ids: tuple[str, ...] | None  # of all members that the record lists, sorted
-    join_timeout_ms: (
-        int | None
-    )  # the longest rebalance timeout of these; None if a static member may exceed it; without members 0
+    join_timeout_ms: int | None  # the longest rebalance timeout of these; None if a static member may exceed it
     topics: tuple[str, ...]  # that the record and its members name
 
 
@@ -58,13 +55,8 @@ class Timeline(NamedTuple):
 
     @property
     def members_max(self) -> int:
-        """The most members of the day; NULL if their number was not known at some time of it."""
-        return NULL if (self.members == UNKNOWN).any() else int(self.members.max())
-
-    @property
-    def has_members(self) -> bool:
-        """Whether the group had members on the day, or may have had some; False if nothing is known of them."""
-        return bool(((self.members > 0) | (self.members == UNKNOWN)).any())
+        """The most members of the day; UNKNOWN if their number was not known at some time, NULL if it never was."""
+        return UNKNOWN if (self.members == UNKNOWN).any() else int(self.members.max())
 
 
 class DayEvents(NamedTuple):
@@ -81,15 +73,14 @@ def split_days(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]:
     is_record = np.asarray(pc.equal(events["origin"], "topic"))
     days = to_ints(events["at_us"]) // DAY_US
     kinds = pc.coalesce(events["group_type"], events["type"])
-    others = np.flatnonzero(np.asarray(pc.match_substring_regex(kinds, _WITHOUT_REBALANCES)))
+    others = np.asarray(pc.match_substring_regex(kinds, "^(Share|Streams)"))
     without_rebalances = set(zip(group[others].tolist(), days[others].tolist(), strict=True))
     records = _split_records(events, group, np.flatnonzero(is_record))
     samples = dict(_split_samples(events, group, np.flatnonzero(~is_record)))
     found: dict[int, dict[int, DayEvents]] = defaultdict(dict)
     for place in records.keys() | samples.keys():
-        owner, day = place
         sampled = samples.get(place, (Timeline(), frozenset()))
-        found[owner][day] = DayEvents(records.get(place, ()), *sampled, place in without_rebalances)
+        found[place[0]][place[1]] = DayEvents(records.get(place, ()), *sampled, place in without_rebalances)
     return found
 
 
