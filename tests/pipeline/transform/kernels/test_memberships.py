@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.transform.kernels.group_days import build_group_days
-from kafka_groups.pipeline.transform.kernels.group_events import UNKNOWN
-from kafka_groups.pipeline.transform.kernels.group_lives import Membership, Rebalance, Span
+from kafka_groups.pipeline.transform.kernels.group_lives import UNKNOWN, Membership, Rebalance, Span
 from kafka_groups.pipeline.transform.kernels.segments import NULL
 from tests.pipeline.transform.kernels.group_stories import BEFORE_MIDNIGHT, MEMBERS, NEW, OLD, joins
 from tests.pipeline.transform.kernels.stories import DAY, at_time, build, epoch, joined, left, on, placed, split

@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from kafka_groups.pipeline.transform.kernels.group_events import CLASSIC, CONSUMER, REMOVED, DayEvents, Record, Timeline
-from kafka_groups.pipeline.transform.kernels.group_lives import Entry, Life, Membership, Rebalance, Span, milliseconds
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
+from kafka_groups.pipeline.transform.kernels import group_lives as lives
+from kafka_groups.pipeline.transform.kernels.group_lives import CLASSIC, REMOVED, UNKNOWN, Life, Rebalance, Record
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints
 
 # The same batch has both records of an online upgrade.
 _MOVES_WITHIN_US: Final = 60_000_000
@@ -21,6 +22,33 @@ _MOVES_WITHIN_US: Final = 60_000_000
 _LATE_MS: Final = 1_000
 # Ends of types whose records replace the topics that the record before with the same key named.
 _NAMING: Final = (CLASSIC, "MemberMetadata", "StatePartitionMetadata", "RegularExpression", "Topology")
+
+
+class Timeline(NamedTuple):
+    """What held of a group from when on, on one day."""
+
+    times: Ints = np.zeros(0, np.int64)
+    states: npt.NDArray[np.object_] = np.zeros(0, np.object_)  # None where a state is not known
+    members: Ints = np.zeros(0, np.int64)  # UNKNOWN, or NULL where nothing shows the members
+
+    def at_times(self, times: Ints) -> tuple[Any, Ints]:
+        """Return the state and the number of members at times of the day, none of them before the first entry."""
+        place = np.searchsorted(self.times, times, side="right") - 1
+        return self.states[place], self.members[place]
+
+    @property
+    def members_max(self) -> int:
+        """The most members of the day; UNKNOWN if their number was not known at some time, NULL if it never was."""
+        return UNKNOWN if (self.members == UNKNOWN).any() else int(self.members.max())
+
+
+class DayEvents(NamedTuple):
+    """What happened to a group on one day. Records are in order of their log, each once."""
+
+    records: Sequence[Record] = ()
+    samples: Timeline = Timeline()
+    topics: frozenset[str] = frozenset()  # assigned to members in the last sample of the day
+    has_no_rebalances: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +64,9 @@ class GroupDay:
 
 
 def build_group_days(state: str | None, events: Mapping[int, DayEvents], days: Collection[int]) -> Iterator[GroupDay]:
-    """Return the group on each of `days`, in order.
+    """Return the group on each of `days`, in order; events between them count, too.
 
-    `state` is that of the last day before `events`, if there is one: those of all days, and of the day after the last
-    one if it is there, for rebalances. Events between `days` count, too.
+    `state` is that of the last day before `events`, which go on until the day after the last one, for rebalances.
     """
     for day in sorted({*days, *events}):
         following = events.get(day + 1, DayEvents()).records if day in days else ()
@@ -63,7 +90,7 @@ class _DayReader:
 
     def __init__(self, state: str | None) -> None:
         before = json.loads(state or "{}")
-        self._lives = [Life(Membership(*before.get("membership", ())), Span(**before.get("span", {})))]
+        self._lives = [Life(lives.Membership(*before.get("membership", ())), lives.Span(**before.get("span", {})))]
         self._generation = before.get("generation") and _Generation(*before["generation"])
         self._known: tuple[str | None, int] = tuple(before.get("known", (None, NULL)))  # state and members
         # By type, member and expression.
@@ -71,19 +98,18 @@ class _DayReader:
             tuple(subject): tuple(topics) for topics, subjects in before.get("topics", ()) for subject in subjects
         }
         self._has_no_rebalances = before.get("has_no_rebalances", False)
-        self._records_read = 0
-        self._entries: list[Entry] = []  # of the classic group, and of removals
+        self._entries: list[lives.Entry] = []  # of the classic group, and of removals
         self._before: Record | None = None  # the last one that shows the group's protocol
         self._classic_rebalances: list[Rebalance] = []
 
     def read(self, day: int, events: DayEvents, following: Sequence[Record]) -> GroupDay:
         """Return the day, with rebalances that records of the next day may end."""
-        self._read_records(events.records)
+        self._read_records(0, events.records)
         self._has_no_rebalances |= events.has_no_rebalances
         timeline = self._timeline(events.samples)
         topics = events.topics.union(*self._topics.values())
         state = self._state(timeline)
-        self._read_records(following)
+        self._read_records(len(events.records), following)
         epochs = [(life, epoch) for life in self._lives for epoch in life.epochs]
         pairs = zip(epochs, [*epochs[1:], (None, None)], strict=False)
         consumer = (life.rebalance(epoch, next_epoch) for (life, epoch), (_, next_epoch) in pairs)
@@ -115,23 +141,22 @@ class _DayReader:
         }
         return json.dumps(state, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
-    def _read_records(self, records: Sequence[Record]) -> None:
-        for record in records:
+    def _read_records(self, first: int, records: Sequence[Record]) -> None:
+        for at, record in enumerate(records, first):
             if self._lives[-1].is_removed:
                 self._lives.append(Life(self._lives[-1].membership(), self._lives[-1].span))
-            if record.type in {CLASSIC, CONSUMER}:
-                self._read_protocol(record)
+            if record.type in {CLASSIC, lives.CONSUMER}:
+                self._read_protocol(at, record)
             if record.type.endswith(_NAMING):
                 self._topics[record.type, record.member_id, record.expression] = record.topics
             if record.type != CLASSIC:
-                self._lives[-1].read(self._records_read, record)
-            self._records_read += 1
+                self._lives[-1].read(at, record)
 
-    def _read_protocol(self, record: Record) -> None:
+    def _read_protocol(self, at: int, record: Record) -> None:
         before, self._before = self._before or record, record
         is_soon = record.at_us - before.at_us <= _MOVES_WITHIN_US
         if record.event_type == REMOVED:
-            self._entries.append((record.at_us, self._records_read, "Dead", 0))
+            self._entries.append((record.at_us, at, "Dead", 0))
         elif before.event_type == REMOVED and before.type != record.type and is_soon:
             # The group moved to the other protocol.
             self._entries.pop()
@@ -147,7 +172,7 @@ class _DayReader:
             rebalance = _classic_rebalance(record, classic)
             self._classic_rebalances += [] if rebalance is None else [rebalance]
             state = "Stable" if record.event_type == "generation" else "Empty"
-            self._entries.append((record.at_us, self._records_read, state, len(record.ids or ())))
+            self._entries.append((record.at_us, at, state, len(record.ids or ())))
             self._generation = _Generation(record.epoch, record.ids, record.at_us, record.join_timeout_ms)
 
 
@@ -176,8 +201,8 @@ def _classic_rebalance(record: Record, before: _Generation | None) -> Rebalance 
         since = max(since, (joined_at // 1_000 - max(timeouts) - _LATE_MS) * 1_000)
     # A rebalance is followed until the end of the day after it began.
     is_usable = since <= ended_at and ended_at // DAY_US - since // DAY_US <= 1
-    times = since if is_usable else ended_at, ended_at, milliseconds(since, ended_at) if is_usable else None
-    sync_ms = milliseconds(joined_at, ended_at) if record.ids else None
+    times = since if is_usable else ended_at, ended_at, lives.milliseconds(since, ended_at) if is_usable else None
+    sync_ms = lives.milliseconds(joined_at, ended_at) if record.ids else None
     size_before, size = (None if names is None else len(names) for names in (before.members, record.ids))
     came = went = None
     if before.members is not None and record.ids is not None:

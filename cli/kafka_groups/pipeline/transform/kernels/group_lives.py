@@ -11,20 +11,42 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from kafka_groups.pipeline.transform.kernels.group_events import CONSUMER, REMOVED, UNKNOWN, Record
 from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL
 
+CLASSIC: Final = "GroupMetadata"
+CONSUMER: Final = "ConsumerGroupMetadata"
+REMOVED: Final = "group_removed"
+# A number of members: an event showed that it is not known any more. It is NULL where no event says anything of it.
+UNKNOWN: Final = -1
 # A group begins with one member, and with epoch 1; since Kafka 4.3 with 2 (KAFKA-20268).
 _FIRST_EPOCH: Final = 2
 _JOIN: Final = "member_metadata"
 _LEAVE: Final = "member_left"
 _ASSIGNMENT: Final = "member_assignment"
 _OF_MEMBERS: Final = frozenset({_JOIN, _LEAVE, _ASSIGNMENT, "static_member_away"})
-_CURRENT_ASSIGNMENT: Final = "ConsumerGroupCurrentMemberAssignment"
 # A member that sends no heartbeat for so long is fenced (group.consumer.max.session.timeout.ms).
 _SILENT_US: Final = 60_000_000
 # What holds of a group from a record on: the record's time and place in the log, the state, and the number of members.
 Entry = tuple[int, int, str | None, int]
+
+
+class Record(NamedTuple):
+    """A record of a group in __consumer_offsets: columns of GROUP_INPUT, and what its lists say."""
+
+    source_partition: int
+    source_offset: int
+    at_us: int
+    type: str
+    event_type: str
+    epoch: int | None
+    previous_epoch: int | None
+    member_id: str | None
+    member_state: str | None
+    state_us: int | None
+    expression: str | None
+    ids: tuple[str, ...] | None  # of all members that the record lists, sorted
+    join_timeout_ms: int | None  # the longest rebalance timeout of these; None if a static member may exceed it
+    topics: tuple[str, ...]  # that the record and its members name
 
 
 class Rebalance(NamedTuple):
@@ -122,16 +144,13 @@ class Life:
             # The next life may be a group of another kind.
             self.span = Span(is_consumer or self.span.has_begun, () if is_consumer else self.span.kept)
         elif record.event_type == "group_epoch":
-            self._read_epoch(at, record)
+            self._is_whole |= record.epoch is not None and record.epoch <= _FIRST_EPOCH
+            if record.type == CONSUMER and record.epoch != self.span.epoch:
+                members = len(self._members) - len(self._there)
+                self.epochs.append(Epoch(at, record.at_us, record.epoch or 0, self.span, members))
+                self.span = Span(has_begun=True, epoch=record.epoch)
         elif record.event_type in _OF_MEMBERS and record.member_id is not None:
             self._read_member(at, record, record.member_id)
-
-    def _read_epoch(self, at: int, record: Record) -> None:
-        self._is_whole |= record.epoch is not None and record.epoch <= _FIRST_EPOCH
-        if record.type == CONSUMER and record.epoch != self.span.epoch:
-            members = len(self._members) - len(self._there)
-            self.epochs.append(Epoch(at, record.at_us, record.epoch or 0, self.span, members))
-            self.span = Span(has_begun=True, epoch=record.epoch)
 
     def _read_member(self, at: int, record: Record, name: str) -> None:
         is_member, has_left, join = name in self._members, name in self._left, self._joins.get(name)
@@ -150,7 +169,7 @@ class Life:
             self._members[name] = None
             if has_left or record.event_type == _JOIN:
                 self._change(at, record, name, 1)
-        is_current = record.type == _CURRENT_ASSIGNMENT and record.event_type == _ASSIGNMENT
+        is_current = record.type == "ConsumerGroupCurrentMemberAssignment" and record.event_type == _ASSIGNMENT
         if is_current and record.member_state == "STABLE" and self._members[name] != record.epoch:
             self._members[name] = record.epoch
             epoch, join = self.epochs[-1] if self.epochs else None, self._joins.get(name)
@@ -176,10 +195,9 @@ class Life:
         return Membership(self._is_whole, has_changed, self._members, left)
 
     def _known_from(self) -> int:
-        """Return the place from which on it is known how many members there are; LARGEST if it is not known.
+        """Return the place from which on the number of members is known; LARGEST if it is not.
 
-        It is if a change is among the records that shows that all members are known: the beginning or the end of the
-        group is among the records, or others follow a minute later.
+        A change shows it if the group's beginning or end is among the records, or if others follow a minute later.
         """
         if self._before.has_changed or self._there:
             return 0
@@ -190,10 +208,7 @@ class Life:
         return next(known, LARGEST)
 
     def entries(self) -> Iterator[Entry]:
-        """Return the number of members after each join and leave.
-
-        A join or a leave begins a rebalance; records do not have the state that it ends with, except if nobody remains.
-        """
+        """Return the number of members after each join and leave; a state only if nobody remains to rebalance."""
         members, known_from = len(self._before.members) + len(self._there), self._known_from()
         if self._there and self._first:
             yield *self._first, None, members
@@ -206,9 +221,8 @@ class Life:
     def rebalance(self, epoch: Epoch, next_epoch: Epoch | None) -> Rebalance:
         """Return the rebalance that began with an epoch, from what was read until now.
 
-        If the next epoch begins before all members have reached this one, it is `overtaken` and ends there; if not all
-        have by the end, it is open. Members whose join is not among the records must reach it, too; if it is not known
-        how many there were, it is not known whether all did: the next epoch is a bound then.
+        It is `overtaken` and ends if the next epoch begins before all members have reached this one, also those whose
+        join is not among the records; if it is not known how many there were, the next epoch is a bound.
         """
         is_known = epoch.at_us > self._joined_us or self._known_from() <= epoch.at
         members = epoch.members + len(self._there) if is_known else None
@@ -228,9 +242,8 @@ class Life:
     def _what_happened(self, epoch: Epoch, members: int | None) -> Span | None:
         """Return who joined and left, or None if it is not known who was there.
 
-        Compaction removes the classic group's last record with the upgrade, and the first epoch that remains of a group
-        need not be its first one. But if members are known to have been there, those of the epoch's own batch are those
-        that joined; the records of a batch have one time.
+        The first epoch that compaction left need not be the group's first one. But if others are known to have been
+        there, those joined that are in the epoch's own batch, whose records have one time.
         """
         if epoch.span.has_begun:
             return None if epoch.span.kept is None else epoch.span
