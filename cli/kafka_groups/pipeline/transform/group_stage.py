@@ -16,17 +16,10 @@ from kafka_groups.pipeline.transform import group_rows
 from kafka_groups.pipeline.transform.columns import to_batch, to_codes, to_ints, to_keys, to_numbers, unpack
 from kafka_groups.pipeline.transform.facts import Summary
 from kafka_groups.pipeline.transform.group_rows import Columns, combine, group_daily_rows, group_status_rows
+from kafka_groups.pipeline.transform.kernels import segments
 from kafka_groups.pipeline.transform.kernels.group_days import DayEvents, GroupDay, Timeline, build_group_days
 from kafka_groups.pipeline.transform.kernels.group_lives import UNKNOWN, Record
-from kafka_groups.pipeline.transform.kernels.segments import (
-    DAY_US,
-    NULL,
-    Ints,
-    first_rows,
-    highest,
-    reduce,
-    saturated_sum,
-)
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints, first_rows, reduce
 from kafka_groups.pipeline.transform.partition_stage import Settings
 
 # What a task of groups hands to the driver: what its groups and its rows of a topic add up to, or a file (NewFile).
@@ -65,20 +58,23 @@ def transform_groups(
     batch: GroupBatch, settings: Settings, summary: Summary
 ) -> Iterator[tuple[int, dict[Table, Any], Any]]:
     """Yield days with record batches by table, and rows of RESULT: of `days_before` the rebalances alone."""
-    names, days = batch.names, sorted((*settings.days_before, *settings.days))
-    found = _build_group_days(batch, days)
-    for day in days:
-        of_day = found[day]
-        yield day, {REBALANCES: _rebalance_rows(batch, of_day)}, RESULT.empty_table()
+    names, groups = batch.names, batch.names["group"].to_pylist()
+    for day, of_day in _build_group_days(batch, sorted((*settings.days_before, *settings.days))).items():
+        rebalances = [
+            {"cluster_id": batch.clusters[group], "group": groups[group]} | rebalance._asdict()
+            for group, one in of_day.items()
+            for rebalance in one.rebalances
+        ]
+        yield day, {REBALANCES: pa.RecordBatch.from_pylist(rebalances, REBALANCES.arrow())}, RESULT.empty_table()
         if day in settings.days_before:
             continue
         statuses, (keys, topics) = combine(_statuses(batch, day), day), _keys(batch, day, summary)
-        groups = _count_members(batch, of_day, day, summary)
+        counts = _count_members(batch, of_day, day, summary)
         left = {name: column.take(pa.array([*of_day], pa.int64())) for name, column in names.items()}
         left |= {"day": day * DAY_US, "state": pa.array([one.state for one in of_day.values()], pa.string())}
         tables = {
             GROUP_STATUS: group_status_rows(names, statuses, *_states_at(of_day, statuses["group"], statuses["at_us"])),
-            GROUP_DAILY: group_daily_rows(names, topics, day, keys, statuses, groups),
+            GROUP_DAILY: group_daily_rows(names, topics, day, keys, statuses, counts),
             GROUP_STATE: to_batch(GROUP_STATE.arrow(), left),
         }
         yield day, tables, _topic_rows(batch, of_day, day, keys, topics)
@@ -159,22 +155,12 @@ def _split_samples(events: Any, group: Ints) -> Iterator[tuple[_Place, tuple[Tim
     order = order[first_rows(*(each[order] for each in (group, times, code, members)))]
     group, times, states, members = group[order], times[order], states[order], members[order]
     day, topics = times // DAY_US, defaultdict[_Place, set[str]](set)
-    newest = np.flatnonzero(times == highest(times, group, day))
+    newest = np.flatnonzero(times == segments.highest(times, group, day))
     for at, named in zip(newest.tolist(), _read_topics(events.take(pa.array(order[newest]))), strict=True):
         topics[int(group[at]), int(day[at])].update(named)
     for first, last in pairwise([*np.flatnonzero(first_rows(group, day)).tolist(), len(group)]):
         place, mine = (int(group[first]), int(day[first])), slice(first, last)
         yield place, (Timeline(times[mine], states[mine], members[mine]), frozenset(topics[place]))
-
-
-def _rebalance_rows(batch: GroupBatch, found: Mapping[int, GroupDay]) -> Any:
-    names = {name: column.to_pylist() for name, column in batch.names.items()}
-    rows = [
-        {name: column[group] for name, column in names.items()} | rebalance._asdict()
-        for group, one in found.items()
-        for rebalance in one.rebalances
-    ]
-    return pa.RecordBatch.from_pylist(rows, REBALANCES.arrow())
 
 
 def _statuses(batch: GroupBatch, day: int) -> Columns:
@@ -244,7 +230,7 @@ def _topic_rows(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, keys
         "cluster_id": cluster_id.take(pa.array(owner[begins])),
         "topic": batch.names["group"].take(pa.array(owner[begins])),
         "partitions": reduce(np.add, partitions, begins),
-        "grown": np.where(is_known, saturated_sum(np.maximum(grown, 0), begins), NULL),
+        "grown": np.where(is_known, segments.saturated_sum(np.maximum(grown, 0), begins), NULL),
         "sampled_us": reduce(np.maximum, sampled_us, begins),
     }
     parts = (to_batch(RESULT, columns | {"day": day}) for columns in (of_keys, of_members, of_topics))

@@ -123,7 +123,8 @@ class _DayReader:
         ordered = [(NULL, 0, *self._known), *sorted(entries, key=itemgetter(0, 1))]
         times, _, states, members = zip(*ordered, strict=True)
         both = [np.concatenate(each) for each in zip(samples, (times, states, members), strict=True)]
-        whole = Timeline(*(column[np.argsort(both[0], kind="stable")] for column in both))
+        order = np.argsort(both[0], kind="stable")
+        whole = Timeline(*(column[order] for column in both))
         # What says nothing of the members leaves their number as it was.
         said = np.where(whole.members != NULL, np.arange(len(whole.members)), 0)
         return whole._replace(members=whole.members[np.maximum.accumulate(said)])

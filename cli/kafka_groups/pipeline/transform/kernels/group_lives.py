@@ -201,10 +201,8 @@ class Life:
         """
         if self._before.has_changed or self._there:
             return 0
-        silent_us = self._newest - _SILENT_US
-        known = (
-            one.at for one in self._changes if self._is_whole or one.at_us > self._joined_us or one.at_us <= silent_us
-        )
+        silent_us, joined_us = self._newest - _SILENT_US, self._joined_us
+        known = (one.at for one in self._changes if self._is_whole or not silent_us < one.at_us <= joined_us)
         return next(known, LARGEST)
 
     def entries(self) -> Iterator[Entry]:
