@@ -150,8 +150,7 @@ class _DayReader:
                 self._read_protocol(at, record)
             if record.type.endswith(_NAMING):
                 self._topics[record.type, record.member_id, record.expression] = record.topics
-            if record.type != CLASSIC:
-                self._lives[-1].read(at, record)
+            self._lives[-1].read(at, record)
 
     def _read_protocol(self, at: int, record: Record) -> None:
         before, self._before = self._before or record, record

@@ -69,7 +69,8 @@ class Membership(NamedTuple):
     """What is known of a group's members at the end of a day, since the last group of this name was removed."""
 
     is_whole: bool = False  # its first epoch, an upgrade, or the removal before it was among the records
-    has_changed: bool = False  # some member joined, left, or was there before its first record
+    has_changed: bool = False  # some member joined, left, or was there
+    was_there: bool = False  # some member was there without a join among the records
     members: Mapping[str, int | None] = {}  # each member, and the last epoch at which it was STABLE
     left: Sequence[str] = ()  # members that left on the last day with records
 
@@ -104,8 +105,7 @@ class Span:
         return tuple(sorted(name for name, number in self.names.items() if number in numbers))
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(NamedTuple):
     """The first record of an epoch, and which members reached it."""
 
     at: int  # the record's place
@@ -113,7 +113,7 @@ class Epoch:
     number: int
     span: Span  # what happened before it
     members: int  # without those that were there before their first record
-    arrivals: dict[str, int] = field(default_factory=dict)  # when members that were there before it reached it
+    arrivals: dict[str, int]  # when members that were there before it reached it
 
 
 class Life:
@@ -124,7 +124,7 @@ class Life:
         self.epochs = list[Epoch]()
         self._there = set[str]()  # members that were there before their first record
         self._changes = list[Change]()
-        self._first: tuple[int, int] | None = None  # time and place of the first record
+        self._first: tuple[int, int] | None = None  # time and place of the first record that is not classic
         self._newest, self._joined_us = NULL, LARGEST  # the last time, and that of the first join
         self._is_whole = before.is_whole  # all members are known: its beginning or end is among the records
         self._members, self._left = dict(before.members), set(before.left)
@@ -135,8 +135,10 @@ class Life:
         self.span.has_begun, self.span.kept, self._is_whole = True, members, True
 
     def read(self, at: int, record: Record) -> None:
-        """Take in the next record that is not classic, and its place among all."""
+        """Take in the next record, and its place among all."""
         self._newest = max(self._newest, record.at_us)
+        if record.type == CLASSIC:
+            return
         self._first = self._first or (record.at_us, at)
         if record.event_type == REMOVED:
             self.is_removed = self._is_whole = True
@@ -147,7 +149,7 @@ class Life:
             self._is_whole |= record.epoch is not None and record.epoch <= _FIRST_EPOCH
             if record.type == CONSUMER and record.epoch != self.span.epoch:
                 members = len(self._members) - len(self._there)
-                self.epochs.append(Epoch(at, record.at_us, record.epoch or 0, self.span, members))
+                self.epochs.append(Epoch(at, record.at_us, record.epoch or 0, self.span, members, {}))
                 self.span = Span(has_begun=True, epoch=record.epoch)
         elif record.event_type in _OF_MEMBERS and record.member_id is not None:
             self._read_member(at, record, record.member_id)
@@ -191,8 +193,9 @@ class Life:
             return Membership(is_whole=True)
         gone = (change.name for change in self._changes if change.number < 0)
         left = sorted({*gone} - self._members.keys()) if self._first else self._before.left
-        has_changed = bool(self._before.has_changed or self._changes or self._there)
-        return Membership(self._is_whole, has_changed, self._members, left)
+        was_there = self._before.was_there or bool(self._there)
+        has_changed = self._before.has_changed or was_there or bool(self._changes)
+        return Membership(self._is_whole, has_changed, was_there, self._members, left)
 
     def _known_from(self) -> int:
         """Return the place from which on the number of members is known; LARGEST if it is not.
@@ -240,12 +243,12 @@ class Life:
     def _what_happened(self, epoch: Epoch, members: int | None) -> Span | None:
         """Return who joined and left, or None if it is not known who was there.
 
-        The first epoch that compaction left need not be the group's first one. But if others are known to have been
+        The first epoch that compaction left need not be the group's first one. But if members show that they were
         there, those joined that are in the epoch's own batch, whose records have one time.
         """
         if epoch.span.has_begun:
             return None if epoch.span.kept is None else epoch.span
-        if self._before.has_changed or self._there:
+        if self._before.was_there or self._there:
             batch = Span()
             for change in self._changes:
                 if change.at <= epoch.at and change.at_us == epoch.at_us and not change.is_again:
