@@ -10,11 +10,10 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from kafka_groups.pipeline.transform.kernels import group_lives as lives
 from kafka_groups.pipeline.transform.kernels.group_lives import CLASSIC, REMOVED, UNKNOWN, Life, Rebalance, Record
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Array, Ints
 
 # The same batch has both records of an online upgrade.
 _MOVES_WITHIN_US: Final = 60_000_000
@@ -28,7 +27,7 @@ class Timeline(NamedTuple):
     """What held of a group from when on, on one day."""
 
     times: Ints = np.zeros(0, np.int64)
-    states: npt.NDArray[np.object_] = np.zeros(0, np.object_)  # None where a state is not known
+    states: Array = np.zeros(0, np.object_)  # None where a state is not known
     members: Ints = np.zeros(0, np.int64)  # UNKNOWN, or NULL where nothing shows the members
 
     def at_times(self, times: Ints) -> tuple[Any, Ints]:
