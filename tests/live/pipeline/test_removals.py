@@ -12,9 +12,9 @@ import pytest
 
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, OFFSET_COMMITS, REBALANCES
 from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, LocalEngine
-from kafka_groups.pipeline.transform.group_input import GROUP_INPUT
+from kafka_groups.pipeline.transform.group_rows import GROUP_INPUT
+from kafka_groups.pipeline.transform.group_stage import split_days
 from kafka_groups.pipeline.transform.kernels.group_days import build_group_days
-from kafka_groups.pipeline.transform.kernels.group_events import split_days
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US
 from tests.live.pipeline.filled_tables import by_time
 

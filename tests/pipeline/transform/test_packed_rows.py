@@ -13,7 +13,7 @@ import pytest
 from kafka_groups.pipeline.schemas import TABLES
 from kafka_groups.pipeline.transform.columns import gather_keys
 from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, PARTITION_LAYOUT, Layout, LocalEngine
-from kafka_groups.pipeline.transform.group_input import FILE, GROUP_INPUT, STATUS
+from kafka_groups.pipeline.transform.group_rows import FILE, GROUP_INPUT, STATUS
 from kafka_groups.pipeline.transform.partition_batch import COMMIT, INPUT, KEY_STATE
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import facts_of

@@ -21,7 +21,7 @@ from kafka_groups.pipeline.storage.layout import BUILD
 from kafka_groups.pipeline.transform import columns as arrays
 from kafka_groups.pipeline.transform import partition_batch as partitions
 from kafka_groups.pipeline.transform.facts import Summary, read_facts
-from kafka_groups.pipeline.transform.group_input import EVENT, FILE, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
+from kafka_groups.pipeline.transform.group_rows import EVENT, FILE, GROUP_INPUT, OUTPUT, STATUS, STATUS_NUMBERS
 from kafka_groups.pipeline.transform.group_stage import RESULT, GroupBatch, transform_groups
 from kafka_groups.pipeline.transform.kernels.segments import Ints, starts_of
 from kafka_groups.pipeline.transform.partition_stage import Settings, transform_days
@@ -176,13 +176,13 @@ def run_partitions(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
 
 
 def run_groups(task: Task, pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield rows of RESULT from rows of group_input.GROUP_INPUT; write the tables of groups and their states."""
+    """Yield rows of RESULT from rows of group_rows.GROUP_INPUT; write the tables of groups and their states."""
     with new_writer(task.data_dir, BUILD) as writer:
         for table in arrays.gather_keys(pieces, ("cluster_id", "name"), _BATCH_ROWS):
             is_file = pc.equal(table["kind"], FILE)
             yield arrays.to_batch(RESULT, {"file": table.filter(is_file)["payload"].combine_chunks()})
             rows = table.filter(pc.invert(is_file))
-            found = transform_groups(GroupBatch.of(rows), task.settings, task.summary) if rows.num_rows else ()
+            found = transform_groups(GroupBatch(rows), task.settings, task.summary) if rows.num_rows else ()
             for day, tables, topics in found:
                 for written, batch in tables.items():
                     if written is not schemas.GROUP_STATE or day >= task.first_state_day:

@@ -18,7 +18,7 @@ from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage import DataFile
 from kafka_groups.pipeline.storage.root_directory import as_storage_error, open_file
 from kafka_groups.pipeline.transform.columns import to_batch, to_flags
-from kafka_groups.pipeline.transform.group_input import EVENT, EVENT_COLUMNS, STATE
+from kafka_groups.pipeline.transform.group_rows import EVENT, EVENT_COLUMNS, STATE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.transform.partition_batch import (
     COMMIT,

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
-from kafka_groups.pipeline.transform import group_input
+from kafka_groups.pipeline.transform import group_rows
 from kafka_groups.pipeline.transform.columns import to_batch, to_codes, to_ints, to_keys, to_numbers, unpack
 from kafka_groups.pipeline.transform.facts import Summary
 from kafka_groups.pipeline.transform.group_rows import Columns, combine, group_daily_rows, group_status_rows
-from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_group_days
-from kafka_groups.pipeline.transform.kernels.group_events import UNKNOWN, split_days
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints, first_rows, reduce, saturated_sum
+from kafka_groups.pipeline.transform.kernels import segments
+from kafka_groups.pipeline.transform.kernels.group_days import DayEvents, GroupDay, Timeline, build_group_days
+from kafka_groups.pipeline.transform.kernels.group_lives import UNKNOWN, Record
+from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Ints, first_rows, reduce
 from kafka_groups.pipeline.transform.partition_stage import Settings
 
 # What a task of groups hands to the driver: what its groups and its rows of a topic add up to, or a file (NewFile).
@@ -28,33 +30,23 @@ RESULT: Final = pa.schema(
         *(("is_named", pa.bool_()), ("file", pa.binary())),
     ]
 )
-_SUMS: Final = (
-    *((name, "sum") for name in ("readers", "committed", "partitions", "grown")),
-    *((name, "max") for name in ("sampled_us", "is_named")),
-)
+_SUMS: Final = [(name, "max" if name in {"sampled_us", "is_named"} else "sum") for name in RESULT.names[3:-1]]
+_Place = tuple[int, int]  # the number of a group, and a day
 _WITHOUT_EVENTS: Final = next(build_group_days(None, {}, [0]))
 
 
-@dataclass(frozen=True, slots=True)
 class GroupBatch:
     """Rows of whole groups; `group` is the number of each row's group, whose names are columns of `names`."""
 
-    table: Any
-    names: dict[str, Any]
-    clusters: Sequence[str]
-    group: Ints
-    kind: Ints
-    day: Ints
-
-    @classmethod
-    def of(cls, rows: Any) -> GroupBatch:
-        """Return a table of the stage's input, sorted by cluster, name, kind, day, topic, partition and time."""
+    def __init__(self, rows: Any) -> None:
+        """Take a table of GROUP_INPUT, sorted by cluster, name, kind, day, topic, partition and time."""
         (table,) = rows.combine_chunks().to_batches()
         begins = first_rows(*(to_keys(table[name]) for name in ("cluster_id", "name")))
         first = pa.array(np.flatnonzero(begins))
-        names = {"cluster_id": table["cluster_id"].take(first), "group": table["name"].take(first)}
-        clusters = names["cluster_id"].to_pylist()
-        return cls(table, names, clusters, np.cumsum(begins) - 1, to_ints(table["kind"]), to_ints(table["day"]))
+        self.table, self.group = table, np.cumsum(begins) - 1
+        self.kind, self.day = to_ints(table["kind"]), to_ints(table["day"])
+        self.names = {"cluster_id": table["cluster_id"].take(first), "group": table["name"].take(first)}
+        self.clusters = self.names["cluster_id"].to_pylist()
 
     def rows(self, kind: int, columns: Sequence[str], day: int | None = None) -> tuple[Ints, Any]:
         """Return the groups of the rows of that kind, and some columns; of a day or of all."""
@@ -65,23 +57,35 @@ class GroupBatch:
 def transform_groups(
     batch: GroupBatch, settings: Settings, summary: Summary
 ) -> Iterator[tuple[int, dict[Table, Any], Any]]:
-    """Yield each day with its record batches by table, and rows of RESULT: of `days_before` the rebalances alone."""
-    days = sorted((*settings.days_before, *settings.days))
-    found = _build_group_days(batch, days)
-    for day in days:
-        tables, topics = {REBALANCES: _rebalance_rows(batch, found[day])}, RESULT.empty_table()
-        if day not in settings.days_before:
-            others, topics = _transform_day(batch, day, found[day], summary)
-            tables |= others
-        yield day, tables, topics
+    """Yield days with record batches by table, and rows of RESULT: of `days_before` the rebalances alone."""
+    names, groups = batch.names, batch.names["group"].to_pylist()
+    for day, of_day in _build_group_days(batch, sorted((*settings.days_before, *settings.days))).items():
+        rebalances = [
+            {"cluster_id": batch.clusters[group], "group": groups[group]} | rebalance._asdict()
+            for group, one in of_day.items()
+            for rebalance in one.rebalances
+        ]
+        yield day, {REBALANCES: pa.RecordBatch.from_pylist(rebalances, REBALANCES.arrow())}, RESULT.empty_table()
+        if day in settings.days_before:
+            continue
+        statuses, (keys, topics) = combine(_statuses(batch, day), day), _keys(batch, day, summary)
+        counts = _count_members(batch, of_day, day, summary)
+        left = {name: column.take(pa.array([*of_day], pa.int64())) for name, column in names.items()}
+        left |= {"day": day * DAY_US, "state": pa.array([one.state for one in of_day.values()], pa.string())}
+        tables = {
+            GROUP_STATUS: group_status_rows(names, statuses, *_states_at(of_day, statuses["group"], statuses["at_us"])),
+            GROUP_DAILY: group_daily_rows(names, topics, day, keys, statuses, counts),
+            GROUP_STATE: to_batch(GROUP_STATE.arrow(), left),
+        }
+        yield day, tables, _topic_rows(batch, of_day, day, keys, topics)
 
 
 def _build_group_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, GroupDay]]:
     """Return by day what events say of each group that has events or a state."""
     found: dict[int, dict[int, GroupDay]] = {day: {} for day in days}
-    owner, rows = batch.rows(group_input.STATE, ["payload"])
+    owner, rows = batch.rows(group_rows.STATE, ["payload"])
     states = dict(zip(owner.tolist(), rows["payload"].to_pylist(), strict=True))
-    owner, rows = batch.rows(group_input.EVENT, group_input.GROUP_INPUT.names)
+    owner, rows = batch.rows(group_rows.EVENT, group_rows.GROUP_INPUT.names)
     events = split_days(rows, owner)
     for group in sorted({*events, *states}):
         for one in build_group_days(states.get(group), events.get(group, {}), days):
@@ -89,37 +93,80 @@ def _build_group_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[
     return found
 
 
-def _rebalance_rows(batch: GroupBatch, found: Mapping[int, GroupDay]) -> Any:
-    names = {name: column.to_pylist() for name, column in batch.names.items()}
-    rows = [
-        {name: column[group] for name, column in names.items()} | rebalance._asdict()
-        for group, one in found.items()
-        for rebalance in one.rebalances
-    ]
-    return pa.RecordBatch.from_pylist(rows, REBALANCES.arrow())
+def split_days(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]:
+    """Return events by group and by days since 1970; `events` has columns of GROUP_INPUT, in any order of rows."""
+    is_record, day = np.asarray(pc.equal(events["origin"], "topic")), to_ints(events["at_us"]) // DAY_US
+    kinds = pc.coalesce(events["group_type"], events["type"])
+    others = np.asarray(pc.match_substring_regex(kinds, "^(Share|Streams)"))
+    without_rebalances = set(zip(group[others].tolist(), day[others].tolist(), strict=True))
+    taken = events.filter(pa.array(is_record))
+    columns = (taken[name].to_pylist() for name in Record._fields[:-3])
+    read = map(Record, *columns, *_read_members(taken["members"]), _read_topics(taken))
+    records: dict[_Place, list[Record]] = defaultdict(list)
+    # Each once, however often it was read. A group has all its records in one partition.
+    once = dict.fromkeys(zip(group[is_record].tolist(), read, strict=True))
+    for owner, record in sorted(once, key=lambda one: (one[0], one[1][:3])):
+        records[owner, record.at_us // DAY_US].append(record)
+    samples = dict(_split_samples(events.filter(pa.array(~is_record)), group[~is_record]))
+    found: dict[int, dict[int, DayEvents]] = defaultdict(dict)
+    for place in records.keys() | samples.keys():
+        sampled = samples.get(place, (Timeline(), frozenset()))
+        found[place[0]][place[1]] = DayEvents(records.get(place, ()), *sampled, place in without_rebalances)
+    return found
 
 
-def _transform_day(
-    batch: GroupBatch, day: int, found: Mapping[int, GroupDay], summary: Summary
-) -> tuple[dict[Table, Any], Any]:
-    statuses = combine(_statuses(batch, day), day)
-    states, members = _states_at(found, statuses["group"], statuses["at_us"])
-    keys, topics = _keys(batch, day, summary)
-    groups = _count_members(batch, found, day, summary)
-    left = {name: column.take(pa.array([*found], pa.int64())) for name, column in batch.names.items()}
-    left |= {"day": day * DAY_US, "state": pa.array([one.state for one in found.values()], pa.string())}
-    tables = {
-        GROUP_STATUS: group_status_rows(batch.names, statuses, states, members),
-        GROUP_DAILY: group_daily_rows(batch.names, topics, day, keys, statuses, groups),
-        GROUP_STATE: to_batch(GROUP_STATE.arrow(), left),
-    }
-    return tables, _topic_rows(batch, found, day, keys, topics)
+def _read_members(lists: Any) -> tuple[list[tuple[str, ...] | None], list[int | None]]:
+    """Return the members' ids and the longest rebalance timeout of each list."""
+    each = lists.flatten()
+    names = ("member_id", "group_instance_id", "rebalance_timeout_ms")
+    parts = (pa.ListArray.from_arrays(lists.offsets, each.field(name), mask=lists.is_null()) for name in names)
+    ids, timeouts = list[tuple[str, ...] | None](), list[int | None]()
+    for listed, instances, each_ms in zip(*(part.to_pylist() for part in parts), strict=True):
+        ids.append(None if listed is None else tuple(sorted(listed)))
+        is_known = listed is not None and instances.count(None) == len(instances)
+        known_ms = [one for one in each_ms if one is not None] if is_known else []
+        timeouts.append(max(known_ms, default=None if listed or listed is None else 0))
+    return ids, timeouts
+
+
+def _read_topics(rows: Any) -> list[tuple[str, ...]]:
+    """Return the topics that each row names: its own, and those that its members subscribe to or have.
+
+    A tombstone has no value, so it names none. Brokers that write ids of topics have no names.
+    """
+    own, members = rows["topics"], rows["members"]
+    each, owner = members.flatten(), pc.list_parent_indices(members)
+    subscribed, assigned = each.field("topics"), each.field("assignment")
+    places = [pc.list_parent_indices(own), *(owner.take(pc.list_parent_indices(one)) for one in (subscribed, assigned))]
+    names = [own.flatten(), subscribed.flatten(), assigned.flatten().field("topic")]
+    pairs = pa.table({"row": pa.concat_arrays(places), "topic": pa.concat_arrays(names)}).drop_null()
+    found = pairs.group_by("row").aggregate([("topic", "distinct")])
+    topics = dict(zip(*(found[name].to_pylist() for name in ("row", "topic_distinct")), strict=True))
+    return [tuple(sorted(topics.get(row, ()))) for row in range(len(rows))]
+
+
+def _split_samples(events: Any, group: Ints) -> Iterator[tuple[_Place, tuple[Timeline, frozenset[str]]]]:
+    """Yield the samples of each group and day, of equal ones the first, and topics."""
+    (code, names), times = to_codes(events["state"]), to_ints(events["at_us"])
+    states = np.array([*names, None], np.object_)[np.where(code >= 0, code, -1)]
+    # A sample of a group that has no members has no list of them either.
+    members = np.where(np.isin(states, ("Empty", "Dead")), 0, to_ints(pc.list_value_length(events["members"])))
+    order = np.lexsort((members, code, times, group))
+    order = order[first_rows(*(each[order] for each in (group, times, code, members)))]
+    group, times, states, members = group[order], times[order], states[order], members[order]
+    day, topics = times // DAY_US, defaultdict[_Place, set[str]](set)
+    newest = np.flatnonzero(times == segments.highest(times, group, day))
+    for at, named in zip(newest.tolist(), _read_topics(events.take(pa.array(order[newest]))), strict=True):
+        topics[int(group[at]), int(day[at])].update(named)
+    for first, last in pairwise([*np.flatnonzero(first_rows(group, day)).tolist(), len(group)]):
+        place, mine = (int(group[first]), int(day[first])), slice(first, last)
+        yield place, (Timeline(times[mine], states[mine], members[mine]), frozenset(topics[place]))
 
 
 def _statuses(batch: GroupBatch, day: int) -> Columns:
-    group, rows = batch.rows(group_input.STATUS, ["topic", "partition", *group_input.STATUS_NUMBERS], day)
+    group, rows = batch.rows(group_rows.STATUS, ["topic", "partition", *group_rows.STATUS_NUMBERS], day)
     partition = np.cumsum(first_rows(group, to_keys(rows["topic"]), to_keys(rows["partition"])))
-    numbers = {name: to_numbers(rows[name]) for name in group_input.STATUS_NUMBERS}
+    numbers = {name: to_numbers(rows[name]) for name in group_rows.STATUS_NUMBERS}
     return numbers | {"group": group, "partition": partition}
 
 
@@ -134,17 +181,14 @@ def _states_at(found: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple
 
 def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
     """Return the commits of a day, as `group_daily_rows` takes them, and the texts of their topics."""
-    group, rows = batch.rows(group_input.KEY, ["topic", "payload"], day)
+    group, rows = batch.rows(group_rows.KEY, ["topic", "payload"], day)
     topic, texts = to_codes(rows["topic"])
-    begins = first_rows(group, topic)
-    quiet = [
-        summary.quiet.get((batch.clusters[owner], texts[place], day), 0)
-        for owner, place in zip(group[begins].tolist(), topic[begins].tolist(), strict=True)
-    ]
-    numbers = unpack(rows["payload"], len(group_input.KEY_NUMBERS), ())[0]
-    keys = {"group": group, "topic": topic, "quiet": np.array(quiet, np.int64)[np.cumsum(begins) - 1]}
-    keys |= zip(group_input.KEY_NUMBERS, numbers, strict=True)
-    return keys | {name: keys[name] == 1 for name in group_input.KEY_FLAGS}, pa.array(texts, pa.string())
+    of_rows = zip(group.tolist(), topic.tolist(), strict=True)
+    quiet = [summary.quiet.get((batch.clusters[owner], texts[place], day), 0) for owner, place in of_rows]
+    numbers = unpack(rows["payload"], len(group_rows.KEY_NUMBERS), ())[0]
+    keys = {"group": group, "topic": topic, "quiet": np.array(quiet, np.int64)}
+    keys |= zip(group_rows.KEY_NUMBERS, numbers, strict=True)
+    return keys | {name: keys[name] == 1 for name in group_rows.KEY_FLAGS}, pa.array(texts, pa.string())
 
 
 def _count_members(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, summary: Summary) -> dict[str, Ints]:
@@ -157,8 +201,8 @@ def _count_members(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, s
         nothing = NULL if read_us == NULL or one.has_no_rebalances else 0
         durations = [each.duration_ms for each in one.rebalances if each.duration_ms is not None]
         rebalances = len(one.rebalances) or nothing, sum(durations) if durations else nothing
-        counts.append((read_us, one.timeline.members_max, one.timeline.has_members, *rebalances))
-    names = ("read_us", "members_max", "has_members", "rebalances", "rebalance_ms")
+        counts.append((read_us, one.timeline.members_max, *rebalances))
+    names = ("read_us", "members_max", "rebalances", "rebalance_ms")
     return dict(zip(names, map(np.array, zip(*counts, strict=True)), strict=True))
 
 
@@ -178,15 +222,15 @@ def _topic_rows(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, keys
         "topic": pa.array([topic for _, topic in named], pa.string()),
         "is_named": True,
     }
-    owner, rows = batch.rows(group_input.TOPIC, ["payload"], day)
-    partitions, grown, sampled_us = unpack(rows["payload"], len(group_input.TOPIC_NUMBERS), ())[0]
+    owner, rows = batch.rows(group_rows.TOPIC, ["payload"], day)
+    partitions, grown, sampled_us = unpack(rows["payload"], len(group_rows.TOPIC_NUMBERS), ())[0]
     begins = first_rows(owner)
     is_known = reduce(np.maximum, grown, begins) != NULL
     of_topics = {
         "cluster_id": cluster_id.take(pa.array(owner[begins])),
         "topic": batch.names["group"].take(pa.array(owner[begins])),
         "partitions": reduce(np.add, partitions, begins),
-        "grown": np.where(is_known, saturated_sum(np.maximum(grown, 0), begins), NULL),
+        "grown": np.where(is_known, segments.saturated_sum(np.maximum(grown, 0), begins), NULL),
         "sampled_us": reduce(np.maximum, sampled_us, begins),
     }
     parts = (to_batch(RESULT, columns | {"day": day}) for columns in (of_keys, of_members, of_topics))
@@ -195,5 +239,5 @@ def _topic_rows(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, keys
 
 def add_up(rows: Any) -> Any:
     """Return a table of RESULT without files, with one row for each topic and day."""
-    found = rows.group_by(["cluster_id", "topic", "day"]).aggregate([*_SUMS])
+    found = rows.group_by(["cluster_id", "topic", "day"]).aggregate(_SUMS)
     return found.rename_columns(RESULT.names[:-1]).append_column("file", pa.nulls(len(found), pa.binary()))

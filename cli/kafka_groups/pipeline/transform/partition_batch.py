@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from operator import methodcaller
 from typing import Any, Final, Self, get_type_hints
@@ -14,12 +14,11 @@ import pyarrow.compute as pc
 
 from kafka_groups.pipeline.schemas import LAG_HISTORY, PARTITION_STATE
 from kafka_groups.pipeline.transform import columns as arrays
-from kafka_groups.pipeline.transform.group_input import KEY, OUTPUT, STATUS, TOPIC
-from kafka_groups.pipeline.transform.kernels.lag import QUALITIES, LagRows, Points, Recent
+from kafka_groups.pipeline.transform.group_rows import KEY, OUTPUT, STATUS, TOPIC, status_columns
+from kafka_groups.pipeline.transform.kernels.lag import LagRows, Points, Recent
 from kafka_groups.pipeline.transform.kernels.offsets import Commits, KeyTotals, LogEnds, LogTotals
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Flags, Ints, first_rows, take
-from kafka_groups.pipeline.transform.kernels.verdicts import RULES, KeyStatuses, Known
-from kafka_groups.verdicts import VERDICTS
+from kafka_groups.pipeline.transform.kernels.verdicts import KeyStatuses, Known
 
 LOG_STATE, OBSERVATION, KEY_STATE, COMMIT = range(4)
 PARTITION: Final = ("cluster_id", "topic", "partition")
@@ -215,18 +214,6 @@ def cut_batches(pieces: Iterator[Any], most_rows: int) -> Iterator[PartitionBatc
         return PartitionBatch.of(table, is_continued=is_continued)
 
     return map(to_arrays, arrays.gather_keys(pieces, PARTITION, most_rows, parts=("group",)))
-
-
-def status_columns(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that lag_history and group_status have in common, of STATUS_NUMBERS by name."""
-    return {
-        **{name: numbers[name] for name in ("lag", "time_lag_ms", "catch_up_ms", "complete")},
-        **{name: arrays.millis_of(numbers[f"{name}_ms"]) for name in ("window_start", "window_end")},
-        **{f"{name}_rate": numbers[name] for name in ("consume", "produce")},
-        "verdict": arrays.choose([VERDICTS[rule] for rule in RULES], numbers["rank"]),
-        "rule": arrays.choose(RULES, numbers["rank"]),
-        "time_lag_quality": arrays.choose(QUALITIES, numbers["quality"]),
-    }
 
 
 def lag_history_rows(batch: PartitionBatch, found: PartitionDay) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kafka_groups.pipeline.transform.group_input import TOTALS
+from kafka_groups.pipeline.transform.group_rows import TOTALS
 from kafka_groups.pipeline.transform.kernels import lag, offsets, segments, verdicts
 from kafka_groups.pipeline.transform.kernels.offsets import ABSENT_MS, Commits, KeyDays, KeyTotals, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, EVERY, NULL, Flags, Ints

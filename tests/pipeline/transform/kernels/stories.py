@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.transform.group_input import GROUP_INPUT, OUTPUT
-from kafka_groups.pipeline.transform.kernels.group_days import GroupDay, build_group_days
-from kafka_groups.pipeline.transform.kernels.group_events import DayEvents, split_days
+from kafka_groups.pipeline.transform.group_rows import GROUP_INPUT, OUTPUT
+from kafka_groups.pipeline.transform.group_stage import split_days
+from kafka_groups.pipeline.transform.kernels.group_days import DayEvents, GroupDay, build_group_days
 
 Row = dict[str, Any]
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

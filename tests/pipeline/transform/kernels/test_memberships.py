@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.transform.kernels.group_days import build_group_days
-from kafka_groups.pipeline.transform.kernels.group_lives import Membership, Rebalance, Span
+from kafka_groups.pipeline.transform.kernels.group_lives import UNKNOWN, Membership, Rebalance, Span
 from kafka_groups.pipeline.transform.kernels.segments import NULL
 from tests.pipeline.transform.kernels.group_stories import BEFORE_MIDNIGHT, MEMBERS, NEW, OLD, joins
 from tests.pipeline.transform.kernels.stories import DAY, at_time, build, epoch, joined, left, on, placed, split
@@ -154,21 +154,18 @@ def test_state_and_members_are_those_last_known_and_null_once_they_no_longer_hol
     assert {seconds: at_time(days, seconds) for seconds in wanted} == wanted
 
 
-def test_a_date_on_which_the_number_was_unknown_has_no_maximum_but_had_members() -> None:
-    most = {
-        name: [(day.timeline.members_max, day.timeline.has_members) for day in build(placed(story), (0, 1))]
-        for name, story in MEMBERS.items()
-    }
+def test_a_date_on_which_the_number_was_unknown_has_no_maximum() -> None:
+    most = {name: [day.timeline.members_max for day in build(placed(story), (0, 1))] for name, story in MEMBERS.items()}
 
-    assert most["joined"] == [(5, True), (5, True)]
-    assert most["no other member yet"] == [(NULL, True), (NULL, True)]
-    assert most["all left"] == [(2, True), (0, False)]
+    assert most["joined"] == [5, 5]
+    assert most["no other member yet"] == [UNKNOWN, UNKNOWN]
+    assert most["all left"] == [2, 0]
 
 
 def test_a_group_of_which_nothing_is_known_has_neither_state_nor_members() -> None:
     (day,) = build([])
 
-    assert (day.timeline.members_max, day.timeline.has_members) == (NULL, False)
+    assert day.timeline.members_max == NULL
     assert at_time([day], 0) == (None, None)
 
 
