@@ -32,8 +32,7 @@ _MADE: Final = (schemas.LAG_HISTORY, schemas.REBALANCES, schemas.GROUP_STATUS, s
 # Rebalances after group_daily, which counts them: a build that is killed in between leaves them as they were, so that
 # the next one finds that they differ.
 _WRITTEN: Final = sorted((*_MADE, *schemas.STATES), key=lambda table: table == schemas.REBALANCES)
-# The arguments of `progress`: the label of a step, the number of finished steps, and their total.
-Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]  # the label of a step, the number of finished steps, and their total
 _STEPS: Final = ("summary of the facts", "lag, verdicts and rebalances", "tables")
 
 
@@ -182,8 +181,7 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
     state, dates, before = plan.state, plan.read, plan.gaps_before()
     report(_STEPS[0], 0, len(_STEPS))
     of_partitions = [*files_of(schemas.OFFSET_COMMITS, dates), *files_of(schemas.PARTITION_OFFSETS, dates)]
-    files = [*of_partitions, *files_of(schemas.GROUP_EVENTS, dates)]
-    summary = summarise(engine.collect(files, read_parts, PART))
+    summary = summarise(engine.collect([*of_partitions, *files_of(schemas.GROUP_EVENTS, dates)], read_parts, PART))
     report(_STEPS[1], 1, len(_STEPS))
     settings = Settings([*map(day_number, dates)], state.rules, state.lookback_days, [*map(day_number, before)])
     task = Task(storage.address, settings, day_number(plan.first_state_day()), summary)

@@ -88,8 +88,7 @@ def gather_keys(
     Rows with the same key lie together in `pieces`. Without a key, any row may be the last one of a table. Where a key
     has more than `size`, its rows that agree in `parts`, too, are in one table.
     """
-    waiting: list[Any] = []
-    waits, limit = 0, size
+    waiting, waits, limit = list[Any](), 0, size
     for piece in pieces:
         waiting.append(piece)
         waits += size_of(piece)

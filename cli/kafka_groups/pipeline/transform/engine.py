@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _BATCH_OPTION: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_SPARK_ROWS: Final = 256
 _BATCH_ROWS: Final = 100_000  # that a task works on at once
 _FACTS_PER_TASK: Final = 250_000
 _WAITING_ROWS: Final = 262_144  # that wait to be packed: the more, the fewer packed rows a key gets
@@ -71,9 +70,8 @@ class Layout:
 
     def unpack(self, pieces: Iterator[Any]) -> Iterator[Any]:
         """Yield record batches of `schema`, in order, from packed rows in the order of `key`."""
-        for table in arrays.gather_keys(
-            pieces, self.key, _UNPACKED_BYTES, size_of=lambda rows: rows[self.payload].nbytes
-        ):
+        tables = arrays.gather_keys(pieces, self.key, _UNPACKED_BYTES, size_of=lambda rows: rows[self.payload].nbytes)
+        for table in tables:
             kinds = [self._unpack_kind(kind, rows) for kind, rows in _by_kind(table)]
             found = pa.concat_tables([self.schema.empty_table(), *kinds], promote_options="default")
             yield from arrays.sort_rows(found, self.order).to_batches()
@@ -140,14 +138,13 @@ PARTITION_LAYOUT: Final = Layout(
     {partitions.COMMIT: _COMMIT_NUMBERS, partitions.OBSERVATION: ("at_us", *partitions.OFFSETS, "point_ms")},
 )
 _GROUP_COMMON: Final = ("cluster_id", "name", "kind", "day", "topic", "partition")
-_EVENT_COLUMNS: Final = tuple(name for name in GROUP_INPUT.names if name not in {*_GROUP_COMMON, "payload"})
 GROUP_LAYOUT: Final = Layout(
     GROUP_INPUT,
     _GROUP_COMMON,
     ("cluster_id", "name"),
     (*_GROUP_COMMON, "at_us"),
     "payload",
-    {STATUS: STATUS_NUMBERS, EVENT: _EVENT_COLUMNS},
+    {STATUS: STATUS_NUMBERS, EVENT: [name for name in GROUP_INPUT.names if name not in {*_GROUP_COMMON, "payload"}]},
 )
 
 
@@ -241,7 +238,7 @@ class SparkEngine:
         rows = rows.repartition(self._tasks, *GROUP_LAYOUT.key).sortWithinPartitions(*GROUP_LAYOUT.key)
         # Packed rows go to Python in batches of a few: each may have 64 KiB.
         before = self._spark.conf.get(_BATCH_OPTION)
-        self._spark.conf.set(_BATCH_OPTION, str(_SPARK_ROWS))
+        self._spark.conf.set(_BATCH_OPTION, "256")
         try:
             return rows.mapInArrow(second_stage, _spark_schema(RESULT)).toArrow()
         finally:

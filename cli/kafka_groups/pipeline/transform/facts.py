@@ -17,17 +17,10 @@ import pyarrow.parquet as pq
 from kafka_groups.pipeline import schemas
 from kafka_groups.pipeline.storage import DataFile
 from kafka_groups.pipeline.storage.root_directory import as_storage_error, open_file
+from kafka_groups.pipeline.transform import partition_batch as partitions
 from kafka_groups.pipeline.transform.columns import to_batch, to_flags
 from kafka_groups.pipeline.transform.group_rows import EVENT, EVENT_COLUMNS, STATE
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
-from kafka_groups.pipeline.transform.partition_batch import (
-    COMMIT,
-    KEY_STATE,
-    LOG_STATE,
-    OBSERVATION,
-    OFFSETS,
-    PARTITION,
-)
 from kafka_groups.pipeline.transform.partition_stage import ClusterDay, Context
 
 _BATCH_ROWS: Final = 65_536
@@ -62,7 +55,7 @@ def _commits(rows: Any, day: int) -> Rows:
     # Brokers take -1 for an offset, and report none.
     is_removal = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
     yield {
-        "kind": COMMIT,
+        "kind": partitions.COMMIT,
         "at_us": micros_within(rows["commit_time"], day),
         "is_record": pc.equal(rows["origin"], "topic"),
         "is_removal": is_removal,
@@ -72,7 +65,7 @@ def _commits(rows: Any, day: int) -> Rows:
 
 def _observations(rows: Any, _day: int) -> Rows:
     yield {
-        "kind": OBSERVATION,
+        "kind": partitions.OBSERVATION,
         "at_us": _micros(rows["observed_at"]),
         "is_record": pc.equal(rows["origin"], "sample"),
         "point_ms": pc.divide(_micros(rows["point_time"]), 1_000),
@@ -80,8 +73,7 @@ def _observations(rows: Any, _day: int) -> Rows:
 
 
 def _partition_states(rows: Any, _day: int) -> Rows:
-    kind = np.where(np.asarray(pc.is_null(rows["group"])), LOG_STATE, KEY_STATE)
-    yield {"kind": pa.array(kind), "at_us": 0}
+    yield {"kind": pc.if_else(pc.is_null(rows["group"]), partitions.LOG_STATE, partitions.KEY_STATE), "at_us": 0}
 
 
 def _events(rows: Any, day: int) -> Rows:
@@ -102,14 +94,12 @@ def _group_states(rows: Any, _day: int) -> Rows:
 
 
 _COMMIT: Final = ("group", "origin", "source_offset", "commit_time", "tombstone", "committed_offset")
+_OBSERVATION: Final = ("topic_id", "origin", "observed_at", "point_time")
 _EVENT: Final = ("cluster_id", "group", "record_time", "state_time", "members", "details")
 _READERS: Final[Readers] = {
-    schemas.OFFSET_COMMITS: ((*PARTITION, *_COMMIT), _commits),
-    schemas.PARTITION_OFFSETS: (
-        (*PARTITION, *OFFSETS, "topic_id", "origin", "observed_at", "point_time"),
-        _observations,
-    ),
-    schemas.PARTITION_STATE: ((*PARTITION, "group", "state"), _partition_states),
+    schemas.OFFSET_COMMITS: ((*partitions.PARTITION, *_COMMIT), _commits),
+    schemas.PARTITION_OFFSETS: ((*partitions.PARTITION, *partitions.OFFSETS, *_OBSERVATION), _observations),
+    schemas.PARTITION_STATE: ((*partitions.PARTITION, "group", "state"), _partition_states),
     schemas.GROUP_EVENTS: ((*EVENT_COLUMNS, *_EVENT), _events),
     schemas.GROUP_STATE: (("cluster_id", "group", "state"), _group_states),
 }
@@ -182,15 +172,14 @@ def _log_end_parts(rows: Any, day: int) -> Rows:
     run_us = pc.if_else(pc.equal(rows["origin"], "sample"), at, None)
     yield {"name": name, "partition": None, "run_us": run_us, "most_at": at, "is_complete": is_known}
     # The time of a log end that is not known does not count.
-    known = dict.fromkeys(("least_end", "most_end"), end)
-    known |= dict.fromkeys(("least_at", "most_at"), pc.if_else(is_known, at, None))
-    yield known | {"origin": None, "name": rows["topic"]}
+    at = pc.if_else(is_known, at, None)
+    yield {"origin": None, "name": rows["topic"], "least_end": end, "most_end": end, "least_at": at, "most_at": at}
 
 
 _PART_READERS: Final[Readers] = {
     schemas.OFFSET_COMMITS: (("cluster_id", "origin", "group", "commit_time"), _group_parts),
     schemas.GROUP_EVENTS: (("cluster_id", "origin", "group", "record_time"), _group_parts),
-    schemas.PARTITION_OFFSETS: ((*PARTITION, "origin", "log_end_offset", "observed_at"), _log_end_parts),
+    schemas.PARTITION_OFFSETS: ((*partitions.PARTITION, "origin", "log_end_offset", "observed_at"), _log_end_parts),
 }
 
 

@@ -44,8 +44,7 @@ _EVENTS: Final = GROUP_EVENTS.arrow()
 _MEMBER: Final = _EVENTS.field("members").type.value_type
 _OF_MEMBER: Final = ("member_id", "group_instance_id", "rebalance_timeout_ms", "topics")
 _ASSIGNMENT: Final = pa.list_(pa.struct([("topic", pa.string())]))
-# What is read of an event, as it is in group_events.
-EVENT_COLUMNS: Final = (
+EVENT_COLUMNS: Final = (  # what is read of an event, as it is in group_events
     *("origin", "source_partition", "source_offset", "type", "event_type", "epoch", "previous_epoch", "member_id"),
     *("member_state", "topics", "group_type", "state"),
 )
@@ -57,16 +56,12 @@ GROUP_INPUT: Final = pa.schema(
         ("members", pa.list_(pa.struct([*map(_MEMBER.field, _OF_MEMBER), ("assignment", _ASSIGNMENT)]))),
     ]
 )
-# Arrays by name; those of rows of a table have one length.
-Columns = dict[str, Any]
-# A partition that was not observed for longer is not known to be as it was.
-_FRESH_MS: Final = 600_000
+Columns = dict[str, Any]  # arrays by name; those of rows of a table have one length
+_FRESH_MS: Final = 600_000  # a partition that was not observed for longer is not known to be as it was
 # Qualities of time lags from the most certain to the least, which stands for a group; it is its own inverse.
 _CERTAINTY: Final = np.array([lag.EXACT, lag.INTERPOLATED, lag.LOWER_BOUND, lag.UNKNOWN, lag.DATA_LOSS])
-# Of fewer records a partition may well have most by chance.
-_ENOUGH_RECORDS: Final = 1_000
-# Of a day that has just begun nobody can say more.
-_LEAST_SECONDS: Final = 60.0
+_ENOUGH_RECORDS: Final = 1_000  # of fewer a partition may well have most by chance
+_LEAST_SECONDS: Final = 60.0  # of a day that has just begun nobody can say more
 
 
 def combine(rows: Columns, day: int) -> Columns:
@@ -162,14 +157,13 @@ def group_daily_rows(names: Columns, topics: Any, day: int, keys: Columns, statu
     seconds = (read_us // 1_000 - day * DAY_US // 1_000) / 1_000
     looked_us, moved_us = np.maximum(last["sampled_us"], read_us), last["moved_us"]
     has_stood = (looked_us != NULL) & (moved_us != NULL) & (looked_us // 1_000 - moved_us // 1_000 >= DAY_US // 1_000)
-    commit_rate = commits / np.maximum(_LEAST_SECONDS, seconds)
     columns = {
         **mine,
         **{name: column.take(pa.array(group)) for name, column in names.items()},
         "day": day * DAY_US,
         "members_max": np.where(members < 0, NULL, members),
         "commits": np.where(has_records, commits, NULL),
-        "commit_rate": np.where(has_records & (read_us != NULL), commit_rate, np.nan),
+        "commit_rate": np.where(has_records & (read_us != NULL), commits / np.maximum(_LEAST_SECONDS, seconds), np.nan),
         "partitions": reduce(np.add, living, by_topic),
         "topics": to_lists(topics.take(pa.array(topic)), np.searchsorted(group, owner), len(group)),
         "messages_consumed": segments.saturated_sum(chosen["consumed"], begins),

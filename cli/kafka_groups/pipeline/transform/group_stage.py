@@ -185,9 +185,8 @@ def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
     topic, texts = to_codes(rows["topic"])
     of_rows = zip(group.tolist(), topic.tolist(), strict=True)
     quiet = [summary.quiet.get((batch.clusters[owner], texts[place], day), 0) for owner, place in of_rows]
-    numbers = unpack(rows["payload"], len(group_rows.KEY_NUMBERS), ())[0]
     keys = {"group": group, "topic": topic, "quiet": np.array(quiet, np.int64)}
-    keys |= zip(group_rows.KEY_NUMBERS, numbers, strict=True)
+    keys |= zip(group_rows.KEY_NUMBERS, unpack(rows["payload"], len(group_rows.KEY_NUMBERS), ())[0], strict=True)
     return keys | {name: keys[name] == 1 for name in group_rows.KEY_FLAGS}, pa.array(texts, pa.string())
 
 

@@ -38,13 +38,8 @@ INPUT: Final = pa.schema(
     ]
 )
 
-
 # What makes numbers of 64 bits a column, by the type of the field.
-_FROM_NUMBERS: Final[dict[str, Any]] = {
-    "Ints": np.asarray,
-    "Flags": np.bool_,
-    "Floats": methodcaller("view", np.float64),
-}
+_FROM_NUMBERS: Final[Any] = {"Ints": np.asarray, "Flags": np.bool_, "Floats": methodcaller("view", np.float64)}
 
 
 @dataclass(frozen=True, slots=True)
