@@ -31,8 +31,7 @@ def decode(records: pa.RecordBatch, cluster_id: str, partition: int) -> pa.Recor
     sentence about why, and with the names in its key if at least those were understood.
     """
     count, values = len(records), records["value"]
-    # A chunk has few different keys.
-    keys = records["key"].dictionary_encode(null_encoding="encode")
+    keys = records["key"].dictionary_encode(null_encoding="encode")  # a chunk has few different ones
     are_commits, of_keys = read_keys(pack(keys.dictionary))
     is_commit = are_commits[keys.indices.to_numpy()]
     is_tombstone = values.is_null().to_numpy(zero_copy_only=False)

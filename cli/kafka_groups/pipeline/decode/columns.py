@@ -20,15 +20,11 @@ LATEST_MS: Final = 253_402_300_799_999
 NO_TIME_MS: Final = -1
 
 # Decoded columns have the names and types that they have in the tables of these kinds, which document them.
-_FIELDS: Final = {
-    field.name: field
-    for table in (OFFSET_COMMITS, GROUP_EVENTS, UNKNOWN_RECORDS, INGEST_GAPS)
-    for field in table.arrow()
-}
+_FIELDS: Final = pa.unify_schemas([one.arrow() for one in (OFFSET_COMMITS, GROUP_EVENTS, UNKNOWN_RECORDS, INGEST_GAPS)])
 
 
 def _fields(names: str) -> list[pa.Field]:
-    return [_FIELDS[name] for name in names.split()]
+    return [_FIELDS.field(name) for name in names.split()]
 
 
 # A chunk of one source partition, in offset order; a value that is null is a tombstone.
@@ -41,7 +37,7 @@ _EVENT: Final = _fields(
 )
 RECORD: Final = pa.schema(
     [
-        _FIELDS["cluster_id"],
+        _FIELDS.field("cluster_id"),
         ("kind", pa.string()),
         *_fields("source_partition source_offset record_time record_type value_version tombstone"),
         *_fields("group topic partition committed_offset leader_epoch metadata commit_time expire_time topic_id"),
@@ -59,6 +55,5 @@ def topic_id_text(topic_id: bytes) -> str | None:
 
 def microseconds(milliseconds: int) -> int | None:
     """Return the time in microseconds; None if Kafka says that there is none (-1), or if it is no time at all."""
-    if milliseconds == NO_TIME_MS or not EARLIEST_MS <= milliseconds <= LATEST_MS:
-        return None
-    return milliseconds * 1000
+    is_time = milliseconds != NO_TIME_MS and EARLIEST_MS <= milliseconds <= LATEST_MS
+    return milliseconds * 1000 if is_time else None

@@ -13,17 +13,13 @@ from kafka_groups.pipeline.decode.columns import microseconds, topic_id_text
 from kafka_groups.pipeline.decode.record_types import PREFIX_BYTES, SCHEMAS, RecordType, read_prefix
 from kafka_groups.protocol import Cursor, SchemaError, Struct, compile_reader
 
-# What consumers call themselves in a classic group; Connect says "connect", and its bytes have another layout.
-_CONSUMER: Final = "consumer"
 _CONSUMER_PROTOCOL: Final = {
     "topics": compile_reader(SCHEMAS["ConsumerProtocolSubscription"], version=0, flexible=False),
     "assigned_partitions": compile_reader(SCHEMAS["ConsumerProtocolAssignment"], version=0, flexible=False),
 }
-
 # MemberState of org.apache.kafka.coordinator.group.modern and .streams (4.4.0): not the same numbers.
 _MEMBER_STATES: Final = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
 _STREAMS_MEMBER_STATES: Final = {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"}
-_NEW_STATE: Final = "UNKNOWN"
 # LEAVE_GROUP_STATIC_MEMBER_EPOCH of ConsumerGroupHeartbeatRequest, and of its sister for streams groups.
 _STATIC_MEMBER_AWAY: Final = -2
 
@@ -48,7 +44,7 @@ def event_of(record_type: RecordType, names: Struct, value: Struct | None) -> di
         "epoch": _first(said, "epoch", "assignment_epoch", "member_epoch", "generation"),
         "previous_epoch": said.get("previous_member_epoch"),
         "member_id": names.get("member_id"),
-        "member_state": states.get(said["state"], _NEW_STATE) if "state" in said else None,
+        "member_state": states.get(said["state"], "UNKNOWN") if "state" in said else None,
         "group_instance_id": said.get("instance_id"),
         **{name: said.get(name) for name in ("client_id", "client_host", "protocol_type", "protocol", "leader")},
         "state_time": _state_time(said),
@@ -96,7 +92,8 @@ def _assignment(topics: Iterable[Struct] | None) -> list[dict[str, Any]] | None:
 
 
 def _classic_members(value: Struct) -> list[dict[str, Any]]:
-    is_consumer = value["protocol_type"] == _CONSUMER
+    # Connect says "connect", and its bytes have another layout.
+    is_consumer = value["protocol_type"] == "consumer"
     return [
         {
             **{name: member[name] for name in ("member_id", "group_instance_id", "client_id", "client_host")},
@@ -113,8 +110,7 @@ def _classic_members(value: Struct) -> list[dict[str, Any]]:
 def _of_consumer(data: bytes, field: str) -> Any:
     """Return a field of what a consumer wrote about its membership; None if these bytes are something else."""
     version = read_prefix(data)
-    if version is None or version < 0:
-        return None
     with suppress(SchemaError):
-        return _CONSUMER_PROTOCOL[field](Cursor(data, PREFIX_BYTES))[field]
+        if version is not None and version >= 0:
+            return _CONSUMER_PROTOCOL[field](Cursor(data, PREFIX_BYTES))[field]
     return None

@@ -36,8 +36,7 @@ from kafka_groups.protocol import Array, Cursor, Field, Inline, Read, SchemaErro
 
 Fields: TypeAlias = tuple[Field, ...]
 
-# A key starts with its type, a value with its version.
-PREFIX_BYTES: Final = 2
+PREFIX_BYTES: Final = 2  # a key starts with its type, a value with its version
 _NUMBERS: Final = (kinds.INT8, kinds.INT16, kinds.UINT16, kinds.INT32, kinds.INT64)
 _PRIMITIVES: Final = {kind.name: kind for kind in (*_NUMBERS, kinds.BYTES, kinds.STRING, kinds.UUID_)}
 
@@ -160,7 +159,6 @@ _COMMIT: Final = "group string, topic string, partition int32"
 _GROUP: Final = "group string"
 _MEMBER: Final = "group string, member_id string"
 _REGEX: Final = "group string, regular_expression string"
-
 # From CoordinatorRecordType of kafka-group-coordinator 4.4.0. Number and name never change; 9 and 18 were removed.
 ALL: Final = (
     RecordType(0, "LegacyOffsetCommit", _COMMIT, newest_version=4),
@@ -235,10 +233,7 @@ def _value_reader(type_id: int, version: int) -> Read:
 
 
 def partition_of(group: str, partitions: int) -> int:
-    """Return the partition of `__consumer_offsets`, out of so many, that all records of this group are in.
-
-    As in GroupCoordinatorService.partitionFor: Utils.abs(group.hashCode()) % partitions.
-    """
+    """Return the partition, of so many, that has all records of a group, as GroupCoordinatorService.partitionFor."""
     code = 0
     # Java's String.hashCode goes over UTF-16 code units, so two for each character beyond the first 65,536.
     for (unit,) in struct.iter_unpack(">H", group.encode("utf-16-be", "surrogatepass")):

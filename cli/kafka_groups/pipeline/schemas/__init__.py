@@ -223,21 +223,19 @@ _ALL: Final = parse_tables(
 
     partition_state: What a build hands from day to day: of topic partitions (group null), and of groups on them.
     derived; identity cluster_id, topic, partition, group, day; dated by day
-    cluster_id, topic, partition, group
-    day TIMESTAMP: the day at whose end it holds
+    cluster_id, topic, partition, group, day
     state BINARY: numbers, as transform/state.py has them
 
     group_state: What a build hands from day to day: of groups.
     derived; identity cluster_id, group, day; dated by day
-    cluster_id, group
-    day TIMESTAMP: the day at whose end it holds
+    cluster_id, group, day
     state STRING: members, epochs and subscriptions, as JSON
     """
 )
 OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, LAG_HISTORY, GROUP_STATUS, REBALANCES, GROUP_DAILY, *_OTHERS = _ALL
 TOPIC_DAILY, SAMPLE_RUNS, INGEST_GAPS, UNKNOWN_RECORDS, PARTITION_STATE, GROUP_STATE = _OTHERS
 
-# States are not documented, and may change with any version.
+# States hold at the end of their day. They are not documented, and may change with any version.
 STATES: Final = (PARTITION_STATE, GROUP_STATE)
 # All tables of a data directory, by name, in the order of the documentation.
 STORED: Final = {table.name: table for table in _ALL}

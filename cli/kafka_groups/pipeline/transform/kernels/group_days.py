@@ -15,10 +15,8 @@ from kafka_groups.pipeline.transform.kernels import group_lives as lives
 from kafka_groups.pipeline.transform.kernels.group_lives import CLASSIC, REMOVED, UNKNOWN, Life, Rebalance, Record
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Array, Ints
 
-# The same batch has both records of an online upgrade.
-_MOVES_WITHIN_US: Final = 60_000_000
-# The broker's timer ends a join phase that members hold up, and may be late.
-_LATE_MS: Final = 1_000
+_MOVES_WITHIN_US: Final = 60_000_000  # the same batch has both records of an online upgrade
+_LATE_MS: Final = 1_000  # the broker's timer ends a join phase that members hold up, and may be late
 # Ends of types whose records replace the topics that the record before with the same key named.
 _NAMING: Final = (CLASSIC, "MemberMetadata", "StatePartitionMetadata", "RegularExpression", "Topology")
 
@@ -92,8 +90,7 @@ class _DayReader:
         self._lives = [Life(lives.Membership(*before.get("membership", ())), lives.Span(**before.get("span", {})))]
         self._generation = before.get("generation") and _Generation(*before["generation"])
         self._known: tuple[str | None, int] = tuple(before.get("known", (None, NULL)))  # state and members
-        # By type, member and expression.
-        self._topics: dict[tuple[str, str | None, str | None], tuple[str, ...]] = {
+        self._topics: dict[tuple[str, str | None, str | None], tuple[str, ...]] = {  # by type, member and expression
             tuple(subject): tuple(topics) for topics, subjects in before.get("topics", ()) for subject in subjects
         }
         self._has_no_rebalances = before.get("has_no_rebalances", False)
@@ -157,8 +154,7 @@ class _DayReader:
         if record.event_type == REMOVED:
             self._entries.append((record.at_us, at, "Dead", 0))
         elif before.event_type == REMOVED and before.type != record.type and is_soon:
-            # The group moved to the other protocol.
-            self._entries.pop()
+            self._entries.pop()  # the group moved to the other protocol
         life, classic = self._lives[-1], self._generation
         if record.type == CLASSIC and record.event_type == REMOVED:
             # If the generation after a downgrade is lost, the members are not known.
@@ -195,8 +191,7 @@ def _classic_rebalance(record: Record, before: _Generation | None) -> Rebalance 
     since = before.time
     timeouts = [one for one in (before.join_timeout_ms, record.join_timeout_ms) if one is not None]
     # If generations before were given up and left no record, there was more than one join phase.
-    is_next = record.epoch == (before.epoch or 0) + 1
-    if joined_at is not None and is_next and len(timeouts) > 1:
+    if joined_at is not None and record.epoch == (before.epoch or 0) + 1 and len(timeouts) > 1:
         since = max(since, (joined_at // 1_000 - max(timeouts) - _LATE_MS) * 1_000)
     # A rebalance is followed until the end of the day after it began.
     is_usable = since <= ended_at and ended_at // DAY_US - since // DAY_US <= 1

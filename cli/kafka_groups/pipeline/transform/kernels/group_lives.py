@@ -254,8 +254,7 @@ class Life:
                 if change.at <= epoch.at and change.at_us == epoch.at_us and not change.is_again:
                     batch.count(change.name, change.number)
             return batch
-        is_first = epoch.number <= _FIRST_EPOCH and members is not None and members <= 1
-        return epoch.span if is_first else None
+        return epoch.span if epoch.number <= _FIRST_EPOCH and members is not None and members <= 1 else None
 
 
 def milliseconds(since: int | None, until: int | None) -> int | None:

@@ -20,12 +20,10 @@ from kafka_groups.pipeline.transform.kernels import segments
 from kafka_groups.pipeline.transform.kernels.offsets import Commits, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL, Flags, Floats, Ints, Rows
 
-# Producers' clocks may be so far ahead.
-_CLOCKS_MS: Final = 60_000
+_CLOCKS_MS: Final = 60_000  # producers' clocks may be so far ahead
 # A sample's commits were requested after the sample before it, where there is one, or at most so long ago.
 _RUN_MS: Final = 600_000
-# Rates are over so long, and so long a partition's verdict counts for its group.
-SPAN_MS: Final = 600_000
+SPAN_MS: Final = 600_000  # rates are over so long, and so long a partition's verdict counts for its group
 _HOUR_MS: Final = 3_600_000
 _MOST: Final = 2.0**62
 EXACT, INTERPOLATED, LOWER_BOUND, DATA_LOSS, UNKNOWN = range(5)
@@ -243,8 +241,7 @@ def _around(rows: LagRows, ends: LogEnds, points: Points) -> tuple[Ints, Ints, I
     first = np.flatnonzero(begins)
     of_points, of_ends = ((found.partition << 32) | found.log for found in (points.where(begins), ends))
     log = np.searchsorted(of_points, of_ends)[rows.observation]
-    # Ranks, because offsets may take all 64 bits.
-    known = np.unique(points.offset)
+    known = np.unique(points.offset)  # for ranks, because offsets may take all 64 bits
     ranks, wanted = np.searchsorted(known, points.offset), np.searchsorted(known, rows.committed, "right") - 1
     places = (np.cumsum(begins) - 1) * len(known) + ranks
     after = np.searchsorted(places, log * len(known) + wanted, "right")

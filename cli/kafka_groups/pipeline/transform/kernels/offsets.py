@@ -14,8 +14,7 @@ import numpy as np
 from kafka_groups.pipeline.transform.kernels import segments
 from kafka_groups.pipeline.transform.kernels.segments import EVERY, LARGEST, NULL, Flags, Ints, OwnedTimes, Rows
 
-# Two samples at the same time may have responses in another order than their requests.
-_OVERLAP_MS: Final = 30_000
+_OVERLAP_MS: Final = 30_000  # two samples at the same time may have responses in another order than their requests
 # What complete samples have not seen for longer was removed; one sample that misses it is a disturbance.
 ABSENT_MS: Final = 600_000
 # The first run since a sample saw a commit is its own, because log ends are requested last; the second one misses it.
@@ -101,10 +100,7 @@ def carry(rows: LogEnds, size: int, kept: int) -> LogEnds:
 
 
 def growth(ends: LogEnds, partitions: int) -> Ints:
-    """Return by how much each partition's logs grew between the day's first and last end of each.
-
-    `ends` are known. NULL where no log was observed twice.
-    """
+    """Return how much each partition's logs grew between the day's first and last (known) end; NULL: none has two."""
     rows = ends.where(~ends.is_carried)
     log = rows.partition, rows.log
     first, last = rows.where(segments.first_rows(*log)), rows.where(segments.last_rows(*log))

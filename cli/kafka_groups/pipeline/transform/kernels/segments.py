@@ -16,8 +16,7 @@ Array = npt.NDArray[Any]
 NULL: Final = int(np.iinfo(np.int64).min)
 LARGEST: Final = int(np.iinfo(np.int64).max)
 DAY_US: Final = 86_400_000_000
-# A condition that all rows meet.
-EVERY: Final = slice(None)
+EVERY: Final = slice(None)  # a condition that all rows meet
 # Times within a day and a bit, in microseconds, take fewer bits than this; owners have the others.
 _TIME_BITS: Final = 38
 _MOST_TIME: Final = (1 << _TIME_BITS) - 1

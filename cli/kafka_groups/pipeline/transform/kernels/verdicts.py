@@ -21,10 +21,8 @@ from kafka_groups.pipeline.transform.kernels.offsets import Commits, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL, Flags, Floats, Ints, Rows
 
 RULES: Final = tuple(verdicts.VERDICTS)
-# Offsets that no log reaches: three of them can be added up.
-_MOST: Final = 1 << 60
-# Further than that no two clocks of a cluster should be apart.
-_APART_MS: Final = 60_000
+_MOST: Final = 1 << 60  # an offset that no log reaches: three of them can be added up
+_APART_MS: Final = 60_000  # further than that no two clocks of a cluster should be apart
 
 
 @dataclass(frozen=True, slots=True)
