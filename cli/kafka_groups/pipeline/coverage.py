@@ -70,9 +70,8 @@ def describe_missing(reach: Mapping[str, Reach]) -> Iterator[str]:
     yield from _lacking(reach, sentence, (GROUP_EVENTS.name, "topic"), (OFFSET_COMMITS.name, "topic"))
     sentence = "no log end offsets were sampled or backfilled: lag, time lag, rates and verdicts are unknown."
     yield from _lacking(reach, sentence, (PARTITION_OFFSETS.name, "sample"), (PARTITION_OFFSETS.name, "backfill"))
-    yield from _lacking(
-        reach, "no group states were sampled: states of KIP-848 groups are unknown.", (GROUP_EVENTS.name, "sample")
-    )
+    sentence = "no group states were sampled: states of KIP-848 groups are unknown."
+    yield from _lacking(reach, sentence, (GROUP_EVENTS.name, "sample"))
     yield from behind(reach)
 
 

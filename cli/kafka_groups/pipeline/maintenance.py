@@ -31,8 +31,7 @@ _LOST_SAMPLES: Final = timedelta(days=1)  # one that has no row of its own by th
 # Samples that come when their date is sorted are left alone until they are so many of its rows: one of eight.
 _SHARE_OF_LATE: Final = 8
 _FACTS: Final = tuple(table for table in TABLES.values() if not table.derived)
-# Coordinators' clocks differ by less, and recreated logs begin later.
-_CLOCKS_US: Final = 600_000_000
+_CLOCKS_US: Final = 600_000_000  # coordinators' clocks differ by less, and recreated logs begin later
 _KEY: Final = ("cluster_id", "group", "type", "member_id")
 _READ: Final = {
     **{name: ds.field(name) for name in (*_KEY, "origin", "tombstone", "source_offset")},

@@ -8,17 +8,10 @@ from dataclasses import replace
 from typing import Final
 
 from kafka_groups.history import Cut, GroupHistory, History
+from kafka_groups.pipeline.reports import period
 from kafka_groups.pipeline.reports.findings import describe_gaps, describe_missing, find_findings
 from kafka_groups.pipeline.reports.groups import Groups, badness, read_groups, summarise
-from kafka_groups.pipeline.reports.period import (
-    Key,
-    Period,
-    Tables,
-    find_lag_starts,
-    read_points,
-    read_rebalances,
-    select_groups,
-)
+from kafka_groups.pipeline.reports.period import Key, Period, Tables
 from kafka_groups.pipeline.storage import Storage
 
 _ALL: Final = Cut()
@@ -43,7 +36,7 @@ def report(  # noqa: PLR0913 - the options of the command
     The result has the `shown` groups, the worst first; of these the `drawn` ones have points, because points of all
     groups of a large cluster would not fit into memory. `progress` gets the number of steps. Raises StorageError.
     """
-    tables, selectors = Tables(storage, Period(since_ms, until_ms)), select_groups(groups, match, exclude)
+    tables, selectors = Tables(storage, Period(since_ms, until_ms)), period.select_groups(groups, match, exclude)
 
     def step(done: int) -> None:
         progress("reading the tables", done, _PARTS)
@@ -85,11 +78,11 @@ def _add_histories(
     """Return the groups with points, rebalances, and since when they have had a lag."""
     # A group that was deleted in the period has points, too.
     to_draw = map(_key, drawn.of(list(shown.values())))
-    points = read_points(tables, [key for key in to_draw if known.rows[key]["evaluated_ms"] is not None])
+    points = period.read_points(tables, [key for key in to_draw if known.rows[key]["evaluated_ms"] is not None])
     step(2)
-    starts = find_lag_starts(tables, [key for key, one in shown.items() if one.lag])
+    starts = period.find_lag_starts(tables, [key for key, one in shown.items() if one.lag])
     step(3)
-    rebalances = read_rebalances(tables, shown)
+    rebalances = period.read_rebalances(tables, shown)
     step(4)
     return tuple(
         replace(

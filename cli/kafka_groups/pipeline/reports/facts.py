@@ -14,12 +14,9 @@ from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_
 from kafka_groups.pipeline.storage import Row, quote
 
 _ORIGINS: Final = {OFFSET_COMMITS: "topic", GROUP_EVENTS: "topic", PARTITION_OFFSETS: "sample"}
-# A cluster that is read has facts of yesterday or of today.
-_NEWEST_DATES: Final = 2
-# A single sample without a group may be an accident.
-_LEAST_SAMPLES: Final = 2
-# A broker that did not respond for longer did not respond in this time, too.
-_EXAMINED_MS: Final = 3_600_000
+_NEWEST_DATES: Final = 2  # a cluster that is read has facts of yesterday or of today
+_LEAST_SAMPLES: Final = 2  # a single sample without a group may be an accident
+_EXAMINED_MS: Final = 3_600_000  # a broker that did not respond for longer did not respond in this time, too
 # A sample is complete if each coordinator listed its groups: the partitions of the offsets topic have log end offsets.
 # Without permission to describe that topic, all partitions need one.
 _COMPLETE_SAMPLES: Final = f"""

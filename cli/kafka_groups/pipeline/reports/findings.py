@@ -18,10 +18,8 @@ from kafka_groups.pipeline.schemas import GROUP_DAILY, INGEST_GAPS, TOPIC_DAILY
 from kafka_groups.pipeline.storage import Row
 
 KINDS: Final = ("retention_risk", "orphaned_commit", "idle_group", "unread_topic", "skew")
-# Uneven enough to be worth a look: one partition has three times the mean.
-_SKEWED: Final = 3.0
-# Time enough to do something about it.
-_SOON_MS: Final = 86_400_000
+_SKEWED: Final = 3.0  # uneven enough to be worth a look: one partition has three times the mean
+_SOON_MS: Final = 86_400_000  # time enough to do something about it
 # Rates of a day are reported after an hour of it, and its first observation may be some minutes late.
 _YOUNG_MS: Final = 4_200_000
 _HOUR_MS: Final = 3_600_000

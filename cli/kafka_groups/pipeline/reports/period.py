@@ -13,18 +13,13 @@ from kafka_groups.pipeline.schemas import GROUP_STATUS, REBALANCES, Table
 from kafka_groups.pipeline.storage import Queries, Row, Storage, quote
 
 DAY_MS: Final = 86_400_000
-# As in build: an observation counts for so long.
-FRESH_MS: Final = 600_000
+FRESH_MS: Final = 600_000  # as in build: an observation counts for so long
 GROUP: Final = 'cluster_id, "group"'
-# Build reads events until the end of the day after a rebalance began.
-_DAYS_OF_A_REBALANCE: Final = 2
+_DAYS_OF_A_REBALANCE: Final = 2  # build reads events until the end of the day after a rebalance began
 _POINTS: Final = 1_000
-# The engine ends the process if a query has very many literals.
-_MOST_LITERALS: Final = 1_000
-# The last day that a table may have rows of.
-_LAST_DAY: Final = 47_482
-# The id of a cluster and the id of a group.
-Key = tuple[str, str]
+_MOST_LITERALS: Final = 1_000  # the engine ends the process if a query has very many
+_LAST_DAY: Final = 47_482  # that a table may have rows of
+Key = tuple[str, str]  # the id of a cluster and the id of a group
 
 
 class Period(NamedTuple):

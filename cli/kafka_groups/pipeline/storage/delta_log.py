@@ -44,8 +44,7 @@ class DeltaLog:
     """
 
     def __init__(self, place: RootDirectory, table: Table) -> None:
-        self._place = place
-        self._table = table
+        self._place, self._table = place, table
         self._root = place.join(table.name)
         self._log = f"{self._root}/_delta_log"
         self._address = place.address(self._root)

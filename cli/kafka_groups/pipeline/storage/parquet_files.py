@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from functools import reduce
 from typing import Any, Final, Self
 
 import numpy as np
@@ -47,8 +46,7 @@ class FileWriter:
     """
 
     def __init__(self, place: RootDirectory, batch: str) -> None:
-        self._place = place
-        self._batch = batch
+        self._place, self._batch = place, batch
         self._open: dict[tuple[str, str], _File] = {}
         self._written: list[NewFile] = []
         self._paths: list[str] = []
@@ -210,10 +208,8 @@ def in_order(table: Table, rows: pa.Table) -> pa.Table:
 
 def _write_sorted(place: RootDirectory, path: str, rows: pa.Table) -> None:
     """Write sorted rows: numbers as differences, which are small where a partition's rows follow each other."""
-    repeated = {field.name for field in rows.schema if _is_repeated(rows, field)}
-    numbers = {
-        field.name for field in rows.schema if pa.types.is_integer(field.type) or pa.types.is_timestamp(field.type)
-    }
+    repeated = {each.name for each in rows.schema if _is_repeated(rows, each)}
+    numbers = {each.name for each in rows.schema if pa.types.is_integer(each.type) or pa.types.is_timestamp(each.type)}
     pq.write_table(
         rows,
         path,
@@ -238,10 +234,8 @@ def _ranges(dataset: ds.Dataset, table: Table) -> Iterator[ds.Expression]:
     A key is what a sampled row is of. A row group is read only for the parts that its least and largest key touch.
     """
     key = [name for name in table.identity if name not in {table.dated_by, *_NULL_IN_SAMPLES}]
-    counts = [
-        pa.Table.from_batches([batch]).group_by(key).aggregate([([], "count_all")])
-        for batch in dataset.to_batches(columns=key)
-    ]
+    batches = dataset.to_batches(columns=key)
+    counts = [pa.Table.from_batches([each]).group_by(key).aggregate([([], "count_all")]) for each in batches]
     rows = pa.concat_tables(counts).group_by(key).aggregate([("count_all", "sum")])
     rows = rows.sort_by([(name, "ascending") for name in key])
     parts = (np.cumsum(rows["count_all_sum"].to_numpy()) - 1) // ROWS_AT_ONCE
@@ -253,7 +247,7 @@ def _ranges(dataset: ds.Dataset, table: Table) -> Iterator[ds.Expression]:
 
 def _is_before(key: Sequence[str], value: dict[str, Any]) -> ds.Expression:
     """Return the condition that a row's key comes before this one, column by column."""
-    never = ds.scalar(value=False)
-    return reduce(
-        lambda rest, name: (ds.field(name) < value[name]) | ((ds.field(name) == value[name]) & rest), key[::-1], never
-    )
+    rest = ds.scalar(value=False)
+    for name in reversed(key):
+        rest = (ds.field(name) < value[name]) | ((ds.field(name) == value[name]) & rest)
+    return rest

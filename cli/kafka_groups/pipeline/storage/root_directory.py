@@ -24,7 +24,6 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSy
 from kafka_groups.errors import StorageError
 from kafka_groups.files import write_atomically
 
-_BUFFER: Final = 65_536
 # s3 runs in the tests; abfss and gs take the same path.
 _OBJECT_STORES: Final = ("s3", "abfss", "gs")
 _LOCAL: Final = "write a path, or file:/// and the absolute path"
@@ -80,12 +79,9 @@ class RootDirectory:
     """A directory, and the path or URI that named it. Paths are as `fs` takes them; methods raise StorageError only."""
 
     def __init__(self, into: str, store: str, root: str) -> None:
-        self.into = into
-        self.root = root
-        self._store = store
+        self.into, self.root, self._store = into, root, store
         self.fs: Any = _file_system(store)
-        # Whether the files are on this machine, or mounted on it.
-        self.is_local = not store
+        self.is_local = not store  # on this machine, or mounted on it
         # What delta-rs needs to know of the store; credentials are in the environment.
         self.options: dict[str, str] = {} if self.is_local else _STORE_OPTIONS
 
@@ -124,7 +120,7 @@ class RootDirectory:
                 return
             # An object appears when it is whole. Without a buffer of Arrow's own, delta-rs is handed something that it
             # does not take for bytes.
-            with self.fs.open_output_stream(path, buffer_size=_BUFFER) as stream:
+            with self.fs.open_output_stream(path, buffer_size=65_536) as stream:
                 stream.write(text.encode())
 
     def make_parent(self, path: str) -> None:
@@ -163,10 +159,7 @@ class RootDirectory:
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
-        """Hold the lock of this name, which the kernel releases when the process dies; object stores have none.
-
-        StorageError that says who has it.
-        """
+        """Hold a lock, which the kernel ends with the process; stores have none. StorageError that says who has it."""
         if not self.is_local:
             yield
             return

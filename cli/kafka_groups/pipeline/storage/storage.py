@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +25,6 @@ from kafka_groups.pipeline.storage.parquet_files import FileWriter
 from kafka_groups.pipeline.storage.root_directory import RootDirectory, as_storage_error, open_root
 
 if TYPE_CHECKING:
-    from deltalake import QueryBuilder
     from pyspark.sql import DataFrame, SparkSession
 
 Versions = Mapping[str, int | None]  # by application
@@ -58,8 +57,7 @@ class Storage:
     """
 
     def __init__(self, place: RootDirectory) -> None:
-        self.place = place
-        self.into = place.into
+        self.place, self.into = place, place.into
         # What tasks are given, whose working directory is another one.
         self.address = place.address(place.root)
         self._is_made = False
@@ -210,23 +208,18 @@ def _read_files(table: Table, pieces: Iterator[Any]) -> Iterator[Any]:
         with as_storage_error("read the tables", path):
             # Directories above the table may have names like columns, too.
             base = file.root.rpartition("/date=")[0]
-            yield from ds.dataset(
-                file.root, schema, "parquet", file.fs, partitioning="hive", partition_base_dir=base
-            ).to_batches()
+            rows = ds.dataset(file.root, schema, "parquet", file.fs, partitioning="hive", partition_base_dir=base)
+            yield from rows.to_batches()
 
 
 class Queries:
     """Queries on the versions of the tables that were the newest when each table was first used."""
 
     def __init__(self, storage: Storage) -> None:
-        self._storage = storage
-        self._source = cache(self._register)
-
-    @cached_property
-    def _builder(self) -> QueryBuilder:
         from deltalake import QueryBuilder
 
-        return QueryBuilder()
+        self._storage, self._builder = storage, QueryBuilder()
+        self._source = cache(self._register)
 
     def select(self, table: Table, sql: str) -> list[Row]:
         """Return what SQL of DataFusion selects from the rows of the table, which are named {rows} in it.
@@ -240,8 +233,7 @@ class Queries:
             return []
         with self._storage.log(table).as_storage_error():
             reader = pa.RecordBatchReader.from_stream(self._builder.execute(sql.replace(_ROWS, source)))
-            rows: list[Row] = reader.read_all().to_pylist()
-            return rows
+            return list(reader.read_all().to_pylist())
 
     def _register(self, table: Table) -> str | None:
         log = self._storage.log(table)
