@@ -26,7 +26,7 @@ IDS = [
         "quoted2",
     ),
 ]
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.timed  # what comes too late is not offered
 TOPICS = {"t:x": {0: 1}, "payments": {0: 2}}
 
 
