@@ -7,6 +7,7 @@ import json
 import pytest
 
 from kafka_groups.pipeline.decode import partition_of
+from kafka_groups.pipeline.doctor import cluster
 from kafka_groups.pipeline.source.brokers import Brokers
 from tests.fakes.fake_admin import run
 from tests.live.groups.topics import make_topic, unique_name
@@ -23,18 +24,22 @@ def _check(bootstrap: str) -> tuple[str, str]:
     return found["status"], found["detail"]
 
 
-def test_an_open_transaction_is_reported_until_it_ends(broker: str) -> None:
+def test_an_open_transaction_is_reported_and_after_some_minutes_it_is_a_warning(
+    broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     topic, group = make_topic(broker, records=8), unique_name("transacting")
     commit(broker, group, topic, 1)
     place = partition_of(group, len(Brokers({"bootstrap.servers": broker}, 30).topic().partitions))
 
     with open_transaction(broker, group, topic, 7) as producer:
         commit(broker, group, topic, 2, 3)
-        status, detail = _check(broker)
+        young = _check(broker)
+        monkeypatch.setattr(cluster, "_LONG_MS", 0)
+        old = _check(broker)
         producer.abort_transaction(_TIMEOUT_S)
 
-    assert status == "ok"
-    assert detail.startswith(
-        f"3 offsets of partitions {place} wait for transactions to end: until then ingest does not"
-    )
+    reported = f"3 offsets of partitions {place} wait for transactions to end, the oldest open since "
+    assert (young[0], old[0]) == ("ok", "warning")
+    assert young[1].startswith(reported)
+    assert "until then ingest does not read the records after them" in old[1]
     assert _check(broker) == ("ok", "no open transaction delays ingest")

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from kafka_groups.errors import SettingsError, SparkMissingError
 from kafka_groups.pipeline.doctor import Check, examine, examine_tables, measure
-from kafka_groups.pipeline.doctor.cluster import examine_transactions
+from kafka_groups.pipeline.doctor.cluster import judge_transactions
 from kafka_groups.pipeline.schemas import INGEST_GAPS, UNKNOWN_RECORDS, Table
 from kafka_groups.pipeline.source.brokers import check_client
 from kafka_groups.pipeline.source.plan import Log
@@ -148,11 +148,11 @@ def test_ingest_is_as_far_behind_as_its_cluster_is_ahead(storage: Storage) -> No
 
 def test_a_topic_that_is_not_the_one_that_was_read_fails(storage: Storage) -> None:
     read_until(storage, "mine", {0: 10, 1: 5}, "old")
-    anew = checks_of(storage, "mine", Log("new", {0: 12, 1: 8}))["ingest"]
+    recreated = checks_of(storage, "mine", Log("new", {0: 12, 1: 8}))["ingest"]
     cut = checks_of(storage, "mine", Log("old", {0: 12, 1: 4}))["ingest"]
     deleted = checks_of(storage, "mine", Log(None, {}))["ingest"]
-    assert {found.status for found in (anew, cut, deleted)} == {"failed"}
-    assert "was recreated: its topic id is new now" in anew.detail
+    assert {found.status for found in (recreated, cut, deleted)} == {"failed"}
+    assert "was recreated: its topic id is new now" in recreated.detail
     assert "partition 1 of __consumer_offsets ends at 4, but was read up to offset 5" in cut.detail
     assert "use a new directory (--data-dir)" in cut.detail
     assert "__consumer_offsets was read, and does not exist any more" in deleted.detail
@@ -164,11 +164,25 @@ def test_ends_that_are_not_known_are_no_sign_that_all_was_read(storage: Storage)
     assert (found.status, "its backlog is unknown" in found.detail) == ("warning", True)
 
 
-def test_partitions_with_open_transactions_are_reported() -> None:
-    found = examine_transactions({3: 17, 4: 12, 5: 1}, {3: 10, 4: 10, 5: 1})
-    assert found.status == "ok"
-    assert found.detail.startswith("9 offsets of partitions 3, 4 wait for transactions to end: until then ingest does")
-    assert examine_transactions({3: 7}, {3: 8}).detail == "no open transaction delays ingest"
+@pytest.mark.parametrize(
+    ("begun", "status", "since"),
+    [
+        ({3: 1_000, 4: 300_999}, "ok", ", the oldest open since 1970-01-01T00:00:01Z"),
+        ({3: 999, 4: 300_999}, "warning", ", the oldest open since 1970-01-01T00:00:00Z"),
+        ({4: None}, "ok", ""),
+        ({}, "ok", ""),
+    ],
+)
+def test_a_transaction_that_is_open_for_minutes_is_a_warning(
+    begun: dict[int, int | None], status: str, since: str
+) -> None:
+    found = judge_transactions({3: (10, 17), 4: (10, 12)}, begun, now_ms=300_999)
+    assert found.status == status
+    assert found.detail.startswith(f"9 offsets of partitions 3, 4 wait for transactions to end{since}: until then")
+
+
+def test_no_open_transaction_is_no_delay() -> None:
+    assert judge_transactions({}, {}, now_ms=1).detail == "no open transaction delays ingest"
 
 
 def test_a_directory_that_is_not_ours_fails_and_stays_as_it_was(tmp_path: Path) -> None:

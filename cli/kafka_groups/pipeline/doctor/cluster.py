@@ -20,11 +20,13 @@ from kafka_groups.pipeline.backfills import read_settings
 from kafka_groups.pipeline.doctor import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import Brokers, new_consumer, source_error
-from kafka_groups.pipeline.source.plan import Log
+from kafka_groups.pipeline.source.plan import Log, Offsets
 
 _POLL_S: Final = 0.1  # an interrupt waits for so long
 _TOPIC_SETTINGS: Final = ("cleanup.policy", "segment.bytes", "retention.ms", "delete.retention.ms")
 _LITTLE: Final = {"fetch.message.max.bytes": 65_536}  # a few records of each partition are wanted
+_UNSTABLE: Final = {**_LITTLE, "isolation.level": "read_uncommitted"}
+_LONG_MS: Final = 300_000  # transactions of streams end within moments, by themselves after 15 minutes as a rule
 # Records that are looked at in one place, and how many offsets each of them may take: a transaction's mark is one, too.
 _RUN: Final = 60
 _OFFSETS_A_RECORD: Final = 3
@@ -47,8 +49,7 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
         cluster_id, nodes = brokers.cluster()
     except SourceError as error:
         return [Check("brokers", FAILED, str(error))], None, None
-    count = f"{nodes} broker{'' if nodes == 1 else 's'}"
-    checks = [Check("brokers", OK, f"{count} of cluster {cluster_id}")]
+    checks = [Check("brokers", OK, f"{nodes} broker{'' if nodes == 1 else 's'} of cluster {cluster_id}")]
     try:
         topic_id, partitions = brokers.topic()
         # In this order: what was written before the request for what is stable, and is not stable, waits for something.
@@ -64,7 +65,8 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, detail))
     filled = {partition: (start, ends[partition]) for partition, start in starts.items() if ends[partition] > start}
     ((_, of_topic),) = read_settings(client, timeout_s, [OFFSETS_TOPIC])
-    checks += [*_reading(client, filled, timeout_s), examine_transactions(written, ends), _topic_settings(of_topic)]
+    checks += [*_reading(client, filled, timeout_s), _transactions(client, written, ends, timeout_s)]
+    checks.append(_topic_settings(of_topic))
     return checks, cluster_id, Log(topic_id, ends)
 
 
@@ -87,18 +89,31 @@ def _reading(client: Mapping[str, str], filled: Mapping[int, tuple[int, int]], t
     return [Check(name, OK, f"records of partition {min(tails)} were read"), horizon]
 
 
-def examine_transactions(written: Mapping[int, int], stable: Mapping[int, int]) -> Check:
-    """Check which partitions have an open transaction; `stable` was requested after `written`."""
+def _transactions(client: Mapping[str, str], written: Offsets, stable: Offsets, timeout_s: float) -> Check:
+    """Check whether a transaction has been open for minutes; `stable` was requested after `written`."""
+    held = {part: (stable[part], end) for part, end in written.items() if end > stable[part]}
+    try:
+        with closing(new_consumer(client, _UNSTABLE)) as consumer:
+            begun = _look(consumer, held, time.monotonic() + timeout_s / _SHARE, time.monotonic) if held else {}
+    except (SourceError, KafkaException):
+        begun = {}  # what brokers refuse is said by the check of reading
+    return judge_transactions(held, begun, now_ms=time.time_ns() // 1_000_000)
+
+
+def judge_transactions(held: Mapping[int, tuple[int, int]], begun: Mapping[int, int | None], *, now_ms: int) -> Check:
+    """Judge by the offsets that are held back in each partition, and by when its transaction began, where known."""
     name = "open transactions"
-    held = {partition: end - stable[partition] for partition, end in written.items() if end > stable[partition]}
     if not held:
         return Check(name, OK, "no open transaction delays ingest")
-    waiting = f"{sum(held.values()):,} offsets of partitions {', '.join(map(str, sorted(held)))} wait for transactions"
+    first_ms = min((at_ms for at_ms in begun.values() if at_ms is not None), default=now_ms)
+    since = "" if first_ms == now_ms else f", the oldest open since {_instant(first_ms)}"
+    count = sum(end - start for start, end in held.values())
+    waiting = f"{count:,} offsets of partitions {', '.join(map(str, sorted(held)))} wait for transactions to end{since}"
     helps = (
-        "to end: until then ingest does not read the records after them; if it takes minutes, find a hanging "
-        "transaction with `kafka-transactions.sh find-hanging`, and end it with `abort`"
+        "until then ingest does not read the records after them; if it takes minutes, find a hanging transaction with "
+        "`kafka-transactions.sh find-hanging`, and end it with `abort`"
     )
-    return Check(name, OK, f"{waiting} {helps}")
+    return Check(name, WARNING if now_ms - first_ms >= _LONG_MS else OK, f"{waiting}: {helps}")
 
 
 def _topic_settings(found: dict[str, str] | str) -> Check:
