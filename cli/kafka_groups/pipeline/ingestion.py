@@ -89,7 +89,7 @@ def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = 
     StorageError for what the file system refuses, and for a damaged table.
     """
     brokers = Brokers(client, timeout_s)
-    cluster_id = brokers.cluster_id()
+    cluster_id, _ = brokers.cluster()
     storage.make()
     with storage.lock(f"ingest-{cluster_id}"):
         ingestion = Ingestion(storage, client, brokers, cluster_id, timeout_s)
@@ -272,17 +272,12 @@ def split_records(batch: pa.RecordBatch) -> Iterator[tuple[Table, pa.RecordBatch
         wanted = pc.equal(batch["kind"], kind)
         if wanted.true_count:
             rows = batch if wanted.true_count == batch.num_rows else batch.filter(wanted)
-            yield table, _shaped(table, rows, inner)
-
-
-def _shaped(table: Table, rows: pa.RecordBatch, inner: str | None) -> pa.RecordBatch:
-    """Return the columns of a table, from the rows' own and from those inside of one."""
-    known = dict(zip(rows.schema.names, rows.columns, strict=True))
-    if inner:
-        known |= dict(zip((field.name for field in rows[inner].type), rows[inner].flatten(), strict=True))
-    known["found_at"] = rows["record_time"]
-    known["commit_time"] = pc.coalesce(rows["commit_time"], rows["record_time"])
-    return shaped(table.arrow(), rows.num_rows, known, {"origin": "topic"})
+            known = dict(zip(rows.schema.names, rows.columns, strict=True))
+            if inner:
+                known |= dict(zip((field.name for field in rows[inner].type), rows[inner].flatten(), strict=True))
+            known["found_at"] = rows["record_time"]
+            known["commit_time"] = pc.coalesce(rows["commit_time"], rows["record_time"])
+            yield table, shaped(table.arrow(), rows.num_rows, known, {"origin": "topic"})
 
 
 def _without(rows: pa.RecordBatch, ahead: Offsets) -> pa.RecordBatch:

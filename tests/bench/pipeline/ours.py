@@ -95,7 +95,7 @@ def _decoding(bootstrap: str, directory: Path) -> dict[str, Any]:
     brokers = Brokers(client, _TIMEOUT_S)
     there = brokers.topic().partitions
     tasks = [ranges_between(brokers.earliest(there), brokers.latest(there))]
-    batch = Batch("bench", storage.address, client, _TIMEOUT_S, brokers.cluster_id(), tasks, {})
+    batch = Batch("bench", storage.address, client, _TIMEOUT_S, brokers.cluster()[0], tasks, {})
     before = time.process_time()
     with mock.patch.object(ranges, "decode", timed):
         files = list(run_tasks(batch, iter([pa.RecordBatch.from_pydict({"id": [0]})])))

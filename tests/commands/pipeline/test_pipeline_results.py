@@ -82,6 +82,12 @@ def test_backfill_receives_the_period_the_interval_and_the_topics(fakes: FakePip
     assert fakes.backfill.call_args.kwargs["topics"] is None
 
 
+def test_backfill_reports_how_many_log_end_offsets_are_unknown(fakes: FakePipeline, data_dir: str) -> None:
+    fakes.backfill.return_value.deleted = 1_440
+    stderr = run("pipeline", "backfill", "--data-dir", data_dir).stderr
+    assert stderr.startswith("1,440 past log end offsets are unknown: their records were deleted.\n")
+
+
 def test_compact_reports_its_numbers(fakes: FakePipeline, data_dir: str) -> None:
     outcome = run("pipeline", "compact", "--data-dir", data_dir, "--retention", "90d")
     assert outcome.stdout.split() == [

@@ -39,6 +39,7 @@ def test_rows_of_a_day_are_the_responses_for_each_time_and_quiet_times_are_not_r
         assert reported(storage, topic, partition) == without_deleted(expected, start, MINUTE_MS)
     # busy-1 has a record since three o'clock, and had others before.
     assert (done.partitions, done.times, done.rows, done.failures) == (3, 1_440, 4_320 - 180, [])
+    assert done.deleted == 180
     row = rows_of(storage)[0]
     assert (row["cluster_id"], row["origin"], str(row["date"])) == ("scripted", "backfill", "2026-09-04")
     assert row["topic_id"] == topic_id_text(topic_id("busy").bytes)
@@ -125,7 +126,7 @@ def test_nothing_is_known_of_an_empty_log_that_had_records(cluster: ScriptedClus
     cluster.starts = {("emptied", 0): 500}
     done = run(cluster, storage, until_ms=MIDNIGHT_MS + MINUTE_MS)
 
-    assert (reported(storage, "emptied", 0), done.look_ups) == ([], 2)
+    assert (reported(storage, "emptied", 0), done.deleted, done.look_ups) == ([], 2, 2)
     assert [row[1:] for row in reported(storage, "new", 0)] == [(0, None, None)] * 2
 
 
@@ -142,12 +143,13 @@ def test_times_with_only_records_of_the_future_have_no_log_end_and_are_not_reque
         *(MIDNIGHT_MS + MINUTE_MS + at for at in range(9)),
     ]
     until_ms = MIDNIGHT_MS + 2 * MINUTE_MS
-    run(cluster, storage, until_ms=until_ms, now_ms=until_ms)
+    done = run(cluster, storage, until_ms=until_ms, now_ms=until_ms)
 
     times = (MIDNIGHT_MS + MINUTE_MS, until_ms)
     assert reported(storage, "odd", 0) == [(MIDNIGHT_MS, 0, 0, MIDNIGHT_MS), *((at, None, None, None) for at in times)]
-    run(cluster, storage, until_ms=until_ms, now_ms=ahead_ms + 1)
-    assert len(reported(storage, "odd", 0)) == 3
+    assert (done.ahead, done.deleted) == (2, 0)
+    again = run(cluster, storage, until_ms=until_ms, now_ms=ahead_ms + 1)
+    assert (again.ahead, len(reported(storage, "odd", 0))) == (0, 3)
 
 
 def test_a_record_that_comes_during_a_request_takes_no_log_end_away(cluster: ScriptedCluster, storage: Storage) -> None:
@@ -161,10 +163,10 @@ def test_a_record_that_comes_during_a_request_takes_no_log_end_away(cluster: Scr
         return answer
 
     cluster.script("ListOffsets", grow)
-    run(cluster, storage, until_ms=until_ms, now_ms=until_ms)
+    done = run(cluster, storage, until_ms=until_ms, now_ms=until_ms)
 
     assert [row[1:] for row in reported(storage, "idle", 0)] == [(8, None, None)] * 3
-    assert len(records) == 9
+    assert (done.ahead, len(records)) == (0, 9)
 
 
 def test_what_compaction_took_from_the_beginning_is_unknown_too(cluster: ScriptedCluster, storage: Storage) -> None:

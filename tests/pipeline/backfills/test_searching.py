@@ -46,7 +46,7 @@ def look_ups(grid: TimeGrid, log: Log) -> int:
 
 
 def rows_of(grid: TimeGrid, times: range) -> list[Row]:
-    found = grid.rows({KEY: OffsetAndTimestamp(0, 0)}, {}, {}, now_ms=10**13)
+    found, *_ = grid.rows({KEY: OffsetAndTimestamp(0, 0)}, {}, {}, now_ms=10**13)
     columns = [found[name].cast("int64").to_pylist() for name in ("log_end_offset", "point_offset", "point_time")]
     return [
         (time, end, offset, None if at is None else at // 1000)

@@ -91,7 +91,7 @@ def test_what_brokers_refuse_is_not_tried_again() -> None:
 def test_brokers_that_are_not_there_are_reported_in_time() -> None:
     begun = time.monotonic()
     with pytest.raises(UnreachableError, match=r"^cannot connect to 127\.0\.0\.1:1: Connection refused$"):
-        Brokers({"bootstrap.servers": "127.0.0.1:1"}, 30).cluster_id()
+        Brokers({"bootstrap.servers": "127.0.0.1:1"}, 30).cluster()
     assert time.monotonic() - begun < 5
 
 
@@ -103,7 +103,7 @@ def test_names_that_do_not_exist_are_reported_at_once(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     with pytest.raises(UnreachableError, match=r": the host name 'no-such\.invalid' has no address$"):
-        Brokers({"bootstrap.servers": "no-such.invalid:9092"}, 30).cluster_id()
+        Brokers({"bootstrap.servers": "no-such.invalid:9092"}, 30).cluster()
 
 
 def test_one_address_where_somebody_listens_is_enough() -> None:

@@ -82,6 +82,11 @@ def backfill(
         times = {"since_ms": until_ms - round(since * _MS), "until_ms": until_ms, "step_ms": round(interval * _MS)}
         with GroupAdmin(settings) as admin:
             backfilled = _look_up(run, connection, admin, storage, {**times, "now_ms": until_ms}, topics)
+        if backfilled.deleted:
+            run.print_note(f"{backfilled.deleted:,} past log end offsets are unknown: their records were deleted.")
+        if backfilled.ahead:
+            why = "records have timestamps in the future"
+            run.print_note(f"{backfilled.ahead:,} past log end offsets are unknown: {why}.")
         run.finish(_summary(run, backfilled), backfilled.failures)
 
 

@@ -27,7 +27,7 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime
 from kafka_groups.errors import SourceError
 from kafka_groups.model import Failure, TopicPartition
-from kafka_groups.pipeline.backfills.time_grid import NEVER, Points, TimeGrid
+from kafka_groups.pipeline.backfills.time_grid import NEVER, Numbers, Points, TimeGrid
 from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
 from kafka_groups.pipeline.source.brokers import hidden, new_admin
@@ -51,7 +51,10 @@ _KEY: Final = ["topic", "partition", "observed_at"]  # of a cluster's rows
 
 @dataclass(kw_only=True)
 class Backfilled:
-    """What a backfill wrote: days and rows, and how many times were requested for them."""
+    """What a backfill wrote: days and rows, and how many times were requested for them.
+
+    Log ends are unknown at `deleted` times, whose records are gone, and `ahead` ones, with records of the future alone.
+    """
 
     cluster_id: str
     partitions: int = 0
@@ -59,6 +62,8 @@ class Backfilled:
     days: int = 0
     rows: int = 0
     look_ups: int = 0
+    deleted: int = 0
+    ahead: int = 0
     failures: list[Failure] = field(default_factory=list)
 
 
@@ -163,7 +168,11 @@ class _Run:
         self.progress("backfilling", self.known, total)
         self.last |= grid.last()
         same = {"cluster_id": self.done.cluster_id, "origin": _ORIGIN}
-        return self._without_known(times, grid.rows(self.first, self.topic_ids, same, self.now_ms))
+        rows, is_row, is_deleted, is_ahead = grid.rows(self.first, self.topic_ids, same, self.now_ms)
+        new = self._find_new(times, rows)
+        self.done.deleted += int(is_deleted[new].sum())
+        self.done.ahead += int(is_ahead[new].sum())
+        return rows.take(pa.array(new[is_row[new]]))
 
     def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterator[tuple[TopicPartition, int, OffsetAndTimestamp]]:
         """Yield partition, time and the record or the end; records that came since the ends were requested are none."""
@@ -177,16 +186,15 @@ class _Run:
             for (topic, partition, time_ms), point in responses.succeeded.items():
                 place = TopicPartition(topic, partition)
                 if (end := self.ends.get(place)) is not None:
-                    is_known = point is not None and point.offset < end
-                    yield place, time_ms, point if point and is_known else OffsetAndTimestamp(end, NEVER)
+                    yield place, time_ms, point if point and point.offset < end else OffsetAndTimestamp(end, NEVER)
 
-    def _without_known(self, times: range, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return those of a day's rows that no earlier backfill has written."""
+    def _find_new(self, times: range, rows: pa.RecordBatch) -> Numbers:
+        """Return the places of a day's rows that no earlier backfill has written."""
         day = datetime.fromtimestamp(times[0] / 1000, UTC).date().isoformat()
         # `compact` leaves batches of backfills alone, so their rows are in no other.
         files = [file.path for file in self.storage.files(PARTITION_OFFSETS, [day]) if file.batch.startswith(BACKFILL)]
         if not files or not rows:
-            return rows
+            return np.arange(len(rows))
         new = pa.table(rows.select(_KEY)).append_column("place", pa.array(np.arange(len(rows))))
         first, last = pc.min_max(rows["topic"]).values()
         topic = ds.field("topic")
@@ -195,7 +203,7 @@ class _Run:
             known = ds.dataset(files, PARTITION_OFFSETS.arrow(), "parquet", self.storage.place.fs)
             for batch in known.to_batches(columns=_KEY, filter=of_these):
                 new = new.join(pa.table(batch), _KEY, join_type="left anti")
-        return rows.take(new["place"].combine_chunks().sort())
+        return np.sort(new["place"].to_numpy())
 
 
 class Policies(NamedTuple):

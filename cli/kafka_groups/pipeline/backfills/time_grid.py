@@ -29,6 +29,7 @@ _FEW: Final = 8  # records: with so many between two responses, requests one by 
 _CLOCKS_MS: Final = 60_000  # the clocks of brokers and producers are others than ours
 _TIME: Final = PARTITION_OFFSETS.arrow().field("observed_at").type
 
+Flags = np.ndarray[Any, np.dtype[np.bool]]
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 Points = dict[TopicPartition, OffsetAndTimestamp]
 
@@ -83,14 +84,14 @@ class TimeGrid:
 
     def rows(
         self, first: Points, topic_ids: Mapping[str, str | None], same: Mapping[str, str], now_ms: int
-    ) -> pa.RecordBatch:
-        """Return a row for each partition and time; `first` are the first records that are kept at `now_ms`.
+    ) -> tuple[pa.RecordBatch, Flags, Flags, Flags]:
+        """Return a row for each partition and time, and which are to be written, of deleted records, of the future.
 
-        The first retained record is the response for all times before it, too. Where the log ended then is deleted
-        with the records that were there, unless that record is the log's very first one; so is where an empty log
-        ended before now. Of the deleted times the last one is a row, for the sake of its record. A record with a
-        timestamp of the future is the response for all times up to its own, whatever was written after it: it gives a
-        row without a log end, since it will be of the past in the next backfill.
+        `first` are the first records that are kept at `now_ms`. The first retained record is the response for all times
+        before it, too. Where the log ended then is deleted with the records that were there, unless that record is the
+        log's very first one; so is where an empty log ended before now. Of the deleted times the last one is a row, for
+        the sake of its record. A record with a timestamp of the future is the response for all times up to its own,
+        whatever was written after it: it gives a row without a log end, since later it will be of the past.
         """
         keys, times = self._keys, self._times[1:-1]
         offsets, points = self._offsets[:, 1:-1].ravel(), self._points[:, 1:-1].ravel()
@@ -110,4 +111,4 @@ class TimeGrid:
             "point_time": pa.array(np.minimum(points, LATEST_MS) * 1000, _TIME, mask=is_ahead | (points > LATEST_MS)),
         }
         rows = shaped(PARTITION_OFFSETS.arrow(), len(offsets), columns, same)
-        return rows.filter(pa.array((offsets != _NOT_KNOWN) & ~is_before_first))
+        return rows, (offsets != _NOT_KNOWN) & ~is_before_first, is_deleted, is_ahead

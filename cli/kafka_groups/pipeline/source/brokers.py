@@ -96,10 +96,6 @@ class Brokers:
         self._said: KafkaError | None = None
         self._admin = new_admin(client, self._listen)
 
-    def cluster_id(self) -> str:
-        """Return Kafka's id of the cluster."""
-        return self.cluster()[0]
-
     def cluster(self) -> tuple[str, int]:
         """Return the cluster's id and its number of brokers; does not wait where nobody listens."""
         if why := why_unreachable(self._client.get("bootstrap.servers", ""), self._timeout_s):

@@ -135,7 +135,7 @@ class _Reader:
 
     @cached_property
     def cluster_id(self) -> str:
-        return self.brokers.cluster_id()
+        return self.brokers.cluster()[0]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what can travel to tasks: a client cannot."""
