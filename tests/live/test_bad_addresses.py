@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.live
 
 WEB = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-# Other tests run at the same time. Java's tool waits for its whole timeout in most of these cases.
-SOON_S = 8.0
+# Java's tool waits for its whole timeout in most of these cases.
+SOON_S = 5.0
 
 
 @pytest.fixture

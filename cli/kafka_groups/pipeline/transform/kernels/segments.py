@@ -35,7 +35,7 @@ class Rows:
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the names of the columns."""
-        return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
+        return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]  # each subclass is a dataclass
 
     def columns(self) -> dict[str, Any]:
         """Return the columns by name."""
