@@ -145,18 +145,15 @@ def _send(admin: Admin, action: Action, changes: Sequence[Change], deadline: Dea
         members = {group: [_identity(change) for change in each] for group, each in by_group.items()}
         removed = admin.remove_members_from_consumer_group(members, timeout=deadline)
         return [_failure_of(removed, change.group, _identity(change)) for change in changes]
-    keys = [_key(change) for change in changes]
     if action is Action.DELETE_OFFSETS:
-        wanted: dict[str, list[TopicPartition]] = {group: [] for group in by_group}
-        for change, key in zip(changes, keys, strict=True):
-            wanted[change.group].append(key)
-        results = admin.delete_consumer_group_offsets(wanted, timeout=deadline)
+        keys = {group: [_key(change) for change in each] for group, each in by_group.items()}
+        results = admin.delete_consumer_group_offsets(keys, timeout=deadline)
     else:
-        offsets: dict[str, dict[tuple[str, int], CommittedOffset]] = {group: {} for group in by_group}
-        for change, key in zip(changes, keys, strict=True):
-            offsets[change.group][key] = _after(change)
+        offsets: dict[str, dict[tuple[str, int], CommittedOffset]] = {
+            group: {_key(change): _after(change) for change in each} for group, each in by_group.items()
+        }
         results = admin.alter_consumer_group_offsets(offsets, timeout=deadline)
-    return [_failure_of(results, change.group, key) for change, key in zip(changes, keys, strict=True)]
+    return [_failure_of(results, change.group, _key(change)) for change in changes]
 
 
 def _failure_of(results: Results[str, Mapping[K, Failure | None]], group: str, key: K) -> Failure | None:
