@@ -18,7 +18,8 @@ import pytest
 from kafka_groups.files import lock
 from kafka_groups.pipeline.spark.requirements import find_java, home_of
 
-_OPTIONS: Final = "SPARK_SUBMIT_OPTS"
+# Holds options of Java for every session.
+OPTIONS_VARIABLE: Final = "SPARK_SUBMIT_OPTS"
 _TIMEOUT_S: Final = 300
 # A session with the steps of a build: rows to Python and back, sorted in between.
 _PROGRAM: Final = """
@@ -33,7 +34,7 @@ spark.stop()
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let every Java that Spark starts use the archive."""
-    if item.get_closest_marker("spark") is None or _OPTIONS in os.environ:
+    if item.get_closest_marker("spark") is None or OPTIONS_VARIABLE in os.environ:
         return
     java = find_java(os.environ)
     # One archive is for one Java and one Spark; Java starts without one that does not fit.
@@ -41,7 +42,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     cache = item.config.cache
     assert cache is not None
     archive = _create_once(cache.mkdir("spark") / f"classes-{kind}.jsa", java)
-    os.environ[_OPTIONS] = f"-XX:SharedArchiveFile={archive} -Xlog:disable"
+    # The optimising compiler uses more time of two cores than it saves in sessions this short.
+    os.environ[OPTIONS_VARIABLE] = f"-XX:SharedArchiveFile={archive} -XX:TieredStopAtLevel=1 -Xlog:disable"
 
 
 def _create_once(archive: Path, java: Path) -> Path:
@@ -49,7 +51,7 @@ def _create_once(archive: Path, java: Path) -> Path:
         if not archive.exists():
             home = home_of(java)
             environment = os.environ | {
-                _OPTIONS: f"-XX:ArchiveClassesAtExit={archive} -Xlog:disable",
+                OPTIONS_VARIABLE: f"-XX:ArchiveClassesAtExit={archive} -Xlog:disable",
                 "PYSPARK_PYTHON": sys.executable,
                 **({"JAVA_HOME": str(home)} if home else {}),
             }

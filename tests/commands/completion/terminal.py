@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 from typing import Any, Final, Self
 
 import pexpect
+import pytest
 
 from kafka_groups.commands import COMPLETION_VARIABLE
 from tools.generated_files import ROOT, SCRIPTS
 
 _PATIENCE_S: Final = 10.0
+_ATTEMPTS: Final = 5
 # Without the user's files.
 _COMMANDS: Final = {
     "bash": ("--norc", "--noprofile", "-i"),
@@ -66,6 +68,19 @@ class Terminal:
 
     def __exit__(self, *_: object) -> None:
         self._process.close(force=True)
+
+    def complete(self, line: str, is_wanted: Callable[[Sequence[str]], bool], *, then: str = "") -> None:
+        """Press TAB behind a line until the program gets the wanted words.
+
+        On a busy machine a value may come too late, and is not offered then. Fails the test with the words of the last
+        attempt.
+        """
+        words: Sequence[str] = ()
+        for _ in range(_ATTEMPTS):
+            words = self.words_after_tab(line, then=then)
+            if is_wanted(words):
+                return
+        pytest.fail(f"{line!r} became {words}")
 
     def words_after_tab(self, line: str, *, then: str = "") -> Sequence[str]:
         """Return the words that the program gets after a line, TAB, more text and Enter.

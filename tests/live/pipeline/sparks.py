@@ -15,6 +15,7 @@ import pyspark
 from kafka_groups.pipeline.spark.requirements import find_java, home_of
 from kafka_groups.sandbox.ports import free_ports
 from tests.live.groups.conditions import wait_until
+from tests.spark_archive import OPTIONS_VARIABLE
 
 _HOME = Path(pyspark.__file__).parent
 _LOOPBACK = "127.0.0.1"
@@ -60,10 +61,12 @@ def standalone(home: Path, *, workers: int = 1) -> Iterator[str]:
 @contextmanager
 def _running(home: Path, command: Sequence[str], port: int) -> Iterator[None]:
     program, *rest = command
+    # Masters, workers and executors start with the archive of classes, too.
+    variables = environment() | {"JDK_JAVA_OPTIONS": os.environ.get(OPTIONS_VARIABLE, "")}
     log = home / f"{port}.log"
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            [str(_HOME / "bin" / program), *rest], cwd=home, env=environment(), stdout=stream, stderr=stream
+            [str(_HOME / "bin" / program), *rest], cwd=home, env=variables, stdout=stream, stderr=stream
         )
     try:
         wait_until(
