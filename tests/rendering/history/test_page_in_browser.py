@@ -88,6 +88,14 @@ def test_the_page_does_not_scroll_sideways_and_its_text_can_be_read(
     assert min(browser.execute_script(SIZES)) >= 12
 
 
+def test_the_summary_shows_all_of_its_columns_on_a_desk(browser: Chrome, report: str) -> None:
+    open_at(browser, report, DESK)
+    needed, shown = browser.execute_script(
+        "const box = document.querySelector('.scroll'); return [box.scrollWidth, box.clientWidth]"
+    )
+    assert needed <= shown
+
+
 def test_nothing_but_the_file_itself_is_requested(browser: Chrome, report: str) -> None:
     open_at(browser, report, DESK)
     draw_all(browser)

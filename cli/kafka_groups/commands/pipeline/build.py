@@ -24,9 +24,11 @@ _DEFAULTS: Final = Rules()
 
 @click.command(short_help="Derive lag, verdicts and rebalances.")
 @data_dir_option
-@click.option("--from", "first", type=_DATE, metavar="DATE", help="First date (UTC) to derive, such as 2026-11-01.")
-@click.option("--to", "last", type=_DATE, metavar="DATE", help="Last date (UTC) to derive.")
-@click.option("--full", is_flag=True, help="Derive all dates, whether or not they changed.")
+@click.option(
+    "--from", "first", type=_DATE, metavar="DATE", help="First date (UTC) to derive if it changed, such as 2026-11-01."
+)
+@click.option("--to", "last", type=_DATE, metavar="DATE", help="Last date (UTC) to derive if it changed.")
+@click.option("--full", is_flag=True, help="Derive all dates, or all from --from to --to, whether or not they changed.")
 @click.option(
     "--window-commits",
     type=click.IntRange(min=1, max=1_000),

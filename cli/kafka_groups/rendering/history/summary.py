@@ -51,9 +51,9 @@ def _cells(history: History, group: GroupHistory, at: int) -> list[Cell]:
         Cell(_rate(group.produce_rate), "Written/s", "number"),
         Cell(None if group.catch_up_ms is None else format_duration(group.catch_up_ms), "Catch-up", "number"),
         *([as_of] if any(is_old(one, history) for one in history.groups) else []),
-        Cell(spell_since(group, beside_ms=history.to_ms), "Behind since", "short"),
+        Cell(spell_since(group, beside_ms=history.to_ms), "Behind since"),
         Cell(_number(group.members), "Members", "number"),
-        Cell(_rebalances(group), "Rebalances", "short"),
+        Cell(_rebalances(group), "Rebalances"),
     ]
 
 
