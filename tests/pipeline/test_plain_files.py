@@ -77,3 +77,12 @@ def test_a_directory_with_files_is_left_alone(filled: Storage, tmp_path: Path) -
     with pytest.raises(StorageError, match="is not empty; name a new directory"):
         write_plain_files(filled, tmp_path, "csv", TABLES)
     assert not [*tmp_path.glob("*.csv")]
+
+
+def test_an_address_of_a_store_is_no_directory(
+    filled: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageError, match="plain files are written to a disk only; s3:/bucket/path is no directory"):
+        write_plain_files(filled, Path("s3://bucket/path"), "csv", TABLES)
+    assert not (tmp_path / "s3:").exists()

@@ -16,7 +16,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.history import Cut, History
 from kafka_groups.pipeline import backfills, ingestion, reports, snapshot
 from kafka_groups.pipeline.plain_files import write_plain_files
-from kafka_groups.pipeline.schemas import TABLES
+from kafka_groups.pipeline.schemas import TABLES, Table
 from kafka_groups.pipeline.storage import open_storage
 from kafka_groups.pipeline.transform.build import ALL_DATES, Built, DateRange, count_facts
 from kafka_groups.pipeline.transform.build import build as build_storage
@@ -58,14 +58,13 @@ def backfill(
     settings: Settings,
     data_dir: str,
     *,
-    since: timedelta = timedelta(days=1),
+    since: timedelta = timedelta(days=7),
     interval: timedelta = timedelta(minutes=1),
     topics: Collection[str] | None = None,
     timeout_s: float = _TIMEOUT_S,
 ) -> backfills.Backfilled:
     """Look up the log end offsets of the past, at each interval since then, of all topics that are not compacted."""
-    storage = open_storage(data_dir, create=True)
-    until_ms = _now_ms()
+    storage, until_ms = open_storage(data_dir, create=True), _now_ms()
     properties = client_properties(settings_from(settings))
     with GroupAdmin(settings) as admin:
         return backfills.backfill(
@@ -113,17 +112,11 @@ def report(
 
     `groups` are ids; `match` and `exclude` are regular expressions for whole ids.
     """
-    until_ms = _now_ms() if until is None else int(until.timestamp() * 1_000)
-    cut = Cut(top, frozenset(groups))
+    storage, cut = open_storage(data_dir), Cut(top, frozenset(groups))
+    to_ms = _now_ms() if until is None else int(until.timestamp() * 1_000)
+    from_ms = to_ms - round(since / _MS)
     return reports.report(
-        open_storage(data_dir),
-        since_ms=until_ms - round(since / _MS),
-        until_ms=until_ms,
-        groups=groups,
-        match=match,
-        exclude=exclude,
-        shown=cut,
-        drawn=cut,
+        storage, since_ms=from_ms, until_ms=to_ms, groups=groups, match=match, exclude=exclude, shown=cut, drawn=cut
     )
 
 
@@ -132,18 +125,22 @@ def read_table(spark: SparkSession, data_dir: str, name: str) -> DataFrame:
 
     Rows of unfinished samples are not in it. No jar is needed: Python workers read files of an object store.
     """
-    if name not in TABLES:
-        msg = f"there is no table {name!r}; tables are {', '.join(TABLES)}"
-        raise ValueError(msg)
-    return open_storage(data_dir).read(spark, TABLES[name])
+    return open_storage(data_dir).read(spark, _table(name))
 
 
 def export(
     data_dir: str, output: str | Path, *, kind: Literal["parquet", "csv"], tables: Collection[str] | None = None
 ) -> Mapping[str, int]:
     """Write the tables as plain files into an empty or new directory, and return the number of rows of each."""
-    chosen = TABLES.values() if tables is None else [TABLES[name] for name in tables]
+    chosen = TABLES.values() if tables is None else [*map(_table, tables)]
     return write_plain_files(open_storage(data_dir), Path(output), kind, chosen)
+
+
+def _table(name: str) -> Table:
+    if name not in TABLES:
+        msg = f"there is no table {name!r}; tables are {', '.join(TABLES)}"
+        raise ValueError(msg)
+    return TABLES[name]
 
 
 def _now_ms() -> int:

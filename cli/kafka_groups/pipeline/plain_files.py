@@ -32,6 +32,9 @@ def write_plain_files(
     `date` as the last column; lists and structs are JSON, bytes are hexadecimal. Rows of unfinished samples are left
     out. A file gets its name when it is complete. Raises StorageError, also unless `output` is empty or new.
     """
+    if ":/" in str(output):
+        message = f"plain files are written to a disk only; {output} is no directory of it"
+        raise StorageError(message)
     with as_storage_error("write", str(output)):
         output.mkdir(parents=True, exist_ok=True)
         if any(output.iterdir()):

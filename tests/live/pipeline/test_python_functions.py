@@ -44,3 +44,5 @@ def test_a_program_reads_samples_looks_back_builds_reports_and_exports(
     assert rows == {"lag_history": ds.dataset(tmp_path / "plain" / "lag_history", partitioning="hive").count_rows()}
     with pytest.raises(ValueError, match="there is no table 'nosuch'"):
         read_table(spark, history, "nosuch")
+    with pytest.raises(ValueError, match="there is no table 'nosuch'"):
+        export(history, tmp_path / "other", kind="csv", tables=["nosuch"])

@@ -96,6 +96,10 @@ def test_dates_without_a_change_are_built_only_by_a_full_build(storage: Storage,
     assert rows_of(storage) == whole
 
 
+def test_a_selection_without_dates_says_nothing_of_facts_that_no_build_has_read(storage: Storage) -> None:
+    assert build_here(storage, selection=DateRange(date(2030, 1, 1))).missing == ()
+
+
 def test_other_rules_make_all_dates_again_and_are_recorded(storage: Storage) -> None:
     assert read_last_rules(storage) is None
     built(storage)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
@@ -236,6 +237,8 @@ def test_without_groups_there_is_a_header(make_screen: MakeScreen) -> None:
     out, err = drawn_on(make_screen(), history())
     assert (out.split()[0], out.count("\n")) == ("GROUP", 1)
     assert err == "2026-11-20T00:00Z to 2026-11-21T00:00Z, 0 groups, 1 cluster: c-1\n"
+    _, err = drawn_on(make_screen(), replace(history(), clusters=()))
+    assert err == "2026-11-20T00:00Z to 2026-11-21T00:00Z, 0 groups\n"
 
 
 def test_a_lag_that_is_not_whole_has_a_sign_and_numbers_still_stand_right(make_screen: MakeScreen) -> None:

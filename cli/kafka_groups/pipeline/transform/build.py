@@ -86,7 +86,8 @@ def build(
             dates, rows = _derive(engine, storage, plan, progress or (lambda *_: None))
             plan.state.save(storage, pending={*plan.changed} - {*plan.wanted})
             stale = left_out(storage, lookback_days, dates=dates)
-        return Built(dates, rows, (*describe_missing(plan.state.reach()), *stale))
+        missing = describe_missing(plan.state.reach()) if plan.wanted or not plan.changed else ()
+        return Built(dates, rows, (*missing, *stale))
 
 
 def count_facts(

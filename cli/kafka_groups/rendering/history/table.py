@@ -173,9 +173,11 @@ def _as_many_as_fit(widths: Mapping[str, int], room: int) -> set[str]:
 def _heading(history: History) -> str:
     shown, in_all = len(history.groups), history.groups_in_all
     groups = counted(in_all, "group") if shown == in_all else f"{shown:,} of {counted(in_all, 'group')}"
-    clusters = f"{counted(len(history.clusters), 'cluster')}: {', '.join(history.clusters)}"
+    clusters = (
+        f", {counted(len(history.clusters), 'cluster')}: {', '.join(history.clusters)}" if history.clusters else ""
+    )
     as_of = "" if history.evaluated_ms is None else f" as of {show_minute(history.evaluated_ms)}"
-    return f"{show_minute(history.from_ms)} to {show_minute(history.to_ms)}, {groups}{as_of}, {clusters}"
+    return f"{show_minute(history.from_ms)} to {show_minute(history.to_ms)}, {groups}{as_of}{clusters}"
 
 
 def _takes_blocks(screen: Screen) -> bool:

@@ -18,7 +18,7 @@ DEFINITIONS: Final = {
     "incomplete": "there are too few commits to judge the group",
     "no_commits": "the group has no commit in the period that a verdict is based on",
     "keeping_up": "the group has lag, but does not fall behind",
-    "no_lag": "the group has read all records",
+    "no_lag": "the group has read all records, or has no more lag than --allowed-lag of build",
 }
 
 
