@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -294,3 +296,11 @@ def test_a_group_that_begins_to_fall_behind_is_a_warning_within_two_windows() ->
     assert set(found[5:onset]) == {"OK"}
     assert found.index("WARN") - onset <= 2 * COMMIT_POINTS
     assert set(found[found.index("WARN") :]) == {"WARN"}
+
+
+@pytest.mark.parametrize(
+    "numbers", [{"intervals": 0}, {"allowed_lag": -1}, {"minimum_complete": 1.5}, {"minimum_complete": float("nan")}]
+)
+def test_rules_that_no_window_can_have_are_refused(numbers: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="has a number that is out of range"):
+        Rules(**numbers)

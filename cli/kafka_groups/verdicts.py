@@ -122,13 +122,24 @@ class Rules:
     """Burrow's settings, with its defaults.
 
     `intervals` is the number of slots of a window, `allowed_lag` a lag in records that is still OK, `minimum_complete`
-    the share of slots that must be filled, `min_distance_ms` the length of a slot.
+    the share of slots that must be filled, `min_distance_ms` the length of a slot. Raises ValueError for others.
     """
 
     intervals: int = 10
     allowed_lag: int = 0
     minimum_complete: float = 0.0
     min_distance_ms: int = 1_000
+
+    def __post_init__(self) -> None:
+        """Refuse what no window can have, NaN included."""
+        if (
+            self.intervals < 1
+            or self.allowed_lag < 0
+            or self.min_distance_ms < 0
+            or not 0 <= self.minimum_complete <= 1
+        ):
+            msg = f"{self} has a number that is out of range"
+            raise ValueError(msg)
 
 
 class Verdict(NamedTuple):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kafka_groups.commands.pipeline.backfill import backfill as command
+from kafka_groups.pipeline import backfill as function
 from kafka_groups.pipeline.backfills import Policies
 from tests.fakes.fake_admin import Outcome
 from tests.fakes.fake_admin import run as run_command
@@ -120,3 +124,9 @@ def test_log_end_offsets_that_only_records_with_future_timestamps_show_are_count
     assert notes(run(brokers, tmp_path, "--topic", "a"))[0].endswith(
         "past log end offsets are unknown: records have timestamps in the future."
     )
+
+
+def test_the_python_function_looks_back_as_far_as_the_command() -> None:
+    (since,) = (option for option in command.params if option.name == "since")
+    assert since.default == "7d"
+    assert signature(function).parameters["since"].default == timedelta(days=7)

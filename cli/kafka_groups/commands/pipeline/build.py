@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -90,9 +89,11 @@ def build(
     """
     if first is not None and last is not None and first > last:
         raise click.UsageError("--from is after --to")
-    if math.isnan(minimum_complete):  # a range of click's lets it pass
-        raise click.UsageError("--minimum-complete is not a number")
-    rules = Rules(window_commits, allowed_lag, minimum_complete)
+    try:
+        rules = Rules(window_commits, allowed_lag, minimum_complete)
+    except ValueError as error:  # NaN, which is in every range of click's
+        msg = "--minimum-complete is not a number"
+        raise click.UsageError(msg) from error
     with start_run("build", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.storage import open_storage
         from kafka_groups.pipeline.transform.build import ALL_DATES, DateRange, count_facts
