@@ -132,12 +132,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         """Refuse what no window can have, NaN included."""
-        if (
-            self.intervals < 1
-            or self.allowed_lag < 0
-            or self.min_distance_ms < 0
-            or not 0 <= self.minimum_complete <= 1
-        ):
+        if min(self.intervals - 1, self.allowed_lag, self.min_distance_ms) < 0 or not 0 <= self.minimum_complete <= 1:
             msg = f"{self} has a number that is out of range"
             raise ValueError(msg)
 
