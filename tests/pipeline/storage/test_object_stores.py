@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -16,9 +17,9 @@ from deltalake import DeltaTable
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.doctor import examine_tables
-from kafka_groups.pipeline.maintenance import compact, keep_all
+from kafka_groups.pipeline.maintenance import Compacted, compact, keep_all
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, SAMPLE_RUNS
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.storage import Storage, open_storage, parquet_files
 from kafka_groups.pipeline.storage import delta_log as log_module
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
 from kafka_groups.pipeline.storage.storage import _read_files
@@ -106,6 +107,25 @@ def test_small_files_are_joined_and_go_with_old_dates(remote: Storage, monkeypat
     assert offsets_in(remote) == Counter(range(10, 14))
     found = remote.place.fs.get_file_info([file.path for file in remote.files(OFFSET_COMMITS)])
     assert [info.is_file for info in found] == [True]
+
+
+@pytest.mark.slow
+def test_of_two_compactions_at_once_the_slower_changes_nothing_and_no_row_is_lost(
+    remote: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        append(remote, f"w-{number}", commits([number]), commits([10 + number], day=1))
+    sort_files, faster = parquet_files.sort_files, list[Compacted]()
+
+    def overtaken(*given: Any, **named: Any) -> Any:
+        monkeypatch.setattr(parquet_files, "sort_files", sort_files)
+        faster.append(compact(open_storage(remote.into), now=NOW))
+        return sort_files(*given, **named)
+
+    monkeypatch.setattr(parquet_files, "sort_files", overtaken)
+    slower = compact(remote, now=NOW)
+    assert [(done.files_before, done.files_after) for done in (*faster, slower)] == [(8, 2), (0, 0)]
+    assert offsets_in(remote) == Counter([*range(4), *range(10, 14)])
 
 
 def test_of_two_writers_with_the_same_transaction_one_is_refused(remote: Storage) -> None:

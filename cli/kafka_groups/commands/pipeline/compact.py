@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, colour: str) -> None:
     """Join small files, and remove old dates if --retention is given. No reader sees a row twice, or misses one.
 
-    The last record of each group and member is kept, however old it is: it shows which groups and members exist. A
-    date of which any facts were removed is not derived again. Replaced and removed files stay for a day, for queries
-    that are running; the next run after that deletes them. If a run fails, no row is lost, and the next run continues.
+    The newest date of each table is kept, and the last record of each group and member, however old it is: it shows
+    which groups and members exist. A date of which any facts were removed is not derived again. Replaced and removed
+    files stay for a day, for queries that are running; the next run after that deletes them. If a run fails, no row is
+    lost, and the next run continues.
     Exit codes: see kafka-groups --help.
 
     Needs no cluster and no Java, but tables of ingest or sample in --data-dir, and the extra pipeline.
