@@ -51,10 +51,10 @@ def ingest(
 ) -> None:
     """Read the new records of __consumer_offsets into tables: every commit, every rebalance, every deletion.
 
-    Each run continues where the last one stopped. Run it more often than brokers keep tombstones (delete.retention.ms
-    of that topic, one day by default), or deleted groups may still be reported as existing. With --continuous, it runs
-    until it is interrupted, and retries while brokers are unavailable. --timeout limits each request to the brokers,
-    and each wait for records.
+    Each run continues where the last one stopped. Brokers keep tombstones for delete.retention.ms of that topic, one
+    day by default: run it at least once in that time, or deleted groups may still be reported as existing. With
+    --continuous, it runs until it is interrupted, and retries while brokers are unavailable. --timeout limits each
+    request to the brokers, and each wait for records.
 
     A record that this version cannot decode is written to the table unknown_records, and the others are ingested.
     Nothing on the cluster is changed: no group is joined, and nothing is committed. Exit codes: see kafka-groups
