@@ -277,6 +277,15 @@ def test_at_the_deadline_the_error_of_a_key_has_its_last_error() -> None:
     assert driver.completed == {"c": "C"}
 
 
+def test_at_the_deadline_of_a_retry_the_error_has_the_delay_and_the_last_error() -> None:
+    driver = driver_of("a", known={"a": 1})
+    driver.on_response(only(driver.ready(0.0)), ApiResult(retriable={"a": "still loading"}), 0.0)
+    driver.expire(30.0, {1: "broker 1 has sent nothing for 29 s"}.get)
+    assert driver.failed["a"].message == (
+        "no response within 30 s; broker 1 has sent nothing for 29 s; last: still loading"
+    )
+
+
 def test_at_the_deadline_the_error_of_a_key_without_a_response_has_only_the_timeout() -> None:
     driver = driver_of("a", known={"a": 1})
     driver.ready(0.0)

@@ -199,7 +199,7 @@ class ApiDriver(Generic[K, V]):
         self._pending.append(_Batch(not_before=now, broker=spec.broker, keys=keys))
 
     def expire(self, waited_s: float, reason_for_delay: Callable[[int], str | None] = lambda _broker: None) -> None:
-        """Fail every remaining key with a timeout, and with the reason: of the broker's delay, or of the last retry."""
+        """Fail every remaining key with a timeout, and with the reasons of the broker's delay and of the last retry."""
         pending = {key for batch in self._pending for key in batch.keys}
         for key in self._keys:
             if not self._is_key_finished(key):
@@ -208,7 +208,7 @@ class ApiDriver(Generic[K, V]):
                 last = f"last: {self._reasons[key]}" if key in self._reasons else None
                 what = "it was not sent" if key in self._unsent else "no response"
                 text = f"{what} within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to send it"
-                error: AdminError = TimeoutExceededError("; ".join(filter(None, (text, reason or last))))
+                error: AdminError = TimeoutExceededError("; ".join(filter(None, (text, reason, last))))
                 # The response may still be on its way.
                 if key in self._maybe_made or (key not in pending and self._is_change(broker)):
                     error = OutcomeUnknownError.because(error)
