@@ -45,3 +45,13 @@ def driver_of(
 def only(specs: list[RequestSpec[str]]) -> RequestSpec[str]:
     assert len(specs) == 1
     return specs[0]
+
+
+def ready(driver: ApiDriver[str, str], now: float) -> list[tuple[int | None, tuple[str, ...]]]:
+    """The requests that the driver wants to send now, as broker and keys."""
+    return sorted(((spec.broker, spec.keys) for spec in driver.ready(now)), key=str)
+
+
+def failures(driver: ApiDriver[str, str]) -> dict[str, tuple[int | None, str]]:
+    """The broker and the name of each failure."""
+    return {key: (failure.broker, failure.name) for key, failure in driver.failed.items()}
