@@ -34,7 +34,7 @@ class PackedPartitions(Sequence[PartitionCommit]):
     """
 
     __slots__ = ("_data", "_decoded", "_fixed", "_length", "_version")
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # it has none, as the lists that it equals
 
     def __init__(self, data: bytes, *, version: int, length: int, fixed: bool) -> None:
         self._data = data

@@ -12,7 +12,7 @@ from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.transform.build import DateRange, count_facts
 from kafka_groups.pipeline.transform.fact_state import read_last_rules
 from kafka_groups.verdicts import Rules
-from tests.pipeline.fact_rows import Row, commit, ends, new_storage, put_all
+from tests.pipeline.fact_rows import Row, commit, ends, event, new_storage, put_all
 from tests.pipeline.proof import DERIVED
 from tests.pipeline.transform.builds import build_here, read
 
@@ -94,6 +94,37 @@ def test_dates_without_a_change_are_built_only_by_a_full_build(storage: Storage,
     assert built(storage, SECOND, SECOND, full=True) == (SECOND,)
     built(storage)
     assert rows_of(storage) == whole
+
+
+def test_after_a_full_build_of_an_old_date_late_facts_are_added_to_the_members_that_there_are(tmp_path: Path) -> None:
+    """States are kept of the lookback and two days before it: those between an old date and these are gone."""
+    storage, whole = new_storage(tmp_path / "storage"), new_storage(tmp_path / "whole")
+    assigned = {"epoch": 1, "member_state": "STABLE"}
+    facts = {
+        "offset_commits": [commit(day * DAY, day, source=day) for day in range(8)],
+        "group_events": [
+            event(
+                day * DAY,
+                "member_assignment",
+                "ConsumerGroupCurrentMemberAssignment",
+                source=day,
+                member_id=f"m{day}",
+                **assigned,
+            )
+            for day in range(8)
+        ],
+    }
+    late = {"offset_commits": [commit(5 * DAY + 30, 7, source=900, group="late")]}
+    put_all(storage, "b", facts)
+    built(storage, lookback_days=1)
+    built(storage, FIRST, FIRST, full=True, lookback_days=1)
+    put_all(storage, "late", late)
+    built(storage, lookback_days=1)
+    put_all(whole, "b", facts)
+    put_all(whole, "late", late)
+    built(whole, lookback_days=1)
+    assert rows_of(storage) == rows_of(whole)
+    assert max(row["members_max"] or 0 for row in rows_of(whole)["group_daily"]) == 8
 
 
 def test_a_selection_without_dates_says_nothing_of_facts_that_no_build_has_read(storage: Storage) -> None:
