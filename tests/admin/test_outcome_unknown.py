@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_groups.admin import GroupAdmin, MemberIdentity, client, driver
+from kafka_groups.admin import GroupAdmin, MemberIdentity, change_client, driver
 from kafka_groups.admin.network import channel
 from kafka_groups.admin.network.connection import _MAX_IN_FLIGHT
 from kafka_groups.errors import AdminError, ConnectionFailedError, OutcomeUnknownError
@@ -154,7 +154,7 @@ def test_a_change_at_a_broker_that_refuses_connections_is_not_unknown(monkeypatc
 def test_requests_behind_others_are_not_sent_after_the_deadline(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(client, "_CHANGE_CONNECTIONS", 1)
+    monkeypatch.setattr(change_client, "_CHANGE_CONNECTIONS", 1)
     groups = {f"g{number}": Group(coordinator=1, state="Empty") for number in range(_MAX_IN_FLIGHT + 6)}
     with _cluster(**groups) as cluster, cluster.admin() as admin:
         cluster.script("OffsetCommit", delayed(0.9), brokers=[1])
@@ -172,7 +172,7 @@ def test_requests_behind_others_are_not_sent_after_the_deadline(
 def test_an_interrupted_call_leaves_nothing_that_a_later_call_would_send(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(client, "_CHANGE_CONNECTIONS", 1)
+    monkeypatch.setattr(change_client, "_CHANGE_CONNECTIONS", 1)
     groups = {f"g{number}": Group(coordinator=1, state="Empty") for number in range(_MAX_IN_FLIGHT + 6)}
 
     def interrupt(_operation: str, _done: int, _total: int) -> None:

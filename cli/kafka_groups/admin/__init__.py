@@ -5,8 +5,9 @@
         print(results.succeeded["checkout"])    # its committed offsets, by partition
         print(results.failed)                   # a failure for each group that has no result
 
-`client` has the operations, `cluster_client` their base, `driver` their state, `lookup` finds brokers, `handlers` build
-requests and handle responses, `network` sends and receives bytes, and `event_loop` runs drivers on the network.
+`client` has the operations, `change_client` those that change groups, `cluster_client` their base, `driver` their
+state, `lookup` finds brokers, `handlers` build requests and handle responses, `network` sends and receives bytes, and
+`event_loop` runs drivers on the network.
 """
 
 from typing import TYPE_CHECKING, Any, Final

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kafka_groups.admin import handlers
-from kafka_groups.admin.api import Deadline, IsolationLevel, MemberIdentity, OffsetSpec, Timeout, to_names
-from kafka_groups.admin.api_handler import ApiHandler
-from kafka_groups.admin.cluster_client import ClusterClient
+from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout, to_names
+from kafka_groups.admin.change_client import ChangeClient
 from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy, store_locations
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
 from kafka_groups.model import (
-    CommittedOffset,
-    Failure,
     GroupDescription,
     GroupListing,
     GroupOffsets,
@@ -22,17 +18,8 @@ from kafka_groups.model import (
     TopicPartition,
 )
 
-if TYPE_CHECKING:
-    from kafka_groups.admin.handlers.group_change import GroupChangeHandler
 
-T = TypeVar("T", bound=Hashable)
-V = TypeVar("V")
-# A broker handles the requests of a connection one after the other, and it responds to a change when the replicas have
-# it. So changes of one request a group go out on several connections to a coordinator.
-_CHANGE_CONNECTIONS: Final = 28
-
-
-class GroupAdmin(ClusterClient):
+class GroupAdmin(ChangeClient):
     """A client of one cluster, for reading and changing its groups. It joins no group.
 
     Four methods change groups: they alter or delete committed offsets, delete groups, and remove members. If the
@@ -188,55 +175,6 @@ class GroupAdmin(ClusterClient):
         known = {broker: broker for broker in sorted(self._pool.brokers)}
         return self._request("reading versions", handlers.DescribeFeaturesHandler(), known, known, deadline).results()
 
-    def alter_consumer_group_offsets(
-        self,
-        offsets: Mapping[str, Mapping[tuple[str, int], CommittedOffset]],
-        *,
-        timeout: Timeout | None = None,
-    ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
-        """Commit offsets of groups without members. A group that does not exist is created.
-
-        In `succeeded` each partition of a group is None, or its failure. A group is in `failed` if none of its
-        partitions is known to be done.
-        """
-        deadline = self._connect(timeout)
-        wanted = {
-            group: {TopicPartition(*key): commit for key, commit in commits.items()}
-            for group, commits in offsets.items()
-        }
-        handler = handlers.AlterConsumerGroupOffsetsHandler(wanted)
-        return self._change_items("committing offsets", handler, wanted, deadline)
-
-    def delete_consumer_group_offsets(
-        self, partitions: Mapping[str, Iterable[tuple[str, int]]], *, timeout: Timeout | None = None
-    ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
-        """Delete committed offsets of groups, of topics to which no member subscribes (Kafka 2.4).
-
-        In `succeeded` each partition of a group is None, or its failure, also if it had no commit.
-        """
-        deadline = self._connect(timeout)
-        wanted = {group: [TopicPartition(*key) for key in keys] for group, keys in partitions.items()}
-        handler = handlers.DeleteConsumerGroupOffsetsHandler(wanted)
-        return self._change_items("deleting offsets", handler, wanted, deadline)
-
-    def delete_consumer_groups(self, groups: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, None]:
-        """Delete groups of any type, with their commits (Kafka 1.1). A group with members fails."""
-        deadline = self._connect(timeout)
-        handler = handlers.DeleteConsumerGroupsHandler()
-        return self._change("deleting groups", handler, to_names(groups), deadline, gather=True)
-
-    def remove_members_from_consumer_group(
-        self, members: Mapping[str, Iterable[MemberIdentity]], *, timeout: Timeout | None = None
-    ) -> Results[str, Mapping[MemberIdentity, Failure | None]]:
-        """Remove members from groups: by their ids, by their `group.instance.id` (Kafka 2.4), or by both.
-
-        In `succeeded` each member of a group is None, or its failure. A member that still runs joins the group again.
-        """
-        deadline = self._connect(timeout)
-        wanted = {group: [MemberIdentity(*member) for member in each] for group, each in members.items()}
-        handler = handlers.RemoveMembersFromConsumerGroupHandler(wanted)
-        return self._change_items("removing members", handler, wanted, deadline)
-
     def _describe(
         self, operation: str, described: Iterable[str], offsets: Iterable[str], deadline: Deadline
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
@@ -259,41 +197,3 @@ class GroupAdmin(ClusterClient):
         store_locations(self._known.coordinators, {**describer.locations(), **fetch.locations}, failed)
         self._known.types.update({group: found.type for group, found in descriptions.succeeded.items()})
         return descriptions, fetch.results().with_failed(fetched, unlocated)
-
-    def _change_items(
-        self,
-        operation: str,
-        handler: GroupChangeHandler[T],
-        items: Mapping[str, Collection[T]],
-        deadline: Deadline,
-    ) -> Results[str, Mapping[T, Failure | None]]:
-        """Change items of groups. A group without any needs no request."""
-        results = self._change(operation, handler, [group for group, wanted in items.items() if wanted], deadline)
-        nothing: dict[str, Mapping[T, Failure | None]] = {group: {} for group, wanted in items.items() if not wanted}
-        with_outcomes = handler.with_outcomes(results)
-        return with_outcomes._replace(succeeded={**nothing, **with_outcomes.succeeded})
-
-    def _change(
-        self,
-        operation: str,
-        handler: ApiHandler[str, V],
-        groups: Iterable[str],
-        deadline: Deadline,
-        *,
-        gather: bool = False,
-    ) -> Results[str, V]:
-        """Run a change of groups at their coordinators. A group that it creates or deletes has no known type."""
-        self._known.take_listing()
-        wanted, known = tuple(groups), self._known.coordinators
-        self._known.forget_types(wanted)
-        driver = ApiDriver(
-            wanted,
-            handler=handler,
-            lookup=CoordinatorStrategy(),
-            known=known,
-            gather=gather,
-            connections=1 if gather else _CHANGE_CONNECTIONS,
-        )
-        self._run(operation, [driver], deadline)
-        store_locations(known, driver.locations, driver.failed)
-        return driver.results()
