@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Processes that run tests at the same time. Half of the tests against brokers wait, so two keep two cores busy.
 WORKERS ?= 2
 
-.PHONY: help demo demo-pipeline unit test mutation test-spark-4.2 check format generated bench bench-large bench-pipeline proof-pipeline lock clean
+.PHONY: help demo demo-pipeline unit test mutation test-spark-4.2 check format generated bench bench-large bench-pipeline proof-changes proof-pipeline lock clean
 
 help:
 	@echo "make demo         a sandbox with a real Kafka, and a tour of the tool on it"
@@ -24,6 +24,7 @@ help:
 	@echo "make generated    write the completion scripts and the man pages, from the help of the commands"
 	@echo "make bench        the measurements of the README; make bench-large uses 65,000 groups"
 	@echo "make bench-pipeline  the measurements of the pipeline, with 4 million records"
+	@echo "make proof-changes  what undo promises, on real brokers under faults, ten times each; half an hour"
 	@echo "make proof-pipeline  the derived tables against those of the old storage, on 200 random histories; 40 kills a storage"
 
 demo: $(READY)
@@ -71,6 +72,9 @@ bench-large: $(READY)
 
 bench-pipeline: $(READY)
 	$(BIN)/python -m tests.bench.pipeline
+
+proof-changes: $(READY)
+	PROOF_REPETITIONS=10 $(BIN)/python -m pytest -m "" tests/live/test_changes_proof.py
 
 proof-pipeline: $(READY)
 	$(BIN)/python -m tests.pipeline.proof

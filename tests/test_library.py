@@ -127,7 +127,7 @@ def test_an_empty_property_has_its_default() -> None:
     assert settings_from({"bootstrap.servers": "b:1", "client.id": ""}).client_id == "kafka-groups"
 
 
-@pytest.mark.parametrize("call", ["describe_consumer_groups", "list_partitions"])
+@pytest.mark.parametrize("call", ["describe_consumer_groups", "describe_topics"])
 def test_one_name_in_place_of_a_list_is_refused(call: str) -> None:
     with ScriptedCluster(brokers=1) as cluster, cluster.admin() as admin, pytest.raises(TypeError, match="one str"):
         getattr(admin, call)("abc")

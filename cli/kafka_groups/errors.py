@@ -6,6 +6,7 @@ KafkaGroupsError                  carries the exit code of the command
 ├── JournalError                  a journal of changes cannot be written or read (exit 1)
 ├── HistoryFileError              a file for --history cannot be used (exit 2)
 ├── ExportError                   a file cannot be written (exit 1)
+├── UnwrittenResultError          stdout cannot be written after changes were made (exit 3)
 ├── IncompleteResultError         some items failed (exit 3), or all of them (exit 1)
 ├── CheckFailedError              a condition of the user holds, or does not (exit 4)
 ├── SandboxError                  the local Kafka could not be run (exit 1)
@@ -27,6 +28,7 @@ KafkaGroupsError                  carries the exit code of the command
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
     ├── InvalidRequestError       INVALID_REQUEST, with Kafka's code
     ├── ChangeRefusedError        REFUSED
+    ├── TopicRecreatedError       TOPIC_RECREATED
     ├── MissingFromResponseError  MISSING_FROM_RESPONSE
     ├── OutcomeUnknownError       OUTCOME_UNKNOWN
     └── MalformedResponseError    MALFORMED_RESPONSE
@@ -76,6 +78,12 @@ class HistoryFileError(KafkaGroupsError):
 
 class ExportError(KafkaGroupsError):
     """A file beside the output that cannot be written: a plan, a history, metrics."""
+
+
+class UnwrittenResultError(KafkaGroupsError):
+    """A result that cannot be written to stdout, after changes were made."""
+
+    exit_code = ExitCode.PARTIAL
 
 
 class SandboxError(KafkaGroupsError):
@@ -177,9 +185,15 @@ class InvalidRequestError(AdminError):
 
 
 class ChangeRefusedError(AdminError):
-    """A change that this tool does not request, because it is not what the user can want, or no longer."""
+    """A change that is refused because the user cannot have meant it, or because the group has changed."""
 
     name = "REFUSED"
+
+
+class TopicRecreatedError(AdminError):
+    """A change of a commit whose topic was deleted and recreated: the offsets are those of another log."""
+
+    name = "TOPIC_RECREATED"
 
 
 class MissingFromResponseError(AdminError):

@@ -18,20 +18,12 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 # Spelled as Kafka's tools print them (GroupState.java, GroupType.java).
-GROUP_STATES: Final = (
-    "Stable",
-    "Empty",
-    "PreparingRebalance",
-    "CompletingRebalance",
-    "Assigning",
-    "Reconciling",
-    "NotReady",
-    "Dead",
-)
+_REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+GROUP_STATES: Final = ("Stable", "Empty", *_REBALANCING, "NotReady", "Dead")
 GROUP_TYPES: Final = ("Classic", "Consumer", "Share", "Streams")
 # Protocol types of groups whose members are consumers; empty for a group that only commits offsets.
 CONSUMER_PROTOCOL_TYPES: Final = frozenset({"consumer", ""})
-REBALANCING_STATES: Final = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
+REBALANCING_STATES: Final = frozenset(_REBALANCING)
 _SPELLINGS: Final = {name.lower(): name for name in (*GROUP_STATES, *GROUP_TYPES)}
 
 
@@ -106,10 +98,9 @@ _CLIENT_ERRORS: Final[Mapping[str, type[AdminError]]] = {error.name: error for e
 
 
 class Results(NamedTuple, Generic[K, V]):
-    """The items that succeeded and the items that failed: each item of the request is in exactly one of both.
+    """The items that succeeded and the items that failed: each group, topic or partition is in exactly one of both.
 
-    The keys of both are the items: group ids, topics or partitions. Where one request returns many items (a listing
-    of groups), the key in `failed` is the id of the broker.
+    Where one request returns many items (a listing of groups), the key in `failed` is the id of the broker.
     """
 
     succeeded: Mapping[K, V] = MappingProxyType({})
@@ -232,17 +223,20 @@ class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
     """The committed offsets of a group, by partition; None for a requested partition without a commit.
 
     `topics` are the topics with their commits, in a form of the client's choice: a million commits may stay packed.
-    Partitions that the broker refused are only in `failed`.
+    Partitions that the broker refused are only in `failed`; with `is_stable`, so are those on which an open transaction
+    has a commit.
     """
 
-    __slots__ = ("_by_key", "failed", "topics")
+    __slots__ = ("_by_key", "failed", "is_stable", "topics")
 
     def __init__(
         self,
         topics: Iterable[tuple[str, TopicCommits]] = (),
         failed: Mapping[TopicPartition, Failure] | None = None,
+        *,
+        is_stable: bool = False,
     ) -> None:
-        self.topics = tuple(topics)
+        self.topics, self.is_stable = tuple(topics), is_stable
         self.failed: Mapping[TopicPartition, Failure] = failed or {}
         self._by_key: dict[TopicPartition, CommittedOffset | None] | None = None
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_groups.admin import GroupAdmin
+from kafka_groups.admin import GroupAdmin, Topic
 from kafka_groups.errors import ConnectionFailedError, UnsupportedVersionError
 from kafka_groups.model import TopicPartition
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
+from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 GROUPS = {"orders": Group(coordinator=2, commits={("t", 0): 5}), "billing": Group(coordinator=1, error=30)}
+TOPIC = Topic("t", topic_id("t"), internal=False, partitions=(0,))
 
 
 def test_no_request_is_sent_before_the_first_call() -> None:
@@ -65,7 +66,7 @@ def test_every_call_accepts_its_own_timeout() -> None:
         assert list(admin.describe_consumer_groups(["orders"], timeout=5.0).all()) == ["orders"]
         assert list(admin.list_consumer_group_offsets({"orders": None}, timeout=5.0).all()) == ["orders"]
         assert admin.list_offsets([("t", 0)], timeout=5.0).all() == {("t", 0): 100}
-        assert admin.list_partitions(["t"], timeout=5.0).all() == {"t": (0,)}
+        assert admin.describe_topics(["t"], timeout=5.0).all() == {"t": TOPIC}
 
 
 def test_a_group_that_is_passed_twice_is_requested_and_returned_once() -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.admin import GroupAdmin, OffsetSpec, event_loop
+from kafka_groups.admin import GroupAdmin, OffsetSpec, Topic, event_loop
 from kafka_groups.admin.handlers import describe_consumer_groups, list_consumer_group_offsets
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
+from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 if TYPE_CHECKING:
     from tests.fakes.scripted_broker import ReceivedRequest
@@ -128,9 +128,12 @@ def test_leaders_are_kept_for_log_start_offsets() -> None:
         assert cluster.requests() == {"Metadata": 1, "ListOffsets": 4}
 
 
-def test_partitions_of_many_topics_are_counted_in_one_request() -> None:
+def test_many_topics_are_described_in_one_request() -> None:
     with ScriptedCluster(topics=TOPICS) as cluster, cluster.admin() as admin:
-        assert admin.list_partitions(["payments", "refunds"]).succeeded == {"payments": (0, 1, 2), "refunds": (0,)}
+        assert admin.describe_topics(["payments", "refunds"]).succeeded == {
+            "payments": Topic("payments", topic_id("payments"), internal=False, partitions=(0, 1, 2)),
+            "refunds": Topic("refunds", topic_id("refunds"), internal=False, partitions=(0,)),
+        }
         assert cluster.requests() == {"Metadata": 1}
 
 
@@ -191,10 +194,10 @@ def test_a_very_large_lookup_is_spread_over_the_brokers(monkeypatch: pytest.Monk
 def test_a_poll_after_a_coordinator_moved_looks_it_up_once() -> None:
     groups = {name: Group(coordinator=at) for name, at in PLACES.items()}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        admin.describe_with_offsets(PLACES, PLACES)
+        admin.describe_with_offsets(PLACES, dict.fromkeys(PLACES))
         cluster.groups["a"].coordinator = 3
         for _ in range(3):
-            descriptions, offsets = admin.describe_with_offsets(PLACES, PLACES)
+            descriptions, offsets = admin.describe_with_offsets(PLACES, dict.fromkeys(PLACES))
             assert (list(descriptions.failed), list(offsets.failed)) == ([], [])
         # One for the first call, and one for each API that found the coordinator moved.
         assert cluster.requests()["FindCoordinator"] == 3

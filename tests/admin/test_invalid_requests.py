@@ -31,7 +31,7 @@ def test_a_group_id_that_no_request_can_encode_fails_alone(name: str) -> None:
 @INVALID_NAMES
 def test_a_topic_that_no_request_can_encode_fails_alone(name: str) -> None:
     with _cluster() as cluster, cluster.admin() as admin:
-        assert list(admin.list_partitions(["t", name]).succeeded) == ["t"]
+        assert list(admin.describe_topics(["t", name]).succeeded) == ["t"]
         assert list(admin.list_offsets([("t", 0), (name, 0), ("t", 1)]).failed) == [(name, 0)]
         named = admin.list_consumer_group_offsets({"a": [("t", 0)], "b": [(name, 0)], "c": [("t", 0)]})
         assert (sorted(named.succeeded), list(named.failed)) == (["a", "c"], ["b"])

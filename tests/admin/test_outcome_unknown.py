@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from kafka_groups.admin import GroupAdmin, MemberIdentity, change_client, driver
+from kafka_groups.admin.handlers import record_sizes
 from kafka_groups.admin.network import channel
 from kafka_groups.admin.network.connection import _MAX_IN_FLIGHT
 from kafka_groups.errors import AdminError, ConnectionFailedError, OutcomeUnknownError
@@ -220,7 +221,9 @@ def test_a_process_that_was_stopped_beyond_the_deadline_sends_no_change() -> Non
             assert cluster.requests_of("OffsetCommit") == []
 
 
-def test_a_request_that_is_partly_written_is_unknown_and_never_completed() -> None:
+def test_a_request_that_is_partly_written_is_unknown_and_never_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # One request that is larger than the buffers of a connection.
+    monkeypatch.setattr(record_sizes, "MAX_BATCH_BYTES", 10**9)
     long = CommittedOffset(0, None, "x" * 32_000)
 
     def read_nothing_for_a_while(request: ReceivedRequest, response: Struct) -> object:

@@ -7,12 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.admin.handlers.list_topic_names import topic_id_text
 from kafka_groups.groups.describe import DescribedGroups, Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import Selectors, select_groups
 from kafka_groups.model import Assignment
 from kafka_groups.protocol import Struct
+from kafka_groups.protocol.topic_ids import format_topic_id
 from tests.fakes.scripted_broker import changed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
@@ -93,7 +93,7 @@ def test_partitions_of_a_topic_id_that_no_topic_has_are_skipped_with_a_note() ->
     assert [(row.topic, row.partition, row.member_id) for row in described.rows("g")] == [("a", 0, "m")]
     assert [(row.topic, row.partition, row.member_id) for row in described.rows("h")] == [("a", 0, None)]
     assert described.failures == ()
-    gone = topic_id_text(topic_id("gone"))
+    gone = format_topic_id(topic_id("gone"))
     assert described.notes == (f"Assigned partitions were skipped, because no topic has their topic id ({gone}).",)
 
 
@@ -101,7 +101,7 @@ def test_a_note_on_many_topic_ids_shows_the_first_five() -> None:
     groups = {"g": _group(_member(*((f"gone-{number}", [0]) for number in range(6))))}
     with ScriptedCluster(groups=groups, topics=TOPICS) as cluster:
         (note,) = _describe(cluster, "g").notes
-    ids = sorted(topic_id_text(topic_id(f"gone-{number}")) for number in range(6))
+    ids = sorted(format_topic_id(topic_id(f"gone-{number}")) for number in range(6))
     assert note.endswith(f"({', '.join(ids[:5])}, …).")
 
 
@@ -116,7 +116,7 @@ def test_a_topic_id_that_may_not_be_looked_up_is_a_failure_of_its_group(code: in
     assert [(row.topic, row.partition, row.member_id) for row in described.rows("g")] == [("a", 0, "m")]
     (failure,) = described.failures
     assert (failure.group, failure.code, failure.name) == ("g", code, name)
-    assert failure.message.startswith(f"topic id {topic_id_text(topic_id('secret'))}: ")
+    assert failure.message.startswith(f"topic id {format_topic_id(topic_id('secret'))}: ")
     assert described.notes == ()
 
 
@@ -128,7 +128,7 @@ def test_a_broker_without_requests_by_topic_id_is_a_failure_that_names_the_versi
     (failure,) = described.failures
     assert (failure.group, failure.name) == ("g", "UNSUPPORTED_VERSION")
     assert failure.message == (
-        f"topic id {topic_id_text(topic_id('b'))}: "
+        f"topic id {format_topic_id(topic_id('b'))}: "
         "topics by id need Metadata version 12 (Kafka 3.1); the broker supports up to 11"
     )
 

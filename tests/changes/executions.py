@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from kafka_groups.admin.api import Admin
 from kafka_groups.changes.change import Action, Change, Outcome, PlannedChange, PlannedGroups, Status, to_change
 from kafka_groups.changes.execution import Execution, execute_plan
 from kafka_groups.errors import JournalError
 from kafka_groups.model import CommittedOffset, TopicPartition
-from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
+from kafka_groups.protocol.topic_ids import format_topic_id
+from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster, topic_id
 
 RUN_ID = "20261123-120000-a"
 TOPICS = {"t": {0: 1, 1: 2}, "u": {0: 1}}
@@ -27,10 +28,10 @@ class MemoryJournal:
         self._is_full = is_full
         self._at_begin = at_begin
 
-    def begin(self, changes: Sequence[Change]) -> MemoryJournal:
-        """Begin the run with these changes."""
+    def begin(self, planned: PlannedGroups) -> MemoryJournal:
+        """Begin the run of a plan."""
         self._at_begin()
-        self.changes = list(changes)
+        self.changes = planned.changes()
         return self
 
     def record(self, outcomes: Iterable[tuple[int, Outcome]]) -> None:
@@ -64,14 +65,20 @@ def execute(
 
 def commit(group: str, before: int | None, after: int, *, topic: str = "t", partition: int = 0) -> Change:
     """Return the change of a commit."""
-    return to_change(Action.COMMIT, group, TopicPartition(topic, partition), _at(before), _at(after))
+    key = TopicPartition(topic, partition)
+    return to_change(Action.COMMIT, group, key, _at(before), _at(after), topic_id=id_of(topic))
+
+
+def id_of(topic: str) -> str:
+    """Return the id of a topic of the fakes, as plans have it."""
+    return format_topic_id(topic_id(topic))
 
 
 def deletion(
     group: str, before: int | None, *, partition: int = 0, action: Action = Action.DELETE_OFFSETS, topic: str = "t"
 ) -> Change:
     """Return the deletion of a commit, or that of a group with this commit."""
-    return to_change(action, group, TopicPartition(topic, partition), _at(before))
+    return to_change(action, group, TopicPartition(topic, partition), _at(before), topic_id=id_of(topic))
 
 
 def rows(execution: Execution) -> list[tuple[str, int | None, str, str]]:

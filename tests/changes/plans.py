@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 
 from kafka_groups.changes.change import Action, Change, Plan
+from kafka_groups.protocol.topic_ids import format_topic_id
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 CHANGES = (
@@ -41,6 +42,7 @@ def _changes(draw: st.DrawFn) -> Change:
         draw(st.none() | _texts),
         draw(_texts.filter(bool)) if action is Action.REMOVE_MEMBER else draw(st.none() | _texts),
         draw(st.none() | _texts),
+        draw(st.none() | st.uuids().map(format_topic_id)) if has_partition else None,
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import Change, PlannedChange, PlannedGroups
 from kafka_groups.changes.execution import execute_plan
-from kafka_groups.changes.journal import JournalWriter, begin_run
+from kafka_groups.changes.journal import JournalWriter, RunHead, begin_run
+from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.runs import read_run
 from kafka_groups.changes.undo import plan_undo
 from tests.changes.executions import statuses
@@ -28,27 +28,27 @@ class Silent(JournalWriter):
 def change(admin: GroupAdmin, directory: Path, *changes: Change, is_killed: bool = False) -> str:
     """Execute changes, and return the ID of their run."""
 
-    def begin(made: Sequence[Change]) -> JournalWriter:
-        writer = begin_run(directory, command="reset", plan=plan(*made))
-        return Silent(directory / f"{writer.id}.jsonl") if is_killed else writer
+    location = LocalJournal(directory)
+
+    def begin(planned: PlannedGroups) -> JournalWriter:
+        writer = begin_run(location, RunHead("reset", plan(*planned.changes())))
+        return Silent(location, writer.id) if is_killed else writer
 
     groups = dict.fromkeys(each.group for each in changes)
     planned = PlannedGroups(rows={g: tuple(PlannedChange(each) for each in changes if each.group == g) for g in groups})
-    run_id = execute_plan(admin, planned, begin=begin, deadline=admin.deadline(), pause=lambda _: None).run_id
-    assert run_id is not None
-    return run_id
+    return execute_plan(admin, planned, begin=begin, deadline=admin.deadline(), pause=lambda _: None).run_id
 
 
 def undo(admin: GroupAdmin, directory: Path, run_id: str) -> PlannedGroups:
     """Plan the undo of a run."""
-    return plan_undo(admin, read_run(directory, run_id))
+    return plan_undo(admin, read_run(LocalJournal(directory), run_id))
 
 
 def take_back(admin: GroupAdmin, directory: Path, run_id: str) -> list[str]:
     """Undo a run, record that, and return the status of each row."""
 
-    def begin(made: Sequence[Change]) -> JournalWriter:
-        return begin_run(directory, command="undo", plan=plan(*made), undoes=run_id)
+    def begin(planned: PlannedGroups) -> JournalWriter:
+        return begin_run(LocalJournal(directory), RunHead("undo", plan(*planned.changes()), undoes=run_id))
 
     planned = undo(admin, directory, run_id)
     return statuses(execute_plan(admin, planned, begin=begin, deadline=admin.deadline(), pause=lambda _: None))

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.changes.current_groups import CurrentGroup, read_groups, refuse, refuse_active
+from kafka_groups.changes.current_groups import (
+    CurrentGroup,
+    note_unstable,
+    read_existing_groups,
+    read_groups,
+    refuse,
+    refuse_active,
+)
 from kafka_groups.model import TopicPartition
 from tests.fakes.fake_admin import FakeCluster, failure, member
 
@@ -22,15 +29,38 @@ def cluster(mocker: MockerFixture) -> FakeCluster:
 
 def read(cluster: FakeCluster, group: str) -> CurrentGroup:
     """Return a group that can be read."""
-    return read_groups(cluster.admin, [group]).succeeded[group]
+    return read_groups(cluster.admin, {group: None}).succeeded[group]
 
 
 def test_groups_are_read_once_in_one_call(cluster: FakeCluster) -> None:
     cluster.add("a", commits={("t", 0): 5})
-    found = read_groups(cluster.admin, ["a", "absent", "a"], timeout=3)
-    cluster.admin.describe_with_offsets.assert_called_once_with(["a", "absent"], ["a", "absent"], timeout=3)
+    groups = {"a": None, "absent": None}
+    found = read_groups(cluster.admin, groups, timeout=3)
+    cluster.admin.describe_with_offsets.assert_called_once_with(("a", "absent"), groups, require_stable=True, timeout=3)
     assert found.succeeded["a"].offsets[TopicPartition("t", 0)] is not None
     assert [(group, why.name) for group, why in found.failed.items()] == [("absent", "GROUP_ID_NOT_FOUND")]
+
+
+def test_only_the_named_partitions_are_read(cluster: FakeCluster) -> None:
+    cluster.add("a", commits={("t", 0): 5, ("u", 0): 6})
+    key = TopicPartition("t", 1)
+    assert read_groups(cluster.admin, {"a": [key]}).succeeded["a"].offsets == {key: None}
+
+
+def test_a_group_that_nobody_describes_exists_if_it_has_a_commit_on_any_partition(cluster: FakeCluster) -> None:
+    cluster.add("managed", commits={("t", 0): 5})
+    del cluster.descriptions["managed"]
+    key = TopicPartition("u", 0)
+    found = read_existing_groups(cluster.admin, {"managed": [key], "absent": [key]})
+    assert (list(found.succeeded), list(found.failed)) == (["managed"], ["absent"])
+
+
+@pytest.mark.parametrize("is_stable", [True, False])
+def test_brokers_that_do_not_know_open_transactions_are_a_note(cluster: FakeCluster, is_stable: bool) -> None:
+    cluster.is_stable = is_stable
+    cluster.add("a", commits={("t", 0): 5})
+    note = "Commits of open transactions are not known: that needs brokers of Kafka 2.5 or newer."
+    assert note_unstable([read(cluster, "a")]) == ([] if is_stable else [note])
 
 
 def test_partitions_that_the_broker_refuses_are_unreadable(cluster: FakeCluster) -> None:
@@ -51,13 +81,13 @@ def test_a_group_that_is_not_described_but_has_commits_is_no_failure(cluster: Fa
 def test_a_group_with_commits_whose_description_fails_is_a_failure(cluster: FakeCluster, code: int, name: str) -> None:
     cluster.add("a", commits={("t", 0): 5})
     cluster.undescribable["a"] = failure(name, code=code, group="a")
-    assert [why.name for why in read_groups(cluster.admin, ["a"]).failed.values()] == [name]
+    assert [why.name for why in read_groups(cluster.admin, {"a": None}).failed.values()] == [name]
 
 
 def test_a_group_whose_commits_cannot_be_read_is_a_failure(cluster: FakeCluster) -> None:
     cluster.add("a")
     cluster.unfetchable["a"] = failure("TIMEOUT", code=None, group="a")
-    assert [why.name for why in read_groups(cluster.admin, ["a"]).failed.values()] == ["TIMEOUT"]
+    assert [why.name for why in read_groups(cluster.admin, {"a": None}).failed.values()] == ["TIMEOUT"]
 
 
 @pytest.mark.parametrize("state", ["Empty", "Dead"])
@@ -100,17 +130,17 @@ def test_a_refusal_of_this_tool_has_no_code_of_kafka() -> None:
 def test_a_group_that_is_listed_with_another_type_is_refused_although_it_has_commits(cluster: FakeCluster) -> None:
     cluster.add("streams", kind="Streams", protocol_type="streams", commits={("t", 0): 5})
     cluster.undescribable["streams"] = failure("GROUP_ID_NOT_FOUND", code=69, group="streams")
-    (why,) = read_groups(cluster.admin, ["streams"]).failed.values()
+    (why,) = read_groups(cluster.admin, {"streams": None}).failed.values()
     assert (why.name, why.message) == ("REFUSED", "it is not a consumer group (Streams)")
 
 
 def test_a_group_that_is_listed_with_members_is_refused_although_it_is_not_described(cluster: FakeCluster) -> None:
     cluster.add("managed", state="Stable", commits={("t", 0): 5})
     del cluster.descriptions["managed"]
-    (why,) = read_groups(cluster.admin, ["managed"]).failed.values()
+    (why,) = read_groups(cluster.admin, {"managed": None}).failed.values()
     assert (why.name, why.message) == ("NON_EMPTY_GROUP", "it is Stable")
 
 
 def test_the_empty_id_of_an_absent_group_is_that_of_an_absent_group(cluster: FakeCluster) -> None:
     cluster.undescribable[""] = failure("INVALID_GROUP_ID", code=24, group="")
-    assert [why.name for why in read_groups(cluster.admin, [""]).failed.values()] == ["GROUP_ID_NOT_FOUND"]
+    assert [why.name for why in read_groups(cluster.admin, {"": None}).failed.values()] == ["GROUP_ID_NOT_FOUND"]

@@ -15,7 +15,7 @@ from kafka_groups.changes.change import Change, Plan, PlannedGroups, Status
 from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, plan_offset_deletion
 from kafka_groups.changes.execution import execute_plan
 from kafka_groups.changes.reset import ResetRequest, plan_reset
-from kafka_groups.changes.runs import RecordedOutcome, Run
+from kafka_groups.changes.run_record import RecordedOutcome, Run
 from kafka_groups.changes.specification import ToLatest, ToTime
 from kafka_groups.changes.undo import plan_undo
 from kafka_groups.groups.selection import Selectors
@@ -27,7 +27,9 @@ N, K, L = 60, 3, 2
 GROUPS = tuple(f"g{number:02}" for number in range(N))
 ALL = Selectors(all_groups=True)
 TOPICS = {"t": {partition: 1 + partition % L for partition in range(4)}}
+# A command that reads groups to change them also reads the ids of the topics of their commits.
 READING = {"DescribeGroups": K, "OffsetFetch": K}
+CHECKING = {**READING, "Metadata": 1}
 LISTING = {"ListGroups": K}
 OF_UNKNOWN_TYPE = {**READING, "ConsumerGroupDescribe": K}
 
@@ -61,7 +63,7 @@ def execute(admin: GroupAdmin, planned: PlannedGroups) -> list[Change]:
 def undo_run(changes: list[Change]) -> Run:
     """Return the record of these changes, which are all done."""
     done = {at: RecordedOutcome(Status.DONE, "", "") for at in range(len(changes))}
-    return Run("id", "reset", NOON, Plan("scripted", NOON, tuple(changes)), None, done, is_finished=True)
+    return Run("id", "reset", NOON, Plan("scripted", NOON, tuple(changes)), outcomes=done, is_finished=True)
 
 
 def requests_by_broker(cluster: ScriptedCluster) -> Counter[tuple[str, int]]:
@@ -85,7 +87,7 @@ def test_a_plan_of_a_reset_sends_each_broker_one_request_of_a_kind(cluster: Scri
 def test_the_execution_of_a_reset_reads_once_more_and_commits_once_a_group(cluster: ScriptedCluster) -> None:
     with cluster.admin() as admin:
         planned = plan_reset(admin, ALL, ResetRequest(ToLatest(), topics={"t": ()}))
-        assert requests(cluster, lambda: execute(admin, planned)) == {**READING, "OffsetCommit": N}
+        assert requests(cluster, lambda: execute(admin, planned)) == {**CHECKING, "OffsetCommit": N}
 
 
 def test_a_time_is_looked_up_once_a_leader_for_all_groups(cluster: ScriptedCluster) -> None:
@@ -104,14 +106,14 @@ def test_named_groups_are_looked_up_together_and_their_type_is_kept(cluster: Scr
     with cluster.admin() as admin:
         planned = plan_reset(admin, Selectors(named=GROUPS), ResetRequest(ToLatest(), topics={"t": ()}))
         assert cluster.requests() == {"FindCoordinator": 1, **OF_UNKNOWN_TYPE, "Metadata": 1, "ListOffsets": 2 * L}
-        assert requests(cluster, lambda: execute(admin, planned)) == {**READING, "OffsetCommit": N}
+        assert requests(cluster, lambda: execute(admin, planned)) == {**CHECKING, "OffsetCommit": N}
 
 
 def test_a_deletion_of_groups_is_one_request_a_coordinator(cluster: ScriptedCluster) -> None:
     with cluster.admin() as admin:
         planned = plan_group_deletion(admin, ALL, DeletionRequest())
-        assert cluster.requests() == {**LISTING, **READING}
-        assert requests(cluster, lambda: execute(admin, planned)) == {**READING, "DeleteGroups": K}
+        assert cluster.requests() == {**LISTING, **CHECKING}
+        assert requests(cluster, lambda: execute(admin, planned)) == {**CHECKING, "DeleteGroups": K}
         assert {each.broker for each in cluster.requests_of("DeleteGroups")} == {1, 2, 3}
         assert cluster.groups == {}
 
@@ -120,7 +122,7 @@ def test_a_deletion_of_commits_is_one_request_a_group(cluster: ScriptedCluster) 
     with cluster.admin() as admin:
         planned = plan_offset_deletion(admin, ALL, DeletionRequest(topics={"t": ()}))
         assert cluster.requests() == {**LISTING, **READING, "Metadata": 1}
-        assert requests(cluster, lambda: execute(admin, planned)) == {**READING, "OffsetDelete": N}
+        assert requests(cluster, lambda: execute(admin, planned)) == {**CHECKING, "OffsetDelete": N}
 
 
 def test_an_undo_of_a_reset_reads_twice_and_commits_once_a_group(cluster: ScriptedCluster) -> None:
@@ -131,7 +133,7 @@ def test_an_undo_of_a_reset_reads_twice_and_commits_once_a_group(cluster: Script
         planned = plan_undo(admin, run)
         logs = {"Metadata": 1, "ListOffsets": 2}
         assert cluster.requests() - before == {"FindCoordinator": 1, **OF_UNKNOWN_TYPE, **logs}
-        assert requests(cluster, lambda: execute(admin, planned)) == {**READING, "OffsetCommit": N}
+        assert requests(cluster, lambda: execute(admin, planned)) == {**CHECKING, "OffsetCommit": N}
 
 
 def test_an_undo_of_a_deletion_reads_absent_groups_twice_and_commits_once_a_group(cluster: ScriptedCluster) -> None:
@@ -143,5 +145,5 @@ def test_an_undo_of_a_deletion_reads_absent_groups_twice_and_commits_once_a_grou
         # The scripted cluster names broker 1 as the coordinator of each absent group.
         one = {"DescribeGroups": 1, "ConsumerGroupDescribe": 1, "OffsetFetch": 1}
         assert cluster.requests() - before == {"FindCoordinator": 1, "Metadata": 1, "ListOffsets": 2, **one}
-        assert requests(cluster, lambda: execute(admin, planned)) == {**one, "OffsetCommit": N}
+        assert requests(cluster, lambda: execute(admin, planned)) == {**one, "Metadata": 1, "OffsetCommit": N}
     assert {group: len(cluster.groups[group].commits) for group in GROUPS} == dict.fromkeys(GROUPS, len(TOPICS["t"]))

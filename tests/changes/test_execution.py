@@ -11,6 +11,7 @@ from kafka_groups.changes.change import Action, Change, PlannedChange, Status
 from kafka_groups.changes.current_groups import refuse
 from kafka_groups.errors import JournalError
 from kafka_groups.model import TopicPartition
+from tests.admin.handlers.test_alter_consumer_group_offsets import with_codes
 from tests.changes.executions import (
     FULL_DISK,
     RUN_ID,
@@ -93,11 +94,11 @@ def test_outcomes_that_cannot_be_recorded_are_reported_with_a_warning(
     assert offsets(scripted, "a")[("t", 0)] == 1
 
 
-def test_a_plan_without_a_valid_change_is_not_recorded(scripted: ScriptedCluster, admin: GroupAdmin) -> None:
+def test_a_plan_without_a_valid_change_is_recorded_as_an_attempt(scripted: ScriptedCluster, admin: GroupAdmin) -> None:
     scripted.groups["a"].commits = {("t", 0): 50}
     journal = MemoryJournal()
     execution = execute(admin, commit("a", 5, 1), journal=journal)
-    assert (statuses(execution), execution.run_id, journal.changes) == (["refused"], None, [])
+    assert (statuses(execution), execution.run_id, journal.changes) == (["refused"], RUN_ID, [])
     assert sent(scripted) == {}
 
 
@@ -125,9 +126,18 @@ def test_a_row_that_the_plan_refuses_is_shown_and_not_sent(scripted: ScriptedClu
 def test_a_partition_that_the_broker_refuses_is_failed_and_the_others_are_done(
     scripted: ScriptedCluster, admin: GroupAdmin
 ) -> None:
-    scripted.topics["t"] = {0: 1}
+    scripted.script("OffsetCommit", with_codes(0, 29), brokers=[1])
     execution = execute(admin, commit("a", 5, 1), commit("a", 6, 2, partition=1))
     assert statuses(execution) == ["done", "failed"]
+    assert names(execution) == [("a", 1, "TOPIC_AUTHORIZATION_FAILED")]
+
+
+def test_a_commit_on_a_partition_that_does_not_exist_any_more_is_refused(
+    scripted: ScriptedCluster, admin: GroupAdmin
+) -> None:
+    scripted.topics["t"] = {0: 1}
+    execution = execute(admin, commit("a", 5, 1), commit("a", 6, 2, partition=1))
+    assert statuses(execution) == ["done", "refused"]
     assert names(execution) == [("a", 1, "UNKNOWN_TOPIC_OR_PARTITION")]
 
 

@@ -20,6 +20,7 @@ DELETE = Action.DELETE_GROUP
 def cluster(mocker: MockerFixture) -> FakeCluster:
     """Group `a` with commits that are no longer those of any plan here."""
     cluster = FakeCluster(mocker)
+    cluster.end("t", 100, 100)
     cluster.add("a", commits={("t", 0): 50, ("t", 1): 51})
     return cluster
 

@@ -15,7 +15,8 @@ import pytest
 
 from kafka_groups.changes import journal
 from kafka_groups.changes.change import Outcome, Status
-from kafka_groups.changes.journal import JournalWriter, begin_run, journal_directory
+from kafka_groups.changes.journal import JournalWriter, RunHead, begin_run
+from kafka_groups.changes.journal_location import LocalJournal, open_journal
 from kafka_groups.changes.runs import list_runs, read_run
 from kafka_groups.errors import JournalError
 from kafka_groups.model import Failure
@@ -26,7 +27,8 @@ BEGUN = NOON.replace(hour=11, minute=45, second=2)
 
 def begin(directory: Path, token: Callable[[], str] = lambda: "a3f9c1", count: int = 2) -> JournalWriter:
     """Begin a reset with the first changes."""
-    return begin_run(directory, command="reset", plan=plan(*CHANGES[:count]), clock=lambda: BEGUN, token=token)
+    head = RunHead("reset", plan(*CHANGES[:count]))
+    return begin_run(LocalJournal(directory), head, clock=lambda: BEGUN, token=token)
 
 
 def lines_of(directory: Path) -> list[dict[str, Any]]:
@@ -64,19 +66,50 @@ def test_the_id_is_the_time_of_the_run_and_random_characters(tmp_path: Path) -> 
     )
 
 
-def test_the_run_and_its_changes_are_written_first(tmp_path: Path) -> None:
-    begin_run(tmp_path, command="undo", plan=plan(*CHANGES[:2]), undoes="x", clock=lambda: BEGUN, token=lambda: "a")
-    head = {
-        "schema": "kafka-groups/journal/1",
+def test_the_run_and_its_changes_are_written_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "ada")
+    monkeypatch.setattr("socket.gethostname", lambda: "laptop")
+    changes = [change._replace(topic_id="l8UO-lRzRMeJpHJDj3pMqw") for change in CHANGES[:2]]
+    head = RunHead("undo", plan(*changes), ("b1:9092",), undoes="x", refused=1, failures=2, other_groups=("h",))
+    begin_run(LocalJournal(tmp_path), head, clock=lambda: BEGUN, token=lambda: "a")
+    first = {
+        "schema": "kafka-groups/journal/2",
         "id": "20261123-114502-a",
+        "sequence": 1,
         "command": "undo",
         "cluster_id": "cluster",
+        "bootstrap_servers": ["b1:9092"],
+        "user": "ada",
+        "host": "laptop",
         "created_at": "2026-11-23T11:45:02Z",
         "undoes": "x",
+        "settles": False,
         "changes": 2,
+        "refused": 1,
+        "failures": 2,
+        "other_groups": ["h"],
     }
     rows = [[0, 5, 2, "note", 9, 3, "restored", None, None], [1, None, None, None, 0, None, None, None, None]]
-    assert lines_of(tmp_path) == [head, {"action": "commit", "group": "g", "topic": "t", "rows": rows}]
+    shared = {"action": "commit", "group": "g", "topic": "t", "topic_id": "l8UO-lRzRMeJpHJDj3pMqw"}
+    assert lines_of(tmp_path) == [first, {**shared, "rows": rows}]
+
+
+@pytest.mark.parametrize("later", [timedelta(hours=1), timedelta(0), timedelta(days=-400)])
+def test_each_run_has_a_number_above_those_before_it_whatever_the_clock_says(tmp_path: Path, later: timedelta) -> None:
+    tokens, moments = iter("abc"), iter([NOON, NOON + later, NOON + 2 * later])
+    location = LocalJournal(tmp_path)
+    for _ in range(3):
+        begin_run(location, RunHead("reset", plan()), clock=lambda: next(moments), token=lambda: next(tokens))
+    runs = [listed.run for listed in list_runs(location).runs]
+    assert [(run.sequence, run.id[-1]) for run in runs] == [(3, "c"), (2, "b"), (1, "a")]
+
+
+def test_a_damaged_record_does_not_stop_the_numbers(tmp_path: Path) -> None:
+    begin(tmp_path, lambda: "a")
+    (tmp_path / "20261123-114502-b.jsonl").write_bytes(b"\xff")
+    (tmp_path / "20261123-114502-c.jsonl").mkdir()
+    begin(tmp_path, lambda: "d")
+    assert read_run(LocalJournal(tmp_path), "20261123-114502-d").sequence == 2
 
 
 def test_outcomes_and_the_end_are_appended(tmp_path: Path) -> None:
@@ -134,7 +167,7 @@ def test_the_directory_may_be_a_symbolic_link(tmp_path: Path) -> None:
     writer.record((index, Outcome(each, Status.DONE)) for index, each in enumerate(CHANGES[:2]))
     writer.finish()
     assert link.is_symlink()
-    assert read_run(tmp_path / "disk", writer.id).is_finished
+    assert read_run(LocalJournal(tmp_path / "disk"), writer.id).is_finished
 
 
 def test_the_file_and_its_directories_are_on_the_disk_when_a_run_begins(
@@ -175,7 +208,7 @@ def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(lines_of(tmp_path)) == 2
 
 
-@pytest.mark.parametrize("name", ["write", "fsync", "fchmod"])
+@pytest.mark.parametrize("name", ["write", "fsync"])
 def test_a_journal_that_cannot_be_written_stops_the_run_and_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -276,12 +309,13 @@ def test_after_a_part_of_a_line_the_next_write_starts_a_line(tmp_path: Path, mon
             writer.record(done)
     writer.record(done)
     writer.finish()
-    assert read_run(tmp_path, writer.id).is_finished
+    assert read_run(LocalJournal(tmp_path), writer.id).is_finished
 
 
 def test_real_tokens_and_times_make_different_ids(tmp_path: Path) -> None:
-    ids = {begin_run(tmp_path, command="reset", plan=plan()).id for _ in range(3)}
-    runs = list_runs(tmp_path).runs
+    location = LocalJournal(tmp_path)
+    ids = {begin_run(location, RunHead("reset", plan())).id for _ in range(3)}
+    runs = [listed.run for listed in list_runs(location).runs]
     assert {run.id for run in runs} == ids
     assert len(ids) == 3
     assert max(run.created_at for run in runs) - min(run.created_at for run in runs) < timedelta(minutes=1)
@@ -290,7 +324,18 @@ def test_real_tokens_and_times_make_different_ids(tmp_path: Path) -> None:
 def test_the_journal_is_in_the_state_directory_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert journal_directory() == tmp_path / "kafka-groups" / "journal"
+    journal = open_journal()
+    assert (journal.name, journal.is_shared) == (str(tmp_path / "kafka-groups" / "journal"), False)
+
+
+@pytest.mark.usefixtures("umask")
+def test_the_mode_of_a_journal_that_was_named_is_that_of_the_umask(tmp_path: Path, umask: int) -> None:
+    location = open_journal(str(tmp_path / "shared" / "journal"))
+    begin_run(location, RunHead("reset", plan()))
+    (file,) = (tmp_path / "shared" / "journal").iterdir()
+    directories = (tmp_path / "shared", tmp_path / "shared" / "journal")
+    assert [mode_of(each) for each in directories] == [0o777 & ~umask] * 2
+    assert (mode_of(file), location.is_shared) == (0o666 & ~umask, True)
 
 
 def test_a_user_without_a_home_directory_gets_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,9 +343,9 @@ def test_a_user_without_a_home_directory_gets_an_error(monkeypatch: pytest.Monke
         raise RuntimeError
 
     monkeypatch.setattr("platformdirs.user_state_path", fail_to_find)
-    with pytest.raises(JournalError, match="set HOME or XDG_STATE_HOME"):
-        journal_directory()
+    with pytest.raises(JournalError, match="set HOME, XDG_STATE_HOME or --journal"):
+        open_journal()
 
 
 def test_the_schema_has_a_number() -> None:
-    assert journal.SCHEMA == "kafka-groups/journal/1"
+    assert journal.SCHEMA == "kafka-groups/journal/2"

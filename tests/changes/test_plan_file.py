@@ -50,7 +50,8 @@ def test_a_plan_has_one_change_on_each_line() -> None:
         ' "created_at": "2026-11-23T12:00:00Z",',
     ]
     assert lines[5] == (
-        '  {"action": "commit", "group": "g", "topic": "t", "partition": 0, "committed_offset": 5, "leader_epoch": 2, '
+        '  {"action": "commit", "group": "g", "topic": "t", "topic_id": null, "partition": 0, '
+        '"committed_offset": 5, "leader_epoch": 2, '
         '"metadata": "note", "new_offset": 9, "new_leader_epoch": 3, "new_metadata": "restored", "member_id": null, '
         '"group_instance_id": null},'
     )
@@ -62,7 +63,7 @@ def test_a_plan_without_changes_can_be_written_and_read() -> None:
 
 
 def test_every_key_of_a_change_is_written() -> None:
-    assert list(change_document(CHANGES[4])) == list(Change._fields)
+    assert sorted(change_document(CHANGES[4])) == sorted(Change._fields)
 
 
 @given(plans)
@@ -83,7 +84,7 @@ def test_the_schema_is_valid_and_documents_every_key() -> None:
     schema = plan_schema()
     Draft202012Validator.check_schema(dict(schema))
     change = schema["properties"]["changes"]["items"]["properties"]
-    assert list(change) == list(Change._fields)
+    assert sorted(change) == sorted(Change._fields)
     assert all(key["description"] for key in (*schema["properties"].values(), *change.values()))
 
 

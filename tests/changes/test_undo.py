@@ -9,11 +9,12 @@ import pytest
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import Action, Change, PlannedGroups, to_change
-from kafka_groups.changes.journal import begin_run
+from kafka_groups.changes.journal import RunHead, begin_run
+from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.runs import list_runs, read_run
 from kafka_groups.changes.undo import plan_undo
 from kafka_groups.model import CommittedOffset, TopicPartition
-from tests.changes.executions import TOPICS, commit, offsets
+from tests.changes.executions import TOPICS, commit, id_of, offsets
 from tests.changes.plans import plan
 from tests.changes.recorded_runs import change, take_back, undo
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
@@ -52,9 +53,11 @@ def back(planned: PlannedGroups) -> list[tuple[str, int | None, int | None, str]
 
 
 FIRST = TopicPartition("t", 0)
-MOVED = to_change(Action.COMMIT, "a", FIRST, CommittedOffset(5, 3, "note"), CommittedOffset(1, None, ""))
-DELETED = to_change(Action.DELETE_OFFSETS, "a", FIRST, CommittedOffset(5, 3, "note"))
-REMOVED = to_change(DELETE, "a", FIRST, CommittedOffset(5, 3, "note"))
+MOVED = to_change(
+    Action.COMMIT, "a", FIRST, CommittedOffset(5, 3, "note"), CommittedOffset(1, None, ""), topic_id=id_of("t")
+)
+DELETED = to_change(Action.DELETE_OFFSETS, "a", FIRST, CommittedOffset(5, 3, "note"), topic_id=id_of("t"))
+REMOVED = to_change(DELETE, "a", FIRST, CommittedOffset(5, 3, "note"), topic_id=id_of("t"))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +111,7 @@ def test_a_group_without_commits_is_not_brought_back(
 
 
 def test_a_run_that_was_killed_before_it_changed_anything_needs_no_undo(admin: GroupAdmin, tmp_path: Path) -> None:
-    run_id = begin_run(tmp_path, command="reset", plan=plan(MOVED)).id
+    run_id = begin_run(LocalJournal(tmp_path), RunHead("reset", plan(MOVED))).id
     planned = undo(admin, tmp_path, run_id)
     assert (planned.rows, planned.failures) == ({}, ())
     assert planned.notes == ("1 commit is as before the run already.",)
@@ -122,7 +125,7 @@ def test_a_run_that_was_killed_in_between_is_undone_as_far_as_it_came(
         "a": Group(state="Empty", commits={("t", 0): 1}),
         "b": Group(state="Empty", commits={("t", 0): 7}),
     }
-    run_id = begin_run(tmp_path, command="reset", plan=plan(MOVED, other)).id
+    run_id = begin_run(LocalJournal(tmp_path), RunHead("reset", plan(MOVED, other))).id
     assert take_back(admin, tmp_path, run_id) == ["done"]
     assert (cluster.groups["a"].commits, offsets(cluster, "b")) == ({("t", 0): BEFORE}, {("t", 0): 7})
 
@@ -137,10 +140,10 @@ def test_a_change_that_failed_needs_no_undo(cluster: ScriptedCluster, admin: Gro
 @pytest.mark.parametrize(
     ("made", "now", "text"),
     [
-        (MOVED, 8, "it has moved since: the run left 1"),
-        (MOVED, None, "it has moved since: the run left 1"),
-        (DELETED, 8, "it has moved since: the run left no commit"),
-        (REMOVED, 8, "it has moved since: the run left no commit"),
+        (MOVED, 8, "it has moved since: the run left 1, and it is 8 now"),
+        (MOVED, None, "it has moved since: the run left 1, and there is none now"),
+        (DELETED, 8, "it has moved since: the run left no commit, and it is 8 now"),
+        (REMOVED, 8, "it has moved since: the run left no commit, and it is 8 now"),
     ],
 )
 def test_a_commit_that_has_moved_since_is_refused(
@@ -156,7 +159,9 @@ def test_a_commit_that_has_moved_since_is_refused(
 def test_a_commit_with_other_metadata_has_moved(cluster: ScriptedCluster, admin: GroupAdmin, tmp_path: Path) -> None:
     run_id = change(admin, tmp_path, MOVED)
     cluster.groups["a"].commits = {("t", 0): Commit(1, -1, "someone else")}
-    assert len(undo(admin, tmp_path, run_id).refusals()) == 1
+    (refusal,) = undo(admin, tmp_path, run_id).refusals()
+    text = "it has changed since: the run left 1 with another leader epoch or other metadata"
+    assert refusal.message == text
 
 
 def test_a_group_with_members_is_refused_and_the_others_are_restored(
@@ -173,7 +178,7 @@ def test_a_group_with_members_is_refused_and_the_others_are_restored(
 def test_a_group_with_members_whose_commits_need_nothing_is_no_error(
     cluster: ScriptedCluster, admin: GroupAdmin, tmp_path: Path
 ) -> None:
-    run_id = begin_run(tmp_path, command="reset", plan=plan(MOVED)).id
+    run_id = begin_run(LocalJournal(tmp_path), RunHead("reset", plan(MOVED))).id
     cluster.groups["a"].state = "Stable"
     assert undo(admin, tmp_path, run_id).failures == ()
 
@@ -195,13 +200,14 @@ def test_a_second_undo_changes_nothing(admin: GroupAdmin, tmp_path: Path) -> Non
     run_id = change(admin, tmp_path, MOVED)
     assert take_back(admin, tmp_path, run_id) == ["done"]
     assert undo(admin, tmp_path, run_id) == PlannedGroups(notes=("1 commit is as before the run already.",))
-    assert {run.id: run.status for run in list_runs(tmp_path).runs}[run_id] == "undone"
+    listed = list_runs(LocalJournal(tmp_path)).runs
+    assert {each.run.id: each.status.value for each in listed}[run_id] == "undone"
 
 
 def test_an_undo_can_be_undone(cluster: ScriptedCluster, admin: GroupAdmin, tmp_path: Path) -> None:
     run_id = change(admin, tmp_path, MOVED)
     take_back(admin, tmp_path, run_id)
-    (newest, *_) = [run.id for run in list_runs(tmp_path).runs if run.command == "undo"]
+    (newest, *_) = [each.run.id for each in list_runs(LocalJournal(tmp_path)).runs if each.run.command == "undo"]
     assert take_back(admin, tmp_path, newest) == ["done"]
     assert cluster.groups["a"].commits == {("t", 0): Commit(1, -1, "")}
 
@@ -241,5 +247,5 @@ def test_a_commit_beyond_the_log_end_is_restored_with_a_note(
 def test_force_restores_a_commit_that_has_moved(cluster: ScriptedCluster, admin: GroupAdmin, tmp_path: Path) -> None:
     run_id = change(admin, tmp_path, MOVED)
     cluster.groups["a"].commits = {("t", 0): 9}
-    planned = plan_undo(admin, read_run(tmp_path, run_id), force=True)
-    assert back(planned) == [("commit", 9, 5, "it has moved since: the run left 1")]
+    planned = plan_undo(admin, read_run(LocalJournal(tmp_path), run_id), force=True)
+    assert back(planned) == [("commit", 9, 5, "it has moved since: the run left 1, and it is 9 now")]

@@ -11,6 +11,7 @@ from kafka_groups.changes.validity import check_again, describe_difference
 from kafka_groups.model import CommittedOffset
 from tests.changes.executions import commit, deletion
 from tests.fakes.fake_admin import FakeCluster, failure, member
+from tests.fakes.scripted_cluster import topic_id
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -22,6 +23,7 @@ DELETE = Action.DELETE_GROUP
 def cluster(mocker: MockerFixture) -> FakeCluster:
     """Group `a` with a commit on two partitions of `t`."""
     cluster = FakeCluster(mocker)
+    cluster.end("t", *[100] * 9)
     cluster.add("a", commits={("t", 0): 5, ("t", 1): 6})
     return cluster
 
@@ -51,7 +53,40 @@ def test_a_change_of_what_is_as_planned_is_valid(cluster: FakeCluster, change: C
 def test_all_groups_are_read_in_one_call(cluster: FakeCluster) -> None:
     cluster.add("b", commits={("t", 0): 7})
     check(cluster, commit("a", 5, 1), commit("b", 7, 1), commit("a", 6, 1, partition=1))
-    cluster.admin.describe_with_offsets.assert_called_once_with(["a", "b"], ["a", "b"], timeout=None)
+    scopes = {"a": [("t", 0), ("t", 1)], "b": [("t", 0)]}
+    cluster.admin.describe_with_offsets.assert_called_once_with(("a", "b"), scopes, require_stable=True, timeout=None)
+    cluster.admin.describe_topics.assert_called_once_with(["t"], timeout=None)
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("change", [commit("a", 5, 1), deletion("a", 5), deletion("a", 5, action=DELETE)])
+def test_a_topic_that_was_recreated_since_forbids_the_change(cluster: FakeCluster, change: Change, force: bool) -> None:
+    if change.action is DELETE:
+        cluster.add("a", commits={("t", 0): 5})
+    cluster.topic_ids["t"] = topic_id("another")
+    assert [name for name, _ in invalid(cluster, change, force=force).values()] == ["TOPIC_RECREATED"]
+
+
+@pytest.mark.parametrize("change", [commit("a", 5, 1), commit("a", 5, 1)._replace(topic_id=None)])
+def test_a_topic_whose_id_is_unknown_forbids_nothing(cluster: FakeCluster, change: Change) -> None:
+    cluster.topic_ids["t"] = None if change.topic_id else topic_id("another")
+    assert invalid(cluster, change) == {}
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("change", [commit("a", 5, 1), deletion("a", 5), deletion("a", 5, action=DELETE)])
+def test_a_commit_of_an_open_transaction_forbids_the_change(cluster: FakeCluster, change: Change, force: bool) -> None:
+    cluster.add("a", commits={("t", 0): 5}, refused={("t", 0): 88})
+    assert [name for name, _ in invalid(cluster, change, force=force).values()] == ["UNSTABLE_OFFSET_COMMIT"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_commit_of_an_open_transaction_on_another_partition_forbids_the_deletion_of_the_group(
+    cluster: FakeCluster, force: bool
+) -> None:
+    cluster.add("a", commits={("t", 0): 5}, refused={("t", 3): 88})
+    (refused,) = invalid(cluster, deletion("a", 5, action=DELETE), force=force).values()
+    assert refused[0] == "UNSTABLE_OFFSET_COMMIT"
 
 
 @pytest.mark.parametrize("force", [False, True])

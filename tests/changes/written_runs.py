@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from kafka_groups.changes.change import Action, Change, Outcome, Status
-from kafka_groups.changes.journal import begin_run
+from kafka_groups.changes.journal import RunHead, begin_run
+from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.runs import list_runs
 from tests.changes.plans import NOON, plan
 
@@ -29,6 +31,7 @@ class Journal:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self.location = LocalJournal(directory)
         self._count = 0
 
     def run(
@@ -38,14 +41,18 @@ class Journal:
         undoes: str | None = None,
         finish: bool = True,
         step: timedelta = timedelta(seconds=1),
+        **head: Any,
     ) -> str:
-        """Write a run; a change without a status is done, if the run finishes."""
+        """Write a run; a change without a status is done, if the run finishes. More keywords go to its head."""
         self._count += 1
         made = tuple(changes)
         moment, token = NOON + self._count * step, f"{0xFFF - self._count:03x}"
-        command = "undo" if undoes else "reset"
+        values = {"command": "undo" if undoes else "reset", "bootstrap_servers": ("b1:9092",), **head}
         writer = begin_run(
-            self.directory, command=command, plan=plan(*made), undoes=undoes, clock=lambda: moment, token=lambda: token
+            self.location,
+            RunHead(plan=plan(*made), undoes=undoes, **values),
+            clock=lambda: moment,
+            token=lambda: token,
         )
         known = [*statuses, *[DONE] * (len(made) - len(statuses) if finish else 0)]
         writer.record((index, Outcome(made[index], status)) for index, status in enumerate(known))
@@ -58,7 +65,7 @@ class Journal:
 
     def statuses(self) -> dict[str, str]:
         """Return the status of each run by its id."""
-        return {run.id: run.status for run in list_runs(self.directory).runs}
+        return {listed.run.id: listed.status.value for listed in list_runs(self.location).runs}
 
     def status(self, run_id: str) -> str:
         return self.statuses()[run_id]

@@ -75,7 +75,7 @@ def test_selectors_and_filters_narrow_the_groups() -> None:
 def test_the_requests_are_those_of_describe_and_one_for_topics(cluster: FakeCluster) -> None:
     run("orphans")
     calls = [call[0] for call in cluster.admin.method_calls if call[0] not in {"brokers", "deadline", "__exit__"}]
-    assert calls == ["list_groups", "describe_with_offsets", "list_partitions"]
+    assert calls == ["list_groups", "describe_with_offsets", "describe_topics"]
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
 
 from click.testing import CliRunner
 
 from kafka_groups.admin import Deadline, IsolationLevel, OffsetSpec
-from kafka_groups.admin.api import RecordPosition, RecordTime
+from kafka_groups.admin.api import RecordPosition, RecordTime, Topic
 from kafka_groups.cli import cli
 from kafka_groups.errors import AdminError, ConnectionFailedError
 from kafka_groups.model import (
@@ -32,6 +33,7 @@ from kafka_groups.model import (
 from kafka_groups.protocol.errors import broker_error
 from kafka_groups.rendering.screen import Screen, inspect_streams
 from tests.fakes.fake_changes import FakeChanges
+from tests.fakes.scripted_cluster import topic_id
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -102,8 +104,12 @@ class FakeCluster(FakeChanges):
         # The first record since any time.
         self.found: dict[TopicPartition, int | None] = {}
         self.partitions: dict[str, tuple[int, ...]] = {}
+        # The ids of topics that are not the usual ones; None for a broker that returns none.
+        self.topic_ids: dict[str, UUID | None] = {}
         self.unlistable: dict[int, Failure] = {}
         self.undescribable: dict[str, Failure] = {}
+        # Whether brokers support require_stable (Kafka 2.5).
+        self.is_stable = True
         self.unfetchable: dict[str, Failure] = {}
         self.leaderless: dict[TopicPartition, Failure] = {}
         self.client = mocker.patch("kafka_groups.commands.cluster_session.GroupAdmin", autospec=True)
@@ -112,13 +118,14 @@ class FakeCluster(FakeChanges):
         self.admin.__exit__.return_value = None
         self.admin.brokers.side_effect = lambda **_: self.brokers
         self.admin.cluster_id.side_effect = lambda **_: CLUSTER_ID
+        self.admin.bootstrap_servers = ("b1:9092",)
         self.admin.list_groups.side_effect = self._list_groups
         self.admin.deadline.side_effect = lambda timeout=30.0: Deadline.after(timeout)
         self.admin.describe_consumer_groups.side_effect = self._describe_consumer_groups
         self.admin.describe_with_offsets.side_effect = self._describe_with_offsets
         self.admin.list_consumer_group_offsets.side_effect = self._list_consumer_group_offsets
         self.admin.list_offsets.side_effect = self._list_offsets
-        self.admin.list_partitions.side_effect = self._list_partitions
+        self.admin.describe_topics.side_effect = self._describe_topics
         self.admin.list_record_times.side_effect = self._list_record_times
         self.connect(self.admin)
 
@@ -197,12 +204,16 @@ class FakeCluster(FakeChanges):
 
     def _commits(self, group: str, wanted: Sequence[TopicPartition] | None) -> GroupOffsets:
         known = self.offsets.get(group, GroupOffsets())
-        return known if wanted is None else committed(group, {key: known.get(key) for key in wanted})
+        if wanted is None:
+            return GroupOffsets(known.topics, known.failed, is_stable=self.is_stable)
+        named = committed(group, {key: known.get(key) for key in wanted if key not in known.failed})
+        failed = {key: known.failed[key] for key in wanted if key in known.failed}
+        return GroupOffsets(named.topics, failed, is_stable=self.is_stable)
 
     def _describe_with_offsets(
-        self, described: Iterable[str], offsets: Iterable[str], **_: Any
+        self, described: Iterable[str], offsets: Mapping[str, Sequence[TopicPartition] | None], **_: Any
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
-        return self._describe_consumer_groups(described), self._list_consumer_group_offsets(dict.fromkeys(offsets))
+        return self._describe_consumer_groups(described), self._list_consumer_group_offsets(offsets)
 
     def _list_offsets(
         self,
@@ -237,15 +248,14 @@ class FakeCluster(FakeChanges):
             },
         )
 
-    def _list_partitions(self, topics: Iterable[str], **_: Any) -> Results[str, tuple[int, ...]]:
+    def _describe_topics(self, topics: Iterable[str], **_: Any) -> Results[str, Topic]:
+        unknown = {"code": 3, "name": "UNKNOWN_TOPIC_OR_PARTITION", "message": "the topic does not exist"}
         wanted = list(topics)
-        unknown: dict[str, Any] = {
-            "code": 3,
-            "name": "UNKNOWN_TOPIC_OR_PARTITION",
-            "message": "the topic does not exist",
-        }
-        failed = {topic: Failure(topic=topic, **unknown) for topic in wanted if topic not in self.partitions}
-        return Results(succeeded={t: self.partitions[t] for t in wanted if t not in failed}, failed=failed)
+        failed = {topic: Failure(topic=topic, **unknown) for topic in wanted if topic not in self.partitions}  # type: ignore[arg-type]
+        return Results(succeeded={name: self._topic(name) for name in wanted if name not in failed}, failed=failed)
+
+    def _topic(self, name: str) -> Topic:
+        return Topic(name, self.topic_ids.get(name, topic_id(name)), internal=False, partitions=self.partitions[name])
 
 
 def unreachable() -> AdminError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import ReceivedRequest
@@ -18,6 +19,7 @@ _NON_EMPTY_GROUP = 68
 _GROUP_NOT_FOUND = 69
 _FENCED_INSTANCE_ID = 82
 _SUBSCRIBED = 86
+_UNKNOWN_TOPIC_ID = 100
 
 
 class ScriptedChanges:
@@ -25,6 +27,10 @@ class ScriptedChanges:
 
     groups: dict[str, Group]
     topics: dict[str, Mapping[int, int]]
+
+    def topic_id(self, name: str) -> UUID:
+        """Return the id of a topic."""
+        raise NotImplementedError
 
     def _respond_OffsetCommit(self, request: ReceivedRequest) -> Struct:
         from tests.fakes.scripted_cluster import Commit, Group
@@ -38,14 +44,20 @@ class ScriptedChanges:
         def commit(topic: str, row: Struct) -> int:
             key = (topic, row["partition_index"])
             if key[1] not in self.topics.get(topic, {}):
-                return _UNKNOWN_TOPIC
+                return _UNKNOWN_TOPIC if topic else _UNKNOWN_TOPIC_ID
             if not error:
                 altered = self.groups.setdefault(name, Group(state="Empty", protocol_type=""))
                 epoch, metadata = row["committed_leader_epoch"], row["committed_metadata"]
                 altered.commits = {**altered.commits, key: Commit(row["committed_offset"], epoch, metadata)}
             return error
 
-        return {"topics": _each_partition(request.body["topics"], commit)}
+        names = {self.topic_id(name): name for name in self.topics}
+        topics = [
+            {**topic, "name": topic["name"] or names.get(topic["topic_id"], "")} for topic in request.body["topics"]
+        ]
+        ids = [topic.get("topic_id") for topic in request.body["topics"]]
+        rows = _each_partition(topics, commit)
+        return {"topics": [{**row, "topic_id": each} for row, each in zip(rows, ids, strict=True)]}
 
     def _respond_OffsetDelete(self, request: ReceivedRequest) -> Struct:
         group = self.groups.get(request.body["group_id"])

@@ -81,6 +81,7 @@ class ScriptedCluster(ScriptedChanges):
         self.starts = dict(starts or {})
         self.records: dict[tuple[str, int], Sequence[int]] = {}
         self.stable: dict[tuple[str, int], int] = {}
+        self.recreations: dict[str, int] = {}
         self.brokers = {
             number: ScriptedBroker(self._respond, number=number, versions=versions) for number in range(1, brokers + 1)
         }
@@ -128,6 +129,10 @@ class ScriptedCluster(ScriptedChanges):
             if request.api != "ApiVersions" and not (request.api == "Metadata" and request.body["topics"] == [])
         )
 
+    def topic_id(self, name: str) -> UUID:
+        """Return the id of a topic; `recreations` counts how often it was deleted and recreated."""
+        return topic_id(f"{name}{'+' * self.recreations.get(name, 0)}")
+
     def _respond(self, request: ReceivedRequest) -> Struct:
         response: Struct = getattr(self, f"_respond_{request.api}")(request)
         return response
@@ -145,7 +150,7 @@ class ScriptedCluster(ScriptedChanges):
     def _requested_topic(self, topic: Struct) -> Struct:
         if topic["name"] is not None:
             return self._topic(topic["name"])
-        names = {topic_id(name): name for name in self.topics}
+        names = {self.topic_id(name): name for name in self.topics}
         if topic["topic_id"] in names:
             return self._topic(names[topic["topic_id"]])
         return {"error_code": _UNKNOWN_TOPIC_ID, "name": None, "topic_id": topic["topic_id"], "partitions": []}
@@ -155,7 +160,7 @@ class ScriptedCluster(ScriptedChanges):
         return {
             "error_code": 0 if leaders is not None else _UNKNOWN_TOPIC,
             "name": name,
-            "topic_id": topic_id(name),
+            "topic_id": self.topic_id(name),
             "is_internal": name.startswith("__"),
             "partitions": [
                 {"partition_index": partition, "leader_id": leader} for partition, leader in (leaders or {}).items()

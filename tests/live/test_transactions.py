@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kafka_groups.model import CommittedOffset
 from tests.live.groups.clients import open_admin, run_command
 from tests.live.groups.members import simple
 from tests.live.groups.raw_connection import commit_annotated
-from tests.live.groups.topics import client_properties, make_topic, unique_name
+from tests.live.groups.topics import make_topic, unique_name
+from tests.live.groups.transactions import open_transaction
 
 if TYPE_CHECKING:
     from tests.live.conftest import Cluster
@@ -29,27 +27,11 @@ def topic(cluster: Cluster) -> str:
     return make_topic(cluster.bootstrap, partitions=2, records=8)
 
 
-@contextmanager
-def _open_transaction(bootstrap: str, group: str, topic: str, *, offset: int) -> Iterator[Producer]:
-    """Yield the producer of an open transaction with an offset for partition 0; abort it if it is still open."""
-    producer = Producer(client_properties(bootstrap) | {"transactional.id": unique_name("transaction")})
-    consumer = Consumer(client_properties(bootstrap) | {"group.id": group})
-    try:
-        producer.init_transactions(_TIMEOUT_S)
-        producer.begin_transaction()
-        offsets = [TopicPartition(topic, 0, offset)]
-        producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), _TIMEOUT_S)
-        yield producer
-        producer.abort_transaction(_TIMEOUT_S)
-    finally:
-        consumer.close()
-
-
-def test_only_stable_waits_for_offsets_of_an_open_transaction(cluster: Cluster, topic: str) -> None:
+def test_only_stable_waits_for_offsets_of_anopen_transaction(cluster: Cluster, topic: str) -> None:
     commits = [(topic, 0, 3), (topic, 1, 4)]
     with (
         simple(cluster.bootstrap, commits=commits) as group,
-        _open_transaction(cluster.bootstrap, group, topic, offset=7),
+        open_transaction(cluster.bootstrap, group, topic, offset=7),
     ):
         plain = run_command(cluster.bootstrap, "offsets", group)
         stable = run_command(cluster.bootstrap, "offsets", group, "--stable", "--timeout", "2s")
@@ -65,7 +47,7 @@ def test_with_stable_an_open_transaction_hides_only_its_own_partition(cluster: C
     commits = [(topic, 0, 3), (topic, 1, 4)]
     with (
         simple(cluster.bootstrap, commits=commits) as group,
-        _open_transaction(cluster.bootstrap, group, topic, offset=7),
+        open_transaction(cluster.bootstrap, group, topic, offset=7),
     ):
         result = run_command(cluster.bootstrap, "offsets", group, "--stable", "--timeout", "2s", "--format", "json")
 
@@ -77,7 +59,7 @@ def test_with_stable_an_open_transaction_hides_only_its_own_partition(cluster: C
 
 def test_stable_prints_the_offsets_of_a_committed_transaction(cluster: Cluster, topic: str) -> None:
     with simple(cluster.bootstrap, commits=[(topic, 0, 3)]) as group:
-        with _open_transaction(cluster.bootstrap, group, topic, offset=7) as producer:
+        with open_transaction(cluster.bootstrap, group, topic, offset=7) as producer:
             producer.commit_transaction(_TIMEOUT_S)
             producer.begin_transaction()
         result = run_command(cluster.bootstrap, "offsets", group, "--stable")

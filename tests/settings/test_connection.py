@@ -181,3 +181,19 @@ def test_a_client_id_must_be_utf_8() -> None:
 def test_revocation_lists_of_librdkafkas_property_are_used(tmp_path: Path) -> None:
     config = write_file(tmp_path, "security.protocol=SSL\nssl.crl.location=/crl.pem\n")
     assert resolve(bootstrap="b", config=config).tls == Tls(crl_file="/crl.pem")
+
+
+def test_the_name_of_a_cluster_stands_for_the_id_that_its_brokers_do_not_return() -> None:
+    settings = resolve(bootstrap="b", properties=["cluster.name=Hub East"])
+    assert (settings.cluster_name, settings.substitute_cluster_id()) == ("Hub East", "cluster.name=Hub East")
+
+
+@pytest.mark.parametrize("properties", [[], ["cluster.name="]])
+def test_the_servers_of_a_cluster_without_a_name_stand_for_its_id_in_any_order(properties: list[str]) -> None:
+    settings = [resolve(bootstrap=servers, properties=properties) for servers in ("B:2,a:1", "A:1,b:2")]
+    assert {each.substitute_cluster_id() for each in settings} == {"bootstrap.servers=a:1,b:2"}
+
+
+def test_librdkafka_does_not_get_the_name_of_a_cluster() -> None:
+    settings = resolve_client(bootstrap="b", properties=["cluster.name=hub"], environment={})
+    assert "cluster.name" not in settings.properties

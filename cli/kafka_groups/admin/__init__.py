@@ -22,13 +22,14 @@ from kafka_groups.admin.api import (
     RecordPosition,
     RecordTime,
     Timeout,
+    Topic,
 )
 from kafka_groups.admin.client import GroupAdmin
 
 if TYPE_CHECKING:
-    from kafka_groups.admin.handlers import Features, OffsetAndTimestamp, PartitionTime, Topic
+    from kafka_groups.admin.handlers import Features, OffsetAndTimestamp, PartitionTime
 
-_OF_HANDLERS: Final = {"Features", "OffsetAndTimestamp", "PartitionTime", "Topic"}
+_OF_HANDLERS: Final = {"Features", "OffsetAndTimestamp", "PartitionTime"}
 
 __all__ = [
     "Admin",

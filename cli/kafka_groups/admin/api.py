@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from kafka_groups.model import (
     Broker,
@@ -17,6 +17,9 @@ from kafka_groups.model import (
     Results,
     TopicPartition,
 )
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 
 class Deadline(NamedTuple):
@@ -115,6 +118,15 @@ class MemberIdentity(NamedTuple):
     group_instance_id: str | None
 
 
+class Topic(NamedTuple):
+    """A topic with its partitions, ascending. `topic_id` is None on brokers before 2.8, which return none."""
+
+    name: str
+    topic_id: UUID | None
+    internal: bool
+    partitions: tuple[int, ...]
+
+
 class Admin(Protocol):
     """The operations that `groups` and `changes` need. GroupAdmin provides them over Kafka's protocol."""
 
@@ -125,7 +137,11 @@ class Admin(Protocol):
         """Return the brokers of the cluster, by id."""
 
     def cluster_id(self, *, timeout: Timeout | None = None) -> str:
-        """Return the id of the cluster."""
+        """Return the id of the cluster, or a substitute where brokers return none."""
+
+    @property
+    def bootstrap_servers(self) -> tuple[str, ...]:
+        """Return the bootstrap servers of the settings, as host:port."""
 
     def list_groups(
         self,
@@ -151,9 +167,14 @@ class Admin(Protocol):
         """List the committed offsets of groups."""
 
     def describe_with_offsets(
-        self, described: Iterable[str], offsets: Iterable[str], *, timeout: Timeout | None = None
+        self,
+        described: Iterable[str],
+        offsets: Mapping[str, Sequence[tuple[str, int]] | None],
+        *,
+        require_stable: bool = False,
+        timeout: Timeout | None = None,
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
-        """Describe groups and list all committed offsets of groups, in the same round of requests."""
+        """Describe groups and list committed offsets of groups, in the same round of requests."""
 
     def list_offsets(
         self,
@@ -165,10 +186,8 @@ class Admin(Protocol):
     ) -> Results[TopicPartition, int | None]:
         """List the log offset of partitions."""
 
-    def list_partitions(
-        self, topics: Iterable[str], *, timeout: Timeout | None = None
-    ) -> Results[str, tuple[int, ...]]:
-        """List the partitions of topics."""
+    def describe_topics(self, topics: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, Topic]:
+        """Describe topics: id and partitions."""
 
     def list_record_times(
         self,
@@ -183,6 +202,7 @@ class Admin(Protocol):
         self,
         offsets: Mapping[str, Mapping[tuple[str, int], CommittedOffset]],
         *,
+        topic_ids: Mapping[str, UUID] = ...,
         timeout: Timeout | None = None,
     ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
         """Commit offsets of groups; None for each partition that is done."""
@@ -192,7 +212,9 @@ class Admin(Protocol):
     ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
         """Delete committed offsets of groups; None for each partition that is done."""
 
-    def delete_consumer_groups(self, groups: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, None]:
+    def delete_consumer_groups(
+        self, groups: Iterable[str], *, record_bytes: Mapping[str, int] = ..., timeout: Timeout | None = None
+    ) -> Results[str, None]:
         """Delete groups with their commits."""
 
     def remove_members_from_consumer_group(

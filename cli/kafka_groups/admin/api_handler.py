@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from kafka_groups.errors import AdminError
+from kafka_groups.errors import AdminError, OutcomeUnknownError
 from kafka_groups.model import Broker, Failure
 
 K = TypeVar("K", bound=Hashable)
@@ -58,3 +58,11 @@ class ApiHandler(Protocol[K, V]):
 
     def to_failure(self, key: K, error: AdminError, broker: int | None) -> Failure:
         """Return the failure of one key, with the group, topic, partition or broker that it stands for."""
+
+
+def as_unknown(failure: Failure) -> Failure:
+    """Return the failure of a change whose outcome was open once: the error does not show that it was not made."""
+    if failure.name == OutcomeUnknownError.name:
+        return failure
+    unknown = OutcomeUnknownError.because(failure.to_error())
+    return failure._replace(code=None, name=unknown.name, message=str(unknown))

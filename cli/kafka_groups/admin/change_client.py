@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kafka_groups.admin import handlers
@@ -14,6 +15,8 @@ from kafka_groups.admin.lookup import CoordinatorStrategy, store_locations
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from kafka_groups.admin.handlers.group_change import GroupChangeHandler
 
 T = TypeVar("T", bound=Hashable)
@@ -30,20 +33,30 @@ class ChangeClient(ClusterClient):
         self,
         offsets: Mapping[str, Mapping[tuple[str, int], CommittedOffset]],
         *,
+        topic_ids: Mapping[str, UUID] = MappingProxyType({}),
         timeout: Timeout | None = None,
     ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
         """Commit offsets of groups without members. A group that does not exist is created.
 
         In `succeeded` each partition of a group is None, or its failure. A group is in `failed` if none of its
-        partitions is known to be done.
+        partitions is known to be done. `topic_ids` are ids of topics by name. Brokers since Kafka 4.2 refuse, with
+        UNKNOWN_TOPIC_ID, a topic that has another id; that needs the ids of all topics of a group.
         """
         deadline = self._connect(timeout)
         wanted = {
             group: {TopicPartition(*key): commit for key, commit in commits.items()}
             for group, commits in offsets.items()
         }
-        handler = handlers.AlterConsumerGroupOffsetsHandler(wanted)
-        return self._change_items("committing offsets", handler, wanted, deadline)
+        by_id = {group: keys for group, keys in wanted.items() if all(key.topic in topic_ids for key in keys)}
+        by_name = {group: keys for group, keys in wanted.items() if group not in by_id}
+        results: Results[str, Mapping[TopicPartition, Failure | None]] = Results()
+        for commits, ids in ((by_id, topic_ids), (by_name, None)):
+            if not commits:
+                continue
+            handler = handlers.AlterConsumerGroupOffsetsHandler(commits, topic_ids=ids)
+            made = self._change_items("committing offsets", handler, commits, deadline)
+            results = Results({**results.succeeded, **made.succeeded}, {**results.failed, **made.failed})
+        return results
 
     def delete_consumer_group_offsets(
         self, partitions: Mapping[str, Iterable[tuple[str, int]]], *, timeout: Timeout | None = None
@@ -57,10 +70,20 @@ class ChangeClient(ClusterClient):
         handler = handlers.DeleteConsumerGroupOffsetsHandler(wanted)
         return self._change_items("deleting offsets", handler, wanted, deadline)
 
-    def delete_consumer_groups(self, groups: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, None]:
-        """Delete groups of any type, with their commits (Kafka 1.1). A group with members fails."""
+    def delete_consumer_groups(
+        self,
+        groups: Iterable[str],
+        *,
+        record_bytes: Mapping[str, int] = MappingProxyType({}),
+        timeout: Timeout | None = None,
+    ) -> Results[str, None]:
+        """Delete groups of any type, with their commits (Kafka 1.1). A group with members fails.
+
+        `record_bytes` are the estimated bytes of the records that delete the commits of a group. A request has no more
+        groups than a coordinator can delete in one batch of records.
+        """
         deadline = self._connect(timeout)
-        handler = handlers.DeleteConsumerGroupsHandler()
+        handler = handlers.DeleteConsumerGroupsHandler(record_bytes)
         return self._change("deleting groups", handler, to_names(groups), deadline, gather=True)
 
     def remove_members_from_consumer_group(

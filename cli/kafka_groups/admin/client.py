@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kafka_groups.admin import handlers
-from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout, to_names
+from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout, Topic, to_names
 from kafka_groups.admin.change_client import ChangeClient
 from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy, store_locations
@@ -74,17 +74,28 @@ class GroupAdmin(ChangeClient):
         has changed since (an online upgrade, or back) by the others. An absent, share or streams group fails with
         GROUP_ID_NOT_FOUND, code 69, and a classic one that is not of consumers with code 23.
         """
-        return self._describe("describing groups", groups, (), self._connect(timeout))[0]
+        fetch = handlers.ListConsumerGroupOffsetsHandler({})
+        return self._describe("describing groups", groups, fetch, (), self._connect(timeout))[0]
 
     def describe_with_offsets(
-        self, described: Iterable[str], offsets: Iterable[str], *, timeout: Timeout | None = None
+        self,
+        described: Iterable[str],
+        offsets: Mapping[str, Sequence[tuple[str, int]] | None],
+        *,
+        require_stable: bool = False,
+        timeout: Timeout | None = None,
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
-        """Describe the groups in `described` and list all committed offsets of those in `offsets`.
+        """Describe the groups in `described` and list the committed offsets of those in `offsets`.
 
         Both take one round of requests. The results are those of `describe_consumer_groups` and
-        `list_consumer_group_offsets`.
+        `list_consumer_group_offsets`, except for `require_stable`: nothing waits for open transactions. A partition on
+        which one has a commit is in `failed` of the offsets, with UNSTABLE_OFFSET_COMMIT. Brokers before 2.5 are read
+        without it, as `is_stable` of the offsets shows.
         """
-        return self._describe("reading groups", described, offsets, self._connect(timeout))
+        fetch = handlers.ListConsumerGroupOffsetsHandler(
+            _to_partitions(offsets), require_stable=require_stable, waits=False
+        )
+        return self._describe("reading groups", described, fetch, offsets, self._connect(timeout))
 
     def list_consumer_group_offsets(
         self,
@@ -101,10 +112,7 @@ class GroupAdmin(ChangeClient):
         """
         deadline = self._connect(timeout)
         self._known.take_listing()
-        requested = {
-            group: None if partitions is None else [TopicPartition(*partition) for partition in partitions]
-            for group, partitions in groups.items()
-        }
+        requested = _to_partitions(groups)
         handler = handlers.ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
         known, lookup = self._known.coordinators, CoordinatorStrategy()
         driver = self._request("fetching offsets", handler, requested, known, deadline, lookup=lookup)
@@ -131,12 +139,10 @@ class GroupAdmin(ChangeClient):
         store_locations(self._known.leaders, driver.locations, driver.failed)
         return driver.results()
 
-    def list_partitions(
-        self, topics: Iterable[str], *, timeout: Timeout | None = None
-    ) -> Results[str, tuple[int, ...]]:
-        """List the partitions of each topic, ascending. A topic that does not exist fails; none is created."""
+    def describe_topics(self, topics: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, Topic]:
+        """Describe topics: id and partitions. A topic that does not exist fails; none is created."""
         deadline = self._connect(timeout)
-        known, handler = dict.fromkeys(to_names(topics), ANY_BROKER), handlers.ListPartitionsHandler()
+        known, handler = dict.fromkeys(to_names(topics), ANY_BROKER), handlers.DescribeTopicsHandler()
         results = self._request("reading topics", handler, known, known, deadline).results()
         self._known.leaders.update(handler.leaders)
         return results
@@ -160,7 +166,7 @@ class GroupAdmin(ChangeClient):
         )
         return driver.results()
 
-    def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, handlers.Topic]:
+    def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, Topic]:
         """List all topics that the user may see, internal ones included. Raises AdminError if the request fails."""
         deadline = self._connect(timeout)
         known = {ANY_BROKER: ANY_BROKER}
@@ -176,18 +182,23 @@ class GroupAdmin(ChangeClient):
         return self._request("reading versions", handlers.DescribeFeaturesHandler(), known, known, deadline).results()
 
     def _describe(
-        self, operation: str, described: Iterable[str], offsets: Iterable[str], deadline: Deadline
+        self,
+        operation: str,
+        described: Iterable[str],
+        fetch_handler: handlers.ListConsumerGroupOffsetsHandler,
+        fetched_groups: Iterable[str],
+        deadline: Deadline,
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
         from kafka_groups.admin.describe import GroupDescriber
 
         self._known.take_listing()
-        groups, fetched = to_names(described), to_names(offsets)
+        groups, fetched = to_names(described), to_names(fetched_groups)
         unlocated = self._locate(dict.fromkeys((*groups, *fetched)), deadline)
         located = (group for group in groups if group not in unlocated)
         describer = GroupDescriber(located, types=self._known.types, coordinators=self._known.coordinators)
         fetch: ApiDriver[str, GroupOffsets] = ApiDriver(
             (group for group in fetched if group not in unlocated),
-            handler=handlers.ListConsumerGroupOffsetsHandler(dict.fromkeys(fetched), require_stable=False),
+            handler=fetch_handler,
             lookup=CoordinatorStrategy(),
             known=self._known.coordinators,
         )
@@ -197,3 +208,12 @@ class GroupAdmin(ChangeClient):
         store_locations(self._known.coordinators, {**describer.locations(), **fetch.locations}, failed)
         self._known.types.update({group: found.type for group, found in descriptions.succeeded.items()})
         return descriptions, fetch.results().with_failed(fetched, unlocated)
+
+
+def _to_partitions(
+    groups: Mapping[str, Sequence[tuple[str, int]] | None],
+) -> dict[str, list[TopicPartition] | None]:
+    return {
+        group: None if partitions is None else [TopicPartition(*partition) for partition in partitions]
+        for group, partitions in groups.items()
+    }

@@ -13,7 +13,7 @@ from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.event_loop import Drivers, run_until_complete
 from kafka_groups.admin.lookup import CoordinatorStrategy, LocationCache
 from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
-from kafka_groups.errors import ConnectionFailedError, MalformedResponseError
+from kafka_groups.errors import ConnectionFailedError
 from kafka_groups.model import Broker, Failure, Results
 from kafka_groups.settings import ConnectionSettings, settings_from
 
@@ -71,11 +71,18 @@ class ClusterClient:
         return self._pool.brokers
 
     def cluster_id(self, *, timeout: Timeout | None = None) -> str:
-        """Return the id of the cluster. Raises MalformedResponseError if the brokers return none."""
+        """Return the id of the cluster.
+
+        Some brokers return none (Azure Event Hubs). Then it is a substitute that begins with `cluster.name=`, if that
+        is set, or else with `bootstrap.servers=`.
+        """
         self._connect(timeout)
-        if self._pool.cluster_id is None:
-            raise MalformedResponseError("the broker's Metadata response contains no cluster id")
-        return self._pool.cluster_id
+        return self._pool.cluster_id or self._settings.substitute_cluster_id()
+
+    @property
+    def bootstrap_servers(self) -> tuple[str, ...]:
+        """Return the bootstrap servers of the settings, as host:port."""
+        return tuple(map(str, self._settings.bootstrap))
 
     def list_record_times(
         self,

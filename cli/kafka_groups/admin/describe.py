@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS
-from kafka_groups.admin.handlers.list_topic_names import ListTopicNamesHandler, topic_id_text
+from kafka_groups.admin.handlers.list_topic_names import ListTopicNamesHandler
 from kafka_groups.admin.lookup import CoordinatorStrategy
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
 from kafka_groups.errors import MissingFromResponseError, UnsupportedVersionError
 from kafka_groups.model import Assignment, Broker, Failure, GroupDescription, Results
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
+from kafka_groups.protocol.topic_ids import format_topic_id
+
+_CLASSIC: Final = "Classic"
 
 
 class GroupDescriber:
@@ -33,6 +36,9 @@ class GroupDescriber:
         self._types = {
             group: (types[group],) if types.get(group) in handled else tuple(handled) for group in self._groups
         }
+        if "" in self._types:
+            # Only a simple group has the empty id. Kafka 4.0 returns UNKNOWN_SERVER_ERROR to any other describe of it.
+            self._types[""] = (_CLASSIC,)
         self._first = {
             handler.group_type: self._driver(
                 handler.group_type, (group for group in self._groups if handler.group_type in self._types[group])
@@ -64,7 +70,7 @@ class GroupDescriber:
             group
             for driver in self._first.values()
             for group, failure in driver.failed.items()
-            if failure.code == GROUP_ID_NOT_FOUND and len(self._types[group]) == 1
+            if group and failure.code == GROUP_ID_NOT_FOUND and len(self._types[group]) == 1
         ]
         # The first drivers may have found other coordinators.
         self._coordinators = {**self._coordinators, **self.locations()}
@@ -122,7 +128,7 @@ class GroupDescriber:
                 for member in group.members
             ),
             unnamed_topics={
-                topic_id_text(topic_id): why._replace(group=group.group) for topic_id, why in failed.items()
+                format_topic_id(topic_id): why._replace(group=group.group) for topic_id, why in failed.items()
             },
         )
 

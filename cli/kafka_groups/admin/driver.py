@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from kafka_groups.admin.api_handler import ApiHandler, ApiResult
+from kafka_groups.admin.api_handler import ApiHandler, ApiResult, as_unknown
 from kafka_groups.errors import (
     AdminError,
     BrokerTimeoutError,
@@ -143,6 +143,8 @@ class ApiDriver(Generic[K, V]):
             self.completed.update(completed)
         for key, error in failed.items():
             self._fail(key, error, spec.broker)
+        if self._is_change(spec.broker):
+            self._maybe_made.update(result.maybe_made)
         continued = [key for key in result.continued if key in remaining]
         remaining.difference_update(continued)
         if spec.broker is not None:
@@ -151,8 +153,6 @@ class ApiDriver(Generic[K, V]):
         lost = OutcomeUnknownError.because(missing) if self._is_change(spec.broker) else missing
         for key in (key for key in spec.keys if key in remaining):
             self._fail(key, lost, spec.broker)
-        if self._is_change(spec.broker):
-            self._maybe_made.update(result.maybe_made)
         self._retry(unmapped, now, broker=None if self.lookup else spec.broker)
         self._retry(retriable, now, broker=spec.broker)
 
@@ -210,7 +210,7 @@ class ApiDriver(Generic[K, V]):
                 text = f"{what} within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to send it"
                 error: AdminError = TimeoutExceededError("; ".join(filter(None, (text, reason, last))))
                 # The response may still be on its way.
-                if key in self._maybe_made or (key not in pending and self._is_change(broker)):
+                if key not in pending and self._is_change(broker):
                     error = OutcomeUnknownError.because(error)
                 self._fail(key, error, self._last_broker.get(key, broker))
 
@@ -261,7 +261,9 @@ class ApiDriver(Generic[K, V]):
 
     def _fail(self, key: K, error: AdminError, broker: int | None) -> None:
         # A negative id stands for any broker, so the failure is not of a particular one.
-        self.failed[key] = self.handler.to_failure(key, error, broker if broker is None or broker >= 0 else None)
+        failure = self.handler.to_failure(key, error, broker if broker is None or broker >= 0 else None)
+        # Once an outcome was open, no later error shows that the change was not made.
+        self.failed[key] = as_unknown(failure) if key in self._maybe_made else failure
 
 
 def _take(outcomes: Mapping[K, V], remaining: set[K]) -> dict[K, V]:

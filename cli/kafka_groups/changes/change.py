@@ -34,7 +34,8 @@ class Change(NamedTuple):
     """One change of one group, with the commit before it: None if there was none, or if the change has no partition.
 
     COMMIT and DELETE_OFFSETS have a partition. DELETE_GROUP has one change for each partition with a commit, so that
-    the commits can be restored, or a single one without a partition. REMOVE_MEMBER has a member.
+    the commits can be restored, or a single one without a partition. REMOVE_MEMBER has a member. `topic_id` is as
+    Kafka's tools print it, None if it is unknown.
     """
 
     action: Action
@@ -49,6 +50,7 @@ class Change(NamedTuple):
     new_metadata: str | None = None
     member_id: str | None = None
     group_instance_id: str | None = None
+    topic_id: str | None = None
 
     @property
     def key(self) -> TopicPartition | None:
@@ -76,11 +78,25 @@ def to_change(
     key: TopicPartition,
     before: CommittedOffset | None,
     after: CommittedOffset | None = None,
+    *,
+    topic_id: str | None = None,
 ) -> Change:
     """Return the change of a partition, with the commit before it and the one after it."""
     offset, epoch, metadata = before or (None, None, None)
     new_offset, new_epoch, new_metadata = after or (None, None, None)
-    return Change(action, group, *key, offset, epoch, metadata, new_offset, new_epoch, new_metadata)
+    return Change(
+        action=action,
+        group=group,
+        topic=key.topic,
+        partition=key.partition,
+        committed_offset=offset,
+        leader_epoch=epoch,
+        metadata=metadata,
+        new_offset=new_offset,
+        new_leader_epoch=new_epoch,
+        new_metadata=new_metadata,
+        topic_id=topic_id,
+    )
 
 
 class Plan(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Timeout
@@ -22,15 +23,21 @@ from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INVALID_GROUP_ID, N
 # The states of a group without members (GroupState.java).
 _INACTIVE: Final = frozenset({"Empty", "Dead"})
 _MAX_HOSTS: Final = 5
+_UNSTABLE: Final = "Commits of open transactions are not known: that needs brokers of Kafka 2.5 or newer."
 
 
 class CurrentGroup(NamedTuple):
-    """A group and its commits. `description` is None for a group that has commits only, or does not exist yet."""
+    """A group and its commits. `description` is None for a group that has commits only, or does not exist yet.
+
+    `unreadable` are failures of partitions that were not read, and of those on which an open transaction has a commit.
+    Without `is_stable` the latter are unknown.
+    """
 
     group: str
-    description: GroupDescription | None
-    offsets: Mapping[TopicPartition, CommittedOffset | None]
-    unreadable: Mapping[TopicPartition, Failure]
+    description: GroupDescription | None = None
+    offsets: Mapping[TopicPartition, CommittedOffset | None] = MappingProxyType({})
+    unreadable: Mapping[TopicPartition, Failure] = MappingProxyType({})
+    is_stable: bool = True
 
     @property
     def is_active(self) -> bool:
@@ -38,19 +45,28 @@ class CurrentGroup(NamedTuple):
         return self.description is not None and self.description.state not in _INACTIVE
 
 
-def read_groups(admin: Admin, groups: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, CurrentGroup]:
-    """Return the groups with their commits, in one round of requests.
+def read_groups(
+    admin: Admin,
+    groups: Mapping[str, Sequence[TopicPartition] | None],
+    *,
+    require_stable: bool = True,
+    timeout: Timeout | None = None,
+) -> Results[str, CurrentGroup]:
+    """Return the groups with their commits on partitions, on all if None, in one round of requests.
 
-    A group that the brokers call Dead, or do not describe, but that has commits, succeeds without a description: some
-    managed services describe every group so. If brokers list it with another type (streams), or with members, it fails.
-    An absent group fails with GROUP_ID_NOT_FOUND.
+    A response for all partitions lacks one on which the first commit is pending in an open transaction: read what is
+    known by its partitions. With `require_stable` a partition with such a commit is unreadable. A group that the
+    brokers call Dead, or do not describe, but that has commits, succeeds without a description: some managed services
+    describe every group so. If brokers list it with another type (streams), or with members, it fails. An absent group
+    fails with GROUP_ID_NOT_FOUND.
     """
-    names = list(dict.fromkeys(groups))
-    descriptions, offsets = admin.describe_with_offsets(names, names, timeout=timeout)
+    descriptions, offsets = admin.describe_with_offsets(
+        tuple(groups), groups, require_stable=require_stable, timeout=timeout
+    )
     failures = {group: _as_absent(why) for group, why in descriptions.failed.items()}
     found: dict[str, CurrentGroup] = {}
     failed: dict[str, Failure] = {}
-    for group in names:
+    for group in groups:
         commits, why = offsets.succeeded.get(group), failures.get(group)
         if commits is None:
             failed[group] = why or offsets.failed[group]
@@ -65,6 +81,23 @@ def read_groups(admin: Admin, groups: Iterable[str], *, timeout: Timeout | None 
             del found[group]
             failed[group] = why
     return Results(succeeded=found, failed=failed)
+
+
+def read_existing_groups(
+    admin: Admin,
+    groups: Mapping[str, Sequence[TopicPartition] | None],
+    *,
+    timeout: Timeout | None = None,
+) -> Results[str, CurrentGroup]:
+    """Return the groups as `read_groups` does; one that is not described exists if it has a commit on any partition."""
+    read = read_groups(admin, groups, timeout=timeout)
+    absent = [
+        group for group, why in read.failed.items() if why.code == GROUP_ID_NOT_FOUND and groups[group] is not None
+    ]
+    commits = admin.list_consumer_group_offsets(dict.fromkeys(absent), timeout=timeout).succeeded if absent else {}
+    existing = [group for group in absent if group in commits and commits[group].has_commits()]
+    found = {group: CurrentGroup(group, offsets=dict.fromkeys(groups[group] or ())) for group in existing}
+    return Results({**read.succeeded, **found}, {g: why for g, why in read.failed.items() if g not in found})
 
 
 def _as_absent(failure: Failure) -> Failure:
@@ -103,4 +136,9 @@ def refuse(group: str, message: str, key: TopicPartition | None = None) -> Failu
 
 
 def _current(group: str, description: GroupDescription | None, offsets: GroupOffsets) -> CurrentGroup:
-    return CurrentGroup(group, description, dict(offsets.rows()), offsets.failed)
+    return CurrentGroup(group, description, dict(offsets.rows()), offsets.failed, offsets.is_stable)
+
+
+def note_unstable(groups: Iterable[CurrentGroup]) -> list[str]:
+    """Return a note if open transactions are not known, because brokers are older than Kafka 2.5."""
+    return [] if all(group.is_stable for group in groups) else [_UNSTABLE]

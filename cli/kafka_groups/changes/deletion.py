@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline
-from kafka_groups.changes.change import Action, PlannedChange, PlannedGroups, to_change
-from kafka_groups.changes.current_groups import CurrentGroup, read_groups, refuse, refuse_active
+from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
+from kafka_groups.changes.current_groups import (
+    CurrentGroup,
+    note_unstable,
+    read_existing_groups,
+    read_groups,
+    refuse,
+    refuse_active,
+)
+from kafka_groups.changes.current_topics import CurrentTopics, note_unknown_ids, read_topics
 from kafka_groups.changes.partitions import NamedTopics, find_partitions
 from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
+from kafka_groups.changes.restoration import note_absent_topics, refuse_unrestorable
 from kafka_groups.changes.validity import deletions_of, describe_difference
 from kafka_groups.groups.describe import without_deleted
 from kafka_groups.groups.kinds import Operation, kind_of, supports
 from kafka_groups.groups.selection import NOT_LAST, Selectors, list_selected, select_groups
 from kafka_groups.model import Failure, GroupListing, GroupOffsets, TopicPartition
-from kafka_groups.protocol.errors import GROUP_SUBSCRIBED_TO_TOPIC, NON_EMPTY_GROUP, broker_error
+from kafka_groups.protocol.errors import (
+    GROUP_SUBSCRIBED_TO_TOPIC,
+    NON_EMPTY_GROUP,
+    UNSTABLE_OFFSET_COMMIT,
+    broker_error,
+)
 
+_WITHOUT_MEMBERS: Final = ("Empty", "Dead", None)
 _ABSENT: Final = "the partition does not exist; brokers may refuse to delete its commit"
 
 
@@ -51,33 +66,50 @@ def plan_group_deletion(
     }
     # A named group whose broker did not list it is read all the same, and fails by itself.
     consumers = [group for group in (*selection.groups, *selection.unlisted) if group not in others]
-    read = read_groups(admin, consumers, timeout=deadline)
+    read = read_groups(admin, dict.fromkeys(consumers), timeout=deadline)
     failures, notes = without_deleted(selection, read.failed)
-    rows: dict[str, tuple[PlannedChange, ...]] = {}
-    for group, current in sorted(read.succeeded.items()):
+    found: dict[str, CurrentGroup] = {}
+    for group, current in read.succeeded.items():
         if (active := refuse_active(current)) is not None:
             failures.append(active)
         else:
-            rows[group] = _delete_group(current, request)
+            found[group] = current
     allowed = {group: listing for group, listing in others.items() if request.any_type}
     refused = {group: listing for group, listing in others.items() if group not in allowed}
     failures += [_refuse_kind(refused[group]) for group in refused if group in selection.named]
     notes += _note_skipped(listing for group, listing in refused.items() if group not in selection.named)
-    empty = [group for group, listing in sorted(allowed.items()) if listing.state in ("Empty", "Dead", None)]
     failures += [
-        Failure.of(broker_error(NON_EMPTY_GROUP, f"it is {allowed[group].state}"), group=group)
-        for group in sorted(allowed.keys() - set(empty))
+        Failure.of(broker_error(NON_EMPTY_GROUP, f"it is {listing.state}"), group=group)
+        for group, listing in sorted(allowed.items())
+        if listing.state not in _WITHOUT_MEMBERS
     ]
-    # Streams and Connect groups have commits; share groups have none that OffsetFetch returns.
-    commits = admin.list_consumer_group_offsets(dict.fromkeys(empty), timeout=deadline).succeeded if empty else {}
-    for group in empty:
-        offsets = commits.get(group, GroupOffsets())
-        rows[group] = _delete_group(CurrentGroup(group, None, dict(offsets.rows()), offsets.failed), request)
+    found |= _read_others(admin, [g for g, each in allowed.items() if each.state in _WITHOUT_MEMBERS], deadline)
+    topics = read_topics(admin, {key.topic for each in found.values() for key in each.offsets}, timeout=deadline)
+    rows = {group: _delete_group(current, request, topics) for group, current in sorted(found.items())}
+    changes = [row.change for planned in rows.values() for row in planned if row.refusal is None]
     return PlannedGroups(
-        rows=dict(sorted(rows.items())),
+        rows=rows,
         failures=(*selection.failures, *failures),
-        notes=(*request.file.notes, *selection.notes(), *notes),
+        notes=(
+            *request.file.notes,
+            *selection.notes(),
+            *notes,
+            *note_unstable(found.values()),
+            *note_absent_topics(changes, topics),
+            *note_unknown_ids(request.file.rows, topics),
+        ),
     )
+
+
+def _read_others(admin: Admin, groups: Collection[str], deadline: Deadline | None) -> dict[str, CurrentGroup]:
+    """Return groups that are not described. Streams and Connect groups have commits, share groups have none."""
+    if not groups:
+        return {}
+    commits = admin.list_consumer_group_offsets(dict.fromkeys(groups), timeout=deadline).succeeded
+    return {
+        group: CurrentGroup(group, offsets=dict(offsets.rows()), unreadable=offsets.failed)
+        for group, offsets in ((group, commits.get(group, GroupOffsets())) for group in groups)
+    }
 
 
 def plan_offset_deletion(
@@ -103,42 +135,71 @@ def plan_offset_deletion(
     ]
     partitions = sorted((*named.partitions, *absent))
     selection = select_groups(admin, selectors, operation=Operation.LIST_OFFSETS, deadline=share)
-    read = read_groups(admin, selection.groups, timeout=deadline)
+    scopes = {group: _scope(request, group, partitions) for group in selection.groups}
+    read = read_existing_groups(admin, scopes, timeout=deadline)
     failures, notes = without_deleted(selection, read.failed)
-    rows: dict[str, tuple[PlannedChange, ...]] = {}
-    for group, current in sorted(read.succeeded.items()):
-        rows[group] = tuple(_delete_offsets(current, request, partitions, frozenset(absent)))
-        rows_of_file = request.file.by_partition(group)
-        in_scope = [key for key in partitions if not rows_of_file or key in rows_of_file]
-        failures += [current.unreadable[key] for key in in_scope if key in current.unreadable]
+    targets = _Targets(named.topics, frozenset(absent))
+    rows = {
+        group: tuple(_delete_offsets(current, request, scopes[group], targets))
+        for group, current in sorted(read.succeeded.items())
+    }
     notes += [f"Group '{group}' has no commits on the named topics." for group, planned in rows.items() if not planned]
     return PlannedGroups(
         rows={group: planned for group, planned in rows.items() if planned},
         failures=(*selection.failures, *named.failed, *failures),
-        notes=(*request.file.notes, *selection.notes(), *notes),
+        notes=(
+            *request.file.notes,
+            *selection.notes(),
+            *notes,
+            *note_unstable(read.succeeded.values()),
+            *note_unknown_ids(request.file.rows, named.topics),
+        ),
     )
 
 
-def _delete_group(current: CurrentGroup, request: DeletionRequest) -> tuple[PlannedChange, ...]:
-    changes = deletions_of(current)
-    rows = request.file.by_partition(current.group)
-    planned = {key: row.before for key, row in rows.items() if key is not None}
-    hidden = len(current.unreadable)
-    if rows and not request.force and planned != {change.key: change.before for change in changes if change.key}:
-        text = "its commits have changed since the plan"
-    elif hidden and not request.force:
-        text = f"{hidden:,} of its commits cannot be read, and undo could not restore them; --force deletes it"
-    else:
+class _Targets(NamedTuple):
+    topics: CurrentTopics
+    absent: Collection[TopicPartition]
+
+
+def _scope(request: DeletionRequest, group: str, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+    """Return the partitions of a group that the request is for."""
+    rows = request.file.by_partition(group)
+    return [key for key in partitions if not rows or key in rows]
+
+
+def _delete_group(current: CurrentGroup, request: DeletionRequest, topics: CurrentTopics) -> tuple[PlannedChange, ...]:
+    changes = [change._replace(topic_id=topics.topic_id(change.topic or "")) for change in deletions_of(current)]
+    refusal = _refuse_group_deletion(current, request, topics)
+    if refusal is None and not request.force:
+        refusal = next(filter(None, map(refuse_unrestorable, changes)), None)
+    if refusal is None:
         return tuple(PlannedChange(change) for change in changes)
-    refusal = refuse(current.group, text)
-    return tuple(PlannedChange(change, text, refusal) for change in changes)
+    return tuple(PlannedChange(change, refusal.message, refusal) for change in changes)
+
+
+def _refuse_group_deletion(current: CurrentGroup, request: DeletionRequest, topics: CurrentTopics) -> Failure | None:
+    """Return why a group is not deleted: all its commits are deleted with it, or none."""
+    unstable = [why for why in current.unreadable.values() if why.code == UNSTABLE_OFFSET_COMMIT]
+    if unstable:
+        return unstable[0]
+    rows = request.file.by_partition(current.group)
+    if recreated := list(filter(None, map(topics.refuse, rows.values()))):
+        return recreated[0]
+    if request.force:
+        return None
+    planned = {key: row.before for key, row in rows.items() if key is not None}
+    commits = {key: commit for key, commit in current.offsets.items() if commit is not None}
+    if rows and planned != commits:
+        return refuse(current.group, "its commits have changed since the plan")
+    if hidden := len(current.unreadable):
+        text = f"{hidden:,} of its commits cannot be read, and undo could not restore them; --force deletes it"
+        return refuse(current.group, text)
+    return None
 
 
 def _delete_offsets(
-    current: CurrentGroup,
-    request: DeletionRequest,
-    partitions: Iterable[TopicPartition],
-    absent: Collection[TopicPartition],
+    current: CurrentGroup, request: DeletionRequest, partitions: Iterable[TopicPartition], targets: _Targets
 ) -> Iterable[PlannedChange]:
     rows = request.file.by_partition(current.group)
     explicit = {topic for topic, named in (request.topics or {}).items() if named}
@@ -146,21 +207,45 @@ def _delete_offsets(
     assigned = {assignment.topic for member in members for assignment in member.assignment}
     for key in partitions:
         commit = current.offsets.get(key)
-        if key in current.unreadable or (rows and key not in rows):
+        if commit is None and not rows and key.topic not in explicit and key not in current.unreadable:
             continue
-        if commit is None and not rows and key.topic not in explicit:
-            continue
-        change = to_change(Action.DELETE_OFFSETS, current.group, key, commit)
-        if key.topic in assigned:
-            error = broker_error(GROUP_SUBSCRIBED_TO_TOPIC, "members of the group read the topic")
-            yield PlannedChange(
-                change, str(error), Failure.of(error, group=current.group, topic=key[0], partition=key[1])
-            )
-        elif rows and not request.force and rows[key].before != commit:
-            text = describe_difference(rows[key].before, commit)
-            yield PlannedChange(change, text, refuse(current.group, text, key))
+        topic_id = targets.topics.topic_id(key.topic)
+        change = to_change(Action.DELETE_OFFSETS, current.group, key, commit, topic_id=topic_id)
+        refusal = _refuse_offset_deletion(current, request, change, assigned, targets.topics)
+        if refusal is not None:
+            yield PlannedChange(change, refusal.message, refusal)
         else:
-            yield PlannedChange(change, "no commit" if commit is None else _ABSENT if key in absent else "")
+            yield PlannedChange(change, "no commit" if commit is None else _ABSENT if key in targets.absent else "")
+
+
+def _refuse_offset_deletion(
+    current: CurrentGroup,
+    request: DeletionRequest,
+    change: Change,
+    assigned: Collection[str],
+    topics: CurrentTopics,
+) -> Failure | None:
+    key = change.key
+    assert key is not None
+    row = request.file.by_partition(current.group).get(key)
+    certain = _refuse_for_the_broker(current, key, assigned) or (topics.refuse(row) if row is not None else None)
+    if certain is not None or request.force:
+        return certain
+    if row is not None and row.before != change.before:
+        return refuse(current.group, describe_difference(row.before, change.before), key)
+    return refuse_unrestorable(change)
+
+
+def _refuse_for_the_broker(current: CurrentGroup, key: TopicPartition, assigned: Collection[str]) -> Failure | None:
+    """Return the failure of a deletion that the broker would refuse, or that concerns a commit nobody can read."""
+    if key in current.unreadable:
+        return current.unreadable[key]
+    if current.group == "":
+        return refuse("", "brokers delete no single commits of the empty group id; delete the group", key)
+    if key.topic in assigned:
+        error = broker_error(GROUP_SUBSCRIBED_TO_TOPIC, "members of the group read the topic")
+        return Failure.of(error, group=current.group, topic=key.topic, partition=key.partition)
+    return None
 
 
 def _refuse_kind(listing: GroupListing) -> Failure:

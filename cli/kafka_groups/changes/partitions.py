@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kafka_groups.admin.api import Admin, Timeout
+from kafka_groups.changes.current_topics import CurrentTopics, read_topics
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 # Topics with their partitions; none for all partitions of a topic.
 NamedTopics: TypeAlias = Mapping[str, Sequence[int]]
-
-INVALID_TOPIC: Final = 17
 
 
 class FoundPartitions(NamedTuple):
@@ -21,22 +20,21 @@ class FoundPartitions(NamedTuple):
     partitions: tuple[TopicPartition, ...]
     absent: tuple[Failure, ...]
     failed: tuple[Failure, ...]
+    topics: CurrentTopics = CurrentTopics()
 
 
 def find_partitions(admin: Admin, topics: NamedTopics, *, timeout: Timeout | None = None) -> FoundPartitions:
     """Return the named partitions, in one Metadata request for all topics."""
-    if not topics:
-        return FoundPartitions((), (), ())
-    listed = admin.list_partitions(topics, timeout=timeout)
-    absent = [why for why in listed.failed.values() if why.code in (UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC)]
+    listed = read_topics(admin, topics, timeout=timeout)
+    absent = [why for topic, why in listed.failed.items() if listed.is_absent(topic)]
     failed = [why for why in listed.failed.values() if why not in absent]
     found: list[TopicPartition] = []
-    for topic, existing in sorted(listed.succeeded.items()):
-        named = topics[topic] or existing
+    for topic, described in sorted(listed.described.items()):
+        existing = described.partitions
         known = set(existing)
-        found += [TopicPartition(topic, partition) for partition in named if partition in known]
-        absent += [_absent(topic, partition, existing) for partition in named if partition not in known]
-    return FoundPartitions(tuple(found), tuple(absent), tuple(failed))
+        found += [TopicPartition(topic, partition) for partition in topics[topic] or existing if partition in known]
+        absent += [_absent(topic, partition, existing) for partition in topics[topic] if partition not in known]
+    return FoundPartitions(tuple(found), tuple(absent), tuple(failed), listed)
 
 
 def _absent(topic: str, partition: int, existing: Sequence[int]) -> Failure:

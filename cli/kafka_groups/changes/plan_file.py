@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from kafka_groups.changes.change import Action, Change, Plan
 from kafka_groups.errors import PlanFileError
+from kafka_groups.protocol.topic_ids import parse_topic_id
 
 _SCHEMA: Final = "kafka-groups/plan/1"
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -18,8 +20,6 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 # The start of an object, and not of CSV whose first group id starts with a brace.
 _START: Final = re.compile(r"\{\s*(\"|\}?\Z)")
 _MAX_SHOWN: Final = 40
-# Action, group and topic.
-_SHARED: Final = 3
 _INT32: Final = 2**31 - 1
 _INT64: Final = 2**63 - 1
 
@@ -36,6 +36,7 @@ _KEYS: Final[Mapping[str, _Key]] = {
     "action": _Key(f"What the change does: {', '.join(Action)}."),
     "group": _Key("The group id."),
     "topic": _Key("The topic; null if the change has no partition."),
+    "topic_id": _Key("The id of the topic, as Kafka's tools print it; null if it is unknown."),
     "partition": _Key("The partition; null if the change has none.", _INT32),
     "committed_offset": _Key("The committed offset before the change; null if there was no commit.", _INT64),
     "leader_epoch": _Key("The leader epoch of the commit before the change; null if it had none.", _INT32),
@@ -46,6 +47,11 @@ _KEYS: Final[Mapping[str, _Key]] = {
     "member_id": _Key("The member to remove; null if the action is not remove_member."),
     "group_instance_id": _Key("The group instance id of the member to remove; null for a dynamic member."),
 }
+# The journal writes the first ones once for the changes of a topic of a group, and the others in rows.
+_SHARED_KEYS: Final = ("action", "group", "topic", "topic_id")
+_ROW_KEYS: Final = tuple(key for key in _KEYS if key not in _SHARED_KEYS)
+_shared_values: Final = attrgetter(*_SHARED_KEYS)
+_row_values: Final = attrgetter(*_ROW_KEYS)
 
 
 def is_plan(name: str, text: str) -> bool:
@@ -88,7 +94,7 @@ def read_plan(text: str, *, name: str) -> Plan:
 
 def change_document(change: Change) -> dict[str, Any]:
     """Return a change as a JSON object with every key."""
-    return change._asdict()
+    return {key: getattr(change, key) for key in _KEYS}
 
 
 def change_documents(changes: Iterable[Change]) -> Iterator[dict[str, Any]]:
@@ -97,19 +103,18 @@ def change_documents(changes: Iterable[Change]) -> Iterator[dict[str, Any]]:
     Keys that the changes share are written once, and `rows` has the other values of each change, in the order of the
     keys. An object for each change takes four times as long to write.
     """
-    keys = list(_KEYS)[:_SHARED]
-    for shared, alike in groupby(changes, key=lambda change: change[:_SHARED]):
-        yield {**dict(zip(keys, shared, strict=True)), "rows": [change[_SHARED:] for change in alike]}
+    for shared, alike in groupby(changes, key=_shared_values):
+        yield {**dict(zip(_SHARED_KEYS, shared, strict=True)), "rows": [_row_values(change) for change in alike]}
 
 
-def read_changes(document: object, where: str) -> list[Change]:
+def read_changes(document: object, where: str, *, row_keys: Sequence[str] = _ROW_KEYS) -> list[Change]:
     """Return the changes of an object of `change_documents`. Raises PlanFileError as `read_change` does."""
     rows = document.get("rows") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(rows, list):
         msg = f"{where} is {_show(document)}; it must be an object with rows"
         raise PlanFileError(msg)
-    shared = [document.get(key) for key in list(_KEYS)[:_SHARED]]
-    return [read_change(dict(zip(_KEYS, [*shared, *row], strict=True)), where) for row in rows]
+    shared = {key: document.get(key) for key in _SHARED_KEYS}
+    return [read_change({**shared, **dict(zip(row_keys, row, strict=True))}, where) for row in rows]
 
 
 def read_change(document: object, where: str) -> Change:
@@ -130,6 +135,7 @@ def read_change(document: object, where: str) -> Change:
         raise PlanFileError(msg)
     change = Change(Action(action), group, **values)
     _require_keys(change, where)
+    _require_topic_id(change.topic_id, where)
     return change
 
 
@@ -234,6 +240,16 @@ def _require_keys(change: Change, where: str) -> None:
     if change.action is Action.REMOVE_MEMBER and not (change.member_id or change.group_instance_id):
         msg = f"{where} names no member; the action {change.action} needs member_id or group_instance_id"
         raise PlanFileError(msg)
+
+
+def _require_topic_id(topic_id: str | None, where: str) -> None:
+    if topic_id is None:
+        return
+    try:
+        parse_topic_id(topic_id)
+    except ValueError as error:
+        msg = f"{where}.topic_id: {error}; it must be as Kafka's tools print it, or null"
+        raise PlanFileError(msg) from error
 
 
 def _refuse_duplicates(changes: tuple[Change, ...], name: str) -> None:

@@ -7,14 +7,17 @@ from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, OffsetSpec
 from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
-from kafka_groups.changes.current_groups import CurrentGroup, read_groups, refuse, refuse_active
+from kafka_groups.changes.current_groups import CurrentGroup, note_unstable, read_existing_groups, refuse, refuse_active
+from kafka_groups.changes.current_topics import CurrentTopics, note_unknown_ids, read_topics
 from kafka_groups.changes.partitions import NamedTopics, find_partitions
 from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
+from kafka_groups.changes.restoration import refuse_unrestorable
 from kafka_groups.changes.specification import (
     FromRows,
     Position,
     Refusal,
     Specification,
+    Target,
     ToGroup,
     ToTime,
     find_target,
@@ -49,6 +52,7 @@ class _Logs(NamedTuple):
     ends: Mapping[TopicPartition, int | None]
     found: Mapping[TopicPartition, int | None]
     failed: Mapping[TopicPartition, Failure]
+    topics: CurrentTopics
 
 
 def plan_reset(
@@ -67,8 +71,9 @@ def plan_reset(
         return PlannedGroups(failures=(*named.absent, *named.failed), notes=request.file.notes)
     selection = select_groups(admin, selectors, operation=Operation.LIST_OFFSETS, deadline=share)
     source = request.specification.group if isinstance(request.specification, ToGroup) else None
-    names = [*selection.groups, *(() if source is None else (source,))]
-    current = read_groups(admin, names, timeout=share)
+    scope = list(named.partitions) if request.topics is not None else None
+    scopes = {group: _named_scope(request, group, named.partitions) for group in selection.groups}
+    current = read_existing_groups(admin, scopes if source is None else {source: scope, **scopes}, timeout=share)
     if source is not None and source in current.failed:
         return PlannedGroups(failures=(*selection.failures, current.failed[source]))
     failed = {group: why for group, why in current.failed.items() if group in selection.groups}
@@ -89,18 +94,36 @@ def plan_reset(
         # Its commit is not known to be missing.
         hidden = current.succeeded[source].unreadable
         partitions = {group: [key for key in keys if key not in hidden] for group, keys in partitions.items()}
-    logs = _read_logs(admin, request, partitions.values(), other, deadline)
+    unknown = {key.topic for keys in partitions.values() for key in keys} - named.topics.described.keys()
+    topics = named.topics.merge(read_topics(admin, unknown, timeout=share))
+    logs = _read_logs(admin, request, partitions.values(), other, topics, deadline)
     rows = {group: _plan_group(request, groups[group], keys, logs) for group, keys in partitions.items()}
     failures += [*named.failed, *active.values()]
     if source is not None:
         failures += _unreadable(request, current.succeeded[source], named.partitions)
-    failures += [why for group in partitions for why in _unreadable(request, groups[group], named.partitions)]
     notes += [f"Group '{group}' has no committed offsets in scope." for group, planned in rows.items() if not planned]
     return PlannedGroups(
         rows={group: planned for group, planned in rows.items() if planned},
         failures=(*selection.failures, *failures),
-        notes=(*request.file.notes, *selection.notes(), *notes),
+        notes=(
+            *request.file.notes,
+            *selection.notes(),
+            *notes,
+            *note_unstable(current.succeeded.values()),
+            *(note_unknown_ids(request.file.rows, topics) if request.file.cluster_id is not None else ()),
+        ),
     )
+
+
+def _named_scope(request: ResetRequest, group: str, named: Sequence[TopicPartition]) -> Sequence[TopicPartition] | None:
+    """Return the partitions of a group that the caller named; None for all on which it has a commit."""
+    if isinstance(request.specification, FromRows):
+        rows = request.file.by_partition(group)
+        return [key for key in named if key in rows]
+    if request.topics is not None:
+        return named
+    # The partitions are those of another group, which are not known yet.
+    return None
 
 
 def _absent_groups(
@@ -111,7 +134,7 @@ def _absent_groups(
     listed = admin.list_groups(timeout=deadline) if absent else Results()
     if listed.failed:
         return {}
-    return {group: CurrentGroup(group, None, {}, {}) for group in absent if group not in listed.succeeded}
+    return {group: CurrentGroup(group) for group in absent if group not in listed.succeeded}
 
 
 def _partitions(
@@ -121,13 +144,11 @@ def _partitions(
     other: Mapping[TopicPartition, CommittedOffset | None] | None,
 ) -> list[TopicPartition]:
     """Return the partitions of a group that the request is for."""
-    if isinstance(request.specification, FromRows):
-        rows = request.file.by_partition(current.group)
-        return [key for key in named if key in rows and key not in current.unreadable]
-    if request.topics is not None:
-        return [key for key in named if key not in current.unreadable]
+    scope = _named_scope(request, current.group, named)
+    if scope is not None:
+        return list(scope)
     commits = current.offsets if other is None else other
-    return sorted(key for key, commit in commits.items() if commit is not None and key not in current.unreadable)
+    return sorted({key for key, commit in commits.items() if commit is not None} | current.unreadable.keys())
 
 
 def _read_logs(
@@ -135,6 +156,7 @@ def _read_logs(
     request: ResetRequest,
     partitions: Iterable[Sequence[TopicPartition]],
     other: Mapping[TopicPartition, CommittedOffset | None] | None,
+    topics: CurrentTopics,
     deadline: Deadline | None,
 ) -> _Logs:
     """Read both ends of the logs, and the first records since a time, for all groups together."""
@@ -155,6 +177,7 @@ def _read_logs(
         ends=ends.succeeded,
         found={**found, **times.succeeded},
         failed={**ends.failed, **times.failed, **starts.failed},
+        topics=topics,
     )
 
 
@@ -169,24 +192,37 @@ def _plan_partition(
     request: ResetRequest, current: CurrentGroup, key: TopicPartition, row: Change | None, logs: _Logs
 ) -> PlannedChange:
     commit = current.offsets.get(key)
-    if key in logs.failed:
-        change = to_change(Action.COMMIT, current.group, key, commit)
-        return PlannedChange(change, logs.failed[key].message, logs.failed[key]._replace(group=current.group))
-    start, end = logs.starts.get(key), logs.ends.get(key)
-    found = row.new_offset if row is not None else logs.found.get(key)
-    target = (
-        Refusal("its log offsets are unknown")
-        if start is None or end is None
-        else find_target(request.specification, Position(commit, start, end, found))
-    )
+    unchanged = to_change(Action.COMMIT, current.group, key, commit, topic_id=logs.topics.topic_id(key.topic))
+    failure = current.unreadable.get(key) or logs.failed.get(key)
+    if failure is not None:
+        return PlannedChange(unchanged, failure.message, failure._replace(group=current.group))
     is_plan = request.file.cluster_id is not None
-    if row is not None and is_plan and not request.force and row.before != commit:
-        target = Refusal(describe_difference(row.before, commit))
+    if row is not None and (recreated := logs.topics.refuse(row)) is not None:
+        return PlannedChange(unchanged, recreated.message, recreated)
+    target = _find_target(request, key, commit, row, logs)
     if isinstance(target, Refusal):
-        change = to_change(Action.COMMIT, current.group, key, commit)
-        return PlannedChange(change, target.message, refuse(current.group, target.message, key))
+        return PlannedChange(unchanged, target.message, refuse(current.group, target.message, key))
     new = _new_commit(commit, target.offset, row if is_plan else None)
-    return PlannedChange(to_change(Action.COMMIT, current.group, key, commit, new), target.note)
+    change = to_change(Action.COMMIT, current.group, key, commit, new, topic_id=unchanged.topic_id)
+    refusal = None if request.force or commit == new else refuse_unrestorable(change)
+    return PlannedChange(change, target.note if refusal is None else refusal.message, refusal)
+
+
+def _find_target(
+    request: ResetRequest,
+    key: TopicPartition,
+    commit: CommittedOffset | None,
+    row: Change | None,
+    logs: _Logs,
+) -> Target | Refusal:
+    """Return the new offset of a partition; `row` is that of a file."""
+    if row is not None and request.file.cluster_id is not None and not request.force and row.before != commit:
+        return Refusal(describe_difference(row.before, commit))
+    start, end = logs.starts.get(key), logs.ends.get(key)
+    if start is None or end is None:
+        return Refusal("its log offsets are unknown")
+    found = row.new_offset if row is not None else logs.found.get(key)
+    return find_target(request.specification, Position(commit, start, end, found))
 
 
 def _new_commit(commit: CommittedOffset | None, offset: int, row: Change | None) -> CommittedOffset:
@@ -200,11 +236,7 @@ def _new_commit(commit: CommittedOffset | None, offset: int, row: Change | None)
     return CommittedOffset(offset, row.new_leader_epoch, row.new_metadata or "")
 
 
-def _unreadable(request: ResetRequest, current: CurrentGroup, named: Iterable[TopicPartition]) -> Iterable[Failure]:
-    """Return the failures of a group's partitions that the request is for; the others do no harm."""
-    if isinstance(request.specification, FromRows):
-        rows = request.file.by_partition(current.group)
-        scope = [key for key in named if key in rows]
-    else:
-        scope = list(current.unreadable if request.topics is None else named)
-    return [current.unreadable[key] for key in scope if key in current.unreadable]
+def _unreadable(request: ResetRequest, source: CurrentGroup, named: Iterable[TopicPartition]) -> Iterable[Failure]:
+    """Return the failures of the source's partitions that the request is for; the others do no harm."""
+    scope = list(source.unreadable if request.topics is None else named)
+    return [source.unreadable[key] for key in scope if key in source.unreadable]

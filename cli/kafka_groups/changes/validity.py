@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Timeout
 from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
 from kafka_groups.changes.current_groups import CurrentGroup, read_groups, refuse, refuse_active
+from kafka_groups.changes.current_topics import CurrentTopics, read_topics
 from kafka_groups.errors import ChangeRefusedError
-from kafka_groups.model import CommittedOffset, Failure, Results
-from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL
+from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL, UNSTABLE_OFFSET_COMMIT
 
 # Brokers refuse these while a group has members.
 _NEEDS_NO_MEMBERS: Final = frozenset({Action.COMMIT, Action.DELETE_GROUP})
@@ -19,37 +20,56 @@ _NEEDS_NO_MEMBERS: Final = frozenset({Action.COMMIT, Action.DELETE_GROUP})
 def check_again(admin: Admin, planned: PlannedGroups, *, force: bool, timeout: Timeout | None = None) -> PlannedGroups:
     """Return the plan after reading its groups again in one round, with what is no longer valid refused.
 
-    A change is invalid if its group has members now, if its commit cannot be read, or if the commit is no longer the
-    one before the change. `force` allows the latter: the change gets the commit that is there now, so that it can be
-    undone. Members that are to be removed are not checked.
+    A change is invalid if its group has members now, if its commit cannot be read or is pending in an open transaction,
+    if its topic was recreated, or if the commit is no longer the one before the change. `force` allows the latter: the
+    change gets the commit that is there now, so that it can be undone. Members that are to be removed are not checked.
     """
-    changing = (change for change in planned.changes() if change.action is not Action.REMOVE_MEMBER)
-    groups = dict.fromkeys(change.group for change in changing)
-    if not groups:
+    changes = [change for change in planned.changes() if change.action is not Action.REMOVE_MEMBER]
+    if not changes:
         return planned
-    read = read_groups(admin, groups, timeout=timeout)
+    read = read_groups(admin, _scopes(changes), timeout=timeout)
+    # A forced deletion of a group has the commits that are there now.
+    read_keys = (key for current in read.succeeded.values() for key in current.offsets)
+    names = {*(change.topic for change in changes), *(key.topic for key in read_keys)}
+    checked = _Reading(read, read_topics(admin, names, timeout=timeout))
+    groups = {change.group for change in changes}
     rows = {
-        group: tuple(_check_rows(each, read, force=force)) if group in groups else each
+        group: tuple(_check_rows(each, checked, force=force)) if group in groups else each
         for group, each in planned.rows.items()
     }
     return planned._replace(rows=rows)
 
 
-def _check_rows(
-    rows: Sequence[PlannedChange], read: Results[str, CurrentGroup], *, force: bool
-) -> Iterator[PlannedChange]:
+class _Reading(NamedTuple):
+    groups: Results[str, CurrentGroup]
+    topics: CurrentTopics
+
+
+def _scopes(changes: Iterable[Change]) -> dict[str, list[TopicPartition] | None]:
+    """Return the partitions to read of each group: all of one that is deleted."""
+    scopes: dict[str, list[TopicPartition] | None] = {}
+    for change in changes:
+        scope = scopes.setdefault(change.group, None if change.action is Action.DELETE_GROUP else [])
+        if scope is not None and change.key is not None:
+            scope.append(change.key)
+    return scopes
+
+
+def _check_rows(rows: Sequence[PlannedChange], checked: _Reading, *, force: bool) -> Iterator[PlannedChange]:
     changes = [row.change for row in rows if row.refusal is None]
     group = changes[0].group
-    failure, invalid = read.failed.get(group), dict[Change, Failure]()
-    current = read.succeeded.get(group) or CurrentGroup(group, None, {}, {})
+    failure, invalid = checked.groups.failed.get(group), dict[Change, Failure]()
+    current = checked.groups.succeeded.get(group) or CurrentGroup(group)
     if failure is not None and not _is_expected(failure, changes):
         invalid = dict.fromkeys(changes, failure)
     elif failure is None or changes[0].action is not Action.DELETE_GROUP:
         # Of a group that is not described, the commits are not read again before it is deleted.
         invalid = dict(_check_group(current, changes, force=force))
-    if force and changes[0].action is Action.DELETE_GROUP and not invalid and group in read.succeeded:
+    invalid = {**_recreated(changes, checked.topics), **invalid}
+    if force and changes[0].action is Action.DELETE_GROUP and not invalid and group in checked.groups.succeeded:
         note = rows[0].note
-        yield from (PlannedChange(change, note) for change in deletions_of(current))
+        for change in deletions_of(current):
+            yield PlannedChange(change._replace(topic_id=checked.topics.topic_id(change.topic or "")), note)
         return
     # A group of another type is not read again, and keeps the commits of its plan.
     rebases = force and (failure is None or changes[0].action is not Action.DELETE_GROUP)
@@ -59,6 +79,14 @@ def _check_rows(
             yield row._replace(change=_rebase(row.change, current))
         else:
             yield row._replace(refusal=refusal) if refusal else row
+
+
+def _recreated(changes: Sequence[Change], topics: CurrentTopics) -> dict[Change, Failure]:
+    """Return the changes whose topics were deleted or recreated; a group is deleted as a whole, or not at all."""
+    refused = {change: why for change in changes if (why := topics.refuse(change)) is not None}
+    if refused and changes[0].action is Action.DELETE_GROUP:
+        return dict.fromkeys(changes, next(iter(refused.values())))
+    return refused
 
 
 def deletions_of(current: CurrentGroup) -> list[Change]:
@@ -72,7 +100,8 @@ def _rebase(change: Change, current: CurrentGroup) -> Change:
     """Return the change with the commit that is there now."""
     if change.key is None or change.action is Action.REMOVE_MEMBER:
         return change
-    return to_change(change.action, change.group, change.key, current.offsets.get(change.key), change.after)
+    commit = current.offsets.get(change.key)
+    return to_change(change.action, change.group, change.key, commit, change.after, topic_id=change.topic_id)
 
 
 def _is_expected(failure: Failure, changes: Sequence[Change]) -> bool:
@@ -100,7 +129,12 @@ def _check_group(current: CurrentGroup, planned: Sequence[Change], *, force: boo
             invalid[change] = active
         elif (failure := _check_commit(current, change, force=force)) is not None:
             invalid[change] = failure
-    if planned[0].action is not Action.DELETE_GROUP or force or active is not None:
+    if planned[0].action is not Action.DELETE_GROUP or active is not None:
+        return invalid
+    unstable = [why for why in current.unreadable.values() if why.code == UNSTABLE_OFFSET_COMMIT]
+    if unstable:
+        return dict.fromkeys(planned, unstable[0])
+    if force:
         return invalid
     # One request deletes all commits, also those that the plan does not know.
     known = {change.key for change in planned}

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -18,17 +18,23 @@ if TYPE_CHECKING:
     from kafka_groups.changes.plan_rows import PlanRows
     from kafka_groups.groups.selection import Selectors
 
+JOURNAL_VARIABLE: Final = "KAFKA_GROUPS_JOURNAL"
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeOptions:
-    """Whether to execute a plan, with or without a prompt, and where to export it."""
+    """Whether to execute a plan, with or without a prompt, where to export it, and where to record the changes.
+
+    `journal` is the directory that the user named, None for that of the user.
+    """
 
     execute: bool
     yes: bool
     dry_run: bool
     export: str | None
+    journal: str | None
 
     @property
     def asks(self) -> bool:
@@ -37,7 +43,7 @@ class ChangeOptions:
 
 
 def change_options(*, exports_csv: bool = False) -> Callable[[F], F]:
-    """Add --execute, --yes, --dry-run and --export; they arrive as one `change`."""
+    """Add --execute, --yes, --dry-run, --export and --journal; they arrive as one `change`."""
     export = (
         "Write the plan to FILE: as a plan of this tool if its name ends with .json, otherwise as the CSV of Kafka's "
         "tool. - prints the CSV in place of the table."
@@ -47,13 +53,21 @@ def change_options(*, exports_csv: bool = False) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         for option in (
+            click.option(
+                "--journal",
+                metavar="DIR",
+                envvar=JOURNAL_VARIABLE,
+                show_envvar=True,
+                shell_complete=offer("directories"),
+                help="Where changes are recorded, instead of in the user's state directory.",
+            ),
             click.option("--export", metavar="FILE", shell_complete=offer("files"), help=export),
             click.option("--dry-run", is_flag=True, help="Change nothing: only print the plan. This is the default."),
             click.option("--yes", "-y", is_flag=True, help="Execute without a prompt. Required without a terminal."),
             click.option("--execute", is_flag=True, help="Execute the plan. On a terminal, prompt once before."),
         ):
             function = option(function)
-        return combine_options(function, "change", _change_options, ("execute", "yes", "dry_run", "export"))
+        return combine_options(function, "change", _change_options, ("execute", "yes", "dry_run", "export", "journal"))
 
     return decorate
 
@@ -73,7 +87,9 @@ def plan_file_options(function: F) -> F:
     return function
 
 
-def _change_options(*, execute: bool, yes: bool, dry_run: bool, export: str | None) -> ChangeOptions:
+def _change_options(
+    *, execute: bool, yes: bool, dry_run: bool, export: str | None, journal: str | None
+) -> ChangeOptions:
     if execute and dry_run:
         raise click.UsageError("--execute contradicts --dry-run: give one or the other")
     if export == "":
@@ -82,7 +98,9 @@ def _change_options(*, execute: bool, yes: bool, dry_run: bool, export: str | No
         raise click.UsageError("--yes is only for --execute")
     if execute and not yes and not sys.stdin.isatty():
         raise click.UsageError("--execute needs --yes here, because stdin is not a terminal for a prompt")
-    return ChangeOptions(execute=execute, yes=yes, dry_run=dry_run, export=export)
+    if journal == "":
+        raise click.UsageError("--journal needs the name of a directory")
+    return ChangeOptions(execute=execute, yes=yes, dry_run=dry_run, export=export, journal=journal)
 
 
 def select_rows(rows: PlanRows, selectors: Selectors) -> tuple[PlanRows, Selectors]:

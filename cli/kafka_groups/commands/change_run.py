@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, TypeAlias
-
-import click
 
 from kafka_groups.changes.change import Change, Outcome, Plan, PlannedChange, PlannedGroups, Status
 from kafka_groups.changes.csv_file import format_csv
 from kafka_groups.changes.execution import Execution, execute_plan
-from kafka_groups.changes.journal import JournalWriter, begin_run, journal_directory
+from kafka_groups.changes.journal import JournalWriter, RunHead, begin_run
+from kafka_groups.changes.journal_location import JournalLocation, open_journal
 from kafka_groups.changes.plan_file import format_plan
-from kafka_groups.commands.change_options import ChangeOptions
-from kafka_groups.commands.cluster_session import ClusterSession, open_session
-from kafka_groups.commands.connection_options import Connection
+from kafka_groups.changes.run_record import moves_commit
+from kafka_groups.commands.change_options import JOURNAL_VARIABLE, ChangeOptions
+from kafka_groups.commands.change_session import STDOUT
+from kafka_groups.commands.cluster_session import ClusterSession
 from kafka_groups.commands.export import export_text
 from kafka_groups.commands.signals import StopRequest, defer_signals
-from kafka_groups.errors import ExportError, IncompleteResultError
+from kafka_groups.errors import ExportError, IncompleteResultError, KafkaGroupsError, UnwrittenResultError
 from kafka_groups.model import Failure
-from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.screen import silence
 from kafka_groups.rendering.stderr import print_note
 from kafka_groups.rendering.views.changes import CHANGE_VIEWS, ChangeView
-from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
+from kafka_groups.rendering.writers import Entry
 
-STDOUT: Final = "-"
 _MAX_PREVIEW_ROWS: Final = 50
 _CHANGED: Final = frozenset({Status.DONE, Status.UNKNOWN})
 
@@ -41,8 +42,8 @@ class ChangeRun:
     """One run of a command that changes groups.
 
     `summarize` returns a sentence on what changes do, such as how many records are read again. `undoes` is the ID
-    of the run that this one undoes. `csv_with_group` is the form of a plan that is exported as CSV; None if the
-    command has no such form.
+    of the run that this one undoes, and `settles` whether a plan shows that nothing of it is left. `csv_with_group` is
+    the form of a plan that is exported as CSV; None if the command has no such form.
     """
 
     session: ClusterSession
@@ -51,14 +52,29 @@ class ChangeRun:
     summarize: Callable[[Sequence[Change]], str]
     force: bool = False
     undoes: str | None = None
+    settles: Callable[[PlannedGroups], bool] = lambda _: False
     csv_with_group: bool | None = None
 
     @property
     def _view(self) -> ChangeView:
         return CHANGE_VIEWS[self.command]
 
-    def finish(self, planned: PlannedGroups) -> None:
-        """Show or execute the plan. Raises IncompleteResultError if anything was refused, failed or is unknown."""
+    @cached_property
+    def _journal(self) -> JournalLocation:
+        return open_journal(self.options.journal)
+
+    def finish(self, plan: Callable[[], PlannedGroups]) -> None:
+        """Make the plan, and show or execute it.
+
+        Raises IncompleteResultError if anything was refused, failed or is unknown. What `--execute` tried is recorded
+        also where it changed nothing, so that `undo` does not take the run before it.
+        """
+        try:
+            planned = plan()
+        except KafkaGroupsError:
+            if self.options.execute:
+                self._record_attempt(PlannedGroups(), failures=1)
+            raise
         failures = (*planned.failures, *planned.refusals())
         changes = planned.changes()
         self.session.failures = failures
@@ -67,7 +83,8 @@ class ChangeRun:
             self._confirm_and_execute(planned, changes)
             return
         notes = (*planned.notes, self.summarize(changes))
-        with self._last_line(self._explain_no_change(changes)):
+        last = self._record_attempt(planned) if self.options.execute else self._explain_no_change(changes)
+        with self._last_line(last):
             self._write(planned.rows, failures, notes, anything_succeeded=bool(changes) or not failures)
 
     def _explain_no_change(self, changes: Sequence[Change]) -> str:
@@ -75,10 +92,21 @@ class ChangeRun:
             return "Nothing was changed."
         return "Nothing was changed; --execute makes these changes."
 
+    def _record_attempt(self, planned: PlannedGroups, *, failures: int = 0) -> str:
+        """Record a run that changes nothing; return a sentence for the user."""
+        try:
+            head = self._head(planned)
+            run = begin_run(self._journal, head._replace(failures=head.failures + failures))
+            run.finish()
+        except KafkaGroupsError:
+            # Nothing depends on this record but the choice of an undo without an ID.
+            return "Nothing was changed. The attempt could not be recorded: give `kafka-groups undo` an ID."
+        return f"Nothing was changed; the attempt is recorded as {run.id} in {self._journal.name}."
+
     def _confirm_and_execute(self, planned: PlannedGroups, changes: Sequence[Change]) -> None:
         if not self.options.yes and not self._confirm(planned, changes):
             self.session.end_early(self.session.failures)
-            print_note(self.session.screen, "Nothing was changed.")
+            print_note(self.session.screen, self._record_attempt(PlannedGroups()))
             raise IncompleteResultError(anything_succeeded=False)
         begun: list[str] = []
         with defer_signals() as stop:
@@ -92,35 +120,68 @@ class ChangeRun:
                 )
             except (KeyboardInterrupt, SystemExit):
                 for run_id in begun:
-                    text = f"Run {run_id} is unfinished; `kafka-groups undo {run_id}` finds out what was changed."
+                    text = f"Run {run_id} is unfinished; `{self._undo_command(run_id)}` finds out what was changed."
                     print_note(self.session.screen, text)
                 raise
-            made = [each.change for each in execution.all_outcomes() if each.status is Status.DONE]
-            # Notes that were printed before the prompt are not repeated.
-            known = () if self.options.yes else (*planned.notes, self.summarize(changes))
-            notes = [note for note in (*planned.notes, *execution.notes, self.summarize(made)) if note not in known]
-            failures = (*planned.failures, *execution.failures)
-            changed = [each.change for each in execution.all_outcomes() if each.status in _CHANGED]
-            with self._last_line(self._explain_change(execution, changed)):
-                self._write(execution.outcomes, failures, notes, anything_succeeded=bool(changed))
+            self._report(planned, changes, execution)
             stop.raise_if_received()
 
-    def _begin(self, stop: StopRequest, begun: list[str], changes: Sequence[Change]) -> JournalWriter:
+    def _report(self, planned: PlannedGroups, changes: Sequence[Change], execution: Execution) -> None:
+        """Print the outcomes; what was made is printed on stderr also if stdout cannot be written."""
+        made = [each.change for each in execution.all_outcomes() if each.status is Status.DONE]
+        # Notes that were printed before the prompt are not repeated.
+        known = () if self.options.yes else (*planned.notes, self.summarize(changes))
+        notes = [note for note in (*planned.notes, *execution.notes, self.summarize(made)) if note not in known]
+        failures = (*planned.failures, *execution.failures)
+        changed = [each.change for each in execution.all_outcomes() if each.status in _CHANGED]
+        with self._last_line(self._explain_change(execution, changed)):
+            try:
+                self._write(execution.outcomes, failures, notes, anything_succeeded=bool(changed))
+            except OSError as error:
+                silence(self.session.screen.out)
+                self.session.is_ended = True
+                self.session.print_remaining_failures(failures)
+                done = f"{len(changed):,} changes were made" if changed else "nothing was changed"
+                msg = f"cannot write the results to stdout: {error.strerror or error}; {done}"
+                raise (UnwrittenResultError(msg) if changed else ExportError(msg)) from error
+
+    def _begin(self, stop: StopRequest, begun: list[str], planned: PlannedGroups) -> JournalWriter:
         if stop.is_received():
             print_note(self.session.screen, "Nothing was changed.")
             stop.raise_if_received()
-        run = begin_run(journal_directory(), command=self.command, plan=self._plan(changes), undoes=self.undoes)
+        run = begin_run(self._journal, self._head(planned))
         begun.append(run.id)
         return run
 
+    def _head(self, planned: PlannedGroups) -> RunHead:
+        rows = [row for each in planned.rows.values() for row in each]
+        changes = [row.change for row in rows if row.refusal is None]
+        return RunHead(
+            command=self.command,
+            plan=self._plan(changes),
+            bootstrap_servers=self.session.admin.bootstrap_servers,
+            undoes=self.undoes,
+            settles=self.settles(planned),
+            refused=len(rows) - len(changes),
+            failures=len(planned.failures),
+            other_groups=tuple(sorted(_groups_of(planned) - {change.group for change in changes})),
+        )
+
     def _explain_change(self, execution: Execution, changed: Sequence[Change]) -> str:
-        if not execution.run_id:
-            return "Nothing was changed."
+        where = f"{execution.run_id} in {self._journal.name}"
         if not changed:
-            return f"Nothing was changed; the attempt is recorded as {execution.run_id}."
-        if all(change.key is None for change in changed):
-            return f"Recorded as {execution.run_id}; `kafka-groups undo` cannot take it back."
-        return f"Recorded as {execution.run_id}; `kafka-groups undo {execution.run_id}` takes it back."
+            return f"Nothing was changed; the attempt is recorded as {where}."
+        if not any(moves_commit(change) for change in changed):
+            reason = "it cannot be undone" if any(each.key is None for each in changed) else "no commit was changed"
+            return f"Recorded as {where}; {reason}."
+        return f"Recorded as {where}; `{self._undo_command(execution.run_id)}` takes it back."
+
+    def _undo_command(self, run_id: str) -> str:
+        """Return the command that takes back a run, with the journal unless the environment names it."""
+        journal = self.options.journal
+        if journal is None or journal == os.environ.get(JOURNAL_VARIABLE):
+            return f"kafka-groups undo {run_id}"
+        return f"kafka-groups undo {run_id} --journal {shlex.quote(journal)}"
 
     def _plan(self, changes: Sequence[Change]) -> Plan:
         return Plan(self.session.admin.cluster_id(timeout=self.session.deadline), datetime.now(UTC), tuple(changes))
@@ -141,7 +202,7 @@ class ChangeRun:
             text = format_csv(rows, with_group=self.csv_with_group)
         self.session.end_progress()
         if name == STDOUT:
-            self.session.screen.out.write(text)
+            self._print_export(text)
         else:
             try:
                 export_text(name, text, what="the plan")
@@ -149,6 +210,16 @@ class ChangeRun:
                 msg = f"{error}; nothing was changed"
                 raise ExportError(msg) from error
             print_note(self.session.screen, f"The plan was written to {name}.")
+
+    def _print_export(self, text: str) -> None:
+        """Print a plan, and raise ExportError if nobody can read it: then it is not executed."""
+        try:
+            self.session.screen.out.write(text)
+            self.session.screen.out.flush()
+        except OSError as error:
+            silence(self.session.screen.out)
+            msg = f"cannot write the plan to stdout: {error.strerror or error}; nothing was changed"
+            raise ExportError(msg) from error
 
     def _confirm(self, planned: PlannedGroups, changes: Sequence[Change]) -> bool:
         """Print the plan on stderr, prompt, and return whether the user agrees. Ctrl-C raises KeyboardInterrupt."""
@@ -195,32 +266,6 @@ class ChangeRun:
             print_note(self.session.screen, text)
 
 
-@contextmanager
-def open_change_session(
-    connection: Connection, *, command: str, output_format: str, colour: str, change: ChangeOptions
-) -> Iterator[ClusterSession]:
-    """Open the session of a command that changes groups; without a table if the plan is exported to stdout."""
-    if change.export == STDOUT and output_format != "table":
-        msg = f"--export - prints the plan in place of the table; --format {output_format} contradicts it"
-        raise click.UsageError(msg)
-    make_writer = partial(_make_writer, command, output_format, change)
-    with open_session(connection, colour=colour, make_writer=make_writer) as session:
-        yield session
-
-
-def _make_writer(command: str, output_format: str, change: ChangeOptions, screen: Screen) -> Writer:
-    view = CHANGE_VIEWS[command].view
-    if writer := open_data_writer(screen, output_format, command=command, view=view):
-        return writer
-    columns = view.table(options={"--execute"} if change.execute else (), as_kafka=output_format == "kafka")
-    if change.export == STDOUT:
-        from kafka_groups.rendering.writers.silent import SilentWriter
-
-        return SilentWriter()
-    if output_format == "kafka":
-        from kafka_groups.rendering.writers.kafka import KafkaResetWriter
-
-        return KafkaResetWriter(screen, columns)
-    from kafka_groups.rendering.writers.table import TableWriter
-
-    return TableWriter(screen, columns)
+def _groups_of(planned: PlannedGroups) -> set[str]:
+    """Return the groups of a plan, and those that could not be planned."""
+    return planned.rows.keys() | {why.group for why in planned.failures if why.group is not None}

@@ -14,7 +14,8 @@ from kafka_groups.commands.change_options import (
     read_text,
     select_rows,
 )
-from kafka_groups.commands.change_run import ChangeRun, open_change_session
+from kafka_groups.commands.change_run import ChangeRun
+from kafka_groups.commands.change_session import open_change_session
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.options import filter_options, output_options, require_selectors, selector_options
 from kafka_groups.groups.selection import Selectors
@@ -68,4 +69,4 @@ def delete(
         rows.require_cluster(session.admin, timeout=session.deadline)
         run = ChangeRun(session=session, command="delete", options=change, summarize=summarize_groups, force=force)
         request = DeletionRequest(file=rows, any_type=any_type, force=force)
-        run.finish(plan_group_deletion(session.admin, selectors, request, deadline=session.deadline))
+        run.finish(lambda: plan_group_deletion(session.admin, selectors, request, deadline=session.deadline))

@@ -14,7 +14,8 @@ from kafka_groups.commands.change_options import (
     read_text,
     select_rows,
 )
-from kafka_groups.commands.change_run import ChangeRun, open_change_session
+from kafka_groups.commands.change_run import ChangeRun
+from kafka_groups.commands.change_session import open_change_session
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.options import (
     filter_options,
@@ -81,4 +82,4 @@ def delete_offsets(
             session=session, command="delete-offsets", options=change, summarize=summarize_commits, force=force
         )
         request = DeletionRequest(topics=parse_topics(topics), file=rows, force=force)
-        run.finish(plan_offset_deletion(session.admin, selectors, request, deadline=session.deadline))
+        run.finish(lambda: plan_offset_deletion(session.admin, selectors, request, deadline=session.deadline))

@@ -13,7 +13,7 @@ import click
 from kafka_groups.changes.change import Action, Change, Plan
 from kafka_groups.changes.plan_file import format_plan
 from kafka_groups.commands import offer
-from kafka_groups.commands.change_run import STDOUT
+from kafka_groups.commands.change_session import STDOUT
 from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.export import export_text

@@ -7,7 +7,8 @@ import click
 from kafka_groups.changes.member_removal import plan_member_removal
 from kafka_groups.commands import offer
 from kafka_groups.commands.change_options import ChangeOptions, change_options
-from kafka_groups.commands.change_run import ChangeRun, open_change_session
+from kafka_groups.commands.change_run import ChangeRun
+from kafka_groups.commands.change_session import open_change_session
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.options import output_options
 from kafka_groups.rendering.change_summary import summarize_members
@@ -60,9 +61,8 @@ def remove_members(
     with open_change_session(
         connection, command="remove-members", output_format=output_format, colour=colour, change=change
     ) as session:
-        planned = plan_member_removal(
-            session.admin, group, instances=instances, all_members=all_members, deadline=session.deadline
-        )
         ChangeRun(session=session, command="remove-members", options=change, summarize=summarize_members).finish(
-            planned
+            lambda: plan_member_removal(
+                session.admin, group, instances=instances, all_members=all_members, deadline=session.deadline
+            )
         )

@@ -8,7 +8,8 @@ from kafka_groups.changes.plan_rows import NO_FILE, read_reset_rows
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.specification import ToGroup
 from kafka_groups.commands.change_options import ChangeOptions, change_options, read_text, select_rows
-from kafka_groups.commands.change_run import ChangeRun, open_change_session
+from kafka_groups.commands.change_run import ChangeRun
+from kafka_groups.commands.change_session import open_change_session
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.options import (
     filter_options,
@@ -92,7 +93,7 @@ def reset(
             csv_with_group=not is_single,
         )
         request = ResetRequest(specification=rule.specification, topics=scope, file=rows, create=create, force=force)
-        run.finish(plan_reset(session.admin, selectors, request, deadline=session.deadline))
+        run.finish(lambda: plan_reset(session.admin, selectors, request, deadline=session.deadline))
 
 
 def _require_scope(rule: ResetRule, *, has_topics: bool, all_topics: bool) -> None:

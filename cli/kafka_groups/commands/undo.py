@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import click
 
-from kafka_groups.changes.change import Status
-from kafka_groups.changes.journal import begin_run, journal_directory
-from kafka_groups.changes.runs import Run, RunSummary, list_runs, read_run
+from kafka_groups.changes.change import PlannedGroups, Status
+from kafka_groups.changes.journal_location import JournalLocation, open_journal
+from kafka_groups.changes.retention import delete_runs, old_runs
+from kafka_groups.changes.run_record import Run
 from kafka_groups.changes.undo import plan_undo
+from kafka_groups.changes.undo_choice import choose_named_run, choose_newest_run
 from kafka_groups.commands import offer
 from kafka_groups.commands.change_options import ChangeOptions, change_options
-from kafka_groups.commands.change_run import ChangeRun, open_change_session
+from kafka_groups.commands.change_run import ChangeRun
+from kafka_groups.commands.change_session import open_change_session
+from kafka_groups.commands.cluster_session import ClusterSession
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.options import output_options
-from kafka_groups.errors import JournalError
+from kafka_groups.commands.run_list import print_runs
 from kafka_groups.rendering.change_summary import summarize_offsets
 from kafka_groups.rendering.screen import Screen, inspect_streams
 from kafka_groups.rendering.stderr import print_note
-from kafka_groups.rendering.views.runs import RUNS, SCHEMA, encode_run
+from kafka_groups.settings import parse_duration
 
 # How long a broker may still make a change whose outcome is not known.
 _LATE: Final = timedelta(minutes=10)
+_LONGEST_S: Final = 100 * 365 * 86_400.0
 
 
 @click.command()
 @click.argument("run_id", metavar="[ID]", required=False, shell_complete=offer("runs"))
 @click.option("--list", "lists", is_flag=True, help="List the recorded changes, newest first. Needs no cluster.")
+@click.option(
+    "--prune",
+    metavar="DURATION",
+    help="Remove the records of runs that are older, such as 90d. Needs no cluster; --dry-run only counts them.",
+)
 @click.option("--force", is_flag=True, help="Restore commits although they have moved since.")
 @change_options()
 @output_options()
@@ -39,6 +47,7 @@ def undo(
     *,
     run_id: str | None,
     lists: bool,
+    prune: str | None,
     force: bool,
     change: ChangeOptions,
     output_format: str,
@@ -47,16 +56,17 @@ def undo(
 ) -> None:
     """Restore the commits before a change. Without --execute, only print what would be restored.
 
-    reset, delete, delete-offsets and undo record each run with the commits before it. undo ID takes back that run, and
-    undo without an ID the newest run on this cluster that is not undone, except for undo itself and remove-members.
+    reset, delete, delete-offsets and undo record each run with the commits before it. undo ID takes back that run. undo
+    without an ID takes the newest run on this cluster that is no undo and is not undone. If that one changed nothing,
+    is partly undone, or removed members, nothing is undone: give an ID.
     Offset, leader epoch and metadata are restored, and a commit is deleted where there was none. A commit that has
-    moved since is refused without --force. A group with members is refused. For an interrupted run, undo reads from
-    the cluster which changes were made.
+    moved since is refused without --force, and one whose topic was recreated in any case. A group with members is
+    refused. For an interrupted run, undo reads from the cluster which changes were made.
 
     Not restored: members, the type of a KIP-848 group, commit times.
 
-    The records are files in the user's state directory (Linux: ~/.local/state/kafka-groups/journal); delete them when
-    you no longer need them.
+    The records are files in the user's state directory (Linux: ~/.local/state/kafka-groups/journal), or where --journal
+    says: several users may share that directory, so it needs an ID.
 
     Exit codes: 0 all done, or planned; 1 nothing done; 3 some refused, failed or unknown. See kafka-groups --help.
 
@@ -68,25 +78,26 @@ def undo(
       kafka-groups undo --list
       kafka-groups undo -b localhost:9092
     """
-    if lists:
-        if run_id is not None or force or change.execute or change.dry_run or change.export is not None:
-            raise click.UsageError("--list only lists; an ID, --execute, --dry-run, --export and --force contradict it")
-        _print_runs(inspect_streams(colour), output_format)
+    if lists and prune is not None:
+        raise click.UsageError("--list contradicts --prune: give one or the other")
+    if lists or prune is not None:
+        option = "--list only lists" if lists else "--prune only removes records"
+        if run_id is not None or force or change.execute or change.export is not None or (lists and change.dry_run):
+            msg = f"{option}; an ID, --execute, --export and --force contradict it"
+            raise click.UsageError(msg)
+        journal, screen = open_journal(change.journal), inspect_streams(colour)
+        if prune is None:
+            print_runs(screen, journal, output_format)
+        else:
+            _prune(screen, journal, prune, dry_run=change.dry_run)
         return
+    if run_id is None and change.journal is not None:
+        raise click.UsageError("several users may share --journal: give the ID of a run; undo --list lists the IDs")
     with open_change_session(
         connection, command="undo", output_format=output_format, colour=colour, change=change
     ) as session:
-        run = _find_run(run_id, session.admin.cluster_id(timeout=session.deadline))
+        run = _choose_run(session, open_journal(change.journal), run_id)
         session.print_notes([f"Undoing {run.id}: {run.command}, {run.created_at:%Y-%m-%d %H:%M:%S} UTC."])
-        planned = plan_undo(session.admin, run, force=force, timeout=session.deadline)
-        is_settled = not (planned.rows or planned.failures)
-        if change.execute and is_settled and _has_no_rest(run):
-            # The cluster shows that nothing of the run is left, which the list should show, too.
-            begin_run(journal_directory(), command="undo", plan=run.plan._replace(changes=()), undoes=run.id).finish()
-        elif is_settled and run.undoes is None and _is_open(run):
-            session.print_notes(
-                ["A broker may still make changes of this run; undo it again ten minutes after it began."]
-            )
         ChangeRun(
             session=session,
             command="undo",
@@ -94,7 +105,28 @@ def undo(
             summarize=summarize_offsets,
             force=force,
             undoes=run.id,
-        ).finish(planned)
+            settles=lambda planned: _is_settled(planned) and _has_no_rest(run),
+        ).finish(lambda: _plan(session, run, force=force, execute=change.execute))
+
+
+def _choose_run(session: ClusterSession, journal: JournalLocation, run_id: str | None) -> Run:
+    cluster_id = session.admin.cluster_id(timeout=session.deadline)
+    if run_id is not None:
+        return choose_named_run(journal, run_id, cluster_id=cluster_id)
+    servers = session.admin.bootstrap_servers
+    return choose_newest_run(journal, cluster_id=cluster_id, bootstrap_servers=servers)
+
+
+def _plan(session: ClusterSession, run: Run, *, force: bool, execute: bool) -> PlannedGroups:
+    planned = plan_undo(session.admin, run, force=force, timeout=session.deadline)
+    if _is_settled(planned) and run.undoes is None and _is_open(run) and not (execute and _has_no_rest(run)):
+        session.print_notes(["A broker may still make changes of this run; undo it again ten minutes after it began."])
+    return planned
+
+
+def _is_settled(planned: PlannedGroups) -> bool:
+    """Return whether the cluster shows that nothing is left to restore."""
+    return not (planned.rows or planned.failures)
 
 
 def _has_no_rest(run: Run) -> bool:
@@ -112,59 +144,16 @@ def _is_open(run: Run) -> bool:
     return not is_known and datetime.now(UTC) - run.created_at <= _LATE
 
 
-def _find_run(run_id: str | None, cluster_id: str) -> Run:
-    """Return the run to take back; JournalError if there is none, or if it is of another cluster."""
-    directory = journal_directory()
-    found = run_id
-    if found is None:
-        listed = list_runs(directory)
-        found = next((run.id for run in listed.runs if _may_be_undone(run, cluster_id)), None)
-        # Of runs of one second, a damaged record does not say which came first.
-        if newer := [each for each in listed.damaged if found is None or _second_of(each) >= _second_of(found)]:
-            msg = f"the record of run {max(newer)} cannot be read, and it may be the newest; give the ID of a run"
-            raise JournalError(msg)
-    if found is None:
-        msg = f"no recorded change of cluster {cluster_id} can be undone; see kafka-groups undo --list"
-        raise JournalError(msg)
-    run = read_run(directory, found)
-    if run.plan.cluster_id != cluster_id:
-        msg = f"{run.id} changed cluster {run.plan.cluster_id}, and this is {cluster_id}; name its brokers with -b"
-        raise JournalError(msg)
-    return run
-
-
-def _second_of(run_id: str) -> str:
-    return run_id.rpartition("-")[0]
-
-
-def _may_be_undone(run: RunSummary, cluster_id: str) -> bool:
-    """Return whether a run may be the newest one to take back; an undo is taken back only by its ID."""
-    is_open = run.command != "undo" and run.status != "undone"
-    return run.cluster_id == cluster_id and run.is_undoable and is_open
-
-
-def _print_runs(screen: Screen, output_format: str) -> None:
-    listed = list_runs(journal_directory())
-    if output_format == "json":
-        document = {"schema": SCHEMA, "runs": [encode_run(run) for run in listed.runs]}
-        screen.out.write(f"{json.dumps(document, ensure_ascii=False, indent=1)}\n")
-    elif output_format == "ndjson":
-        screen.out.writelines(f"{json.dumps(encode_run(run), ensure_ascii=False)}\n" for run in listed.runs)
-    else:
-        _print_table(screen, listed.runs, is_csv=output_format == "csv")
-    for note in (*listed.notes, *(() if listed.runs else ("No change is recorded.",))):
-        print_note(screen, note)
-
-
-def _print_table(screen: Screen, runs: Sequence[RunSummary], *, is_csv: bool) -> None:
-    if is_csv:
-        from kafka_groups.rendering.writers.csv import open_csv
-
-        columns = RUNS.table()
-        open_csv(screen).writerows(
-            [[column.header for column in columns], *([c.of(run) for c in columns] for run in runs)]
-        )
+def _prune(screen: Screen, journal: JournalLocation, age: str, *, dry_run: bool) -> None:
+    try:
+        seconds = parse_duration(age, longest_s=_LONGEST_S)
+    except ValueError as error:
+        msg = f"--prune: {error}"
+        raise click.UsageError(msg) from error
+    runs = old_runs(journal, before=datetime.now(UTC) - timedelta(seconds=seconds))
+    count = "1 record" if len(runs) == 1 else f"{len(runs):,} records"
+    if dry_run:
+        print_note(screen, f"{count} in {journal.name} would be removed.")
         return
-    from kafka_groups.rendering.writers.table import write_table
-
-    write_table(screen, RUNS.table(), runs)
+    delete_runs(journal, runs)
+    print_note(screen, f"{count} in {journal.name} {'was' if len(runs) == 1 else 'were'} removed.")

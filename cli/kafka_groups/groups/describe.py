@@ -78,7 +78,7 @@ def describe_groups(
         offsets: Results[str, GroupOffsets] = Results()
     else:
         share = deadline and deadline.share(NOT_LAST)
-        descriptions, offsets = admin.describe_with_offsets(described, selection.groups, timeout=share)
+        descriptions, offsets = admin.describe_with_offsets(described, dict.fromkeys(selection.groups), timeout=share)
     groups = _merge(selection, listed, descriptions, offsets)
     # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
     committing = [name for name, group in groups.items() if supports(group, Operation.LIST_OFFSETS)]

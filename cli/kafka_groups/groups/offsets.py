@@ -72,11 +72,12 @@ def _named_partitions(
     admin: Admin, topics: Mapping[str, Sequence[int]], deadline: Deadline | None
 ) -> tuple[list[TopicPartition], list[Failure]]:
     """Return the named partitions, with all partitions of topics that were named without any."""
-    results = admin.list_partitions([topic for topic, named in topics.items() if not named], timeout=deadline)
+    results = admin.describe_topics([topic for topic, named in topics.items() if not named], timeout=deadline)
+    existing = {topic: found.partitions for topic, found in results.succeeded.items()}
     partitions = [
         TopicPartition(topic, partition)
         for topic, named in topics.items()
-        for partition in named or results.succeeded.get(topic, ())
+        for partition in named or existing.get(topic, ())
     ]
     return partitions, [*results.failed.values()]
 

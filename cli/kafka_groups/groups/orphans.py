@@ -148,10 +148,10 @@ def _read_topics(
     names = sorted({topic for group in offsets for topic, commits in group.topics if len(commits)})
     if not names:
         return {}, []
-    listed = admin.list_partitions(names, timeout=deadline)
+    listed = admin.describe_topics(names, timeout=deadline)
     unknown = {topic: why for topic, why in listed.failed.items() if why.code != UNKNOWN_TOPIC_OR_PARTITION}
     topics: Topics = {
-        **{topic: frozenset(partitions) for topic, partitions in listed.succeeded.items()},
+        **{topic: frozenset(found.partitions) for topic, found in listed.succeeded.items()},
         **dict.fromkeys(unknown),
     }
     return topics, [*unknown.values()]

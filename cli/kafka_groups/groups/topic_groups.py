@@ -41,7 +41,7 @@ def list_topic_groups(
     `topics` maps topics to partitions, none for all of the topic. A topic or a partition that does not exist is a
     failure; groups with commits on it are listed all the same.
     """
-    known = admin.list_partitions(topics, timeout=deadline and deadline.share(NOT_LAST))
+    known = admin.describe_topics(topics, timeout=deadline and deadline.share(NOT_LAST))
     selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
     selection = select_groups(admin, selected, operation=Operation.DESCRIBE, deadline=deadline)
     described = describe_groups(admin, selection, details=Details(offsets=True, log_offsets=False), deadline=deadline)
@@ -53,9 +53,9 @@ def list_topic_groups(
     groups = tuple(group for group in found if group.members or group.committed_partitions)
     absent = [
         _absent(topic, partition)
-        for topic, existing in known.succeeded.items()
+        for topic, found in known.succeeded.items()
         for partition in sorted(named[topic])
-        if partition not in existing
+        if partition not in found.partitions
     ]
     return TopicGroups(
         groups=groups,

@@ -22,11 +22,13 @@ class ConnectionSettings:
     """The settings that the admin layer needs to reach a cluster.
 
     `timeout_s` is the timeout in seconds for all requests of a command, or for each request, as the command defines.
+    `cluster_name` is how the user calls the cluster (`cluster.name`).
     """
 
     bootstrap: tuple[Endpoint, ...]
     timeout_s: float = DEFAULT_TIMEOUT_S
     client_id: str = "kafka-groups"
+    cluster_name: str | None = None
     connect_timeout_s: float = 10.0
     tls: Tls | None = None
     credentials: SaslCredentials | None = None
@@ -35,6 +37,12 @@ class ConnectionSettings:
         """Raise SettingsError if there is no server to connect to."""
         if not self.bootstrap:
             raise SettingsError("the settings have no bootstrap servers; pass at least one Endpoint as bootstrap")
+
+    def substitute_cluster_id(self) -> str:
+        """Return what stands for the id of a cluster whose brokers return none: its name, or its servers."""
+        if self.cluster_name:
+            return f"cluster.name={self.cluster_name}"
+        return f"bootstrap.servers={','.join(sorted(str(server).lower() for server in self.bootstrap))}"
 
 
 def resolve_settings(**sources: Unpack[Sources]) -> ConnectionSettings:
@@ -69,6 +77,7 @@ def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> Conn
         bootstrap=parse_servers(servers, protocol.value),
         timeout_s=merged.timeout_s(),
         client_id=_client_id(settings.get("client.id")),
+        cluster_name=settings["cluster.name"].value if "cluster.name" in settings else None,
         connect_timeout_s=_milliseconds(settings.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
         tls=tls_settings(settings) if protocol.value.endswith("SSL") else None,
         credentials=sasl_credentials(settings, protocol) if protocol.value.startswith("SASL_") else None,

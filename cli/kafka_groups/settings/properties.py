@@ -29,6 +29,8 @@ PROPERTIES: Final = (
     Property("client.dns.lookup"),
     Property("client.id", network=True),
     Property("client.rack"),
+    # Ours: how the user calls the cluster. Brokers without a cluster id are known by it.
+    Property("cluster.name", network=True, librdkafka="converted"),
     Property("connections.max.idle.ms"),
     Property("reconnect.backoff.max.ms"),
     Property("reconnect.backoff.ms"),

@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from kafka_groups.admin import OffsetSpec
+from kafka_groups.admin import OffsetSpec, Topic
 from kafka_groups.model import TopicPartition
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import Reaction, ReceivedRequest, drops
-from tests.fakes.scripted_cluster import ScriptedCluster
+from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 
 TOPICS = {"payments": {0: 1, 1: 2, 2: 3}, "refunds": {0: 1}}
 ENDS = {("payments", 0): 10, ("payments", 1): 0, ("payments", 2): 2**62}
@@ -62,7 +62,7 @@ def test_a_time_without_records_after_it_has_no_offset() -> None:
 def test_a_lookup_of_leaders_does_not_create_topics() -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         admin.list_offsets([("absent", 0)])
-        admin.list_partitions(["absent"])
+        admin.describe_topics(["absent"])
         assert [request.body["allow_auto_topic_creation"] for request in cluster.requests_of("Metadata")] == [False] * 3
 
 
@@ -157,7 +157,7 @@ def test_a_topic_with_an_error_in_the_metadata_fails_with_that_error() -> None:
         admin.brokers()
         cluster.script("Metadata", _topic_error(29), _topic_error(17), brokers=[1])
         assert admin.list_offsets([("payments", 0)]).failed[TopicPartition("payments", 0)].code == 29
-        assert admin.list_partitions(["payments"]).failed["payments"].message == "the topic's name is not valid"
+        assert admin.describe_topics(["payments"]).failed["payments"].message == "the topic's name is not valid"
 
 
 def test_the_partitions_of_a_leader_that_closes_the_connection_are_looked_up_again() -> None:
@@ -187,10 +187,10 @@ def test_every_version_of_metadata_returns_leaders(version: int) -> None:
         assert {request.version for request in cluster.requests_of("Metadata")} == {version}
 
 
-def test_partitions_are_returned_in_ascending_order_and_an_absent_topic_fails_alone() -> None:
+def test_a_topic_is_described_with_ascending_partitions_and_an_absent_one_fails_alone() -> None:
     with ScriptedCluster(topics={"odd": {7: 1, 0: 2, 3: -1}}) as cluster, cluster.admin() as admin:
-        results = admin.list_partitions(["odd", "absent", "odd"])
-        assert results.succeeded == {"odd": (0, 3, 7)}
+        results = admin.describe_topics(["odd", "absent", "odd"])
+        assert results.succeeded == {"odd": Topic("odd", topic_id("odd"), internal=False, partitions=(0, 3, 7))}
         assert results.failed["absent"].topic == "absent"
         assert results.failed["absent"].name == "UNKNOWN_TOPIC_OR_PARTITION"
         assert results.failed["absent"].broker is None

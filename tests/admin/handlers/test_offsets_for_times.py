@@ -8,9 +8,10 @@ import pytest
 
 from kafka_groups.admin import GroupAdmin, IsolationLevel, OffsetAndTimestamp, PartitionTime, Topic
 from kafka_groups.admin.handlers import offsets_for_times
-from kafka_groups.errors import BrokerError, MalformedResponseError, TimeoutExceededError
+from kafka_groups.errors import BrokerError, TimeoutExceededError
 from kafka_groups.model import TopicPartition
 from kafka_groups.protocol import Struct
+from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.scripted_broker import Reaction, ReceivedRequest, changed, drops, silent
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 
@@ -147,11 +148,26 @@ def test_the_id_of_the_cluster_is_returned() -> None:
         assert admin.cluster_id() == "scripted"
 
 
-def test_a_cluster_without_an_id_is_a_malformed_response() -> None:
-    with _cluster() as cluster, cluster.admin() as admin:
-        cluster.script("Metadata", changed(cluster_id=None), brokers=[1])
-        with pytest.raises(MalformedResponseError, match="no cluster id"):
-            admin.cluster_id()
+def test_a_cluster_without_an_id_is_known_by_its_servers() -> None:
+    with _cluster() as cluster:
+        cluster.script("Metadata", changed(cluster_id=None))
+        ports = sorted((str(broker.endpoint.port) for broker in cluster.brokers.values()), reverse=True)
+        settings = ConnectionSettings(bootstrap=tuple(Endpoint(host="LocalHost", port=int(port)) for port in ports))
+        with GroupAdmin(settings) as admin:
+            expected = ",".join(f"localhost:{port}" for port in reversed(ports))
+            assert admin.cluster_id() == f"bootstrap.servers={expected}"
+            assert admin.bootstrap_servers == tuple(f"LocalHost:{port}" for port in ports)
+
+
+def test_a_cluster_without_an_id_is_known_by_the_name_that_the_user_gave_it() -> None:
+    with _cluster() as cluster, cluster.admin(cluster_name="hub") as admin:
+        cluster.script("Metadata", changed(cluster_id=None))
+        assert admin.cluster_id() == "cluster.name=hub"
+
+
+def test_the_id_that_brokers_return_counts_before_the_name_that_the_user_gave() -> None:
+    with _cluster() as cluster, cluster.admin(cluster_name="hub") as admin:
+        assert admin.cluster_id() == "scripted"
 
 
 def test_all_topics_are_listed_with_ids_and_partitions() -> None:

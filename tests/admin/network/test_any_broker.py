@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kafka_groups.admin import GroupAdmin, event_loop
+from kafka_groups.admin import GroupAdmin, Topic, event_loop
 from kafka_groups.admin.network.channel import Address
 from kafka_groups.admin.network.connection_pool import BrokerPool
 from kafka_groups.admin.network.resolver import resolve
@@ -17,9 +17,11 @@ from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.raw_port import accepting_only, refusing, responding
 from tests.fakes.scripted_broker import ReceivedRequest, changed, delayed, drops, silent, throttled
-from tests.fakes.scripted_cluster import Group, ScriptedCluster
+from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 pytestmark = pytest.mark.timeout(20)
+
+TOPIC = Topic("t", topic_id("t"), internal=False, partitions=(0,))
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +98,7 @@ def _resolver(places: Mapping[str, Endpoint | None]) -> object:
     return find
 
 
-@pytest.mark.parametrize("operation", ["list_topics", "list_partitions", "describe", "offsets"])
+@pytest.mark.parametrize("operation", ["list_topics", "describe_topics", "describe", "offsets"])
 def test_a_broker_without_an_address_is_skipped_by_requests_for_any_broker(operation: str) -> None:
     groups = {"g": Group(coordinator=3)}
     nowhere = Endpoint(host="nowhere", port=1)
@@ -108,8 +110,8 @@ def test_a_broker_without_an_address_is_skipped_by_requests_for_any_broker(opera
             cluster.stop(1)
             if operation == "list_topics":
                 assert list(admin.list_topics().all()) == ["t"]
-            elif operation == "list_partitions":
-                assert admin.list_partitions(["t"]).all() == {"t": (0,)}
+            elif operation == "describe_topics":
+                assert admin.describe_topics(["t"]).all() == {"t": TOPIC}
             elif operation == "describe":
                 assert list(admin.describe_consumer_groups(["g"]).all()) == ["g"]
             else:
@@ -133,7 +135,7 @@ def test_a_request_for_any_broker_survives_two_brokers_that_accept_no_connection
         with cluster.admin(timeout_s=10.0, connect_timeout_s=0.3) as admin:
             admin.brokers()
             cluster.stop(1)
-            assert admin.list_partitions(["t"]).all() == {"t": (0,)}
+            assert admin.describe_topics(["t"]).all() == {"t": TOPIC}
 
 
 def test_a_request_for_any_broker_survives_one_that_does_not_speak_tls() -> None:
@@ -145,14 +147,14 @@ def test_a_request_for_any_broker_survives_one_that_does_not_speak_tls() -> None
         with cluster.admin() as admin:
             admin.brokers()
             cluster.stop(1)
-            assert admin.list_partitions(["t"]).all() == {"t": (0,)}
+            assert admin.describe_topics(["t"]).all() == {"t": TOPIC}
 
 
 def test_a_request_for_any_broker_does_not_wait_for_a_throttled_one() -> None:
     with ScriptedCluster(brokers=2, topics={"t": {0: 1}}) as cluster, cluster.admin(timeout_s=3.0) as admin:
         cluster.script("ListGroups", throttled(60_000), brokers=[1])
         admin.list_groups()
-        assert admin.list_partitions(["t"]).all() == {"t": (0,)}
+        assert admin.describe_topics(["t"]).all() == {"t": TOPIC}
         assert [each.broker for each in cluster.requests_of("Metadata")][-1] == 2
 
 
@@ -163,7 +165,7 @@ def test_topics_of_a_broker_that_is_starting_are_requested_again() -> None:
     with ScriptedCluster(brokers=1, topics={"t": {0: 1}}) as cluster, cluster.admin() as admin:
         admin.brokers()
         cluster.script("Metadata", NO_BROKERS, NO_BROKERS, NO_BROKERS)
-        assert admin.list_partitions(["t"]).all() == {"t": (0,)}
+        assert admin.describe_topics(["t"]).all() == {"t": TOPIC}
         cluster.script("Metadata", NO_BROKERS)
         assert list(admin.list_topics().all()) == ["t"]
         cluster.script("Metadata", NO_BROKERS)
@@ -208,7 +210,7 @@ def test_a_late_response_that_is_too_large_causes_no_request() -> None:
             patch.setattr("kafka_groups.admin.network.channel._LARGEST_FRAME", 2_000)
             assert sorted(admin.list_consumer_group_offsets({"a": None, "b": None}, timeout=0.2).failed) == ["a", "b"]
             time.sleep(0.6)
-            admin.list_partitions([])
+            admin.describe_topics([])
             admin.list_groups()
         assert cluster.requests()["OffsetFetch"] == 1
 
@@ -240,7 +242,7 @@ def test_after_a_timeout_the_coordinator_and_the_leader_are_looked_up_again() ->
 
 def test_after_a_timeout_of_a_describe_the_coordinator_is_looked_up_again() -> None:
     with ScriptedCluster(brokers=2, groups={"g": Group(coordinator=2)}) as cluster, cluster.admin() as admin:
-        admin.describe_with_offsets(["g"], ["g"])
+        admin.describe_with_offsets(["g"], {"g": None})
         cluster.script("DescribeGroups", silent, brokers=[2])
         admin.describe_consumer_groups(["g"], timeout=0.2)
         cluster.groups["g"].coordinator = 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.admin import GroupAdmin
+from kafka_groups.admin import GroupAdmin, Topic
 from kafka_groups.admin.network.channel import Address, Channel
 from kafka_groups.admin.network.connection import Connection
 from kafka_groups.admin.network.connection_pool import BrokerPool
@@ -21,11 +21,12 @@ from kafka_groups.protocol.messages import LIST_GROUPS
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.raw_port import not_accepting
 from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker, changed, throttled
-from tests.fakes.scripted_cluster import ScriptedCluster
+from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 
 pytestmark = pytest.mark.timeout(20)
 
 LISTED: Struct = {"groups": []}
+TOPIC = Topic("t", topic_id("t"), internal=False, partitions=(0,))
 
 
 def _connect(endpoint: Endpoint) -> Connection:
@@ -127,7 +128,7 @@ def test_a_request_for_any_broker_goes_to_one_that_is_not_throttled() -> None:
         cluster.script("ListGroups", throttled(60_000), brokers=[1])
         admin.list_groups()
         started = time.monotonic()
-        assert admin.list_partitions(["t"]).all() == {"t": (0,)}
+        assert admin.describe_topics(["t"]).all() == {"t": TOPIC}
         assert time.monotonic() - started < 2.0
         assert [each.broker for each in cluster.requests_of("Metadata")] == [1, 2]
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.changes.change import Change, Plan, PlannedGroups, Status
+from kafka_groups.changes.change import Plan, PlannedGroups, Status
 from kafka_groups.changes.execution import Execution, execute_plan
-from kafka_groups.changes.journal import JournalWriter, begin_run
+from kafka_groups.changes.journal import JournalWriter, RunHead, begin_run
+from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.specification import ToOffset
 from kafka_groups.groups.selection import Selectors
@@ -39,9 +40,10 @@ def execute(
 ) -> Execution:
     """Execute a plan as a command does; `between` runs when the journal is written and nothing is changed yet."""
 
-    def begin(changes: Sequence[Change]) -> JournalWriter:
-        plan = Plan(admin.cluster_id(), datetime.now(UTC), tuple(changes))
-        writer = begin_run(journal_of(home), command=command, plan=plan)
+    def begin(planned: PlannedGroups) -> JournalWriter:
+        plan = Plan(admin.cluster_id(), datetime.now(UTC), tuple(planned.changes()))
+        head = RunHead(command, plan, bootstrap_servers=admin.bootstrap_servers)
+        writer = begin_run(LocalJournal(journal_of(home)), head)
         between()
         return writer
 

@@ -53,7 +53,7 @@ public final class Golden {
             new Spoken("ListGroups", 0, 5),
             new Spoken("ListOffsets", 1, 10),
             new Spoken("Metadata", 4, 13),
-            new Spoken("OffsetCommit", 2, 9),
+            new Spoken("OffsetCommit", 2, 10),
             new Spoken("OffsetDelete", 0, 0),
             new Spoken("OffsetFetch", 1, 9),
             new Spoken("SaslAuthenticate", 0, 2),

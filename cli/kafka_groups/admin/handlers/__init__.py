@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from kafka_groups.admin.handlers.delete_consumer_group_offsets import DeleteConsumerGroupOffsetsHandler
     from kafka_groups.admin.handlers.delete_consumer_groups import DeleteConsumerGroupsHandler
     from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler, Features
+    from kafka_groups.admin.handlers.describe_topics import DescribeTopicsHandler
     from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
     from kafka_groups.admin.handlers.list_groups import ListGroupsHandler, merge_listings
     from kafka_groups.admin.handlers.list_offsets import ListOffsetsHandler
-    from kafka_groups.admin.handlers.list_partitions import ListPartitionsHandler
-    from kafka_groups.admin.handlers.list_topics import ListTopicsHandler, Topic
+    from kafka_groups.admin.handlers.list_topics import ListTopicsHandler
     from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, OffsetsForTimesHandler, PartitionTime
     from kafka_groups.admin.handlers.remove_members_from_consumer_group import RemoveMembersFromConsumerGroupHandler
 
@@ -26,17 +26,16 @@ _MODULES: Final = {
     "DeleteConsumerGroupOffsetsHandler": "delete_consumer_group_offsets",
     "DeleteConsumerGroupsHandler": "delete_consumer_groups",
     "DescribeFeaturesHandler": "describe_features",
+    "DescribeTopicsHandler": "describe_topics",
     "Features": "describe_features",
     "ListConsumerGroupOffsetsHandler": "list_consumer_group_offsets",
     "ListGroupsHandler": "list_groups",
     "ListOffsetsHandler": "list_offsets",
-    "ListPartitionsHandler": "list_partitions",
     "ListTopicsHandler": "list_topics",
     "OffsetAndTimestamp": "offsets_for_times",
     "OffsetsForTimesHandler": "offsets_for_times",
     "PartitionTime": "offsets_for_times",
     "RemoveMembersFromConsumerGroupHandler": "remove_members_from_consumer_group",
-    "Topic": "list_topics",
     "merge_listings": "list_groups",
 }
 
@@ -45,17 +44,16 @@ __all__ = [
     "DeleteConsumerGroupOffsetsHandler",
     "DeleteConsumerGroupsHandler",
     "DescribeFeaturesHandler",
+    "DescribeTopicsHandler",
     "Features",
     "ListConsumerGroupOffsetsHandler",
     "ListGroupsHandler",
     "ListOffsetsHandler",
-    "ListPartitionsHandler",
     "ListTopicsHandler",
     "OffsetAndTimestamp",
     "OffsetsForTimesHandler",
     "PartitionTime",
     "RemoveMembersFromConsumerGroupHandler",
-    "Topic",
     "merge_listings",
 ]
 

@@ -1,48 +1,61 @@
-"""Alter committed offsets of groups: OffsetCommit, one request for each group."""
+"""Alter committed offsets of groups: OffsetCommit, a request for each group, and more by size."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
+from uuid import UUID
 
 from kafka_groups.admin.api_handler import ApiResult
-from kafka_groups.admin.handlers.group_change import PartitionChangeHandler, rights
+from kafka_groups.admin.handlers.group_change import MAYBE_MADE, PartitionChangeHandler, rights
+from kafka_groups.admin.handlers.record_sizes import commit_bytes
 from kafka_groups.model import CommittedOffset, Failure, TopicPartition
+from kafka_groups.protocol import Struct
 from kafka_groups.protocol.errors import (
     COORDINATOR_LOAD_IN_PROGRESS,
-    COORDINATOR_NOT_AVAILABLE,
     GROUP_AUTHORIZATION_FAILED,
     GROUP_ID_NOT_FOUND,
     INVALID_GROUP_ID,
-    NOT_COORDINATOR,
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
+    UNKNOWN_TOPIC_ID,
     broker_error,
 )
-from kafka_groups.protocol.messages import OFFSET_COMMIT
+from kafka_groups.protocol.messages.offset_commit import OFFSET_COMMIT, OFFSET_COMMIT_BY_NAME, TOPIC_IDS_SINCE
 
-_UNMAPPED: Final = frozenset({NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE})
 _RETRIABLE: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS, REBALANCE_IN_PROGRESS})
 # OffsetCommit has no error code of the group: brokers return these codes for each of its partitions.
 _OF_THE_GROUP: Final = frozenset({INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, GROUP_AUTHORIZATION_FAILED, GROUP_ID_NOT_FOUND})
 
 
 class AlterConsumerGroupOffsetsHandler(PartitionChangeHandler):
-    """Group ids to what became of each partition. A commit of no member is refused while the group has members."""
+    """Group ids to what became of each partition. A commit of no member is refused while the group has members.
 
-    api = OFFSET_COMMIT
+    With `topic_ids`, those of all topics by name, brokers that support it get the ids in place of the names: they
+    refuse a topic that was recreated.
+    """
+
     sentences: ClassVar[Mapping[int, str]] = {
         UNKNOWN_MEMBER_ID: "the group has members now, and only they may commit; stop them and try again",
+        UNKNOWN_TOPIC_ID: "the topic was deleted, or deleted and recreated",
         **rights("READ", "READ"),
     }
 
-    def __init__(self, offsets: Mapping[str, Mapping[TopicPartition, CommittedOffset]]) -> None:
+    def __init__(
+        self,
+        offsets: Mapping[str, Mapping[TopicPartition, CommittedOffset]],
+        *,
+        topic_ids: Mapping[str, UUID] | None = None,
+    ) -> None:
         super().__init__(offsets)
+        self.api = OFFSET_COMMIT if topic_ids else OFFSET_COMMIT_BY_NAME
         self._offsets = offsets
+        self._topic_ids = topic_ids or {}
+        self._names = {topic_id: name for name, topic_id in self._topic_ids.items()}
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
-        """Return one body for each group, with the partitions that are still open."""
-        return [((group,), {"group_id": group, "topics": self._topics(group)}) for group in keys]
+        """Return one body for each group, with the next of its open partitions."""
+        return [((group,), {"group_id": group, "topics": self._topics(group, version)}) for group in keys]
 
     def handle_response(
         self, keys: Sequence[str], version: int, payload: bytes
@@ -50,31 +63,39 @@ class AlterConsumerGroupOffsetsHandler(PartitionChangeHandler):
         """Return the outcome of the group. While partitions are retriable, only they are sent again."""
         group = keys[0]
         codes = {
-            TopicPartition(topic["name"], row["partition_index"]): row["error_code"]
-            for topic in OFFSET_COMMIT.read_response(version, payload)["topics"]
+            TopicPartition(self._name(topic, version), row["partition_index"]): row["error_code"]
+            for topic in self.api.read_response(version, payload)["topics"]
             for row in topic["partitions"]
         }
         result: ApiResult[str, Mapping[TopicPartition, Failure | None]] = ApiResult()
         if self._complete(group, codes):
-            result.completed[group] = self._in_order(group)
+            self._add_outcome(result, group)
             return result
-        requested = {codes.get(partition, 0) for partition in self._open_items(group)}
+        requested = {codes.get(partition, 0) for partition in self._requested[group]}
         if len(requested) == 1 and requested <= _OF_THE_GROUP:
             result.failed[group] = broker_error(requested.pop())
             return result
-        repeated = self._record_codes(group, codes, retriable=_UNMAPPED | _RETRIABLE)
-        if repeated & _UNMAPPED:
-            result.unmapped[group] = str(broker_error(min(repeated & _UNMAPPED)))
-            result.maybe_made.update((group,) if COORDINATOR_NOT_AVAILABLE in repeated else ())
+        repeated = self._record_codes(group, codes, retriable=MAYBE_MADE | _RETRIABLE)
+        if repeated & MAYBE_MADE:
+            result.unmapped[group] = str(broker_error(min(repeated & MAYBE_MADE)))
+            result.maybe_made.add(group)
         elif repeated:
             result.retriable[group] = str(broker_error(min(repeated)))
         else:
-            result.completed[group] = self._in_order(group)
+            self._add_outcome(result, group)
         return result
 
-    def _topics(self, group: str) -> list[dict[str, Any]]:
+    def _record_bytes(self, group: str, item: TopicPartition) -> int:
+        return commit_bytes(group, item, self._offsets[group][item])
+
+    def _name(self, topic: Struct, version: int) -> str:
+        if version < TOPIC_IDS_SINCE:
+            return str(topic["name"])
+        return self._names.get(topic["topic_id"], "")
+
+    def _topics(self, group: str, version: int) -> list[dict[str, Any]]:
         topics: dict[str, list[dict[str, Any]]] = {}
-        for key in self._open_items(group):
+        for key in self._next_items(group):
             commit = self._offsets[group][key]
             row = {
                 "partition_index": key.partition,
@@ -83,4 +104,6 @@ class AlterConsumerGroupOffsetsHandler(PartitionChangeHandler):
                 "committed_metadata": commit.metadata,
             }
             topics.setdefault(key.topic, []).append(row)
-        return [{"name": name, "partitions": rows} for name, rows in topics.items()]
+        if version < TOPIC_IDS_SINCE:
+            return [{"name": name, "partitions": rows} for name, rows in topics.items()]
+        return [{"topic_id": self._topic_ids[name], "partitions": rows} for name, rows in topics.items()]

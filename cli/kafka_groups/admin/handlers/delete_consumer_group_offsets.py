@@ -1,4 +1,4 @@
-"""Delete committed offsets of groups: OffsetDelete, one request for each group (KIP-496)."""
+"""Delete committed offsets of groups: OffsetDelete, a request for each group, and more by size (KIP-496)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.group_change import PartitionChangeHandler, rights
 from kafka_groups.admin.handlers.group_errors import add_group_error
+from kafka_groups.admin.handlers.record_sizes import tombstone_bytes
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.protocol.messages import OFFSET_DELETE
 
@@ -19,7 +20,7 @@ class DeleteConsumerGroupOffsetsHandler(PartitionChangeHandler):
     sentences: ClassVar[Mapping[int, str]] = rights("DELETE", "READ")
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
-        """Return one body for each group."""
+        """Return one body for each group, with the next of its open partitions."""
         return [((group,), {"group_id": group, "topics": self._topics(group)}) for group in keys]
 
     def handle_response(
@@ -38,11 +39,14 @@ class DeleteConsumerGroupOffsetsHandler(PartitionChangeHandler):
             for row in topic["partitions"]
         }
         self._record_codes(group, codes)
-        result.completed[group] = self._in_order(group)
+        self._add_outcome(result, group)
         return result
+
+    def _record_bytes(self, group: str, item: TopicPartition) -> int:
+        return tombstone_bytes(group, item)
 
     def _topics(self, group: str) -> list[dict[str, Any]]:
         topics: dict[str, list[dict[str, Any]]] = {}
-        for topic, partition in self._open_items(group):
+        for topic, partition in self._next_items(group):
             topics.setdefault(topic, []).append({"partition_index": partition})
         return [{"name": name, "partitions": rows} for name, rows in topics.items()]

@@ -1,7 +1,7 @@
 """The part that the handlers of changes share: what became of each item of a group, and the rights that are needed.
 
-The items of a group are partitions or members. A response may leave some of them open: their request is sent again
-without the others.
+The items of a group are partitions or members. A request has as many of the open ones as fit into one batch of records.
+A response may leave some of them open: the next request has them, without the others.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from kafka_groups.admin.api_handler import ApiResult
+from kafka_groups.admin.api_handler import ApiResult, as_unknown
+from kafka_groups.admin.handlers.record_sizes import first_batch
 from kafka_groups.errors import AdminError, MissingFromResponseError, OutcomeUnknownError
 from kafka_groups.model import Failure, Results, TopicPartition
-from kafka_groups.protocol.errors import broker_error, error_code
+from kafka_groups.protocol.errors import COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, broker_error, error_code
 from kafka_groups.protocol.messages import Api
 
 T = TypeVar("T", bound=Hashable)
 
+# Brokers return these, too, if they wrote the change and its replicas did not confirm it before a timeout, or before
+# the coordinator moved (GroupCoordinatorService.java, CoordinatorRuntime.java).
+MAYBE_MADE: Final = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
 _MISSING: Final = MissingFromResponseError("it is missing from the broker's response")
 
 
@@ -34,6 +38,10 @@ class GroupChangeHandler(ABC, Generic[T]):
     def __init__(self, items: Mapping[str, Iterable[T]]) -> None:
         self._items = {group: tuple(dict.fromkeys(wanted)) for group, wanted in items.items()}
         self._outcomes: dict[str, dict[T, Failure | None]] = {}
+        # The items of the last request of each group.
+        self._requested: dict[str, Sequence[T]] = {}
+        # The items whose outcome was open once: no later error shows that they were not changed.
+        self._maybe_made: dict[str, set[T]] = {}
 
     @abstractmethod
     def build_requests(
@@ -67,31 +75,54 @@ class GroupChangeHandler(ABC, Generic[T]):
     def _item_failure(self, failure: Failure, item: T) -> Failure:
         """Return the failure of a group as that of one item."""
 
+    def _record_bytes(self, group: str, item: T) -> int:
+        """Return the estimated bytes of the record that the change of an item writes."""
+        return 0
+
     def _open_items(self, group: str) -> list[T]:
         """Return the items without an outcome."""
         known = self._outcomes.get(group, {})
         return [item for item in self._items[group] if item not in known]
 
+    def _next_items(self, group: str) -> Sequence[T]:
+        """Return the open items of the next request."""
+        self._requested[group] = first_batch(self._open_items(group), lambda item: self._record_bytes(group, item))
+        return self._requested[group]
+
+    def _add_outcome(self, result: ApiResult[str, Mapping[T, Failure | None]], group: str) -> None:
+        """Complete a group without open items; the others have another request."""
+        if self._open_items(group):
+            result.continued.add(group)
+        else:
+            result.completed[group] = self._in_order(group)
+
     def _record(self, group: str, outcomes: Mapping[T, AdminError | None]) -> None:
-        """Store what became of open items."""
+        """Store what became of items. An item whose outcome was open once is not known to have failed."""
         known = self._outcomes.setdefault(group, {})
+        maybe_made = self._maybe_made.get(group, ())
         for item, error in outcomes.items():
-            known[item] = None if error is None else self._item_failure(self.to_failure(group, error, None), item)
+            if error is None:
+                known[item] = None
+                continue
+            failure = self._item_failure(self.to_failure(group, error, None), item)
+            known[item] = as_unknown(failure) if item in maybe_made else failure
 
     def _record_codes(self, group: str, codes: Mapping[T, int], *, retriable: Container[int] = ()) -> set[int]:
-        """Store what became of the open items by their error codes; return the codes of those that stay open.
+        """Store what became of the requested items by their codes; return the codes of those that stay open.
 
         Nobody knows what became of an item that the response lacks.
         """
         missing = OutcomeUnknownError.because(_MISSING)
-        requested = {item: codes.get(item) for item in self._open_items(group)}
+        requested = {item: codes.get(item) for item in self._requested[group]}
+        maybe_made = {item for item, code in requested.items() if code in MAYBE_MADE}
+        self._maybe_made.setdefault(group, set()).update(maybe_made)
         final = {item: code for item, code in requested.items() if code not in retriable}
         self._record(group, {item: missing if code is None else _error_of(code) for item, code in final.items()})
         return {code for code in requested.values() if code is not None and code in retriable}
 
     def _complete(self, group: str, codes: Mapping[T, int]) -> bool:
-        """Store that all open items of a group were changed, if the response says so; return whether it does."""
-        items = self._open_items(group)
+        """Store that all requested items of a group were changed, if the response says so; return whether it does."""
+        items = self._requested[group]
         if any(codes.get(item) != 0 for item in items):
             return False
         self._outcomes.setdefault(group, {}).update(dict.fromkeys(items))

@@ -24,7 +24,7 @@ def add_group_error(result: ApiResult[str, V], group: str, code: int, message: s
     error = broker_error(code, message)
     if code in (NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE):
         result.unmapped[group] = str(error)
-        result.maybe_made.update((group,) if code == COORDINATOR_NOT_AVAILABLE else ())
+        result.maybe_made.add(group)
     elif code == COORDINATOR_LOAD_IN_PROGRESS:
         result.retriable[group] = str(error)
     else:

@@ -34,7 +34,12 @@ _read_error_code = INT16.read(True, False)
 
 
 class ListConsumerGroupOffsetsHandler:
-    """Group ids to committed offsets; `partitions_by_group` maps each group to its partitions, or to None for all."""
+    """Group ids to committed offsets; `partitions_by_group` maps each group to its partitions, or to None for all.
+
+    With `require_stable` (KIP-447) a commit of an open transaction makes its partition unstable. The group is requested
+    again until it is stable. Without `waits` the first response counts: its unstable partitions fail, and brokers that
+    do not have the option are read without it.
+    """
 
     api = OFFSET_FETCH
     idempotent = True
@@ -42,10 +47,15 @@ class ListConsumerGroupOffsetsHandler:
     protocol_types: ClassVar = dict.fromkeys(("Classic", "Consumer"), CONSUMER_PROTOCOL_TYPES)
 
     def __init__(
-        self, partitions_by_group: Mapping[str, Sequence[TopicPartition] | None], *, require_stable: bool
+        self,
+        partitions_by_group: Mapping[str, Sequence[TopicPartition] | None],
+        *,
+        require_stable: bool = False,
+        waits: bool = True,
     ) -> None:
         self._partitions_by_group = partitions_by_group
         self._require_stable = require_stable
+        self._waits = waits
         self._names: dict[str, str] = {}
         # The last offsets of groups that have unstable ones.
         self._unstable: dict[str, GroupOffsets] = {}
@@ -58,7 +68,7 @@ class ListConsumerGroupOffsetsHandler:
                 f"the broker supports up to {version}"
             )
             raise UnsupportedVersionError(msg)
-        if self._require_stable and version < REQUIRE_STABLE_SINCE:
+        if self._require_stable and self._waits and version < REQUIRE_STABLE_SINCE:
             needed = f"OffsetFetch version {REQUIRE_STABLE_SINCE} (Kafka 2.5)"
             msg = f"--stable needs {needed}; the broker supports up to {version}"
             raise UnsupportedVersionError(msg)
@@ -78,14 +88,15 @@ class ListConsumerGroupOffsetsHandler:
         result: ApiResult[str, GroupOffsets] = ApiResult()
         if version < BATCHED_SINCE:
             topics, errors = read_packed_topics(cursor, version, self._names)
-            self._add(result, keys[0], topics, errors, _group_error(cursor, version, errors))
+            code = _group_error(cursor, version, errors)
+            self._add(result, keys[0], topics, errors, code, is_stable=self._is_stable(version))
             return result
         for _ in range(read_count(cursor, flexible=True)):
             group = _read_group_id(cursor)
             topics, errors = read_packed_topics(cursor, version, self._names)
             code = _read_error_code(cursor)
             skip_tags(cursor)
-            self._add(result, group, topics, errors, code)
+            self._add(result, group, topics, errors, code, is_stable=self._is_stable(version))
         return result
 
     def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
@@ -107,14 +118,25 @@ class ListConsumerGroupOffsetsHandler:
             failed={group: failure for group, failure in results.failed.items() if group not in expired},
         )
 
+    def _is_stable(self, version: int) -> bool:
+        return self._require_stable and version >= REQUIRE_STABLE_SINCE
+
     def _add(
-        self, result: ApiResult[str, GroupOffsets], group: str, topics: PackedTopics, errors: Errors, code: int
+        self,
+        result: ApiResult[str, GroupOffsets],
+        group: str,
+        topics: PackedTopics,
+        errors: Errors,
+        code: int,
+        *,
+        is_stable: bool,
     ) -> None:
         if code:
             add_group_error(result, group, code, None)
             return
-        offsets = GroupOffsets(topics, {key: _partition_failure(group, key, code) for key, code in errors.items()})
-        if self._require_stable and UNSTABLE_OFFSET_COMMIT in errors.values():
+        failed = {key: _partition_failure(group, key, code) for key, code in errors.items()}
+        offsets = GroupOffsets(topics, failed, is_stable=is_stable)
+        if self._waits and self._require_stable and UNSTABLE_OFFSET_COMMIT in errors.values():
             self._unstable[group] = offsets
             result.retriable[group] = str(broker_error(UNSTABLE_OFFSET_COMMIT))
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -13,6 +12,7 @@ from kafka_groups.model import Failure
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_ID, broker_error
 from kafka_groups.protocol.messages import METADATA
 from kafka_groups.protocol.messages.metadata import TOPIC_IDS_SINCE
+from kafka_groups.protocol.topic_ids import format_topic_id
 
 
 class ListTopicNamesHandler:
@@ -43,9 +43,4 @@ class ListTopicNamesHandler:
 
     def to_failure(self, key: UUID, error: AdminError, broker: int | None) -> Failure:
         """Return the failure of the topic id, which is in the message."""
-        return Failure.of(error, broker=broker)._replace(message=f"topic id {topic_id_text(key)}: {error}")
-
-
-def topic_id_text(topic_id: UUID) -> str:
-    """Return a topic id as Kafka's tools print it (Uuid.java: base64 for URLs, without padding)."""
-    return urlsafe_b64encode(topic_id.bytes)[:-2].decode()
+        return Failure.of(error, broker=broker)._replace(message=f"topic id {format_topic_id(key)}: {error}")

@@ -5,25 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
 
+from kafka_groups.admin.api import Topic
 from kafka_groups.admin.api_handler import ApiResult
+from kafka_groups.admin.handlers.describe_topics import read_leaders, read_topic
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.errors import broker_error
 from kafka_groups.protocol.messages import METADATA
 from kafka_groups.protocol.messages.metadata import NO_BROKERS
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Topic:
-    """A topic with its partitions, ascending. `topic_id` is None on brokers before 2.8, which return none."""
-
-    name: str
-    topic_id: UUID | None
-    internal: bool
-    partitions: tuple[int, ...]
 
 
 @dataclass(kw_only=True)
@@ -67,11 +58,5 @@ def _add_topic(listing: TopicListing, topic: Struct) -> None:
     if topic["error_code"]:
         listing.failed[name] = Failure.of(broker_error(topic["error_code"]), topic=name)
         return
-    rows = sorted((row["partition_index"], row["leader_id"]) for row in topic["partitions"])
-    listing.topics[name] = Topic(
-        name=name,
-        topic_id=topic["topic_id"] if topic["topic_id"].int else None,
-        internal=topic["is_internal"],
-        partitions=tuple(partition for partition, _ in rows),
-    )
-    listing.leaders.update({TopicPartition(name, partition): leader for partition, leader in rows if leader >= 0})
+    listing.topics[name] = read_topic(topic)
+    listing.leaders.update(read_leaders(topic))

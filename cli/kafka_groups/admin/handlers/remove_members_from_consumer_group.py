@@ -51,10 +51,7 @@ class RemoveMembersFromConsumerGroupHandler(GroupChangeHandler[MemberIdentity]):
             self._record_next(group, code)
         else:
             self._record_codes(group, self._codes(group, response["members"]))
-        if self._open_items(group):
-            result.continued.add(group)
-        else:
-            result.completed[group] = self._in_order(group)
+        self._add_outcome(result, group)
         return result
 
     def _item_failure(self, failure: Failure, item: MemberIdentity) -> Failure:
@@ -62,7 +59,7 @@ class RemoveMembersFromConsumerGroupHandler(GroupChangeHandler[MemberIdentity]):
         return failure._replace(message=f"{name}: {failure.message}")
 
     def _members(self, group: str) -> list[Struct]:
-        return [{**member._asdict(), "reason": REASON} for member in self._open_items(group)]
+        return [{**member._asdict(), "reason": REASON} for member in self._next_items(group)]
 
     def _codes(self, group: str, rows: Sequence[Struct]) -> dict[MemberIdentity, int]:
         """Return the error codes by the identities of the request; a broker may add the id of a static member."""

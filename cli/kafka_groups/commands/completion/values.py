@@ -43,13 +43,13 @@ def profiles(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> I
     return [CompletionItem(name) for name in profile_names() if name.startswith(incomplete)]
 
 
-def runs(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
+def runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """Return the IDs of recorded changes, newest first, with their commands."""
-    from kafka_groups.changes.journal import journal_directory
+    from kafka_groups.changes.journal_location import open_journal
     from kafka_groups.changes.runs import list_runs
 
-    listed = list_runs(journal_directory()).runs
-    return [CompletionItem(run.id, help=run.command) for run in listed if run.id.startswith(incomplete)]
+    runs = [listed.run for listed in list_runs(open_journal(ctx.params.get("journal"))).runs]
+    return [CompletionItem(run.id, help=run.command) for run in runs if run.id.startswith(incomplete)]
 
 
 def states(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:

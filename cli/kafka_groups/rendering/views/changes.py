@@ -12,6 +12,8 @@ from kafka_groups.rendering.views.list_groups import GROUP
 from kafka_groups.rendering.views.offsets import COMMITTED_SCHEMA, PARTITION, TOPIC
 
 STATUSES: Final = tuple(status.value for status in Status)
+# From the best to the worst.
+_SEVERITIES: Final = ("done", "planned", "refused", "failed", "unknown")
 _STATUS: Final = text_column(
     "STATUS",
     "status",
@@ -100,8 +102,17 @@ def change_rows(changes: Sequence[PlannedChange | Outcome]) -> list[ChangeRow]:
 
 
 def group_rows(changes: Sequence[PlannedChange | Outcome]) -> list[ChangeRow]:
-    """Return the one row of a group that is deleted; all its changes have the same status."""
-    return [_row(changes[0])._replace(topic=None, partition=None, committed_offset=None)] if changes else []
+    """Return the one row of a group that is deleted.
+
+    All its changes have one status, unless some of its commits were deleted and the group was not.
+    """
+    if not changes:
+        return []
+    rows = [_row(change) for change in changes]
+    worst = max(rows, key=lambda row: _SEVERITIES.index(row.status))
+    done = sum(row.status == Status.DONE for row in rows)
+    note = worst.note if done in {0, len(rows)} else f"{done:,} of its {len(rows):,} commits were deleted"
+    return [worst._replace(topic=None, partition=None, committed_offset=None, note=note)]
 
 
 def _row(planned: PlannedChange | Outcome) -> ChangeRow:

@@ -1,20 +1,22 @@
-"""List the partitions of topics: Metadata."""
+"""Describe topics: their ids, partitions and leaders: Metadata."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kafka_groups.admin.api import Topic
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure, TopicPartition
+from kafka_groups.protocol import Struct
 from kafka_groups.protocol.errors import LEADER_NOT_AVAILABLE, broker_error
 from kafka_groups.protocol.messages import METADATA
 from kafka_groups.protocol.messages.metadata import NO_BROKERS
 
 
-class ListPartitionsHandler:
-    """Topic names to their partitions, ascending. `leaders` are those that the responses contained."""
+class DescribeTopicsHandler:
+    """Topic names to topics. `leaders` are those that the responses contained."""
 
     api = METADATA
     idempotent = True
@@ -26,24 +28,42 @@ class ListPartitionsHandler:
         """Return one body for all topics. It never creates a topic."""
         return [(keys, {"topics": [{"name": name} for name in keys], "allow_auto_topic_creation": False})]
 
-    def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, tuple[int, ...]]:
-        """Return the partitions of each topic, or its error."""
-        result: ApiResult[str, tuple[int, ...]] = ApiResult()
+    def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, Topic]:
+        """Return each topic, or its error."""
+        result: ApiResult[str, Topic] = ApiResult()
         response = METADATA.read_response(version, payload)
         if not response["brokers"]:
             return ApiResult(retriable=dict.fromkeys(keys, NO_BROKERS))
-        for topic in response["topics"]:
-            name, code = topic["name"], topic["error_code"]
+        for row in response["topics"]:
+            name, code = row["name"], row["error_code"]
             if code == LEADER_NOT_AVAILABLE:
                 result.retriable[name] = str(broker_error(code))
             elif code:
                 result.failed[name] = broker_error(code)
             else:
-                rows = sorted((row["partition_index"], row["leader_id"]) for row in topic["partitions"])
-                result.completed[name] = tuple(partition for partition, _ in rows)
-                self.leaders.update({TopicPartition(name, each): leader for each, leader in rows if leader >= 0})
+                result.completed[name] = read_topic(row)
+                self.leaders.update(read_leaders(row))
         return result
 
     def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
         """Return the failure of the topic."""
         return Failure.of(error, topic=key, broker=broker)
+
+
+def read_topic(row: Struct) -> Topic:
+    """Return the topic of a row of a Metadata response."""
+    return Topic(
+        name=row["name"],
+        topic_id=row["topic_id"] if row["topic_id"].int else None,
+        internal=row["is_internal"],
+        partitions=tuple(sorted(partition["partition_index"] for partition in row["partitions"])),
+    )
+
+
+def read_leaders(row: Struct) -> dict[TopicPartition, int]:
+    """Return the leaders of a topic in a Metadata response. A partition without a leader has none."""
+    return {
+        TopicPartition(row["name"], partition["partition_index"]): partition["leader_id"]
+        for partition in row["partitions"]
+        if partition["leader_id"] >= 0
+    }

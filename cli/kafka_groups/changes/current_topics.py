@@ -1,0 +1,91 @@
+"""The current topics of commits that are to be changed: their ids, and whether one was deleted and recreated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from kafka_groups.admin.api import Admin, Timeout, Topic
+from kafka_groups.changes.change import Action, Change
+from kafka_groups.errors import TopicRecreatedError
+from kafka_groups.model import Failure
+from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kafka_groups.protocol.topic_ids import format_topic_id
+
+INVALID_TOPIC: Final = 17
+# The note of a row whose topic may have been recreated without a trace.
+UNKNOWN_ID: Final = "topic id unknown"
+
+
+class CurrentTopics(NamedTuple):
+    """Topics by name; `failed` has those that do not exist, or that brokers did not describe."""
+
+    described: Mapping[str, Topic] = MappingProxyType({})
+    failed: Mapping[str, Failure] = MappingProxyType({})
+
+    def topic_id(self, topic: str) -> str | None:
+        """Return the id of a topic; None if it is unknown, as before Kafka 2.8."""
+        described = self.described.get(topic)
+        if described is None or described.topic_id is None:
+            return None
+        return format_topic_id(described.topic_id)
+
+    def is_absent(self, topic: str) -> bool:
+        """Return whether the topic certainly does not exist."""
+        return topic in self.failed and self.failed[topic].code in {UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC}
+
+    def is_unknown(self, change: Change) -> bool:
+        """Return whether a recreated topic would not be noticed: one of both ids is unknown."""
+        if change.topic is None or self.is_absent(change.topic):
+            return False
+        return change.topic_id is None or self.topic_id(change.topic) is None
+
+    def refuse(self, change: Change) -> Failure | None:
+        """Return the failure of a change whose topic is another one now, or which does not exist any more.
+
+        A commit on a topic that does not exist can be deleted, but not restored.
+        """
+        if change.topic is None:
+            return None
+        current = self.topic_id(change.topic)
+        if change.topic_id is not None and current is not None and current != change.topic_id:
+            text = (
+                f"its topic was deleted and recreated since (its id was {change.topic_id}, now {current}); "
+                "reset --to-offset commits an offset of the new one"
+            )
+            return _fail(change, Failure.of(TopicRecreatedError(text)))
+        if change.action is not Action.COMMIT:
+            return None
+        if self.is_absent(change.topic):
+            return _fail(change, self.failed[change.topic])
+        described = self.described.get(change.topic)
+        if described is not None and change.partition not in described.partitions:
+            return _fail(change, Failure.of(broker_error(UNKNOWN_TOPIC_OR_PARTITION)))
+        return None
+
+    def merge(self, other: CurrentTopics) -> CurrentTopics:
+        """Return the topics of both."""
+        return CurrentTopics({**self.described, **other.described}, {**self.failed, **other.failed})
+
+
+def read_topics(admin: Admin, names: Iterable[str | None], *, timeout: Timeout | None = None) -> CurrentTopics:
+    """Return the topics with these names, in one Metadata request; no name is no request."""
+    wanted = sorted({name for name in names if name is not None})
+    if not wanted:
+        return CurrentTopics()
+    described = admin.describe_topics(wanted, timeout=timeout)
+    return CurrentTopics(described.succeeded, described.failed)
+
+
+def _fail(change: Change, failure: Failure) -> Failure:
+    return failure._replace(group=change.group, topic=change.topic, partition=change.partition)
+
+
+def note_unknown_ids(changes: Iterable[Change], topics: CurrentTopics) -> list[str]:
+    """Return a note on the topics of recorded changes of which a recreation would not be noticed."""
+    unknown = {change.topic for change in changes if topics.is_unknown(change)}
+    if not unknown:
+        return []
+    subject = "The id of 1 topic is" if len(unknown) == 1 else f"The ids of {len(unknown):,} topics are"
+    return [f"{subject} unknown (Kafka before 2.8, or a plan without it): a recreated topic would not be noticed."]

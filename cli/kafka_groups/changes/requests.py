@@ -1,0 +1,124 @@
+"""Send changes: all groups of an action at once, and what became of each change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+from uuid import UUID
+
+from kafka_groups.admin.api import Admin, Deadline, MemberIdentity
+from kafka_groups.changes.change import Action, Change
+from kafka_groups.errors import AdminError
+from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
+from kafka_groups.protocol.topic_ids import parse_topic_id
+
+K = TypeVar("K")
+
+
+def send_changes(admin: Admin, changes: Sequence[Change], deadline: Deadline) -> list[Failure | None]:
+    """Send changes; return the failure of each, None if it was made."""
+    failures: list[Failure | None] = [None] * len(changes)
+    for action in Action:
+        places = [place for place, change in enumerate(changes) if change.action is action]
+        if not places:
+            continue
+        of_action = [changes[place] for place in places]
+        try:
+            found: Sequence[Failure | None] = _send(admin, action, of_action, deadline)
+        except AdminError as error:
+            # Nothing of this action was requested; the outcomes of the others still have to be recorded.
+            found = [Failure.of(error, group=change.group) for change in of_action]
+        for place, failure in zip(places, found, strict=True):
+            failures[place] = failure
+    return failures
+
+
+def by_group(changes: Sequence[Change]) -> dict[str, list[Change]]:
+    """Return the changes of each group."""
+    groups: dict[str, list[Change]] = {}
+    for change in changes:
+        groups.setdefault(change.group, []).append(change)
+    return groups
+
+
+def _send(admin: Admin, action: Action, changes: Sequence[Change], deadline: Deadline) -> list[Failure | None]:
+    groups = by_group(changes)
+    if action is Action.DELETE_GROUP:
+        return _delete_groups(admin, changes, groups, deadline)
+    if action is Action.REMOVE_MEMBER:
+        members = {group: [_identity(change) for change in each] for group, each in groups.items()}
+        removed = admin.remove_members_from_consumer_group(members, timeout=deadline)
+        return [_failure_of(removed, change.group, _identity(change)) for change in changes]
+    if action is Action.DELETE_OFFSETS:
+        keys = {group: [_key(change) for change in each] for group, each in groups.items()}
+        results = admin.delete_consumer_group_offsets(keys, timeout=deadline)
+    else:
+        offsets: dict[str, dict[tuple[str, int], CommittedOffset]] = {
+            group: {_key(change): _after(change) for change in each} for group, each in groups.items()
+        }
+        results = admin.alter_consumer_group_offsets(offsets, topic_ids=_topic_ids(changes), timeout=deadline)
+    return [_failure_of(results, change.group, _key(change)) for change in changes]
+
+
+def _delete_groups(
+    admin: Admin, changes: Sequence[Change], groups: Mapping[str, Sequence[Change]], deadline: Deadline
+) -> list[Failure | None]:
+    """Delete groups. The commits of one that are too many for one batch of records are deleted before it, in parts."""
+    from kafka_groups.admin.handlers.record_sizes import MAX_BATCH_BYTES, first_batch, tombstone_bytes
+
+    keys = {group: [change.key for change in each if change.key is not None] for group, each in groups.items()}
+    sizes = {group: _tombstones_bytes(group, each) for group, each in keys.items()}
+    deleted: set[tuple[str, TopicPartition]] = set()
+    failed: dict[str, Failure] = {}
+    for group in [group for group, size in sizes.items() if size > MAX_BATCH_BYTES]:
+        last = first_batch(keys[group], partial(tombstone_bytes, group))
+        results = admin.delete_consumer_group_offsets({group: keys[group][len(last) :]}, timeout=deadline)
+        if group in results.failed:
+            failed[group] = results.failed[group]
+            continue
+        deleted |= {(group, key) for key, why in results.succeeded[group].items() if why is None}
+        sizes[group] = _tombstones_bytes(group, [key for key in keys[group] if (group, key) not in deleted])
+    remaining = [group for group in groups if group not in failed]
+    failed |= admin.delete_consumer_groups(remaining, record_bytes=sizes, timeout=deadline).failed
+    # A commit that was deleted before its group is deleted, whatever became of the group.
+    return [
+        None if change.key is not None and (change.group, change.key) in deleted else failed.get(change.group)
+        for change in changes
+    ]
+
+
+def _tombstones_bytes(group: str, keys: Sequence[TopicPartition]) -> int:
+    from kafka_groups.admin.handlers.record_sizes import tombstone_bytes
+
+    return sum(tombstone_bytes(group, key) for key in keys)
+
+
+def _topic_ids(changes: Sequence[Change]) -> dict[str, UUID]:
+    known = {change.topic: change.topic_id for change in changes}
+    return {
+        topic: parse_topic_id(topic_id)
+        for topic, topic_id in known.items()
+        if topic is not None and topic_id is not None
+    }
+
+
+def _failure_of(results: Results[str, Mapping[K, Failure | None]], group: str, key: K) -> Failure | None:
+    outcomes = results.succeeded.get(group)
+    return results.failed[group] if outcomes is None else outcomes[key]
+
+
+def _identity(change: Change) -> MemberIdentity:
+    return MemberIdentity(change.member_id or "", change.group_instance_id)
+
+
+def _key(change: Change) -> TopicPartition:
+    key = change.key
+    assert key is not None
+    return key
+
+
+def _after(change: Change) -> CommittedOffset:
+    after = change.after
+    assert after is not None
+    return after

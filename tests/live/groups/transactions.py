@@ -1,0 +1,28 @@
+"""Transactions that commit offsets and stay open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from tests.live.groups.topics import client_properties, unique_name
+
+_TIMEOUT_S = 30
+
+
+@contextmanager
+def open_transaction(bootstrap: str, group: str, topic: str, *, offset: int) -> Iterator[Producer]:
+    """Yield the producer of an open transaction with an offset for partition 0; abort it if it is still open."""
+    producer = Producer(client_properties(bootstrap) | {"transactional.id": unique_name("transaction")})
+    consumer = Consumer(client_properties(bootstrap) | {"group.id": group})
+    try:
+        producer.init_transactions(_TIMEOUT_S)
+        producer.begin_transaction()
+        offsets = [TopicPartition(topic, 0, offset)]
+        producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), _TIMEOUT_S)
+        yield producer
+        producer.abort_transaction(_TIMEOUT_S)
+    finally:
+        consumer.close()
