@@ -9,6 +9,7 @@ from pathlib import Path
 from kafka_groups.admin import Deadline, GroupAdmin
 from kafka_groups.commands.export import export_text
 from kafka_groups.errors import HistoryFileError
+from kafka_groups.files import SpecialFileError, read_regular
 from kafka_groups.groups.lag_history import LagHistory
 from kafka_groups.groups.lag_history_file import format_history, read_history
 
@@ -37,16 +38,19 @@ def open_history(admin: GroupAdmin, name: str | None, *, isolation: str, timeout
         yield history
     finally:
         if history.partitions:
-            export_text(name, format_history(history, cluster_id, isolation), what="the history")
+            export_text(name, format_history(history, cluster_id, isolation), what="the history", is_read_back=True)
 
 
 def _read_text(name: str) -> str:
     try:
-        return Path(name).read_text(encoding="utf-8")
+        return read_regular(name).decode("utf-8")
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
         msg = f"{name} is not a history of lag: it is not UTF-8; use another file"
+        raise HistoryFileError(msg) from error
+    except SpecialFileError as error:
+        msg = f"cannot use {name} as a history: {error.strerror}"
         raise HistoryFileError(msg) from error
     except OSError as error:
         msg = f"cannot read {name}: {error.strerror}"

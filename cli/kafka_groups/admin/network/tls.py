@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import selectors
 import ssl
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING
 from kafka_groups.admin.network.channel import Channel
 from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, crl_error, crl_problem, handshake_error
 from kafka_groups.errors import ConnectionFailedError, SettingsError, TlsFailedError
+from kafka_groups.files import temporary_file
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Address
@@ -119,10 +118,5 @@ def _path(file: str | None, pem: str | None) -> Iterator[str | None]:
     if pem is None:
         yield file
         return
-    descriptor, path = tempfile.mkstemp(prefix="kafka-groups-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as temporary:
-            temporary.write(pem)
+    with temporary_file(pem) as path:
         yield path
-    finally:
-        Path(path).unlink()
