@@ -22,7 +22,6 @@ ALLOWED = {
     "rendering/screen.py": "the null device in place of a broken stream",
     "rendering/progress.py": "a duplicate of stderr",
     "commands/pipeline/spark_session.py": "the temporary log of Spark, which Spark writes",
-    "pipeline/storage/root_directory.py": "lock files",
     "pipeline/storage/storage.py": "a nameless file that shows whether the directory can be written",
 }
 

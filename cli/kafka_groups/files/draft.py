@@ -20,7 +20,6 @@ _KEPT_ATTRIBUTES: Final = ("system.posix_acl_access", "security.selinux")
 _NO_ATTRIBUTE: Final = frozenset({errno.ENODATA, errno.ENOTSUP})
 # Where a file system cannot wait for the disk, it has no disk to wait for.
 _NO_SYNC: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP})
-_NO_HARD_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 
 
 class Draft(NamedTuple):
@@ -35,6 +34,11 @@ class Draft(NamedTuple):
         """Write the whole content, and wait until it is on the disk."""
         write_all(self.descriptor, content)
         sync(self.descriptor)
+
+    def link_target(self) -> None:
+        """Give the draft the name of its target, too, which must be free. Raises FileExistsError if it is not."""
+        os.link(self.name, self.target, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        sync_names(self.folder)
 
     def replace_target(self) -> None:
         """Give the draft the name of its target, in one step, and wait until the name is on the disk."""

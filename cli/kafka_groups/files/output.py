@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Final, NamedTuple
 
-from kafka_groups.files.draft import copy_access, open_draft, sync
+from kafka_groups.files.draft import copy_access, open_draft, sync, sync_names
 from kafka_groups.files.streams import (
     SpecialFileError,
     find_open_descriptor,
@@ -35,6 +35,7 @@ _WRITE: Final = os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 _NOT_REPLACEABLE: Final = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV, errno.ENOTSUP, errno.EINVAL}
 )
+_NO_HARD_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 _NO_FALLOCATE: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP})
 
 
@@ -101,6 +102,57 @@ def open_new_file(path: str | os.PathLike[str], *, mode: int = PUBLIC) -> Iterat
             file.flush()
         sync(draft.descriptor)
         draft.replace_target()
+
+
+def create_file(path: str, content: bytes, mode: int) -> bool:
+    """Create a file that appears when it is whole; return False if there is one, also a link that leads nowhere."""
+    with open_draft(path, mode) as draft:
+        draft.write(content)
+        try:
+            draft.link_target()
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in _NO_HARD_LINKS:
+                raise
+            return _create_in_place(path, content, mode)
+    return True
+
+
+def _create_in_place(path: str, content: bytes, mode: int) -> bool:
+    """Create a file on a file system without hard links, where a reader may see a part of it."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    except FileExistsError:
+        return False
+    try:
+        write_all(descriptor, content)
+        sync(descriptor)
+    except BaseException:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def make_directory(path: str, mode: int, *, is_durable: bool) -> None:
+    """Create a directory, and missing ones above it; `is_durable` waits until their names are on the disk."""
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(path)
+    make_directory(parent, mode, is_durable=is_durable)
+    try:
+        os.mkdir(path, mode)
+    except FileExistsError as error:
+        if not os.path.isdir(path):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from error
+    if is_durable:
+        folder = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            sync_names(folder)
+        finally:
+            os.close(folder)
 
 
 @contextmanager

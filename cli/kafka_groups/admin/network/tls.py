@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from kafka_groups.admin.network.channel import Channel
 from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, crl_error, crl_problem, handshake_error
 from kafka_groups.errors import ConnectionFailedError, SettingsError, TlsFailedError
-from kafka_groups.files import temporary_file
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Address
@@ -118,5 +117,7 @@ def _path(file: str | None, pem: str | None) -> Iterator[str | None]:
     if pem is None:
         yield file
         return
+    from kafka_groups.files import temporary_file
+
     with temporary_file(pem) as path:
         yield path
