@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 from kafka_groups.errors import PipelineError
 from kafka_groups.files import check_writable, write_atomically
@@ -11,7 +10,7 @@ from kafka_groups.history import History
 from kafka_groups.rendering.history import check_charts, write_page
 
 
-def check_page(path: Path) -> None:
+def check_page(path: str) -> None:
     """Raise PipelineError if the page cannot be drawn or written, so that it fails before hours of work."""
     check_charts()
     try:
@@ -20,7 +19,7 @@ def check_page(path: Path) -> None:
         raise _to_pipeline_error(path, error) from error
 
 
-def write_page_to(path: Path, history: History, *, shown: int) -> None:
+def write_page_to(path: str, history: History, *, shown: int) -> None:
     """Write the page with the first `shown` groups. Raises PipelineError if it cannot be written."""
     page = io.StringIO()
     try:
@@ -30,6 +29,6 @@ def write_page_to(path: Path, history: History, *, shown: int) -> None:
         raise _to_pipeline_error(path, error) from error
 
 
-def _to_pipeline_error(path: Path, error: OSError) -> PipelineError:
+def _to_pipeline_error(path: str, error: OSError) -> PipelineError:
     reason = error.strerror or type(error).__name__
     return PipelineError(f"cannot write the page {path}: {reason}; name another file with --html")

@@ -45,7 +45,8 @@ _MATCHES_NOTHING = "(?!)"
 )
 @click.option(
     "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
+    # A text, because a Path has no slash at its end, which means a directory.
+    type=click.Path(dir_okay=False),
     metavar="FILE",
     help="Also write an HTML page with charts, which needs no network. FILE may be a pipe or a device.",
 )
@@ -56,7 +57,7 @@ def report(
     selectors: Selectors,
     since: float,
     top: int | None,
-    html: Path | None,
+    html: str | None,
     output_format: str,
     colour: str,
 ) -> None:
@@ -81,8 +82,8 @@ def report(
         from kafka_groups.pipeline.reports import report as read_history
         from kafka_groups.pipeline.storage import open_storage
 
-        if html is not None and not html.absolute().parent.is_dir():
-            msg = f"--html {html}: there is no directory {html.absolute().parent}"
+        if html is not None and not (folder := Path(html).absolute().parent).is_dir():
+            msg = f"--html {html}: there is no directory {folder}"
             raise click.UsageError(msg)
         storage = open_storage(data_dir)
         if html is not None:
@@ -137,7 +138,7 @@ def _cut_with_points(shown: Cut, on_page: Cut | None, output_format: str) -> Cut
     return shown if output_format != "csv" else on_page or Cut(0)
 
 
-def _write_page(run: Run, history: History, cut: Cut, path: Path) -> PipelineError | None:
+def _write_page(run: Run, history: History, cut: Cut, path: str) -> PipelineError | None:
     """Write the page; return the error if that fails, because the report is shown all the same."""
     page_history = history.within(cut)
     try:
