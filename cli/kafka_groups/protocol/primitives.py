@@ -1,7 +1,8 @@
 """Kafka's primitive types (numbers, strings, bytes, UUIDs), and the cursor that they are read at.
 
 Every count and length is bounded by the remaining bytes, so a malformed response costs an error and
-never memory.
+never memory. A null where the schema has none is read as empty, because one such value must not hide all others of a
+response; it is never written. Of the negative lengths only -1 is null, and any other is an error.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _MAX_VARINT_BYTES: Final = 5
 _MORE_FOLLOWS: Final = 0x80
 _MAX_UNSIGNED: Final = 2**32 - 1
 _MAX_STRING: Final = 0x7FFF
+_NULL: Final = -1
 
 
 class SchemaError(ValueError):
@@ -76,18 +78,15 @@ def read_nullable_count(cursor: Cursor, *, flexible: bool) -> int | None:
     """Read the number of elements of an array, None for a null array; SchemaError if it exceeds the remaining bytes."""
     count = read_unsigned_varint(cursor) - 1 if flexible else int(_INT32.unpack(cursor.take(4))[0])
     # Every element takes at least a byte, so a larger count is wrong, whatever follows.
-    if count > cursor.remaining():
+    if not _NULL <= count <= cursor.remaining():
         msg = f"{count} array elements declared, {cursor.remaining()} bytes remaining"
         raise SchemaError(msg)
-    return None if count < 0 else count
+    return None if count == _NULL else count
 
 
 def read_count(cursor: Cursor, *, flexible: bool) -> int:
-    """Read the number of elements of an array; SchemaError if it is null or exceeds the remaining bytes."""
-    count = read_nullable_count(cursor, flexible=flexible)
-    if count is None:
-        raise SchemaError("an array that may not be null is null")
-    return count
+    """Read the number of elements of an array, 0 for a null array; SchemaError if it exceeds the remaining bytes."""
+    return read_nullable_count(cursor, flexible=flexible) or 0
 
 
 def skip_tags(cursor: Cursor) -> None:
@@ -166,12 +165,9 @@ def _sized(
                 cursor.position = end = at + data[at]
                 return decode(data[at + 1 : end])
             size = read_unsigned_varint(cursor) - 1 if flexible else layout.unpack(cursor.take(layout.size))[0]
-            if size >= 0:
+            if size != _NULL:
                 return decode(cursor.take(size))
-            if nullable:
-                return None
-            msg = f"a {name} is null"
-            raise SchemaError(msg)
+            return None if nullable else default
 
         return read
 

@@ -164,10 +164,7 @@ def _reader_of(field: Field, version: int, flexible: bool) -> Read:
     def read(cursor: Cursor) -> list[Any] | None:
         count = read_nullable_count(cursor, flexible=flexible)
         if count is None:
-            if nullable:
-                return None
-            msg = f"{field.name} is null"
-            raise SchemaError(msg)
+            return None if nullable else []
         return [read_element(cursor) for _ in range(count)]
 
     return read

@@ -113,8 +113,8 @@ class BrokerPool:
         return self._wait_for_responses(until)
 
     def update_brokers(self, brokers: Iterable[Broker]) -> None:
-        """Add or replace the addresses of these brokers."""
-        self.brokers = {**self.brokers, **{broker.id: broker for broker in brokers}}
+        """Add or replace the addresses of these brokers; one without a host replaces none."""
+        self.brokers = {**self.brokers, **{broker.id: broker for broker in brokers if broker.host}}
 
     def responsive_brokers(self) -> list[int]:
         """Return the ids of the brokers without those that failed lately; all if none is left."""
