@@ -45,6 +45,7 @@ def _full_value(kind: Primitive | Array | Inline, version: int) -> Any:
         case Array(Primitive() as element):
             return [_full_value(element, version)]
         case Array(fields):
+            assert not isinstance(fields, Primitive)
             return [full(fields, version)]
         case Inline(fields):
             return full(fields, version)
@@ -138,6 +139,15 @@ def test_a_response_with_a_null_that_is_cut_anywhere_is_an_error(api: Api, versi
 
 
 @EVERY_VERSION
+def test_bytes_that_are_left_over_behind_a_null_are_an_error_and_else_ignored(api: Api, version: int) -> None:
+    values = full(api.response, version)
+    assert api.read_response(version, body_of(api, version, values) + b"more")
+    for path, _ in strict_paths(api.response, version):
+        with pytest.raises(SchemaError, match="4 bytes are left over"):
+            api.read_response(version, body_of(api, version, with_value(values, path, None)) + b"more")
+
+
+@EVERY_VERSION
 def test_a_request_never_contains_a_null_where_the_schema_has_none(api: Api, version: int) -> None:
     values = full(api.request, version)
     for path, _ in strict_paths(api.request, version):
@@ -223,8 +233,8 @@ def test_a_null_array_of_topics_means_no_commits(flexible: bool) -> None:
 @pytest.mark.parametrize("version", range(6))
 @pytest.mark.parametrize("name", ["group_id", "protocol_type", "group_state", "group_type"])
 def test_a_null_in_a_listed_group_is_empty_and_the_groups_around_it_are_read(version: int, name: str) -> None:
-    rows = [{field.name: f"{field.name}-{at}" for field in GROUP} for at in range(2)]
-    plain = {field.name: "x" for field in GROUP}
+    rows: list[Struct] = [{field.name: f"{field.name}-{at}" for field in GROUP} for at in range(2)]
+    plain: Struct = {field.name: "x" for field in GROUP}
     rows[1:1] = [plain, {**plain, name: None}, plain, {**plain, name: None}]
     fields = (Field("groups", Array(nullable(GROUP))),)
     data = written(fields, {"groups": rows}, version=version, flexible=version >= 3)

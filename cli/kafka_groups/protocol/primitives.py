@@ -31,17 +31,27 @@ class SchemaError(ValueError):
 
 
 class Cursor:
-    """A position in some bytes; the readers below advance it."""
+    """A position in some bytes; the readers below advance it.
 
-    __slots__ = ("data", "position")
+    `has_stray_null` is whether they read a null where the schema has none.
+    """
+
+    __slots__ = ("data", "has_stray_null", "position")
 
     def __init__(self, data: bytes, position: int = 0) -> None:
         self.data = data
         self.position = position
+        self.has_stray_null = False
 
     def remaining(self) -> int:
         """Return the number of bytes not yet read."""
         return len(self.data) - self.position
+
+    def end(self) -> None:
+        """Check the end of a message. SchemaError if bytes are left behind a stray null: no null, but other bytes."""
+        if self.has_stray_null and self.remaining():
+            msg = f"{self.remaining()} bytes are left over behind a null that the schema does not have"
+            raise SchemaError(msg)
 
     def take(self, size: int) -> bytes:
         """Return the next `size` bytes and move past them; SchemaError if there are fewer."""
@@ -86,7 +96,10 @@ def read_nullable_count(cursor: Cursor, *, flexible: bool) -> int | None:
 
 def read_count(cursor: Cursor, *, flexible: bool) -> int:
     """Read the number of elements of an array, 0 for a null array; SchemaError if it exceeds the remaining bytes."""
-    return read_nullable_count(cursor, flexible=flexible) or 0
+    count = read_nullable_count(cursor, flexible=flexible)
+    if count is None:
+        cursor.has_stray_null = True
+    return count or 0
 
 
 def skip_tags(cursor: Cursor) -> None:
@@ -167,7 +180,10 @@ def _sized(
             size = read_unsigned_varint(cursor) - 1 if flexible else layout.unpack(cursor.take(layout.size))[0]
             if size != _NULL:
                 return decode(cursor.take(size))
-            return None if nullable else default
+            if nullable:
+                return None
+            cursor.has_stray_null = True
+            return default
 
         return read
 
