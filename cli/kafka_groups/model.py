@@ -179,7 +179,8 @@ class GroupDescription(NamedTuple):
     """The state and the members of a group. Both epochs are None for classic groups, the assignor if unknown.
 
     A broker may identify the topics of assignments only by their ids. `unnamed_topics` has the ids, as Kafka's tools
-    print them, whose names could not be found; their partitions are in no assignment.
+    print them, whose names could not be found; their partitions are in no assignment. `is_described` is False if the
+    description failed, so that state and members are unknown, and the group is there for its committed offsets.
     """
 
     group: str
@@ -192,11 +193,12 @@ class GroupDescription(NamedTuple):
     target_assignment_epoch: int | None = None
     members: tuple[Member, ...] = ()
     unnamed_topics: Mapping[str, Failure] = MappingProxyType({})
+    is_described: bool = True
 
     @property
-    def member_count(self) -> int:
-        """Return the number of members."""
-        return len(self.members)
+    def member_count(self) -> int | None:
+        """Return the number of members; None if they are unknown."""
+        return len(self.members) if self.is_described else None
 
 
 class CommittedOffset(NamedTuple):

@@ -14,13 +14,22 @@ from kafka_groups.model import (
     Broker,
     Failure,
     GroupDescription,
+    GroupListing,
     GroupOffsets,
     OffsetRow,
     Results,
     TopicPartition,
 )
-from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_ID
+from kafka_groups.protocol.errors import (
+    GROUP_AUTHORIZATION_FAILED,
+    GROUP_ID_NOT_FOUND,
+    INCONSISTENT_GROUP_PROTOCOL,
+    TOPIC_AUTHORIZATION_FAILED,
+    UNKNOWN_TOPIC_ID,
+)
 
+# A group that fails with one of these is absent, of another kind, or denied. Any other error is about its description.
+_NOT_VISIBLE: Final = frozenset({GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL, GROUP_AUTHORIZATION_FAILED})
 # The number of topic ids in a note.
 _MAX_IDS: Final = 5
 
@@ -31,8 +40,8 @@ class Details:
 
     `offsets`: committed offsets, with `log_offsets` log end offsets, and with `log_start_offsets` log start offsets,
     too. `members`: members and epochs even of an empty group, which an `offsets` view does not show. `offsets_only`: a
-    group whose committed offsets are unknown has nothing to show, and is dropped. `isolation_level` is that of the log
-    end offsets.
+    group whose committed offsets are unknown has nothing to show, and is dropped; one whose description failed is
+    there without members. `isolation_level` is that of the log end offsets.
     """
 
     offsets: bool
@@ -79,9 +88,12 @@ def describe_groups(
     else:
         share = deadline and deadline.share(NOT_LAST)
         descriptions, offsets = admin.describe_with_offsets(described, selection.groups, timeout=share)
-    groups = _merge(selection, listed, descriptions, offsets)
+    undescribed = _undescribed(selection, descriptions, offsets, details)
+    groups = _merge(selection, listed, descriptions, undescribed)
     # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
-    committing = [name for name, group in groups.items() if supports(group, Operation.LIST_OFFSETS)]
+    committing = [
+        name for name, group in groups.items() if name in undescribed or supports(group, Operation.LIST_OFFSETS)
+    ]
     unread = {
         group: offsets.failed[group]
         for group in committing
@@ -150,18 +162,37 @@ def _merge(
     selection: Selection,
     listed: Mapping[str, GroupDescription],
     descriptions: Results[str, GroupDescription],
-    offsets: Results[str, GroupOffsets],
+    undescribed: Mapping[str, GroupDescription],
 ) -> dict[str, GroupDescription]:
-    # One topic that may not be described hides the members of a KIP-848 group, but not its offsets of other topics.
-    denied = {
-        group: GroupDescription(group=group, type="Consumer", state=None, protocol_type="consumer", coordinator=None)
+    everything = {**listed, **descriptions.succeeded, **undescribed}
+    return {group: everything[group] for group in selection.groups if group in everything}
+
+
+def _undescribed(
+    selection: Selection,
+    descriptions: Results[str, GroupDescription],
+    offsets: Results[str, GroupOffsets],
+    details: Details,
+) -> dict[str, GroupDescription]:
+    """Return the groups whose descriptions failed although they have commits, which the failure does not hide."""
+    return {
+        group: _without_members(group, selection.listings.get(group), failure)
         for group, failure in descriptions.failed.items()
-        if failure.code == TOPIC_AUTHORIZATION_FAILED
+        if failure.code not in _NOT_VISIBLE
+        and (details.offsets_only or failure.code == TOPIC_AUTHORIZATION_FAILED)
         and (visible := offsets.succeeded.get(group)) is not None
         and visible.has_commits()
     }
-    everything = {**listed, **descriptions.succeeded, **denied}
-    return {group: everything[group] for group in selection.groups if group in everything}
+
+
+def _without_members(group: str, listing: GroupListing | None, failure: Failure) -> GroupDescription:
+    group_type, protocol_type = (listing.type, listing.protocol_type) if listing is not None else (None, None)
+    if failure.code == TOPIC_AUTHORIZATION_FAILED:
+        # One topic that may not be described hides the members of a KIP-848 group, and only of such a one.
+        group_type, protocol_type = "Consumer", "consumer"
+    return GroupDescription(
+        group=group, type=group_type, state=None, protocol_type=protocol_type, coordinator=None, is_described=False
+    )
 
 
 def _log_offsets(

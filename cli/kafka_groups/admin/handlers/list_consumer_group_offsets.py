@@ -79,6 +79,7 @@ class ListConsumerGroupOffsetsHandler:
         if version < BATCHED_SINCE:
             topics, errors = read_packed_topics(cursor, version, self._names)
             self._add(result, keys[0], topics, errors, _group_error(cursor, version, errors))
+            _end(cursor, version)
             return result
         for _ in range(read_count(cursor, flexible=True)):
             group = _read_group_id(cursor)
@@ -86,6 +87,7 @@ class ListConsumerGroupOffsetsHandler:
             code = _read_error_code(cursor)
             skip_tags(cursor)
             self._add(result, group, topics, errors, code)
+        _end(cursor, version)
         return result
 
     def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
@@ -140,6 +142,12 @@ class ListConsumerGroupOffsetsHandler:
             part.append(group)
             weight += size
         yield part
+
+
+def _end(cursor: Cursor, version: int) -> None:
+    if OFFSET_FETCH.is_flexible(version):
+        skip_tags(cursor)
+    cursor.end()
 
 
 def _group_error(cursor: Cursor, version: int, errors: Errors) -> int:

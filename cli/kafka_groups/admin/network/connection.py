@@ -41,9 +41,8 @@ class Connection:
 
     `handshake` is of this connection alone; `versions` are the broker's, None until the handshake is complete. Until
     then requests wait, for `setup_timeout_s` at most. `make_channel` opens a channel, plain or with TLS, to the
-    addresses of a host. `sent` counts the requests sent, by API name and version.
-
-    Each `now` is in seconds of the owner's monotonic clock.
+    addresses of a host. `sent` counts the requests sent, by API name and version. `window` is how many may be in
+    flight, `active_at` when bytes came last or the first of them was sent. Times are seconds of the owner's clock.
     """
 
     def __init__(
@@ -63,6 +62,7 @@ class Connection:
         self.sent: Counter[tuple[str, int]] = Counter()
         self._handshake = handshake
         self._has_responded = False
+        self.window = _MAX_IN_FLIGHT
         self._make_channel = make_channel
         self._setup_deadline = now + setup_timeout_s
         self._setup_timeout_s = setup_timeout_s
@@ -73,7 +73,7 @@ class Connection:
         self._waiting: deque[tuple[int, InFlight, bytes]] = deque()
         self._unversioned: deque[Request] = deque()
         self._throttled_until = 0.0
-        self._active_at = now
+        self.active_at = now
         self._loss: AdminError | None = None
         addresses = numeric_addresses(endpoint)
         self._resolution = None if addresses else Resolution(endpoint, resolve=resolve, wakeup=wakeup)
@@ -109,7 +109,7 @@ class Connection:
                 for payload in self.channel.advance():
                     responses += self._receive(payload, now)
                 if self.channel.received != before:
-                    self._active_at = now
+                    self.active_at = now
                 self._try_next_address(self.channel, now)
             self._send_waiting(now)
         except AdminError as error:
@@ -128,11 +128,11 @@ class Connection:
 
     def is_idle(self, now: float, idle_timeout_s: float) -> bool:
         """Return whether a response is outstanding and nothing was received for longer than the timeout."""
-        return self.versions is not None and bool(self._in_flight) and now - self._active_at > idle_timeout_s
+        return self.versions is not None and bool(self._in_flight) and now - self.active_at > idle_timeout_s
 
     def may_release(self, now: float, idle_timeout_s: float) -> bool:
         """Return whether nothing was received for so long, and a request waits that another broker can serve."""
-        if self.versions is None or now - self._active_at <= idle_timeout_s:
+        if self.versions is None or now - self.active_at <= idle_timeout_s:
             return False
         outstanding = (*self._in_flight.values(), *(each for _, each, _ in self._waiting))
         return any(each.is_movable() for each in outstanding)
@@ -151,7 +151,7 @@ class Connection:
 
     def is_unused(self, now: float, seconds: float) -> bool:
         """Return whether nothing is outstanding, and nothing was sent or received for so long."""
-        return not (self._in_flight or self._waiting or self.versions is None) and now - self._active_at > seconds
+        return not (self._in_flight or self._waiting or self.versions is None) and now - self.active_at > seconds
 
     def reason_for_delay(self, now: float) -> str | None:
         """Return what the connection is waiting for, as the end of a sentence; None if it waits for nothing."""
@@ -163,7 +163,7 @@ class Connection:
             return "accepted the connection but has not responded"
         if self._waiting and self.is_throttled(now):
             return f"throttles this client for another {round(self._throttled_until - now, 1):g} s"
-        return f"has sent nothing for {round(now - self._active_at, 1):g} s" if self._in_flight else None
+        return f"has sent nothing for {round(now - self.active_at, 1):g} s" if self._in_flight else None
 
     def close(self, error: AdminError) -> list[Response]:
         """Close the connection, and return every outstanding request as a response with this error."""
@@ -224,12 +224,12 @@ class Connection:
         self.channel.send(frame)
 
     def _has_capacity(self) -> bool:
-        return self.versions is not None and len(self._in_flight) < _MAX_IN_FLIGHT
+        return self.versions is not None and len(self._in_flight) < self.window
 
     def _send_waiting(self, now: float) -> None:
         while self._waiting and self._has_capacity() and now >= self._throttled_until:
             if not self._in_flight:
-                self._active_at = now
+                self.active_at = now
             self._transmit(*self._waiting.popleft())
 
     def _receive(self, payload: bytes, now: float) -> list[Response]:
@@ -240,7 +240,7 @@ class Connection:
             return self._continue_handshake(in_flight.part, payload, now)
         if in_flight.is_released:
             return []
-        self._has_responded = True
+        self._has_responded, self.window = True, min(2 * self.window, _MAX_IN_FLIGHT)
         self._throttled_until = max(
             self._throttled_until, now + in_flight.request.api.throttle_s(in_flight.version, payload)
         )

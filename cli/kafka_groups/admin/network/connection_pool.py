@@ -17,6 +17,7 @@ from kafka_groups.admin.network.bootstrap import (
 )
 from kafka_groups.admin.network.channel import Address, Channel
 from kafka_groups.admin.network.connection import Connection
+from kafka_groups.admin.network.extra_connections import ExtraConnections
 from kafka_groups.admin.network.handshake import Handshake
 from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.admin.network.resolver import Resolve, resolve
@@ -44,8 +45,8 @@ _LONGEST_REUSE_S: Final = 200.0
 class BrokerPool:
     """Connections to the brokers of a cluster, opened when first needed.
 
-    There is one for each address, unless a request names another one by its number.
-    `brokers` and `cluster_id` are known once `open` has returned.
+    There is one for each address, unless a request names another one by its number; `extra` has those of repeated
+    requests. `brokers` and `cluster_id` are known once `open` has returned.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class BrokerPool:
         self._resolve = resolve
         self._tls_context: ssl.SSLContext | None = None
         self._connections: dict[tuple[Endpoint, int], Connection] = {}
+        self.extra = ExtraConnections(self._connections, self._drop, self._endpoint_of, self._clock)
         self._bootstrap = Bootstrap(settings)
         self._deadline = self._idle_timeout_s = math.inf
         self._sent_before: Counter[tuple[str, int]] = Counter()
@@ -113,8 +115,8 @@ class BrokerPool:
         return self._wait_for_responses(until)
 
     def update_brokers(self, brokers: Iterable[Broker]) -> None:
-        """Add or replace the addresses of these brokers."""
-        self.brokers = {**self.brokers, **{broker.id: broker for broker in brokers}}
+        """Add or replace the addresses of these brokers; one without a host replaces none."""
+        self.brokers = {**self.brokers, **{broker.id: broker for broker in brokers if broker.host}}
 
     def responsive_brokers(self) -> list[int]:
         """Return the ids of the brokers without those that failed lately; all if none is left."""
@@ -124,8 +126,7 @@ class BrokerPool:
     def reason_for_delay(self, broker: int) -> str | None:
         """Return why a broker has not responded, as a message; None if nothing is known."""
         endpoint = self._endpoint_of(broker)
-        of_broker = (each for (at, _), each in self._connections.items() if at == endpoint)
-        reason = next(filter(None, (each.reason_for_delay(self._clock()) for each in of_broker)), None)
+        reason = next(filter(None, self.extra.reasons_for_delay(endpoint)), None)
         return f"{self._name_of(endpoint)} {reason}" if endpoint is not None and reason is not None else None
 
     def drop_silent(self) -> None:
@@ -253,7 +254,7 @@ class BrokerPool:
             resolve=self._resolve,
             wakeup=self._selector.wakeup,
         )
-        self._connections[endpoint, number] = connection
+        self.extra.add(endpoint, number, connection)
         self._selector.register(connection)
         return connection
 

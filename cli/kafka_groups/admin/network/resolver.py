@@ -16,6 +16,9 @@ Resolve: TypeAlias = Callable[[Endpoint], list[Address]]
 
 def resolve(endpoint: Endpoint) -> list[Address]:
     """Return all addresses of a host, in the system's order. NameNotResolvedError if it has none."""
+    if not endpoint.host:
+        # The system resolves an empty name to this machine.
+        raise NameNotResolvedError("its address has no host name")
     try:
         infos = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
