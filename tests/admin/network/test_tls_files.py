@@ -36,8 +36,9 @@ def _settings_error(**values: str | None) -> str:
         (None, "no such file or directory"),
         (b"\xfe\xed\xfe\xed\0\0\0\2", "it is a Java key store; convert it with: keytool -list -rfc -keystore "),
         (b"\x30\x82\x04\x41\x02\x01\x03", "it is a PKCS12 key store; convert it with: openssl pkcs12 -in "),
+        ("-----BEGIN CERTIFICATE-----\n".encode("utf-16"), "it is UTF-16 text; save it in UTF-8"),
     ],
-    ids=["text", "absent", "JKS", "PKCS12"],
+    ids=["text", "absent", "JKS", "PKCS12", "UTF-16"],
 )
 def test_a_ca_file_that_cannot_be_used_is_a_settings_error_with_the_reason(
     tmp_path: Path, content: bytes | None, reason: str

@@ -18,6 +18,7 @@ from kafka_groups.settings.pem import (
     has_block,
     pem_blocks,
 )
+from kafka_groups.text_encoding import find_wide_encoding
 
 if TYPE_CHECKING:
     from kafka_groups.settings import Tls
@@ -75,6 +76,8 @@ def crl_problem(path: str) -> str | None:
     data = _read(path)
     if isinstance(data, str):
         return f"{_CRL_LEAD} {path}: {data}"
+    if encoding := find_wide_encoding(data):
+        return f"{_CRL_LEAD} {path}: it is {encoding} text; save it in UTF-8"
     blocks = pem_blocks(data.decode("latin-1"))
     if has_block(blocks, CERTIFICATE):
         return f"{_CRL_LEAD} {path}: it has a certificate; write CAs to ssl.ca.location, and only their lists here"
@@ -131,6 +134,8 @@ def _file_problem(data: bytes, path: str, kind: str, *, with_key: bool) -> str |
         return conversion
     if has_block(pem_blocks(data.decode("latin-1")), kind):
         return None
+    if encoding := find_wide_encoding(data):
+        return f"it is {encoding} text; save it in UTF-8"
     name = kind.lower()
     return f"it has no {name}; write a PEM file, which has a line -----BEGIN {kind}-----"
 
