@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups.text_encoding import NotUtf8Error, decode_utf8, find_wide_encoding
 
-CSV = "orders,topic,0,10\r\nинвойс,тема,1,20\r\n"
+CSV = "orders,topic,0,10\r\n注文,主題,1,20\r\n"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
@@ -26,7 +26,7 @@ def test_utf_8_is_read_without_its_byte_order_mark_and_with_its_line_ends(encodi
     ],
 )
 def test_utf_16_and_utf_32_are_named_with_a_byte_order_mark_and_without(encoding: str, name: str) -> None:
-    for text in (CSV, "g,t,0,1", "заказы,тема,0,10\n"):
+    for text in (CSV, "g,t,0,1", "注文,主題,0,10\n"):
         with pytest.raises(NotUtf8Error) as caught:
             decode_utf8(text.encode(encoding))
         assert str(caught.value) == (
