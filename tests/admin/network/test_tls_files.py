@@ -136,7 +136,8 @@ def test_a_revoked_certificate_is_not_trusted(
         name, text = listing_error(
             broker.endpoint, tls=Tls(ca_file=str(file), crl_file=str(revocation_list(file, revokes=True)))
         )
-    assert (name, text) == ("TLS_FAILED", "the broker's certificate is not trusted: certificate revoked")
+    assert name == "TLS_FAILED"
+    assert text.startswith("the broker's certificate is not trusted: certificate revoked; give the broker another")
 
 
 def test_a_certificate_that_its_revocation_list_does_not_have_is_trusted(

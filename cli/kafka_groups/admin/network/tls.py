@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafka_groups.admin.network.channel import Channel
-from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, crl_error, crl_problem, handshake_error
+from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, crl_error, crl_problem
+from kafka_groups.admin.network.tls_reasons import handshake_error
 from kafka_groups.errors import ConnectionFailedError, SettingsError, TlsFailedError
 
 if TYPE_CHECKING:
