@@ -246,7 +246,8 @@ class BrokerPool:
     def _connect(self, endpoint: Endpoint, setup_timeout_s: float, number: int = 0) -> Connection:
         connection = Connection(
             endpoint,
-            handshake=Handshake(self._settings.client_id, self._settings.credentials),
+            # A broker that closes a further connection may limit them.
+            handshake=Handshake(self._settings.client_id, self._settings.credentials, may_be_old=number == 0),
             make_channel=self._make_channel,
             setup_timeout_s=setup_timeout_s,
             now=self._clock(),
