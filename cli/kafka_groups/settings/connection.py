@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.pairs import Setting, parse_network_pairs, require_effect, to_network_settings
+from kafka_groups.settings.pairs import (
+    Setting,
+    parse_network_pairs,
+    require_effect,
+    to_network_settings,
+)
+from kafka_groups.settings.properties import NETWORK_KEYS
 from kafka_groups.settings.sasl import SaslCredentials, sasl_credentials
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, MergedSettings, Sources, merge_sources, parse_servers
 from kafka_groups.settings.tls import Tls, tls_settings
@@ -65,6 +71,7 @@ def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> Conn
     protocol = _protocol(settings.get("security.protocol"))
     if flag_settings:
         require_effect(flag_settings, protocol.value)
+    merged.require_values(NETWORK_KEYS, protocol.value)
     return ConnectionSettings(
         bootstrap=parse_servers(servers, protocol.value),
         timeout_s=merged.timeout_s(),
@@ -91,7 +98,7 @@ def _client_id(setting: Setting | None) -> str:
 def _milliseconds(setting: Setting | None, default: int) -> int:
     if setting is None:
         return default
-    text, source = setting
+    text, source = setting.value, setting.source
     if not text.isdecimal() or not text.strip("0"):
         msg = f"{source}={text} is not a number of milliseconds greater than 0; write for example 10000"
         raise SettingsError(msg)
@@ -105,7 +112,7 @@ def _milliseconds(setting: Setting | None, default: int) -> int:
 def _protocol(setting: Setting | None) -> Setting:
     if setting is None:
         return Setting(PROTOCOLS[0], "")
-    protocol = setting.value.upper()
+    protocol = setting.checked().value.upper()
     if protocol not in PROTOCOLS:
         msg = f"{setting.source}={protocol} is unknown; write {', '.join(PROTOCOLS[:-1])} or {PROTOCOLS[-1]}"
         raise SettingsError(msg)

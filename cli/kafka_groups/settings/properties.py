@@ -107,3 +107,8 @@ def canonical_name(key: str) -> str:
 def is_known(key: str) -> bool:
     """Return whether the table has a property of this name or alias."""
     return key in _NAMES
+
+
+def is_provider_key(name: str) -> bool:
+    """Return whether a property declares config providers: `config.providers` and those of each one."""
+    return name == "config.providers" or name.startswith("config.providers.")
