@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Unpack
 
 from kafka_groups.errors import SettingsError
@@ -17,7 +17,7 @@ from kafka_groups.settings.properties import NETWORK_KEYS
 from kafka_groups.settings.sasl import SaslCredentials, sasl_credentials
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, MergedSettings, Sources, merge_sources, parse_servers
 from kafka_groups.settings.tls import Tls, tls_settings
-from kafka_groups.settings.values import LONGEST_S, PROTOCOLS, Endpoint, is_utf8
+from kafka_groups.settings.values import CANONICAL_NAMES, LONGEST_S, PROTOCOLS, Endpoint, is_utf8
 
 # Every request has the length of the client ID in 16 bits.
 _LONGEST_CLIENT_ID = 32_767
@@ -28,6 +28,8 @@ class ConnectionSettings:
     """The settings that the admin layer needs to reach a cluster.
 
     `timeout_s` is the timeout in seconds for all requests of a command, or for each request, as the command defines.
+    With `resolve_canonical_names`, the bootstrap servers are aliases of servers with other names (KIP-235).
+    `sources` has the place of each property of the user's, also of those that have no effect, for errors to name.
     """
 
     bootstrap: tuple[Endpoint, ...]
@@ -36,6 +38,8 @@ class ConnectionSettings:
     connect_timeout_s: float = 10.0
     tls: Tls | None = None
     credentials: SaslCredentials | None = None
+    resolve_canonical_names: bool = False
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Raise SettingsError if there is no server to connect to."""
@@ -79,6 +83,8 @@ def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> Conn
         connect_timeout_s=_milliseconds(settings.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
         tls=tls_settings(settings) if protocol.value.endswith("SSL") else None,
         credentials=sasl_credentials(settings, protocol) if protocol.value.startswith("SASL_") else None,
+        resolve_canonical_names=_wants_canonical_names(settings.get("client.dns.lookup")),
+        sources={name: setting.source for name, setting in settings.items()},
     )
 
 
@@ -93,6 +99,16 @@ def _client_id(setting: Setting | None) -> str:
         msg = f"{setting.source}: the client ID has {size} bytes; write at most {_LONGEST_CLIENT_ID} bytes"
         raise SettingsError(msg)
     return setting.value
+
+
+def _wants_canonical_names(setting: Setting | None) -> bool:
+    # Java's clients before Kafka 4.0 also have "default".
+    if setting is None or setting.value.lower() in {"", "default", "use_all_dns_ips"}:
+        return False
+    if setting.value.lower() != CANONICAL_NAMES:
+        msg = f"{setting.source}={setting.value} is unknown; write use_all_dns_ips or {CANONICAL_NAMES}"
+        raise SettingsError(msg)
+    return True
 
 
 def _milliseconds(setting: Setting | None, default: int) -> int:

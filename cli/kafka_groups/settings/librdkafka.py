@@ -24,7 +24,7 @@ from kafka_groups.settings.tls import (
     check_store_type,
     pem_texts,
 )
-from kafka_groups.settings.values import is_utf8
+from kafka_groups.settings.values import CANONICAL_NAMES, is_utf8
 
 _MECHANISMS: Final = (
     "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER (GSSAPI needs a confluent-kafka whose librdkafka is built with "
@@ -42,7 +42,7 @@ _LIMITS: Final = {
     "reconnect.backoff.ms": (0, _LONGEST_BACKOFF_MS),
     "socket.connection.setup.timeout.ms": (1000, _LONGEST_MS),
 }
-_DNS_LOOKUPS: Final = frozenset({"use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"})
+_DNS_LOOKUPS: Final = frozenset({"use_all_dns_ips", CANONICAL_NAMES})
 _DEFAULT_MAX_BACKOFF_MS: Final = 10_000
 
 
@@ -105,6 +105,8 @@ def client_properties(settings: ConnectionSettings) -> dict[str, str]:
         "socket.connection.setup.timeout.ms": str(min(max(connect_timeout_ms, least_ms), most_ms)),
         "security.protocol": protocol,
     }
+    if settings.resolve_canonical_names:
+        properties["client.dns.lookup"] = CANONICAL_NAMES
     if settings.tls is not None:
         properties |= _tls_properties(settings.tls)
     if settings.credentials is not None:

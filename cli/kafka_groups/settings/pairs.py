@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import KafkaGroupsError, SettingsError
-from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name, is_known, is_provider_key
+from kafka_groups.settings.properties import NETWORK_KEYS, SUPPORTED_KEYS, canonical_name, is_known, is_provider_key
 
 # Kafka's clients trim every value with Java's String.trim, passwords included (ConfigDef.parseType).
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
@@ -116,7 +116,7 @@ def to_network_settings(properties: Mapping[str, str | float]) -> dict[str, Sett
 def _require_network(settings: dict[str, Setting]) -> dict[str, Setting]:
     for name, setting in settings.items():
         if name not in NETWORK_KEYS and not is_provider_key(name):
-            supported = ", ".join(sorted(NETWORK_KEYS))
+            supported = ", ".join(SUPPORTED_KEYS)
             msg = f"{setting.source}: this property is not supported; supported properties are {supported}"
             raise SettingsError(msg)
     return settings

@@ -11,6 +11,8 @@ from kafka_groups.errors import SettingsError
 DEFAULT_PORT = 9092
 _LAST_PORT = 65_535
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+# The value of client.dns.lookup for bootstrap servers that are aliases.
+CANONICAL_NAMES = "resolve_canonical_bootstrap_servers_only"
 # No command runs for longer, and the system calls that wait accept no unlimited time.
 LONGEST_S = 365 * 86_400.0
 
