@@ -225,9 +225,10 @@ def _convert_values(properties: dict[str, str], *, kept: Mapping[str, Setting]) 
     """
     for key in (_LIMITS.keys() & properties.keys()) - kept.keys():
         properties[key] = _clamp(properties[key], *_LIMITS[key])
-    if "client.dns.lookup" not in kept and properties.get("client.dns.lookup") not in _DNS_LOOKUPS:
+    if "client.dns.lookup" in properties and "client.dns.lookup" not in kept:
+        lookup = properties.pop("client.dns.lookup").lower()
         # Java's clients before Kafka 4.0 also have "default".
-        properties.pop("client.dns.lookup", None)
+        properties |= {"client.dns.lookup": lookup} if lookup in _DNS_LOOKUPS else {}
     backoff = "" if "reconnect.backoff.ms" in kept else properties.get("reconnect.backoff.ms", "")
     if backoff.isascii() and backoff.isdigit() and int(backoff) > _DEFAULT_MAX_BACKOFF_MS:
         # Without a maximum, Java uses the backoff for it.
