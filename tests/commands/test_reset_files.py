@@ -170,7 +170,13 @@ def test_a_malformed_file_is_a_usage_error(
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"a,t,0,\xff\n", "is not UTF-8 text: invalid start byte at byte 6"), (None, "No such file or directory")],
+    [
+        (b"a,t,0,\xff\n", "is not UTF-8 text: invalid start byte at byte 6; save it in UTF-8"),
+        ("a,t,0,20\n".encode("utf-16"), "is UTF-16 text, and not UTF-8; save it in UTF-8"),
+        ("a,t,0,20\n".encode("utf-16-le"), "is UTF-16LE text, and not UTF-8; save it in UTF-8"),
+        ('{"schema": "kafka-groups/plan/1"}'.encode("utf-16"), "is UTF-16 text, and not UTF-8; save it in UTF-8"),
+        (None, "No such file or directory"),
+    ],
 )
 def test_a_file_that_cannot_be_read_is_a_usage_error(file: Path, content: bytes | None, message: str) -> None:
     if content is not None:

@@ -140,7 +140,11 @@ def open_session(
     An error of the whole command (no broker responds, a file is refused) ends the document as failed, and is raised
     again for the root command.
     """
-    settings = resolve_settings(**connection.sources())
+    try:
+        settings = resolve_settings(**connection.sources())
+    except AdminError as error:
+        make_writer(inspect_streams(colour)).end([_failure_of(error)], status="failed")
+        raise
     screen = inspect_streams(colour)
     progress = ProgressBar(screen) if screen.err_is_terminal else None
     writer = make_writer(screen)

@@ -26,8 +26,8 @@ class Property(NamedTuple):
 PROPERTIES: Final = (
     Property("bootstrap.servers", aliases=("metadata.broker.list",), network=True),
     Property("broker.address.family"),
-    Property("client.dns.lookup"),
     Property("client.id", network=True),
+    Property("client.dns.lookup", network=True),
     Property("client.rack"),
     Property("connections.max.idle.ms"),
     Property("reconnect.backoff.max.ms"),
@@ -92,7 +92,9 @@ PROPERTIES: Final = (
     Property("isolation.level", librdkafka="reserved"),
 )
 
-NETWORK_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.network)
+# In the order of the table, for errors that list them.
+SUPPORTED_KEYS: Final = tuple(each.name for each in PROPERTIES if each.network)
+NETWORK_KEYS: Final = frozenset(SUPPORTED_KEYS)
 PASSED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "passed")
 CONVERTED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "converted")
 RESERVED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "reserved")
@@ -107,3 +109,8 @@ def canonical_name(key: str) -> str:
 def is_known(key: str) -> bool:
     """Return whether the table has a property of this name or alias."""
     return key in _NAMES
+
+
+def is_provider_key(name: str) -> bool:
+    """Return whether a property declares config providers: `config.providers` and those of each one."""
+    return name == "config.providers" or name.startswith("config.providers.")

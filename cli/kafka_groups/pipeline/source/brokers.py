@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
+from kafka_groups.admin.network.tls_reasons import explain_librdkafka
 from kafka_groups.errors import SettingsError, SourceError, UnreachableError
 from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
@@ -163,7 +164,7 @@ class Brokers:
         raise self._too_late()
 
     def _too_late(self) -> SourceError:
-        why = f": {_AFTER.sub('', hidden(self._said.str(), self._client))}" if self._said is not None else ""
+        why = f": {_explained(self._said.str(), self._client)}" if self._said is not None else ""
         return UnreachableError(f"no broker of {_where(self._client)} responded within {self._timeout_s:g} s{why}")
 
     def _listen(self, error: KafkaError) -> None:
@@ -201,9 +202,14 @@ def is_passing(error: KafkaError) -> bool:
 
 def source_error(error: KafkaError, client: Mapping[str, str]) -> SourceError:
     """Return what a broker or librdkafka said, as one sentence."""
-    said = _REFUSED.get(error.code()) or hidden(error.str(), client)
+    said = _REFUSED.get(error.code()) or _explained(error.str(), client)
     kind = UnreachableError if is_passing(error) else SourceError
     return kind(f"__consumer_offsets cannot be read from {_where(client)}: {said}")
+
+
+def _explained(text: str, client: Mapping[str, str]) -> str:
+    """Return what librdkafka said, without secrets and times, and with the next step of a failed TLS handshake."""
+    return explain_librdkafka(_AFTER.sub("", hidden(text, client)))
 
 
 def hidden(text: str, client: Mapping[str, str]) -> str:
