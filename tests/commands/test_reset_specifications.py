@@ -130,7 +130,7 @@ ERRORS = [
     (("--topic", "t", "--to-latest", "--to-earliest"), "--to-earliest contradicts --to-latest: give one"),
     (("--topic", "t", "--to-offset", "5", "--shift-by", "1"), "--to-offset contradicts --shift-by: give one"),
     (("--topic", "t", "--to-offset", "-1"), "'--to-offset': -1 is not in the range"),
-    (("--topic", "t", "--to-offset", "x"), "'--to-offset': 'x' is not a valid integer range"),
+    (("--topic", "t", "--to-offset", "x"), "'--to-offset': 'x' is not a whole number"),
     (("--topic", "t", "--to-offset", str(2**63)), f"'--to-offset': {2**63} is not in the range"),
     (("--topic", "t", "--shift-by", str(-(2**63))), "'--shift-by': "),
     (("--topic", "t", "--to-datetime", "yesterday"), "--to-datetime 'yesterday' is not a time; write for example"),

@@ -22,6 +22,7 @@ from kafka_groups.changes.specification import (
 )
 from kafka_groups.commands import offer
 from kafka_groups.commands.options import combine_options
+from kafka_groups.commands.parameter_types import NAME, IntegerRange
 from kafka_groups.settings import parse_duration
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,6 +61,7 @@ def specification_options(function: F) -> F:
         ),
         click.option(
             "--to-group",
+            type=NAME,
             metavar="ID",
             shell_complete=offer("groups"),
             help="The committed offsets of another group; without --topic on all partitions where it has one.",
@@ -77,13 +79,13 @@ def specification_options(function: F) -> F:
         click.option(
             "--shift-by",
             metavar="N",
-            type=click.IntRange(-_MAX_OFFSET, _MAX_OFFSET),
+            type=IntegerRange(-_MAX_OFFSET, _MAX_OFFSET),
             help="The committed offset plus N; negative goes back.",
         ),
         click.option("--to-current", is_flag=True, help="The committed offset, or else the log end offset."),
         click.option("--to-latest", is_flag=True, help="The log end offset."),
         click.option("--to-earliest", is_flag=True, help="The log start offset."),
-        click.option("--to-offset", metavar="N", type=click.IntRange(0, _MAX_OFFSET), help="This offset."),
+        click.option("--to-offset", metavar="N", type=IntegerRange(0, _MAX_OFFSET), help="This offset."),
     ):
         function = option(function)
     return combine_options(function, "rule", _read_rule, tuple(_OPTIONS))
