@@ -135,7 +135,7 @@ ERRORS = [
     (("--topic", "t", "--shift-by", str(-(2**63))), "'--shift-by': "),
     (("--topic", "t", "--to-datetime", "yesterday"), "--to-datetime 'yesterday' is not a time; write for example"),
     (("--topic", "t", "--to-datetime", ""), "--to-datetime '' is not a time"),
-    (("--topic", "t", "--to-datetime", "1234567890123"), "is not a time"),
+    (("--topic", "t", "--to-datetime", "1795424400"), "'1795424400' may be seconds since 1970; write milliseconds"),
     (("--topic", "t", "--to-datetime", "2026-02-30T00:00:00Z"), "is not a time"),
     (("--topic", "t", "--to-datetime", f"{NOON}.001Z"), "is in the future"),
     (("--topic", "t", "--to-datetime", "2027-01-01T00:00"), "in the future (without a zone it is UTC)"),
