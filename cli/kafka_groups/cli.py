@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
@@ -16,7 +15,7 @@ from kafka_groups import __version__
 from kafka_groups.commands import COMPLETION_VARIABLE, DEBUG
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.exit_codes import ExitCode
-from kafka_groups.rendering.screen import escape_controls, print_line, silence
+from kafka_groups.rendering.screen import escape_controls, prepare_streams, print_line, silence
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -229,10 +228,7 @@ def main() -> None:
     """Run the command line as the console script does."""
     try:
         _open_missing_streams()
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, TextIOWrapper):
-                # A name that the locale cannot show must not end the command.
-                stream.reconfigure(errors="backslashreplace")
+        prepare_streams()
         if os.environ.get(COMPLETION_VARIABLE):
             from kafka_groups.commands.completion.shells import print_completions
 

@@ -14,7 +14,7 @@ from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 # As Python passes an argument that is not UTF-8.
 BAD = b"caf\xe9".decode("utf-8", "surrogateescape")
-MESSAGE = "cannot encode the request: 'caf\\udce9' is not UTF-8 (INVALID_REQUEST)"
+MESSAGE = "cannot encode the request: 'caf\\udce9' is not UTF-8; write it in UTF-8 (INVALID_REQUEST)"
 
 
 @pytest.fixture(scope="module")

@@ -141,7 +141,7 @@ class ChangeRun:
             text = format_csv(rows, with_group=self.csv_with_group)
         self.session.end_progress()
         if name == STDOUT:
-            self.session.screen.out.write(text)
+            self.session.screen.write_utf8(text)
         else:
             try:
                 export_text(name, text, what="the plan")

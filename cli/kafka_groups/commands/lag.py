@@ -18,6 +18,7 @@ from kafka_groups.commands.lag_history import open_history
 from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.commands.lag_watch import Read, WatchOptions, watch_lag
 from kafka_groups.commands.options import filter_options, output_options, selector_options
+from kafka_groups.commands.parameter_types import NAME, IntegerRange
 from kafka_groups.commands.signals import raise_on_sigterm
 from kafka_groups.errors import CheckFailedError, ExportError, IncompleteResultError
 from kafka_groups.groups.conditions import Condition
@@ -51,7 +52,7 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
     help="What a row is for.",
 )
 @click.option("--time", "with_time", is_flag=True, help="Add time lag: the age of the first record not processed.")
-@click.option("--top", metavar="N", type=click.IntRange(1), help="Only the N rows that are furthest behind.")
+@click.option("--top", metavar="N", type=IntegerRange(1), help="Only the N rows that are furthest behind.")
 @click.option(
     "--isolation",
     type=click.Choice(tuple(_ISOLATION_LEVELS)),
@@ -63,6 +64,7 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
 @click.option(
     "--fail-if",
     metavar="COND",
+    type=NAME,
     help="Exit with 4 if the condition holds for a row, such as 'lag>1000 and state==Stable'.",
 )
 @click.option(
@@ -70,7 +72,7 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
     metavar="INTERVAL",
     help="Poll in this interval, such as 5s, and show rates, a verdict and its rule for each group.",
 )
-@click.option("--samples", metavar="N", type=click.IntRange(1), help="With --watch: end after N polls.")
+@click.option("--samples", metavar="N", type=IntegerRange(1), help="With --watch: end after N polls.")
 @click.option(
     "--history",
     "history_file",

@@ -115,7 +115,7 @@ def _export(session: ClusterSession, name: str, found: Orphans) -> None:
     text = format_plan(Plan(cluster_id, datetime.now(UTC), changes))
     session.end_progress()
     if name == STDOUT:
-        session.screen.out.write(text)
+        session.screen.write_utf8(text)
         return
     export_text(name, text, what="the plan")
     session.print_notes([f"The plan was written to {name}.{_describe_use(found.groups.values())}"])

@@ -10,15 +10,19 @@ from kafka_groups.commands.change_options import ChangeOptions, change_options
 from kafka_groups.commands.change_run import ChangeRun, open_change_session
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.options import output_options
+from kafka_groups.commands.parameter_types import NAME
 from kafka_groups.rendering.change_summary import summarize_members
 
 
 @click.command("remove-members")
-@click.option("-g", "--group", metavar="ID", required=True, shell_complete=offer("groups"), help="The group.")
+@click.option(
+    "-g", "--group", metavar="ID", type=NAME, required=True, shell_complete=offer("groups"), help="The group."
+)
 @click.option(
     "--instance",
     "instances",
     metavar="ID",
+    type=NAME,
     multiple=True,
     help="The static member with this group instance id (group.instance.id). Repeatable.",
 )

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from kafka_groups import sandbox as local_kafka
+from kafka_groups.commands.parameter_types import Integer
 from kafka_groups.commands.signals import raise_on_sigterm
 from kafka_groups.exit_codes import ExitCode
 from kafka_groups.rendering.screen import print_line
@@ -45,7 +46,7 @@ def _spec_options(command: _Command) -> _Command:
         click.option(
             "--heap",
             "heap_mb",
-            type=int,
+            type=Integer(),
             default=local_kafka.DEFAULT_HEAP_MB,
             show_default=True,
             metavar="MB",
@@ -53,7 +54,7 @@ def _spec_options(command: _Command) -> _Command:
         ),
         click.option(
             "--port",
-            type=int,
+            type=Integer(),
             default=local_kafka.DEFAULT_PORT,
             show_default=True,
             help="Port of the first broker on 127.0.0.1; the next brokers have the next ports. 0 chooses free ports.",
@@ -65,7 +66,7 @@ def _spec_options(command: _Command) -> _Command:
             metavar="V",
             help="Kafka version, 2.4.0 or newer.",
         ),
-        click.option("--brokers", type=int, default=1, show_default=True, help="Number of brokers."),
+        click.option("--brokers", type=Integer(), default=1, show_default=True, help="Number of brokers."),
     ):
         command = option(command)
     return _identity_options(command)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -20,6 +19,7 @@ from kafka_groups.commands.connection_options import Connection, connection_opti
 from kafka_groups.commands.options import output_options
 from kafka_groups.errors import JournalError
 from kafka_groups.rendering.change_summary import summarize_offsets
+from kafka_groups.rendering.documents import format_json
 from kafka_groups.rendering.screen import Screen, inspect_streams
 from kafka_groups.rendering.stderr import print_note
 from kafka_groups.rendering.views.runs import RUNS, SCHEMA, encode_run
@@ -147,9 +147,9 @@ def _print_runs(screen: Screen, output_format: str) -> None:
     listed = list_runs(journal_directory())
     if output_format == "json":
         document = {"schema": SCHEMA, "runs": [encode_run(run) for run in listed.runs]}
-        screen.out.write(f"{json.dumps(document, ensure_ascii=False, indent=1)}\n")
+        screen.out.write(f"{format_json(screen, document, indent=1)}\n")
     elif output_format == "ndjson":
-        screen.out.writelines(f"{json.dumps(encode_run(run), ensure_ascii=False)}\n" for run in listed.runs)
+        screen.out.writelines(f"{format_json(screen, encode_run(run))}\n" for run in listed.runs)
     else:
         _print_table(screen, listed.runs, is_csv=output_format == "csv")
     for note in (*listed.notes, *(() if listed.runs else ("No change is recorded.",))):

@@ -12,6 +12,7 @@ from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
 from kafka_groups.commands.connection_options import Connection, connection_options_per_poll
 from kafka_groups.commands.options import filter_options, output_options, require_selectors, selector_options
+from kafka_groups.commands.parameter_types import NAME
 from kafka_groups.commands.signals import pause, raise_on_sigterm
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
 from kafka_groups.groups.lag_summary import LagKey, LagReading, read_lag
@@ -35,6 +36,7 @@ _SHORTEST_POLL_S: Final = 1.0
 @click.option(
     "--until",
     metavar="COND",
+    type=NAME,
     required=True,
     help="Wait until the condition holds for every group, such as 'lag<=0' or 'state==Empty'.",
 )

@@ -18,6 +18,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn, Protocol
 
+from kafka_groups.numerals import hint_of_integer
+
 _TOKEN: Final = re.compile(
     r"""\s*(?:(?P<operator><=|>=|==|!=|<|>)|(?P<parenthesis>[()])|(?P<quoted>"[^"]*"|'[^']*')|(?P<word>[^\s()<>=!"']+))"""
 )
@@ -249,6 +251,6 @@ class _Parser:
 def _parse_number(field: str, text: str) -> float:
     """Return the number; raise ValueError for others, also for "1_000", "inf" and "nan", which float accepts."""
     if not re.fullmatch(r"[+-]?\d+(\.\d+)?", text, re.ASCII):
-        msg = f"{field} is a number, and {text!r} is none"
+        msg = f"{field} is a number, and {text!r} is none{hint_of_integer(text)}"
         raise ValueError(msg)
     return float(text) if "." in text else int(text)

@@ -206,15 +206,21 @@ def _sized(
 
 
 def decode_string(body: bytes) -> str:
-    """Return a string from its bytes; bytes that are not UTF-8 stay visible as escapes, and hide no other name."""
+    """Return a string from its bytes; bytes that are not UTF-8 become surrogates, so that no other name equals it."""
+    return body.decode("utf-8", "surrogateescape")
+
+
+def decode_visibly(body: bytes) -> str:
+    r"""Return a string from its bytes, with a visible `\xff` for a byte that is not UTF-8: for files of UTF-8 only."""
     return body.decode("utf-8", "backslashreplace")
 
 
 def _encode_string(text: str) -> bytes:
     try:
         return text.encode()
-    except UnicodeEncodeError as error:  # an argument of the command line that is not UTF-8
-        msg = f"{text!r} is not UTF-8"
+    except UnicodeEncodeError as error:
+        # Kafka's brokers would accept other bytes, and alter them.
+        msg = f"{text!r} is not UTF-8; write it in UTF-8"
         raise SchemaError(msg) from error
 
 
@@ -246,4 +252,5 @@ UINT16: Final = _number("uint16", struct.Struct(">H"))
 BOOL: Final = _bool()
 UUID_: Final = _uuid()
 STRING: Final = _sized("string", wide=False, decode=decode_string, encode=_encode_string, default="")
+VISIBLE_STRING: Final = _sized("string", wide=False, decode=decode_visibly, encode=_encode_string, default="")
 BYTES: Final = _sized("bytes", wide=True, decode=bytes, encode=bytes, default=b"")

@@ -101,7 +101,7 @@ def _find_block(text: str, name: str, path: Path) -> _Block | None:
     match = re.search(
         rf"(?:^|(?<={_BYTE_ORDER_MARK}))\[{name}\]  {re.escape(_COMMENT)}"
         r'("(?:[^"\\\r\n]|\\.)*")\r?\n'
-        rf'"bootstrap\.servers" = "((?:{re.escape(HOST)}:\d+,?)+)"\r?\n'
+        rf'"bootstrap\.servers" = "((?:{re.escape(HOST)}:[0-9]+,?)+)"\r?\n'
         r'"security\.protocol" = "PLAINTEXT"(?:\r?\n|\Z)',
         text,
         re.MULTILINE,

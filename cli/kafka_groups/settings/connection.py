@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Unpack
 
 from kafka_groups.errors import SettingsError
+from kafka_groups.numerals import hint_of_integer
 from kafka_groups.settings.pairs import (
     Setting,
     parse_network_pairs,
@@ -115,14 +116,16 @@ def _milliseconds(setting: Setting | None, default: int) -> int:
     if setting is None:
         return default
     text, source = setting.value, setting.source
-    if not text.isdecimal() or not text.strip("0"):
-        msg = f"{source}={text} is not a number of milliseconds greater than 0; write for example 10000"
+    digits = text.removeprefix("+")
+    if not (digits.isascii() and digits.isdigit()) or not digits.strip("0"):
+        hint = hint_of_integer(text) or "; write for example 10000"
+        msg = f"{source}={text} is not a number of milliseconds greater than 0{hint}"
         raise SettingsError(msg)
     # The number of digits is compared first: a text of very many digits takes long to convert.
-    if len(text.lstrip("0")) > len("31536000000") or int(text) / 1000 > LONGEST_S:
+    if len(digits.lstrip("0")) > len("31536000000") or int(digits) / 1000 > LONGEST_S:
         msg = f"{source} is too long; 365 days ({LONGEST_S * 1000:.0f}) is the longest"
         raise SettingsError(msg)
-    return int(text)
+    return int(digits)
 
 
 def _protocol(setting: Setting | None) -> Setting:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_groups.errors import SettingsError
+from kafka_groups.numerals import BLANKS, to_ascii
 
 DEFAULT_PORT = 9092
 _LAST_PORT = 65_535
@@ -16,14 +17,15 @@ CANONICAL_NAMES = "resolve_canonical_bootstrap_servers_only"
 # No command runs for longer, and the system calls that wait accept no unlimited time.
 LONGEST_S = 365 * 86_400.0
 
-_DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h|d)")
+_DURATION = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>ms|s|m|h|d)")
 # Compiled at its first use: few durations are written so.
-_ISO_DURATION = r"(?i)P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
+_ISO_DURATION = r"(?ia)P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _ENDPOINT = re.compile(
     r"(?:(?P<scheme>[A-Za-z_]+)://)?"
-    r"(?:\[(?P<v6>[^\s\[\]]+)\]|(?P<host>[^\s:/\[\],;=@\"'`|\\(){}<>]+))(?::(?P<port>\d{1,5}))?"
+    r"(?:\[(?P<v6>[^\s\[\]]+)\]|(?P<host>[^\s:/\[\],;=@\"'`|\\(){}<>]+))(?::(?P<port>[0-9]{1,5}))?"
 )
+_EXAMPLE: Final = "write host:port, for example localhost:9092 or [::1]:9092"
 # What people paste around or between servers, and why it does not belong there.
 _QUOTES: Final = re.compile(r"[\"'`]")
 _SEPARATORS: Final = re.compile(r"[;|\s]+")
@@ -46,10 +48,12 @@ def parse_duration(text: str, *, longest_s: float = LONGEST_S) -> float:
 
     Raises ValueError, with an example, for other text and for durations above `longest_s` seconds.
     """
-    seconds = _seconds(text.strip())
+    seconds = _seconds(text.strip(BLANKS))
     if seconds is None:
-        hint = " (a number needs a unit)" if text.strip().replace(".", "", 1).isdigit() else ""
-        msg = f"'{text}' is not a duration{hint}; write for example 30s or 500ms"
+        plain = to_ascii(text).strip()
+        hint = " (a number needs a unit)" if plain.replace(".", "", 1).isdigit() else ""
+        example = "for example 30s or 500ms" if _seconds(plain) is None else plain
+        msg = f"'{text}' is not a duration{hint}; write {example}"
         raise ValueError(msg)
     if seconds > longest_s:
         shown = text if len(text) <= len("365d") * 4 else f"{text[:13]}…"
@@ -98,7 +102,10 @@ def _parse_endpoint(text: str, protocol: str | None) -> Endpoint:
     match = _ENDPOINT.fullmatch(text)
     port = int(match["port"]) if match and match["port"] else DEFAULT_PORT
     if not match or not 0 < port <= _LAST_PORT or (match["v6"] and not _is_ipv6(match["v6"])):
-        msg = f"'{text}' is not a bootstrap server; write host:port, for example localhost:9092 or [::1]:9092"
+        host, _, number = text.rpartition(":")
+        plain = f"{host}:{to_ascii(number)}"
+        example = f"write {plain}" if plain != text and _ENDPOINT.fullmatch(plain) else _EXAMPLE
+        msg = f"'{text}' is not a bootstrap server; {example}"
         raise SettingsError(msg)
     if match["scheme"]:
         _check_scheme(text, match["scheme"].upper(), protocol)

@@ -9,6 +9,7 @@ import click
 
 from kafka_groups.commands.connection_options import Connection, connection_options_per_request
 from kafka_groups.commands.options import output_options
+from kafka_groups.commands.parameter_types import IntegerRange
 from kafka_groups.commands.pipeline.command_run import start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import librdkafka_settings
 from kafka_groups.commands.pipeline.options import data_dir_option, duration_option
@@ -30,7 +31,7 @@ _DEFAULT_INTERVAL_S = 30.0
 @duration_option("--interval", about="With --continuous: interval between the starts of two batches. [default: 30s]")
 @click.option(
     "--records-per-batch",
-    type=click.IntRange(min=1),
+    type=IntegerRange(min=1),
     metavar="N",
     help="Maximum number of records of a batch. [default: 4 million, or a fiftieth of a larger backlog]",
 )

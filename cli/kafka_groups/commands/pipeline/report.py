@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from kafka_groups.commands.options import output_options, selector_options
+from kafka_groups.commands.parameter_types import IntegerRange
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.options import data_dir_option, past_option
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
@@ -38,7 +39,7 @@ _MATCHES_NOTHING = "(?!)"
 @past_option("--since", default="1d", about="Length of the period until now.")
 @click.option(
     "--top",
-    type=click.IntRange(min=1),
+    type=IntegerRange(min=1),
     metavar="N",
     help="Show at most N groups, the worst first, and at most N deleted groups. "
     "[default: 20, in json and ndjson 1000, in csv all, and always the groups that are named by id]",

@@ -75,7 +75,7 @@ _FOR_URLS: Final = str.maketrans("+/", "-_")
 _AFTER: Final = re.compile(r" \(after \d+ms in state [^)]*\)")  # the end of what librdkafka says of connections
 # librdkafka writes to stderr by default; errors are raised instead.
 _SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
-_ADDRESS: Final = re.compile(r"(?:\w+://)?(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/\[\]]+))(?::(?P<port>\d+))?")
+_ADDRESS: Final = re.compile(r"(?:\w+://)?(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/\[\]]+))(?::(?P<port>[0-9]+))?")
 _PORT: Final = 9092  # librdkafka's, where an address names none
 _LONGEST_TRY_S: Final = 5.0
 
