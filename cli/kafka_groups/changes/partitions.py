@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kafka_groups.admin.api import Admin, Timeout
 from kafka_groups.model import Failure, TopicPartition
-from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kafka_groups.protocol.errors import INVALID_TOPIC, UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 # Topics with their partitions; none for all partitions of a topic.
 NamedTopics: TypeAlias = Mapping[str, Sequence[int]]
-
-INVALID_TOPIC: Final = 17
 
 
 class FoundPartitions(NamedTuple):

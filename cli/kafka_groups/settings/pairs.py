@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name, is_known
+from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name, is_known, suggest_property
 
 # Kafka's clients trim every value with Java's String.trim, passwords included (ConfigDef.parseType).
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
@@ -106,7 +106,8 @@ def _require_network(settings: dict[str, Setting]) -> dict[str, Setting]:
     for name, setting in settings.items():
         if name not in NETWORK_KEYS:
             supported = ", ".join(sorted(NETWORK_KEYS))
-            msg = f"{setting.source}: this property is not supported; supported properties are {supported}"
+            hint = suggest_property(name, network=True)
+            msg = f"{setting.source}: this property is not supported; supported properties are {supported}{hint}"
             raise SettingsError(msg)
     return settings
 
