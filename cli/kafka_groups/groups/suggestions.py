@@ -13,12 +13,12 @@ from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.errors import AdminError
 from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.model import Failure, GroupListing
-from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INVALID_TOPIC, UNKNOWN_TOPIC_OR_PARTITION
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INVALID_TOPIC_EXCEPTION, UNKNOWN_TOPIC_OR_PARTITION
 from kafka_groups.suggestions import nearest_names, suggest
 
 # A suggestion is worth no longer wait, such as for a broker that does not respond.
 _LONGEST_S: Final = 2.0
-_ABSENT_TOPIC: Final = frozenset({UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC})
+_ABSENT_TOPIC: Final = frozenset({UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION})
 
 
 def nearest_groups(
