@@ -72,6 +72,15 @@ def test_the_beginning_of_a_name_is_near_if_only_one_name_has_it() -> None:
     assert nearest("orders", ["orders-eu", "orders-us"]) is None
 
 
+def test_a_name_with_another_number_is_another_name() -> None:
+    workers = ["worker-7", "worker-13"]
+    assert nearest("worker-12", workers) is None
+    assert nearest("worker-1", workers) is None
+    assert nearest("worker-0013", workers) == "worker-13"
+    assert nearest("wroker-13", workers) == "worker-13"
+    assert nearest("orders-1", ["orders-12"]) is None
+
+
 def test_names_that_differ_only_in_case_keep_their_own_spelling() -> None:
     assert nearest("checkoUt", ["CHECKOUT", "checkout", "Checkout"]) == "checkout"
     assert did_you_mean("checkout", ["Checkout", "checkout"]) == ""
@@ -144,7 +153,7 @@ def test_ten_suggestions_among_60_000_names_take_at_most_a_second(make_names: ob
     known: list[str] = make_names()
     misspelt = [f"{name[:4]}{name[5:]}" for name in known[::6_000]]
     for names in (misspelt, [f"{name[:-4]}zzzz" for name in known[:10]], [str(number) * 20 for number in range(10)]):
-        started = time.perf_counter()
+        started = time.process_time()
         found = nearest_names(names, known)
-        assert time.perf_counter() - started <= 1
+        assert time.process_time() - started <= 1
         assert names is not misspelt or len(found) == 10

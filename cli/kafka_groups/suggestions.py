@@ -2,11 +2,13 @@
 
 A name is near if few edits turn it into the other one (a letter that is missing, added or wrong, or two letters in the
 wrong order), or if one of both is the beginning of the other. A ratio of equal letters, as that of difflib, would
-suggest `--exclude` for `--execute`, and `delete-offsets` for `reset-offsets`.
+suggest `--exclude` for `--execute`, and `delete-offsets` for `reset-offsets`. A name that differs only in a number is
+another name and no typing error: `worker-12`, `worker-13`.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -24,6 +26,7 @@ _SHARE: Final = 0.65
 _SHORTEST_BEGINNING: Final = 4
 # The rows of all tables of edits together. They limit the time for 60,000 names to half a second on a slow machine.
 _MOST_ROWS: Final = 100_000
+_NUMBER: Final = re.compile(r"0*([0-9]+)")
 # It sorts behind every letter.
 _LAST: Final = "\U0010ffff"
 
@@ -81,7 +84,8 @@ class _Search:
         beginnings = (name[:length] for length in range(len(name) - 1, 0, -1))
         shorter = [each for each in beginnings if each in self.spellings]
         candidates = [*(longer if len(longer) == 1 else ()), *shorter[:1]]
-        return next((each for each in candidates if _is_beginning(*sorted((name, each), key=len))), None)
+        near = (each for each in candidates if _is_beginning(*sorted((name, each), key=len)))
+        return next((each for each in near if not _differs_in_number(name, each)), None)
 
     def within(self, name: str, edits: int) -> str | None:
         """Return the known name that so many edits turn into `name`, or fewer; None if there is none.
@@ -92,7 +96,8 @@ class _Search:
         def order(known: str) -> tuple[bool, int]:
             return sorted(known) != sorted(name), -_common_letters(known, name)
 
-        return min(self._all_within(name, edits), key=order, default=None)
+        near = (known for known in self._all_within(name, edits) if not _differs_in_number(name, known))
+        return min(near, key=order, default=None)
 
     def _all_within(self, name: str, edits: int) -> list[str]:
         """Return all known names within the edits.
@@ -111,8 +116,9 @@ class _Search:
             last = known
             for at in range(common, len(known)):
                 self._rows_left -= 1
-                rows.append(_next_row(rows, known, at, name, edits))
-                if min(rows[-1]) > edits:
+                row, fewest = _next_row(rows, known, at, name, edits)
+                rows.append(row)
+                if fewest > edits:
                     place = bisect_left(self._ordered, known[: at + 1] + _LAST, place)
                     break
             else:
@@ -121,18 +127,25 @@ class _Search:
         return found if self._rows_left > 0 else []
 
 
-def _next_row(rows: Sequence[Sequence[int]], known: str, at: int, name: str, most: int) -> list[int]:
-    """Return the edits between the known name until its letter `at` and each beginning of the name."""
+def _next_row(rows: Sequence[Sequence[int]], known: str, at: int, name: str, most: int) -> tuple[list[int], int]:
+    """Return the edits between the known name until its letter `at` and each beginning of the name, and the fewest."""
     above, letter = rows[-1], known[at]
     row = [most + 1] * len(above)
     row[0] = at + 1
     # Beginnings whose lengths differ by more have too many edits.
-    for end in range(max(1, at + 1 - most), min(len(name), at + 1 + most) + 1):
+    first, last = max(1, at + 1 - most), min(len(name), at + 1 + most)
+    for end in range(first, last + 1):
         edits = min(above[end - 1] + (letter != name[end - 1]), above[end] + 1, row[end - 1] + 1)
         if at and end > 1 and letter == name[end - 2] and known[at - 1] == name[end - 1]:
             edits = min(edits, rows[-2][end - 2] + 1)
         row[end] = edits
-    return row
+    return row, min(row[first - 1 : last + 1])
+
+
+def _differs_in_number(name: str, other: str) -> bool:
+    """Return whether only a number of two names differs; leading zeros are a matter of spelling."""
+    is_same_text = _NUMBER.sub("0", name) == _NUMBER.sub("0", other)
+    return is_same_text and _NUMBER.sub(r"\1", name) != _NUMBER.sub(r"\1", other)
 
 
 def _common_letters(one: str, other: str) -> int:
