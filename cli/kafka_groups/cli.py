@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
@@ -92,6 +93,22 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name. The error for another name suggests the nearest one."""
+        name = args[0]
+        # A completion has no errors, and click reads what begins with a sign as an option.
+        if name[:1].isalnum() and name not in self.table and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {name!r}{self.suggest_command(name)}")
+        return super().resolve_command(ctx, args)
+
+    def suggest_command(self, name: str, other_names: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return the end of the error for a command that does not exist."""
+        from kafka_groups.commands.suggestions import suggest_command
+
+        return suggest_command(name, self.table, other_names)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
         """Return the commands of the table, and the group's own options."""
         from click.shell_completion import CompletionItem
@@ -118,6 +135,11 @@ class RootGroup(LazyGroup):
             ctx.fail(f"No such command {name!r}; it is {ctx.command_path} pipeline {name}.")
         return super().resolve_command(ctx, args)
 
+    def suggest_command(self, name: str, other_names: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return the end of the error for a command that does not exist; it may be one of the pipeline."""
+        pipeline_names = {name: f"pipeline {name}" for name in _PIPELINE_COMMANDS}
+        return super().suggest_command(name, {**pipeline_names, **other_names})
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the options before the command; --version and --help print here."""
         with _handle_errors(ctx):
@@ -141,10 +163,8 @@ def _handle_errors(ctx: click.Context) -> Iterator[None]:
     except click.UsageError as error:
         # Some of click's own errors have no context.
         where = error.ctx.command_path if error.ctx else f"{ctx.command_path} {ctx.invoked_subcommand or ''}".rstrip()
-        hint = ""
-        if isinstance(error, click.NoSuchOption) and error.ctx is ctx:
-            hint = f"; options stand after the command, as in {where} list {error.option_name}"
-        _exit(ctx, f"{error.format_message().rstrip('.')}{hint}; see {where} --help", ExitCode.USAGE)
+        text = _describe_usage(error, ctx, where)
+        _exit(ctx, f"{text}{' See' if text.endswith('?') else '; see'} {where} --help", ExitCode.USAGE)
     except KafkaGroupsError as error:
         _exit(ctx, str(error), error.exit_code)
     except KeyboardInterrupt:
@@ -157,6 +177,19 @@ def _handle_errors(ctx: click.Context) -> Iterator[None]:
         _exit(ctx, f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", ExitCode.FAILED)
     except Exception as error:  # noqa: BLE001 - no traceback may reach a user
         _exit(ctx, f"internal error: {type(error).__name__}: {error}; --debug shows the traceback", ExitCode.FAILED)
+
+
+def _describe_usage(error: click.UsageError, ctx: click.Context, where: str) -> str:
+    """Return the text of a usage error, without a full stop."""
+    if not isinstance(error, click.NoSuchOption):
+        return error.format_message().rstrip(".")
+    from kafka_groups.commands.suggestions import suggest_option
+
+    # The whole message of click has suggestions in other words, and of options that are not near.
+    hint = suggest_option(error)
+    if not hint and error.ctx is ctx:
+        hint = f"; options stand after the command, as in {where} list {error.option_name}"
+    return f"{error.message.rstrip('.')}{hint}"
 
 
 def _exit(ctx: click.Context, text: str, code: ExitCode) -> None:

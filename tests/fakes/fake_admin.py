@@ -119,6 +119,7 @@ class FakeCluster(FakeChanges):
         self.admin.list_consumer_group_offsets.side_effect = self._list_consumer_group_offsets
         self.admin.list_offsets.side_effect = self._list_offsets
         self.admin.list_partitions.side_effect = self._list_partitions
+        self.admin.list_topics.side_effect = lambda **_: Results(succeeded=self.partitions)
         self.admin.list_record_times.side_effect = self._list_record_times
         self.connect(self.admin)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from kafka_groups.model import (
     Broker,
@@ -169,6 +169,9 @@ class Admin(Protocol):
         self, topics: Iterable[str], *, timeout: Timeout | None = None
     ) -> Results[str, tuple[int, ...]]:
         """List the partitions of topics."""
+
+    def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, Any]:
+        """List all topics that the user may see, by name."""
 
     def list_record_times(
         self,

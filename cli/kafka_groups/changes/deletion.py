@@ -14,6 +14,7 @@ from kafka_groups.changes.validity import deletions_of, describe_difference
 from kafka_groups.groups.describe import without_deleted
 from kafka_groups.groups.kinds import Operation, kind_of, supports
 from kafka_groups.groups.selection import NOT_LAST, Selectors, list_selected, select_groups
+from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
 from kafka_groups.model import Failure, GroupListing, GroupOffsets, TopicPartition
 from kafka_groups.protocol.errors import GROUP_SUBSCRIBED_TO_TOPIC, NON_EMPTY_GROUP, broker_error
 
@@ -93,7 +94,8 @@ def plan_offset_deletion(
     share = deadline and deadline.share(NOT_LAST)
     named = find_partitions(admin, request.file.named_topics() or request.topics or {}, timeout=share)
     if named.absent and request.file.name is None:
-        return PlannedGroups(failures=(*named.absent, *named.failed), notes=request.file.notes)
+        absent_topics = suggest_topics(admin, named.absent, deadline)
+        return PlannedGroups(failures=(*absent_topics, *named.failed), notes=request.file.notes)
     missing = {(why.topic, why.partition) for why in named.absent}
     absent = [
         TopicPartition(topic, partition)
@@ -105,6 +107,9 @@ def plan_offset_deletion(
     selection = select_groups(admin, selectors, operation=Operation.LIST_OFFSETS, deadline=share)
     read = read_groups(admin, selection.groups, timeout=deadline)
     failures, notes = without_deleted(selection, read.failed)
+    # The groups of a file are those of a plan; if one is absent, it was deleted since.
+    typed = selectors.ids_without_listing() if request.file.name is None else ()
+    failures = [*suggest_groups(admin, failures, named=typed, operation=Operation.LIST_OFFSETS, deadline=deadline)]
     rows: dict[str, tuple[PlannedChange, ...]] = {}
     for group, current in sorted(read.succeeded.items()):
         rows[group] = tuple(_delete_offsets(current, request, partitions, frozenset(absent)))

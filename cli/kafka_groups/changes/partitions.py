@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kafka_groups.admin.api import Admin, Timeout
 from kafka_groups.model import Failure, TopicPartition
-from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kafka_groups.protocol.errors import INVALID_TOPIC_EXCEPTION, UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 # Topics with their partitions; none for all partitions of a topic.
 NamedTopics: TypeAlias = Mapping[str, Sequence[int]]
-
-INVALID_TOPIC: Final = 17
 
 
 class FoundPartitions(NamedTuple):
@@ -28,7 +26,9 @@ def find_partitions(admin: Admin, topics: NamedTopics, *, timeout: Timeout | Non
     if not topics:
         return FoundPartitions((), (), ())
     listed = admin.list_partitions(topics, timeout=timeout)
-    absent = [why for why in listed.failed.values() if why.code in (UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC)]
+    absent = [
+        why for why in listed.failed.values() if why.code in (UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION)
+    ]
     failed = [why for why in listed.failed.values() if why not in absent]
     found: list[TopicPartition] = []
     for topic, existing in sorted(listed.succeeded.items()):

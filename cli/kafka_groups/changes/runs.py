@@ -14,6 +14,7 @@ from kafka_groups.changes.change import Change, Plan, Status
 from kafka_groups.changes.journal import ID_TIME, SCHEMA, SUFFIX, reason_of
 from kafka_groups.changes.plan_file import read_changes, read_time
 from kafka_groups.errors import JournalError, PlanFileError
+from kafka_groups.suggestions import did_you_mean
 
 RunStatus: TypeAlias = Literal["done", "undone", "unfinished"]
 
@@ -109,7 +110,8 @@ def read_run(directory: Path, run_id: str) -> Run:
     found = [run_id] if run_id in ids else [each for each in ids if each.startswith(run_id)]
     if len(found) != 1:
         reason = f"{len(found)} runs have ids that start with '{run_id}'" if found else f"there is no run '{run_id}'"
-        msg = f"{reason} in {directory}; `kafka-groups undo --list` lists the ids"
+        hint = "" if found else did_you_mean(run_id, ids)
+        msg = f"{reason} in {directory}; `kafka-groups undo --list` lists the ids{hint}"
         raise JournalError(msg)
     _, run = _read_file(directory, found[0])
     if run is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -11,6 +11,8 @@ from typing import Final
 from kafka_groups.admin import Deadline, GroupAdmin
 from kafka_groups.commands.connection_options import Connection
 from kafka_groups.errors import AdminError, ChangeRefusedError, ExportError, IncompleteResultError, KafkaGroupsError
+from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import Failure
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.schemas import INTERRUPTED
@@ -42,6 +44,8 @@ class ClusterSession:
     written: int = 0
     is_ended: bool = False
     polls: int = 0
+    # The nearest ids of named groups that do not exist; None before the first reading.
+    nearest_groups: Mapping[str, str] | None = None
 
     def begin_poll(self) -> None:
         """Search for reference cycles now and then, because the garbage collector is off.
@@ -51,6 +55,34 @@ class ClusterSession:
         if self.polls % _POLLS_BETWEEN_SEARCHES == 0:
             gc.collect()
         self.polls += 1
+
+    def suggest_groups(
+        self, failures: Sequence[Failure], selectors: Selectors, operation: Operation
+    ) -> tuple[Failure, ...]:
+        """Return the failures; that of a named group that does not exist suggests the nearest id.
+
+        Only the first reading of a command may cost a listing: a group that is absent later was deleted.
+        """
+        if self.nearest_groups is None:
+            self.nearest_groups = self._find_nearest_groups(failures, selectors, operation) if failures else {}
+        if not self.nearest_groups:
+            return tuple(failures)
+        from kafka_groups.groups.suggestions import with_nearest_groups
+
+        return with_nearest_groups(failures, self.nearest_groups)
+
+    def _find_nearest_groups(
+        self, failures: Sequence[Failure], selectors: Selectors, operation: Operation
+    ) -> Mapping[str, str]:
+        # Imported here, as most commands have no failures.
+        from kafka_groups.groups.suggestions import find_nearest_groups
+
+        # If the listing is interrupted, the document still has the failures.
+        known, self.failures = self.failures, failures
+        named = selectors.ids_without_listing()
+        found = find_nearest_groups(self.admin, failures, named=named, operation=operation, deadline=self.deadline)
+        self.failures = known
+        return found
 
     def print_notes(self, notes: Iterable[str]) -> None:
         """Print notes on stderr."""

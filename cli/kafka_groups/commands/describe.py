@@ -106,6 +106,7 @@ def describe(
         selection = select_groups(session.admin, selectors, operation=Operation.DESCRIBE, deadline=session.deadline)
         session.failures = selection.failures
         groups = describe_groups(session.admin, selection, details=output.details(), deadline=session.deadline)
+        failures = session.suggest_groups(groups.failures, selectors, Operation.DESCRIBE)
         session.print_notes(groups.notes)
         print_group_states(session.screen, groups.descriptions.values(), named=selection.named)
         if name == "state":
@@ -114,7 +115,7 @@ def describe(
         session.write(
             output.entries(groups, without_rows),
             total=len(groups.descriptions),
-            failures=groups.failures,
+            failures=failures,
             anything_succeeded=bool(groups.descriptions) or (not selection.groups and selection.anything_listed),
             after_rows=lambda: print_empty_groups(session.screen, without_rows, named=selection.named),
         )

@@ -20,8 +20,10 @@ from kafka_groups.commands.lag_watch import Read, WatchOptions, watch_lag
 from kafka_groups.commands.options import filter_options, output_options, selector_options
 from kafka_groups.commands.parameter_types import NAME, IntegerRange
 from kafka_groups.commands.signals import raise_on_sigterm
+from kafka_groups.commands.suggestions import Choice
 from kafka_groups.errors import CheckFailedError, ExportError, IncompleteResultError
 from kafka_groups.groups.conditions import Condition
+from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag_history import LagHistory
 from kafka_groups.groups.lag_summary import (
     ISOLATION_LEVELS,
@@ -46,7 +48,7 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
 @filter_options
 @click.option(
     "--by",
-    type=click.Choice([key.value for key in LagKey]),
+    type=Choice([key.value for key in LagKey]),
     default=LagKey.GROUP.value,
     show_default=True,
     help="What a row is for.",
@@ -55,7 +57,7 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
 @click.option("--top", metavar="N", type=IntegerRange(1), help="Only the N rows that are furthest behind.")
 @click.option(
     "--isolation",
-    type=click.Choice(tuple(_ISOLATION_LEVELS)),
+    type=Choice(tuple(_ISOLATION_LEVELS)),
     default="uncommitted",
     show_default=True,
     help="Measure to the log end offset, or (committed) to the last stable offset, where consumers with "
@@ -189,9 +191,10 @@ def _read(
         observe=partial(history.observe, at_ms=at_ms) if history is not None else None,
         deadline=session.deadline.renew() if is_repeated else session.deadline,
     )
+    failures = session.suggest_groups(reading.failures, selectors, Operation.DESCRIBE)
+    reading = reading._replace(failures=failures)
     if history is None:
         return reading
-    failures = reading.failures
     history.end_poll(
         (group.total.group for group in reading.groups),
         unread={

@@ -12,9 +12,11 @@ import click
 
 from kafka_groups.commands import DEBUG, offer
 from kafka_groups.commands.parameter_types import NAME
+from kafka_groups.commands.suggestions import Choice
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES
 from kafka_groups.numerals import BLANKS, hint_of_integer
 from kafka_groups.rendering.writers import FORMATS
+from kafka_groups.suggestions import nearest_names
 
 if TYPE_CHECKING:
     from kafka_groups.groups.selection import Selectors
@@ -47,7 +49,7 @@ def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
             click.option(
                 "--color",
                 "colour",
-                type=click.Choice(("auto", "always", "never")),
+                type=Choice(("auto", "always", "never")),
                 default="auto",
                 show_default=True,
                 help="Colour in tables; auto: on a terminal.",
@@ -55,7 +57,7 @@ def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
             click.option(
                 "--format",
                 "output_format",
-                type=click.Choice(formats),
+                type=Choice(formats),
                 default="table",
                 show_default=True,
                 help="Output format.",
@@ -212,7 +214,9 @@ def _parse_list(text: str, *, option: str, valid: tuple[str, ...], hint: str) ->
     if names and not unknown:
         return tuple(spelled[name.lower()] for name in names)
     problem = f"unknown name {', '.join(map(repr, unknown))}" if unknown else "the list is empty"
-    msg = f"{option} {text!r}: {problem}; valid names are {', '.join(valid)}{hint if unknown else ''}"
+    near = ", ".join(f"'{name}'" for name in nearest_names(unknown, valid).values())
+    end = f"{hint if unknown else ''}{f'; did you mean {near}?' if near else ''}"
+    msg = f"{option} {text!r}: {problem}; valid names are {', '.join(valid)}{end}"
     raise click.UsageError(msg)
 
 

@@ -6,17 +6,20 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from kafka_groups import sandbox as local_kafka
 from kafka_groups.commands.parameter_types import Integer
 from kafka_groups.commands.signals import raise_on_sigterm
+from kafka_groups.commands.suggestions import Choice, suggest_command
 from kafka_groups.exit_codes import ExitCode
 from kafka_groups.rendering.screen import print_line
 
 _Command = Callable[..., None]
+# Names that other tools have for the commands.
+_OTHER_NAMES: Final = {"start": "up", "stop": "down"}
 
 
 def _print_progress(text: str) -> None:
@@ -72,7 +75,20 @@ def _spec_options(command: _Command) -> _Command:
     return _identity_options(command)
 
 
-@click.group()
+class _Sandbox(click.Group):
+    """The group of commands; one that does not exist gets a suggestion."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name."""
+        name = args[0]
+        if name[:1].isalnum() and name not in self.commands and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {name!r}{suggest_command(name, self.commands, _OTHER_NAMES)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Sandbox)
 def sandbox() -> None:
     """Run a real Kafka on this machine, without Docker.
 
@@ -137,7 +153,7 @@ def down(*, name: str, home: Path | None) -> None:
 @click.option(
     "--format",
     "output",
-    type=click.Choice(["text", "json"]),
+    type=Choice(["text", "json"]),
     default="text",
     show_default=True,
     help="Output format.",

@@ -15,6 +15,7 @@ from kafka_groups.commands.options import filter_options, output_options, requir
 from kafka_groups.commands.parameter_types import NAME
 from kafka_groups.commands.signals import pause, raise_on_sigterm
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
+from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag_summary import LagKey, LagReading, read_lag
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.groups.wait import WaitOutcome, wait_until
@@ -101,7 +102,11 @@ def _required(selectors: Selectors) -> list[str]:
 
 
 def _poll(
-    session: ClusterSession, selectors: Selectors, with_time: bool, known: set[str], remaining_s: float | None
+    session: ClusterSession,
+    selectors: Selectors,
+    with_time: bool,
+    known: set[str],
+    remaining_s: float | None,
 ) -> LagReading:
     """Read once, for as long as --timeout and --for allow. A named group that cannot be read is noted once."""
     session.begin_poll()
@@ -109,6 +114,8 @@ def _poll(
     if remaining_s is not None and remaining_s < deadline.timeout_s:
         deadline = session.admin.deadline(max(remaining_s, _SHORTEST_POLL_S))
     reading = read_lag(session.admin, selectors, with_time=with_time, deadline=deadline)
+    failures = session.suggest_groups(reading.failures, selectors, Operation.DESCRIBE)
+    reading = reading._replace(failures=failures)
     # A name may be wrong; a pattern may select thousands that cannot be read.
     named = {*selectors.named} - known
     failed = [failure for failure in reading.failures if failure.group in named]

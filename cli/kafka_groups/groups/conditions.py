@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn, Protocol
 
 from kafka_groups.numerals import hint_of_integer
+from kafka_groups.suggestions import did_you_mean
 
 _TOKEN: Final = re.compile(
     r"""\s*(?:(?P<operator><=|>=|==|!=|<|>)|(?P<parenthesis>[()])|(?P<quoted>"[^"]*"|'[^']*')|(?P<word>[^\s()<>=!"']+))"""
@@ -191,7 +192,9 @@ class _Parser:
         field = self._take(("word",), "expected a field, such as lag")
         known = self._fields.get(field.text)
         if known is None:
-            self.fail(f"there is no field {field.text!r}; the fields are {', '.join(sorted(self._fields))}", field)
+            names = ", ".join(sorted(self._fields))
+            hint = did_you_mean(field.text, self._fields)
+            self.fail(f"there is no field {field.text!r}; the fields are {names}{hint}", field)
         sign = self._take(("operator",), "expected one of < <= > >= == !=")
         if known is FieldType.TEXT and sign.text not in _EQUALITY:
             self.fail(f"{field.text} is a text, which is compared only with == and !=", sign)

@@ -11,6 +11,7 @@ from kafka_groups.groups.describe import Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag_history import LagHistory, PartitionHistory
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
+from kafka_groups.groups.suggestions import suggest_groups
 from kafka_groups.model import CommittedOffset, Failure, GroupDescription, GroupOffsets, TopicPartition
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION
 
@@ -96,9 +97,11 @@ def find_orphans(
         for group, description in sorted(described.descriptions.items())
         if (orphans := orphans_of(description, described.offsets.get(group, _NO_COMMITS), topics, idle))
     }
+    unlisted = selected.ids_without_listing()
+    unread = suggest_groups(admin, described.failures, named=unlisted, operation=Operation.DESCRIBE, deadline=deadline)
     return Orphans(
         groups=groups,
-        failures=(*described.failures, *failures),
+        failures=(*unread, *failures),
         notes=described.notes,
         anything_read=bool(described.descriptions) or (not selection.groups and selection.anything_listed),
     )

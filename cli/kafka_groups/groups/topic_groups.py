@@ -9,6 +9,7 @@ from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.groups.describe import Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
+from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
 from kafka_groups.model import Failure, GroupDescription, GroupOffsets
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
@@ -57,9 +58,14 @@ def list_topic_groups(
         for partition in sorted(named[topic])
         if partition not in existing
     ]
+    unknown = suggest_topics(admin, known.failed.values(), deadline)
+    unlisted = selected.ids_without_listing()
+    failures = suggest_groups(
+        admin, described.failures, named=unlisted, operation=Operation.DESCRIBE, deadline=deadline
+    )
     return TopicGroups(
         groups=groups,
-        failures=(*known.failed.values(), *absent, *described.failures),
+        failures=(*unknown, *absent, *failures),
         notes=described.notes,
         anything_read=bool(groups) or (bool(described.descriptions) and bool(known.succeeded) and not absent),
     )

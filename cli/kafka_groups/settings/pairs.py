@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import KafkaGroupsError, SettingsError
-from kafka_groups.settings.properties import NETWORK_KEYS, SUPPORTED_KEYS, canonical_name, is_known, is_provider_key
+from kafka_groups.settings.properties import (
+    NETWORK_KEYS,
+    SUPPORTED_KEYS,
+    canonical_name,
+    is_known,
+    is_provider_key,
+    suggest_property,
+)
 
 # Kafka's clients trim every value with Java's String.trim, passwords included (ConfigDef.parseType).
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
@@ -117,7 +124,8 @@ def _require_network(settings: dict[str, Setting]) -> dict[str, Setting]:
     for name, setting in settings.items():
         if name not in NETWORK_KEYS and not is_provider_key(name):
             supported = ", ".join(SUPPORTED_KEYS)
-            msg = f"{setting.source}: this property is not supported; supported properties are {supported}"
+            hint = suggest_property(name, network=True)
+            msg = f"{setting.source}: this property is not supported; supported properties are {supported}{hint}"
             raise SettingsError(msg)
     return settings
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting, to_settings
+from kafka_groups.suggestions import did_you_mean
 from kafka_groups.text_encoding import NotUtf8Error, decode_utf8
 
 
@@ -34,7 +35,8 @@ def read_profile(name: str, path: Path | None) -> dict[str, Setting]:
     tables = _read_tables(path)
     if name not in tables:
         names = ", ".join(sorted(tables))
-        msg = f"there is no profile '{name}' in {path}; " + (f"it has: {names}" if names else "it has none")
+        where = f"there is no profile '{name}' in {path}"
+        msg = f"{where}; it has: {names}{did_you_mean(name, tables)}" if names else f"{where}; it has none"
         raise SettingsError(msg)
     return to_settings(_flatten(tables[name]).items(), source=f"profile '{name}': ")
 

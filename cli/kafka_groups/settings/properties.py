@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
+from kafka_groups.suggestions import did_you_mean
+
 # "passed": passed on to librdkafka from every source. "converted": read here, and never passed on itself.
 # "reserved": set by the pipeline alone, so that -X is refused; a file may have it for other programs.
 LibrdkafkaUse = Literal["passed", "converted", "reserved"]
@@ -114,3 +116,12 @@ def is_known(key: str) -> bool:
 def is_provider_key(name: str) -> bool:
     """Return whether a property declares config providers: `config.providers` and those of each one."""
     return name == "config.providers" or name.startswith("config.providers.")
+
+
+def suggest_property(key: str, *, network: bool = False) -> str:
+    """Return the end of the error for an unknown key: the nearest name or alias, of `network` properties alone.
+
+    A key of the table has no typing error.
+    """
+    known = [name for each in PROPERTIES if each.network or not network for name in (each.name, *each.aliases)]
+    return "" if is_known(key) else did_you_mean(key, known)

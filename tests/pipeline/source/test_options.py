@@ -82,6 +82,17 @@ def test_properties_that_librdkafka_does_not_take_are_reported_without_their_val
 
 
 @pytest.mark.parametrize(
+    ("key", "end"),
+    [("socket.timout.ms", "; did you mean 'socket.timeout.ms'?"), ("nosuch", '"nosuch"')],
+)
+def test_a_property_that_librdkafka_does_not_know_gets_the_nearest_known_one(key: str, end: str) -> None:
+    with pytest.raises(SourceError, match="No such configuration property") as caught:
+        Brokers({"bootstrap.servers": "127.0.0.1:1", key: "5"}, 1)
+
+    assert str(caught.value).endswith(end)
+
+
+@pytest.mark.parametrize(
     "code", [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID, KafkaError._UNKNOWN_TOPIC]
 )
 def test_a_topic_that_is_unknown_for_a_moment_is_looked_for_again(code: int) -> None:

@@ -11,6 +11,7 @@ from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.commands.pipeline.options import data_dir_option, parse_past_duration
 from kafka_groups.rendering.pipeline.documents import Summary
+from kafka_groups.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from kafka_groups.pipeline.maintenance import Compacted
@@ -72,7 +73,8 @@ def _parse_retention(values: tuple[str, ...]) -> dict[Table, timedelta]:
     for value in values:
         name, is_named, duration = value.rpartition("=")
         if is_named and name not in known:
-            msg = f"--retention {value}: there is no table {name!r} with a retention; tables are {', '.join(known)}"
+            names = f"{', '.join(known)}{did_you_mean(name, known)}"
+            msg = f"--retention {value}: there is no table {name!r} with a retention; tables are {names}"
             raise click.UsageError(msg)
         kept = timedelta(seconds=parse_past_duration("--retention", duration))
         if kept < LEAST_KEEP:

@@ -24,6 +24,7 @@ from kafka_groups.rendering.history.units import tell_left_out
 from kafka_groups.rendering.pipeline.documents import error_document
 from kafka_groups.rendering.pipeline.rows import write_document
 from kafka_groups.rendering.stderr import print_failures
+from kafka_groups.suggestions import suggest
 
 _MS = 1000
 # The number of groups for a person.
@@ -157,7 +158,7 @@ def _show(run: Run, history: History, page_error: PipelineError | None, *, has_p
 
     Failures are requested groups without data, and a page that could not be written.
     """
-    failures = [_not_found(group) for group in history.unknown]
+    failures = [_not_found(group, history.nearest.get(group)) for group in history.unknown]
     if run.output_format == "json":
         run.is_written = True
         write_document(run.screen, _document(history, failures, page_error))
@@ -194,6 +195,7 @@ def _document(history: History, failures: Sequence[Failure], page_error: Pipelin
     return document
 
 
-def _not_found(group: str) -> Failure:
+def _not_found(group: str, near: str | None) -> Failure:
     message = "the tables have no data on this group in this period; check the id, or give a longer --since"
-    return Failure(group=group, code=GROUP_ID_NOT_FOUND, name="GROUP_ID_NOT_FOUND", message=message)
+    hint = suggest(group, near)
+    return Failure(group=group, code=GROUP_ID_NOT_FOUND, name="GROUP_ID_NOT_FOUND", message=message + hint)

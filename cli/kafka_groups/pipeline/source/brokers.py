@@ -19,6 +19,7 @@ from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.plan import Log
 from kafka_groups.protocol.errors import error_code
+from kafka_groups.settings.properties import suggest_property
 
 _LEAST_SECRET: Final = 4  # characters; hiding shorter values would leave gaps in every sentence
 _PLAIN: Final = frozenset({"bootstrap.servers", "client.id", "security.protocol", "sasl.mechanism", "sasl.mechanisms"})
@@ -73,6 +74,7 @@ _LATEST: Final = OffsetSpec.latest()
 _NO_ID: Final = "A" * 22  # as a broker without topic ids returns them
 _FOR_URLS: Final = str.maketrans("+/", "-_")
 _AFTER: Final = re.compile(r" \(after \d+ms in state [^)]*\)")  # the end of what librdkafka says of connections
+_UNKNOWN_PROPERTY: Final = re.compile(r'No such configuration property: "([^"]+)"')
 # librdkafka writes to stderr by default; errors are raised instead.
 _SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
 _ADDRESS: Final = re.compile(r"(?:\w+://)?(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/\[\]]+))(?::(?P<port>[0-9]+))?")
@@ -225,7 +227,9 @@ def _made(kind: Callable[[dict[str, Any]], Any], properties: dict[str, Any], cli
         return kind(properties)
     except (KafkaException, ValueError, TypeError) as error:
         said = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-        msg = f"librdkafka refuses these properties: {hidden(said, client)}"
+        unknown = _UNKNOWN_PROPERTY.search(said)
+        hint = suggest_property(unknown[1]) if unknown else ""
+        msg = f"librdkafka refuses these properties: {hidden(said, client)}{hint}"
         raise SourceError(msg) from None
 
 
