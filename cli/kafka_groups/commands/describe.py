@@ -13,6 +13,7 @@ from kafka_groups.commands import offer
 from kafka_groups.commands.cluster_session import open_session
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.options import output_options, parse_names, require_selectors, selector_options
+from kafka_groups.groups.assignments import note_shared
 from kafka_groups.groups.describe import DescribedGroups, Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import Selectors, select_groups
@@ -107,6 +108,8 @@ def describe(
         session.failures = selection.failures
         groups = describe_groups(session.admin, selection, details=output.details(), deadline=session.deadline)
         session.print_notes(groups.notes)
+        if several := [group for group in groups.descriptions.values() if len(group.members) > 1]:
+            session.print_notes(note_shared(several))
         print_group_states(session.screen, groups.descriptions.values(), named=selection.named)
         if name == "state":
             session.print_notes(_hints(groups.failures))
