@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 
 import click
@@ -12,15 +11,15 @@ import click
 from kafka_groups.admin import IsolationLevel
 from kafka_groups.commands import offer
 from kafka_groups.commands.cluster_session import ClusterSession, open_session
-from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
+from kafka_groups.commands.condition_options import needs_time, read_condition
 from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.lag_history import open_history
+from kafka_groups.commands.lag_check import FailIf, judge_at_end
+from kafka_groups.commands.lag_history import HistoryFile, open_history
 from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.commands.lag_watch import Read, WatchOptions, watch_lag
 from kafka_groups.commands.options import filter_options, output_options, selector_options
 from kafka_groups.commands.signals import raise_on_sigterm
-from kafka_groups.errors import CheckFailedError, ExportError, IncompleteResultError
-from kafka_groups.groups.conditions import Condition
+from kafka_groups.errors import IncompleteResultError
 from kafka_groups.groups.lag_history import LagHistory
 from kafka_groups.groups.lag_summary import (
     ISOLATION_LEVELS,
@@ -151,20 +150,24 @@ def lag(
         read = partial(_read, session, selectors, output, _ISOLATION_LEVELS[isolation], options is not None)
         if isolation == "committed":
             session.print_notes(["Lag is measured to the last stable offset (--isolation committed)."])
-        rows: list[LagRow] = []
-        opened = open_history(session.admin, history_file, isolation=isolation, timeout=session.deadline)
+        check = FailIf(condition)
         # The history is written after the output, and the condition is judged last, whatever could not be written.
-        with _check(session, condition, rows), opened as history:
+        with judge_at_end(session, check), open_history(session, history_file, isolation=isolation) as file:
             if options is not None:
-                _watch(session, options, history, read, rows, output_format=output_format)
+                _watch(session, options, file, read, check, output_format=output_format)
                 return
-            reading = read(history if has_pace else None, time.time_ns() // 1_000_000)
-            reading = with_pace(reading, history.paces()) if has_pace else reading
-            session.print_notes(reading.notes)
-            rows += _rows(key, reading.groups)
+            reading = read(file.history if has_pace else None, time.time_ns() // 1_000_000)
+            reading = with_pace(reading, file.history.paces()) if has_pace else reading
+            rows = _rows(key, reading.groups)
+            check.add(rows, is_any_group_read=bool(reading.groups))
+            session.print_notes((*reading.notes, *([] if reading.failures else check.notes())))
             entries = list(output.entries(reading.groups, rows[:top]))
             session.write(
-                entries, total=len(entries), failures=reading.failures, anything_succeeded=reading.anything_read
+                entries,
+                total=len(entries),
+                failures=reading.failures,
+                anything_succeeded=reading.anything_read,
+                is_unchecked=check.is_unchecked,
             )
 
 
@@ -234,41 +237,20 @@ def _require_consistent(
 def _watch(
     session: ClusterSession,
     options: WatchOptions,
-    history: LagHistory,
+    file: HistoryFile,
     read: Read,
-    rows: list[LagRow],
+    check: FailIf,
     *,
     output_format: str,
 ) -> None:
-    """Watch, and add the rows of the last poll to `rows`. All polls were printed by then."""
-    last, failures = watch_lag(session, options, history, read, output_format=output_format)
+    """Watch, and add the rows of the last poll to the check. All polls were printed by then."""
+    rows, failures = watch_lag(session, options, file, read, output_format=output_format)
     session.is_ended = True
-    rows += last
-    if failures:
+    check.add(rows, is_any_group_read=bool(rows))
+    if not failures:
+        session.print_notes(check.notes())
+    if failures or check.is_unchecked:
         raise IncompleteResultError(anything_succeeded=bool(rows))
-
-
-@contextmanager
-def _check(session: ClusterSession, condition: Condition | None, rows: Sequence[LagRow]) -> Iterator[None]:
-    """Judge the condition behind the output: CheckFailedError if it holds for a row, whatever else failed.
-
-    Without a row there is nothing that could be judged: IncompleteResultError.
-    """
-    failed: IncompleteResultError | ExportError | None = None
-    try:
-        yield
-    except (IncompleteResultError, ExportError) as error:
-        failed = error
-    held = [row for row in rows if condition is not None and condition.holds(row.condition_values())]
-    if not held and failed is not None:
-        raise failed
-    if held:
-        if isinstance(failed, ExportError):
-            session.print_notes([f"Error: {failed}"])
-        msg = f"the condition of --fail-if holds for {describe_names(row.group for row in held)}"
-        raise CheckFailedError(msg)
-    if condition is not None and not rows:
-        raise IncompleteResultError(anything_succeeded=False)
 
 
 def _rows(key: LagKey, groups: Sequence[GroupSummary]) -> list[LagRow]:

@@ -125,12 +125,20 @@ def _report(session: ClusterSession, fulfilled: int, total: int) -> None:
 def _write(session: ClusterSession, columns: tuple[Column, ...], outcome: WaitOutcome) -> None:
     reading = outcome.reading
     failures = reading.failures if outcome.last_error is None else (*reading.failures, Failure.of(outcome.last_error))
-    session.print_notes(reading.notes)
+    # It holds for all groups, because there are none.
+    is_unchecked = outcome.is_fulfilled and not reading.groups
+    session.print_notes((*reading.notes, *(["The condition of --until was not checked."] if is_unchecked else [])))
     entries = [
         Entry(columns, (group.total,), partial(lag_document, LagKey.GROUP, group.total, ())) for group in reading.groups
     ]
     try:
-        session.write(entries, total=len(entries), failures=failures, anything_succeeded=bool(reading.groups))
+        session.write(
+            entries,
+            total=len(entries),
+            failures=failures,
+            anything_succeeded=bool(reading.groups),
+            is_unchecked=is_unchecked,
+        )
     except IncompleteResultError:
         if outcome.is_fulfilled:
             raise
@@ -139,8 +147,6 @@ def _write(session: ClusterSession, columns: tuple[Column, ...], outcome: WaitOu
     if outcome.unfulfilled:
         msg = f"the condition of --until does not hold for {describe_names(outcome.unfulfilled)}"
         raise CheckFailedError(msg)
-    if not reading.groups:
-        raise IncompleteResultError(anything_succeeded=False)
 
 
 def _parse_limit(text: str) -> float:
