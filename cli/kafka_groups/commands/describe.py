@@ -82,7 +82,7 @@ def describe(
     named is an error.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. Nothing on the
-    cluster is changed, and no group is joined. Exit codes: see kafka-groups --help.
+    cluster is changed, and no group is joined.
 
     Needs Kafka 0.11 or newer. --in-state needs 2.6, and --type 3.8 (Classic: any version): on an older broker only
     these filters fail. Rights: DESCRIBE on each group, and on its topics. Without DESCRIBE on a topic, brokers leave

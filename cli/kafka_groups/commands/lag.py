@@ -75,7 +75,8 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
     "history_file",
     metavar="FILE",
     shell_complete=offer("files"),
-    help="Keep the last polls in FILE, so that each run, such as one of cron, can show rates and verdicts.",
+    help="Keep the last polls in FILE, so that each run, such as one of cron, can show rates and verdicts. It is "
+    "written after each poll.",
 )
 @click.option(
     "--metrics-file",
@@ -107,13 +108,15 @@ def lag(
     commits and the log ends. PARTITIONS-BEHIND have a lag, UNCOMMITTED are owned by a member and have no commit. LOST
     messages were deleted by retention before they were read. MARGIN messages, or MARGIN% of the log, may be deleted
     before messages are lost; it is that of the partition that is nearest to its log start. NOTE marks commits below
-    the log start (data_loss) and above the log end (beyond_end), and unknown log ends (incomplete).
+    the log start (data_loss) and above the log end (beyond_end), unknown log ends (incomplete), and members whose
+    partitions are unknown (unknown_assignment). A partition that several members own counts once.
 
     With --time, one record of each lagging partition is read. TIME-LAG is its age, the largest of all partitions.
     QUALITY is exact; compacted (the record at the commit does not exist, the age is that of the next one); data_loss
     (the age of the first record that is left, so a lower bound); lower_bound, if a partition is not known or, with
     --isolation committed, has an open transaction (NOTE open_transaction); or unknown: nothing is committed, or the
-    reason is on stderr. A condition on time_lag, such as 'time_lag>5m', implies --time.
+    reason is on stderr. NOTE caught_up means that there is a lag, but no record: the marker of a transaction has an
+    offset, too. A condition on time_lag, such as 'time_lag>5m', or on such a note implies --time.
 
     With --watch or --history, rates in messages a second, the trend of the lag, the time until it is gone, and a
     verdict replace the retention columns: OK, WARN (the lag grows), STOP (no commits), STALL (commits without
@@ -121,11 +124,11 @@ def lag(
     --watch, --timeout is for each poll; the exit code is that of the last poll.
 
     A condition of --fail-if compares keys of --format json (lag, members, state, messages_lost, …) by < <= > >= == !=
-    and joins comparisons by and, or and parentheses. A comparison with a missing value is never true.
+    and joins comparisons by and, or and parentheses. A comparison with a missing value is never true. note==WORD holds
+    if WORD is one of the notes, note!=WORD if it is none. If no group matches, the condition is not checked.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are shown. Nothing on the cluster
-    is changed, and no group is joined. Exit codes: 4 the condition of --fail-if holds; otherwise see kafka-groups
-    --help.
+    is changed, and no group is joined.
 
     Needs Kafka 0.11 or newer. Rights: DESCRIBE on each group and on its topics; READ on the topics for --time.
 

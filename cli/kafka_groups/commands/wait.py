@@ -63,8 +63,10 @@ def wait(
     meanwhile does not end the wait. For the condition see lag --help; it compares totals of groups. A
     condition on time_lag also reads a record of each partition that lags.
 
-    Nothing on the cluster is changed, and no group is joined. Exit codes: 0 the condition holds for all; 4 it did not
-    hold in time; 1 no group matches; otherwise see kafka-groups --help.
+    Behind the last commit of a transactional topic is the marker of a transaction, which has an offset and is no
+    record: there lag<=0 may never hold. Wait until 'time_lag<=0s' or 'lag<=0 or note==caught_up' instead.
+
+    Nothing on the cluster is changed, and no group is joined.
 
     Needs Kafka 0.11 or newer. Rights: DESCRIBE on each group and on its topics; READ on the topics for time_lag.
 
