@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,9 @@ class Polls:
         self.after: dict[int, Callable[[], Any]] = {}
 
     def pause(self, _seconds: float) -> None:
-        """Begin the next poll at once."""
+        """Begin the next poll as soon as its time differs: a history ignores a poll of the same millisecond."""
         self.ended += 1
+        time.sleep(0.002)
         if action := self.after.get(self.ended):
             action()
 
