@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from inspect import cleandoc
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,8 +16,8 @@ import click
 from kafka_groups import __version__
 from kafka_groups.commands import COMPLETION_VARIABLE, DEBUG
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.exit_codes import ExitCode
-from kafka_groups.rendering.screen import escape_controls, prepare_streams, print_line, silence
+from kafka_groups.exit_codes import PARAGRAPHS, ExitCode
+from kafka_groups.rendering.screen import escape_controls, open_missing_streams, prepare_streams, print_line, silence
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -91,6 +92,7 @@ class LazyGroup(click.Group):
         module, _, attribute = self.table[cmd_name].target.partition(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
+        _add_exit_codes(command, cmd_name if isinstance(self, RootGroup) else f"{self.name} {cmd_name}")
         return command
 
     def resolve_command(
@@ -204,6 +206,24 @@ def _exit(ctx: click.Context, text: str, code: ExitCode) -> None:
     ctx.exit(code)
 
 
+def _add_exit_codes(command: click.Command, path: str) -> None:
+    """Add the paragraph on exit codes to the help of a command, and to those of the commands of a plain group."""
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            _add_exit_codes(inner, f"{path} {name}")
+    else:
+        _set_help(command, path)
+
+
+def _set_help(command: click.Command, path: str) -> None:
+    text, paragraph = cleandoc(command.help or ""), PARAGRAPHS[path]
+    # A command is returned as often as somebody requests it.
+    if paragraph not in text:
+        # The paragraph on what a command needs is the last one before its examples.
+        before, needs, after = text.rpartition("\n\nNeeds ")
+        command.help = f"{before}\n\n{paragraph}{needs}{after}" if needs else f"{after}\n\n{paragraph}"
+
+
 @click.group(
     cls=RootGroup,
     table=_COMMANDS,
@@ -224,10 +244,6 @@ def cli(ctx: click.Context, *, debug: bool) -> None:
     and -X take precedence over --profile, and that over --config. With --profile or --config, the variables
     KAFKA_GROUPS_BOOTSTRAP_SERVER, _PROFILE and _CONFIG are ignored.
 
-    Exit codes: 0 all succeeded, or no group matches (wait, lag --fail-if: 1); 1 all failed, or nothing was changed; 2
-    usage; 3 some failed, or were refused; 4 the check of lag --fail-if or wait --until failed; 130 interrupted; 143
-    terminated.
-
     Needs Kafka 0.11 or newer (with SASL: 1.0 or newer), tested with 2.5.1 to 4.4.0. The help of each command names the
     rights (ACLs) that it needs, and the options that need a newer Kafka. READ, WRITE, DELETE and ALTER on a resource
     imply DESCRIBE on it.
@@ -238,6 +254,9 @@ def cli(ctx: click.Context, *, debug: bool) -> None:
       kafka-groups describe --all-groups -b localhost:9092
     """
     ctx.meta[DEBUG] = debug or ctx.meta.get(DEBUG, False)
+
+
+_set_help(cli, "")
 
 
 @click.group(cls=LazyGroup, table=_PIPELINE_COMMANDS)
@@ -260,7 +279,7 @@ def pipeline() -> None:
 def main() -> None:
     """Run the command line as the console script does."""
     try:
-        _open_missing_streams()
+        open_missing_streams()
         prepare_streams()
         if os.environ.get(COMPLETION_VARIABLE):
             from kafka_groups.commands.completion.shells import print_completions
@@ -276,14 +295,3 @@ def main() -> None:
         except OSError:
             # The error was reported; the flush of the interpreter at exit would report it again.
             silence(sys.stdout)
-
-
-def _open_missing_streams() -> None:
-    """Open the null device for each closed stream (`>&-`), so that no socket gets its number."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            null = os.open(os.devnull, os.O_RDWR)
-            os.dup2(null, number)
-            if null != number:
-                os.close(null)
-            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))

@@ -155,24 +155,24 @@ class Assignment(NamedTuple):
 class Member(NamedTuple):
     """A member of a group. `epoch` and both targets are None for members of classic groups.
 
-    `upgraded` is True for a member that uses KIP-848, False for a classic one in a KIP-848 group,
-    None if the broker does not return it.
+    `assignment` is None if it is unreadable: the member may own any partition. `upgraded` is True for a member that
+    uses KIP-848, False for a classic one in a KIP-848 group, None if the broker does not return it.
     """
 
     member_id: str
     group_instance_id: str | None
     client_id: str
     host: str
-    assignment: tuple[Assignment, ...]
+    assignment: tuple[Assignment, ...] | None
     epoch: int | None = None
     target_epoch: int | None = None
     target_assignment: tuple[Assignment, ...] | None = None
     upgraded: bool | None = None
 
     @property
-    def partition_count(self) -> int:
-        """Return how many partitions are assigned to the member."""
-        return sum(len(topic.partitions) for topic in self.assignment)
+    def partition_count(self) -> int | None:
+        """Return how many partitions are assigned to the member; None if its assignment is unreadable."""
+        return None if self.assignment is None else sum(len(topic.partitions) for topic in self.assignment)
 
 
 class GroupDescription(NamedTuple):

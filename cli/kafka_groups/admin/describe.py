@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from kafka_groups.admin.driver import ApiDriver
-from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS
+from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS, sort_assignments
 from kafka_groups.admin.handlers.list_topic_names import ListTopicNamesHandler, topic_id_text
 from kafka_groups.admin.lookup import CoordinatorStrategy
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
@@ -133,7 +133,7 @@ class GroupDescriber:
         return group._replace(
             members=tuple(
                 member._replace(
-                    assignment=_named(member.assignment, names),
+                    assignment=_named(member.assignment or (), names),
                     target_assignment=_named(member.target_assignment or (), names),
                 )
                 for member in group.members
@@ -171,7 +171,7 @@ def _unnamed_topics(group: GroupDescription) -> set[UUID]:
     return {
         assigned.topic_id
         for member in group.members
-        for assigned in (*member.assignment, *(member.target_assignment or ()))
+        for assigned in (*(member.assignment or ()), *(member.target_assignment or ()))
         if assigned.topic_id is not None
     }
 
@@ -184,10 +184,7 @@ def _unnamed(topic_id: UUID) -> Failure:
 
 def _named(assignment: Iterable[Assignment], names: Mapping[UUID, str]) -> tuple[Assignment, ...]:
     """Return an assignment with the names of its topics, without topics whose names are unknown."""
-    named = [
-        Assignment(topic=names.get(each.topic_id, ""), partitions=each.partitions)
-        if each.topic_id is not None
-        else each
-        for each in assignment
-    ]
-    return tuple(sorted((each for each in named if each.topic), key=lambda each: each.topic))
+    named = (
+        (each.topic if each.topic_id is None else names.get(each.topic_id, ""), each.partitions) for each in assignment
+    )
+    return sort_assignments((topic, partitions) for topic, partitions in named if topic)

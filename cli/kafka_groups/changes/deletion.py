@@ -11,6 +11,7 @@ from kafka_groups.changes.current_groups import CurrentGroup, read_groups, refus
 from kafka_groups.changes.partitions import NamedTopics, find_partitions
 from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
 from kafka_groups.changes.validity import deletions_of, describe_difference
+from kafka_groups.groups.assignments import has_unreadable_assignments
 from kafka_groups.groups.describe import without_deleted
 from kafka_groups.groups.kinds import Operation, kind_of, supports
 from kafka_groups.groups.selection import NOT_LAST, Selectors, list_selected, select_groups
@@ -18,6 +19,7 @@ from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
 from kafka_groups.model import Failure, GroupListing, GroupOffsets, TopicPartition
 from kafka_groups.protocol.errors import GROUP_SUBSCRIBED_TO_TOPIC, NON_EMPTY_GROUP, broker_error
 
+_UNKNOWN_TOPICS: Final = "the partitions of a member are unknown, so it may read the topic; stop its consumers first"
 _ABSENT: Final = "the partition does not exist; brokers may refuse to delete its commit"
 
 
@@ -148,7 +150,8 @@ def _delete_offsets(
     rows = request.file.by_partition(current.group)
     explicit = {topic for topic, named in (request.topics or {}).items() if named}
     members = current.description.members if current.description is not None else ()
-    assigned = {assignment.topic for member in members for assignment in member.assignment}
+    is_unknown = current.description is not None and has_unreadable_assignments(current.description)
+    assigned = {assignment.topic for member in members for assignment in member.assignment or ()}
     for key in partitions:
         commit = current.offsets.get(key)
         if key in current.unreadable or (rows and key not in rows):
@@ -161,6 +164,8 @@ def _delete_offsets(
             yield PlannedChange(
                 change, str(error), Failure.of(error, group=current.group, topic=key[0], partition=key[1])
             )
+        elif is_unknown:
+            yield PlannedChange(change, _UNKNOWN_TOPICS, refuse(current.group, _UNKNOWN_TOPICS, key))
         elif rows and not request.force and rows[key].before != commit:
             text = describe_difference(rows[key].before, commit)
             yield PlannedChange(change, text, refuse(current.group, text, key))

@@ -125,15 +125,19 @@ class ClusterSession:
         failures: Sequence[Failure],
         anything_succeeded: bool,
         after_rows: Callable[[], None] = lambda: None,
+        is_unchecked: bool = False,
     ) -> None:
         """Write all entries (`total` of them), then notes of `after_rows`, then the failures.
 
         Raises IncompleteResultError if there are failures, or else ExportError if a file cannot be written. If nobody
-        reads the rows any more, as with `head`, only the failures are printed.
+        reads the rows any more, as with `head`, only the failures are printed. `is_unchecked` if a condition had no
+        group to check: then the command has failed.
         """
         self.end_progress()
         self.failures = failures
-        status = "complete" if not failures else "partial" if anything_succeeded else "failed"
+        is_incomplete = bool(failures) or is_unchecked
+        anything_succeeded = anything_succeeded and not is_unchecked
+        status = "complete" if not is_incomplete else "partial" if anything_succeeded else "failed"
         unwritten: ExportError | None = None
         try:
             self._write_entries(entries, total)
@@ -150,7 +154,7 @@ class ClusterSession:
         self.print_remaining_failures(failures)
         if unwritten is not None:
             raise unwritten
-        if failures:
+        if is_incomplete:
             raise IncompleteResultError(anything_succeeded=anything_succeeded)
 
     def _write_entries(self, entries: Iterable[Entry], total: int) -> None:

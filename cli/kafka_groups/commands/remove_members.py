@@ -48,8 +48,6 @@ def remove_members(
     undone. Members that use the KIP-848 protocol are refused: brokers remove only members of the
     classic protocol.
 
-    Exit codes: 0 all done, or planned; 1 nothing done; 3 some refused, failed or unknown. See kafka-groups --help.
-
     Needs Kafka 0.11 or newer, --instance 2.4. Rights: DESCRIBE on the group; with --execute READ on it.
 
     \b

@@ -118,7 +118,7 @@ def up(*, no_seed: bool, **spec: Any) -> None:
     The first start of a Kafka version downloads it (about 45 MB). A sandbox that is up already is not changed. An
     incomplete one is deleted and started again. A start that fails leaves only its logs.
 
-    Needs no cluster, but what the help of the group sandbox names. The exit code is 1 if it could not be started.
+    Needs no cluster, but what the help of the group sandbox names.
 
     \b
     Examples:
@@ -162,8 +162,7 @@ def down(*, name: str, home: Path | None) -> None:
 def status(context: click.Context, *, name: str, home: Path | None, output: str) -> None:
     """Show whether a sandbox is up.
 
-    It prints the Kafka version, the address, the directory and the processes. The exit code is 0 if it is up, and 1 if
-    it is not, or if one of its processes does not run.
+    It prints the Kafka version, the address, the directory and the processes.
 
     Needs no cluster.
 
@@ -195,8 +194,7 @@ def status(context: click.Context, *, name: str, home: Path | None, output: str)
 def demo(context: click.Context, /, *, data_dir: Path | None, **spec: Any) -> None:
     """Start a sandbox if it is not up, and run a tour of commands on it.
 
-    Each command is printed before it runs. The sandbox stays up; end it with kafka-groups sandbox down. The exit code
-    is 1 if a command failed.
+    Each command is printed before it runs. The sandbox stays up; end it with kafka-groups sandbox down.
 
     Needs no cluster, but what the help of the group sandbox names, and with --data-dir also that of pipeline ingest.
 

@@ -66,8 +66,10 @@ def wait(
     meanwhile does not end the wait. For the condition see lag --help; it compares totals of groups. A
     condition on time_lag also reads a record of each partition that lags.
 
-    Nothing on the cluster is changed, and no group is joined. Exit codes: 0 the condition holds for all; 4 it did not
-    hold in time; 1 no group matches; otherwise see kafka-groups --help.
+    Behind the last commit of a transactional topic is the marker of a transaction, which has an offset and is no
+    record: there lag<=0 may never hold. Wait until 'time_lag<=0s' or 'lag<=0 or note==caught_up' instead.
+
+    Nothing on the cluster is changed, and no group is joined.
 
     Needs Kafka 0.11 or newer. Rights: DESCRIBE on each group and on its topics; READ on the topics for time_lag.
 
@@ -134,12 +136,20 @@ def _report(session: ClusterSession, fulfilled: int, total: int) -> None:
 def _write(session: ClusterSession, columns: tuple[Column, ...], outcome: WaitOutcome) -> None:
     reading = outcome.reading
     failures = reading.failures if outcome.last_error is None else (*reading.failures, Failure.of(outcome.last_error))
-    session.print_notes(reading.notes)
+    # It holds for all groups, because there are none.
+    is_unchecked = outcome.is_fulfilled and not reading.groups
+    session.print_notes((*reading.notes, *(["The condition of --until was not checked."] if is_unchecked else [])))
     entries = [
         Entry(columns, (group.total,), partial(lag_document, LagKey.GROUP, group.total, ())) for group in reading.groups
     ]
     try:
-        session.write(entries, total=len(entries), failures=failures, anything_succeeded=bool(reading.groups))
+        session.write(
+            entries,
+            total=len(entries),
+            failures=failures,
+            anything_succeeded=bool(reading.groups),
+            is_unchecked=is_unchecked,
+        )
     except IncompleteResultError:
         if outcome.is_fulfilled:
             raise
@@ -148,8 +158,6 @@ def _write(session: ClusterSession, columns: tuple[Column, ...], outcome: WaitOu
     if outcome.unfulfilled:
         msg = f"the condition of --until does not hold for {describe_names(outcome.unfulfilled)}"
         raise CheckFailedError(msg)
-    if not reading.groups:
-        raise IncompleteResultError(anything_succeeded=False)
 
 
 def _parse_limit(text: str) -> float:

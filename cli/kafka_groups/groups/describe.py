@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, OffsetSpec
+from kafka_groups.groups.assignments import note_unreadable
+from kafka_groups.groups.dead_groups import read_dead_groups
 from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.groups.selection import NOT_LAST, Selection
 from kafka_groups.lag import join_offsets
@@ -89,7 +91,11 @@ def describe_groups(
         share = deadline and deadline.share(NOT_LAST)
         descriptions, offsets = admin.describe_with_offsets(described, selection.groups, timeout=share)
     undescribed = _undescribed(selection, descriptions, offsets, details)
-    groups = _merge(selection, listed, descriptions, undescribed)
+    absent = [group for group, failure in descriptions.failed.items() if failure.code == GROUP_ID_NOT_FOUND]
+    commits = offsets if details.offsets else None
+    dead = read_dead_groups(admin, selection, absent, commits, deadline=deadline) if absent else {}
+    failed = {group: why for group, why in descriptions.failed.items() if group not in dead}
+    groups = _merge(selection, {**listed, **dead}, descriptions, undescribed)
     # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
     committing = [
         name for name, group in groups.items() if name in undescribed or supports(group, Operation.LIST_OFFSETS)
@@ -97,12 +103,14 @@ def describe_groups(
     unread = {
         group: offsets.failed[group]
         for group in committing
-        if group in offsets.failed and offsets.failed[group] != descriptions.failed.get(group)
+        if group in offsets.failed and offsets.failed[group] != failed.get(group)
     }
     offsets_by_group = {group: offsets.succeeded[group] for group in committing if group in offsets.succeeded}
-    failures, notes = without_deleted(selection, descriptions.failed, unread)
+    failures, notes = without_deleted(selection, failed, unread)
     failures += [failure for group in offsets_by_group.values() for failure in group.failed.values()]
     unnamed, unnamed_notes = _unnamed_topics(groups.values())
+    unreadable = [group for group in groups.values() if any(member.assignment is None for member in group.members)]
+    unreadable_notes = note_unreadable(unreadable) if unreadable else []
     has_logs = details.offsets and details.log_offsets
     partitions = _partitions(groups.values(), offsets_by_group.values()) if has_logs else []
     ends, starts, log_failures = _log_offsets(admin, partitions, details, deadline)
@@ -114,7 +122,7 @@ def describe_groups(
         log_end_offsets=_by_topic(ends),
         log_start_offsets=_by_topic(starts),
         failures=(*selection.failures, *failures, *unnamed, *log_failures),
-        notes=(*selection.notes(), *notes, *unnamed_notes),
+        notes=(*selection.notes(), *notes, *unnamed_notes, *unreadable_notes),
     )
 
 
@@ -219,7 +227,7 @@ def _partitions(groups: Iterable[GroupDescription], offsets: Iterable[GroupOffse
             topics.setdefault(topic, set()).update(partitions)
     for group in groups:
         for member in group.members:
-            for assigned in member.assignment:
+            for assigned in member.assignment or ():
                 topics.setdefault(assigned.topic, set()).update(assigned.partitions)
     return [TopicPartition(topic, partition) for topic, found in topics.items() for partition in sorted(found)]
 

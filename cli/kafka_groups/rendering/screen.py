@@ -120,3 +120,14 @@ def silence(stream: TextIO) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)
+
+
+def open_missing_streams() -> None:
+    """Open the null device for each closed stream (`>&-`), so that no socket gets its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, number)
+            if null != number:
+                os.close(null)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))

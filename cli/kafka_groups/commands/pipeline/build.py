@@ -73,7 +73,7 @@ def build(
 
     Running it again changes nothing. Late data is added to the dates that it belongs to. --from and --to limit the
     dates; other dates that changed are left to a later run. If data is missing, such as log end offsets, a note on
-    stderr names what is unknown, and the other columns are derived. Exit codes: see kafka-groups --help.
+    stderr names what is unknown, and the other columns are derived.
 
     Verdicts have the settings of Burrow (intervals, allowed-lag, minimum-complete). With other settings than those of
     the last run, all dates are derived again.

@@ -35,7 +35,6 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
     which groups and members exist. A date of which any facts were removed is not derived again. Replaced and removed
     files stay for a day, for queries that are running; the next run after that deletes them. If a run fails, no row is
     lost, and the next run continues.
-    Exit codes: see kafka-groups --help.
 
     Needs no cluster and no Java, but tables of ingest or sample in --data-dir, and the extra pipeline.
 

@@ -30,8 +30,7 @@ def export(*, data_dir: str, kind: str, output: Path, names: tuple[str, ...], ou
     """Write the tables as plain files, for programs that do not read Delta Lake.
 
     Parquet files are DIR/TABLE/date=DATE/part-0.parquet, with the rows of one date. CSV files are DIR/TABLE.csv, with a
-    header and the column date at the end; lists and structs are JSON. A table without rows has no file. Exit codes: see
-    kafka-groups --help.
+    header and the column date at the end; lists and structs are JSON. A table without rows has no file.
 
     Needs no cluster and no Java, but tables in --data-dir, and the extra pipeline.
 

@@ -58,8 +58,7 @@ def ingest(
     request to the brokers, and each wait for records.
 
     A record that this version cannot decode is written to the table unknown_records, and the others are ingested.
-    Nothing on the cluster is changed: no group is joined, and nothing is committed. Exit codes: see kafka-groups
-    --help.
+    Nothing on the cluster is changed: no group is joined, and nothing is committed.
 
     Needs Kafka 2.5 or newer, Java 17 or newer (--fetch-java downloads one), and the extra spark. Rights: READ on the
     topic __consumer_offsets. Without it, use sample, which needs only DESCRIBE.

@@ -70,8 +70,7 @@ def report(
     is ten minutes older than the newest row of another group. Times are UTC. ndjson and csv have a line for each
     group, csv without points and rebalances. json also has the findings.
 
-    A requested group without data in the period is reported as an error, and the others are shown. Exit codes: see
-    kafka-groups --help.
+    A requested group without data in the period is reported as an error, and the others are shown.
 
     Needs no cluster and no Java, but tables of build in --data-dir, and the extra pipeline.
 
