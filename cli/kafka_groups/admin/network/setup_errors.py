@@ -114,7 +114,7 @@ def _deciding(error: AdminError, text: str, settings: ConnectionSettings, endpoi
 
 
 def _unreplaced(sources: Mapping[str, str], credentials: SaslCredentials) -> list[str]:
-    """Return that a user name or a password is sent as a variable, which Kafka's clients do, too, without a word."""
+    """Return that a user name or a password is sent as a variable, as Kafka's clients do."""
     values = {"sasl.username": credentials.username, "sasl.password": credentials.password}
     found = _list_by_source(sources, lambda name: bool(_VARIABLE.search(values.get(name, ""))))
     return [f"{each} has a variable ${{…}} that no config provider replaced; check config.providers" for each in found]
