@@ -113,6 +113,11 @@ def test_a_property_that_cannot_be_used_is_refused_with_its_name(properties: dic
     assert str(caught.value).startswith(message)
 
 
+def test_a_misspelt_property_gets_the_nearest_one() -> None:
+    with pytest.raises(SettingsError, match=r"; did you mean 'bootstrap\.servers'\?$"):
+        GroupAdmin({"bootstrap.server": "b:1"})
+
+
 def test_a_certificate_check_that_is_switched_off_is_refused() -> None:
     properties: dict[str, str | float] = {
         "bootstrap.servers": "b:1",

@@ -10,19 +10,12 @@ from typing import Final
 import click
 
 from kafka_groups import __date__, __version__
+from kafka_groups.exit_codes import meanings_of
 from tools.roff import bold, definition, examples, header, heading, literal, paragraph, preformatted, text
 
 _SECTION: Final = 1
 _MANUAL: Final = "kafka-groups manual"
 _ENVIRONMENT: Final = re.compile(r"\[env: (\w+)")
-_EXIT_CODES: Final = {
-    "0": "Everything that was requested succeeded.",
-    "1": "Nothing that was requested succeeded.",
-    "2": "The command line or a setting is not valid.",
-    "3": "Some groups, partitions or brokers failed. The results of the others were printed.",
-    "130": "The command was interrupted.",
-    "143": "The command was terminated.",
-}
 _CONFIGURATION: Final = "~/.config/kafka-groups/profiles.toml"
 _CACHE: Final = "~/.cache/kafka-groups/completion/"
 
@@ -65,14 +58,15 @@ def _page(context: click.Context) -> str:
 
 def _sections(context: click.Context) -> Iterator[tuple[str, Iterable[str]]]:
     paragraphs = cleandoc(context.command.help or "").replace("\f", "").split("\n\n")
-    shown = [each for each in paragraphs if not _is_examples(each)]
+    # The exit codes have a section of their own.
+    shown = [each for each in paragraphs if not _is_examples(each) and not each.startswith("Exit codes: ")]
     yield "NAME", paragraph(f"{literal(_page_name(context))} \\- {text(_summary(context))}")
     yield "SYNOPSIS", _synopsis(context)
     yield "DESCRIPTION", _separated(map(_paragraph, shown))
     yield "COMMANDS", _commands(context)
     yield "OPTIONS", _options(context)
     yield "EXAMPLES", _separated(examples(_commands_of(each)) for each in paragraphs if _is_examples(each))
-    yield "EXIT STATUS", [line for code, about in _EXIT_CODES.items() for line in definition(bold(code), about)]
+    yield "EXIT STATUS", _exit_status(context)
     yield "ENVIRONMENT", _environment(context)
     yield "FILES", _files(context)
     yield "SEE ALSO", _see_also(context)
@@ -125,6 +119,12 @@ def _options(context: click.Context) -> Iterator[str]:
 def _option_names(names: str) -> str:
     """Return `-g, --group ID` with the names in bold."""
     return " ".join(bold(word) if word.startswith("-") else literal(word) for word in names.split())
+
+
+def _exit_status(context: click.Context) -> Iterator[str]:
+    path = context.command_path.partition(" ")[2]
+    for code, meaning in meanings_of(path).items():
+        yield from definition(bold(f"{code:d}"), f"{meaning[:1].upper()}{meaning[1:]}.")
 
 
 def _environment(context: click.Context) -> Iterator[str]:

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from io import TextIOWrapper
+from inspect import cleandoc
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
@@ -15,8 +16,8 @@ import click
 from kafka_groups import __version__
 from kafka_groups.commands import COMPLETION_VARIABLE, DEBUG
 from kafka_groups.errors import KafkaGroupsError
-from kafka_groups.exit_codes import ExitCode
-from kafka_groups.rendering.screen import escape_controls, print_line, silence
+from kafka_groups.exit_codes import PARAGRAPHS, ExitCode
+from kafka_groups.rendering.screen import escape_controls, open_missing_streams, prepare_streams, print_line, silence
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -91,7 +92,24 @@ class LazyGroup(click.Group):
         module, _, attribute = self.table[cmd_name].target.partition(":")
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
+        _add_exit_codes(command, cmd_name if isinstance(self, RootGroup) else f"{self.name} {cmd_name}")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name. The error for another name suggests the nearest one."""
+        name = args[0]
+        # A completion has no errors, and click reads what begins with a sign as an option.
+        if name[:1].isalnum() and name not in self.table and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {name!r}{self.suggest_command(name)}")
+        return super().resolve_command(ctx, args)
+
+    def suggest_command(self, name: str, other_names: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return the end of the error for a command that does not exist."""
+        from kafka_groups.commands.suggestions import suggest_command
+
+        return suggest_command(name, self.table, other_names)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
         """Return the commands of the table, and the group's own options."""
@@ -119,6 +137,11 @@ class RootGroup(LazyGroup):
             ctx.fail(f"No such command {name!r}; it is {ctx.command_path} pipeline {name}.")
         return super().resolve_command(ctx, args)
 
+    def suggest_command(self, name: str, other_names: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return the end of the error for a command that does not exist; it may be one of the pipeline."""
+        pipeline_names = {name: f"pipeline {name}" for name in _PIPELINE_COMMANDS}
+        return super().suggest_command(name, {**pipeline_names, **other_names})
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the options before the command; --version and --help print here."""
         with _handle_errors(ctx):
@@ -142,10 +165,8 @@ def _handle_errors(ctx: click.Context) -> Iterator[None]:
     except click.UsageError as error:
         # Some of click's own errors have no context.
         where = error.ctx.command_path if error.ctx else f"{ctx.command_path} {ctx.invoked_subcommand or ''}".rstrip()
-        hint = ""
-        if isinstance(error, click.NoSuchOption) and error.ctx is ctx:
-            hint = f"; options stand after the command, as in {where} list {error.option_name}"
-        _exit(ctx, f"{error.format_message().rstrip('.')}{hint}; see {where} --help", ExitCode.USAGE)
+        text = _describe_usage(error, ctx, where)
+        _exit(ctx, f"{text}{' See' if text.endswith('?') else '; see'} {where} --help", ExitCode.USAGE)
     except KafkaGroupsError as error:
         _exit(ctx, str(error), error.exit_code)
     except KeyboardInterrupt:
@@ -160,6 +181,19 @@ def _handle_errors(ctx: click.Context) -> Iterator[None]:
         _exit(ctx, f"internal error: {type(error).__name__}: {error}; --debug shows the traceback", ExitCode.FAILED)
 
 
+def _describe_usage(error: click.UsageError, ctx: click.Context, where: str) -> str:
+    """Return the text of a usage error, without a full stop."""
+    if not isinstance(error, click.NoSuchOption):
+        return error.format_message().rstrip(".")
+    from kafka_groups.commands.suggestions import suggest_option
+
+    # The whole message of click has suggestions in other words, and of options that are not near.
+    hint = suggest_option(error)
+    if not hint and error.ctx is ctx:
+        hint = f"; options stand after the command, as in {where} list {error.option_name}"
+    return f"{error.message.rstrip('.')}{hint}"
+
+
 def _exit(ctx: click.Context, text: str, code: ExitCode) -> None:
     if ctx.meta.get(DEBUG):
         import traceback
@@ -170,6 +204,24 @@ def _exit(ctx: click.Context, text: str, code: ExitCode) -> None:
         # It may contain names and the text of a server.
         print_line(sys.stderr, escape_controls(f"Error: {text}"))
     ctx.exit(code)
+
+
+def _add_exit_codes(command: click.Command, path: str) -> None:
+    """Add the paragraph on exit codes to the help of a command, and to those of the commands of a plain group."""
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            _add_exit_codes(inner, f"{path} {name}")
+    else:
+        _set_help(command, path)
+
+
+def _set_help(command: click.Command, path: str) -> None:
+    text, paragraph = cleandoc(command.help or ""), PARAGRAPHS[path]
+    # A command is returned as often as somebody requests it.
+    if paragraph not in text:
+        # The paragraph on what a command needs is the last one before its examples.
+        before, needs, after = text.rpartition("\n\nNeeds ")
+        command.help = f"{before}\n\n{paragraph}{needs}{after}" if needs else f"{after}\n\n{paragraph}"
 
 
 @click.group(
@@ -192,10 +244,6 @@ def cli(ctx: click.Context, *, debug: bool) -> None:
     and -X take precedence over --profile, and that over --config. With --profile or --config, the variables
     KAFKA_GROUPS_BOOTSTRAP_SERVER, _PROFILE and _CONFIG are ignored.
 
-    Exit codes: 0 all succeeded, or no group matches (wait, lag --fail-if: 1); 1 all failed, or nothing was changed; 2
-    usage; 3 some failed, or were refused; 4 the check of lag --fail-if or wait --until failed; 130 interrupted; 143
-    terminated.
-
     Needs Kafka 0.11 or newer (with SASL: 1.0 or newer), tested with 2.5.1 to 4.4.0. The help of each command names the
     rights (ACLs) that it needs, and the options that need a newer Kafka. READ, WRITE, DELETE and ALTER on a resource
     imply DESCRIBE on it.
@@ -206,6 +254,9 @@ def cli(ctx: click.Context, *, debug: bool) -> None:
       kafka-groups describe --all-groups -b localhost:9092
     """
     ctx.meta[DEBUG] = debug or ctx.meta.get(DEBUG, False)
+
+
+_set_help(cli, "")
 
 
 @click.group(cls=LazyGroup, table=_PIPELINE_COMMANDS)
@@ -228,11 +279,8 @@ def pipeline() -> None:
 def main() -> None:
     """Run the command line as the console script does."""
     try:
-        _open_missing_streams()
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, TextIOWrapper):
-                # A name that the locale cannot show must not end the command.
-                stream.reconfigure(errors="backslashreplace")
+        open_missing_streams()
+        prepare_streams()
         if os.environ.get(COMPLETION_VARIABLE):
             from kafka_groups.commands.completion.shells import print_completions
 
@@ -247,14 +295,3 @@ def main() -> None:
         except OSError:
             # The error was reported; the flush of the interpreter at exit would report it again.
             silence(sys.stdout)
-
-
-def _open_missing_streams() -> None:
-    """Open the null device for each closed stream (`>&-`), so that no socket gets its number."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            null = os.open(os.devnull, os.O_RDWR)
-            os.dup2(null, number)
-            if null != number:
-                os.close(null)
-            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))

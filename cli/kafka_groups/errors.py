@@ -25,6 +25,7 @@ KafkaGroupsError                  carries the exit code of the command
     │   └── BrokerTimeoutError    TIMEOUT: the broker sent nothing until a timeout
     ├── TlsFailedError            TLS_FAILED
     ├── AuthenticationFailedError AUTHENTICATION_FAILED
+    ├── ConfigProviderError       CONFIG_PROVIDER_FAILED
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
     ├── InvalidRequestError       INVALID_REQUEST, with Kafka's code
     ├── ChangeRefusedError        REFUSED
@@ -169,6 +170,12 @@ class AuthenticationFailedError(AdminError):
     """Credentials that the broker refused."""
 
     name = "AUTHENTICATION_FAILED"
+
+
+class ConfigProviderError(AdminError):
+    """A file or a directory of a config provider that cannot be read, so that a setting has no value."""
+
+    name = "CONFIG_PROVIDER_FAILED"
 
 
 class UnsupportedVersionError(AdminError):

@@ -6,8 +6,8 @@ Times are milliseconds since 1970, UTC.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol, TypeVar
 
 
@@ -95,7 +95,7 @@ class History:
     """A report: groups, the worst first; findings; and missing data.
 
     - `groups_in_all` is the number of groups, including those that are not in `groups`.
-    - `unknown` are the requested ids without data in the period.
+    - `unknown` are the requested ids without data in the period, `nearest` the known ids that are near to them.
     - `evaluated_ms` is the time of the newest lag.
     - `missing` and `gaps` are whole sentences, such as "no end offsets were sampled before …" and "partition 3 of
       __consumer_offsets: 120 offsets …".
@@ -112,6 +112,7 @@ class History:
     findings: tuple[Finding, ...]
     gaps: tuple[str, ...]
     missing: tuple[str, ...]
+    nearest: Mapping[str, str] = field(default_factory=dict)
 
     def within(self, cut: Cut) -> History:
         """Return the history with only the groups that the cut keeps."""

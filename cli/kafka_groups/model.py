@@ -146,31 +146,32 @@ class Assignment(NamedTuple):
 class Member(NamedTuple):
     """A member of a group. `epoch` and both targets are None for members of classic groups.
 
-    `upgraded` is True for a member that uses KIP-848, False for a classic one in a KIP-848 group,
-    None if the broker does not return it.
+    `assignment` is None if it is unreadable: the member may own any partition. `upgraded` is True for a member that
+    uses KIP-848, False for a classic one in a KIP-848 group, None if the broker does not return it.
     """
 
     member_id: str
     group_instance_id: str | None
     client_id: str
     host: str
-    assignment: tuple[Assignment, ...]
+    assignment: tuple[Assignment, ...] | None
     epoch: int | None = None
     target_epoch: int | None = None
     target_assignment: tuple[Assignment, ...] | None = None
     upgraded: bool | None = None
 
     @property
-    def partition_count(self) -> int:
-        """Return how many partitions are assigned to the member."""
-        return sum(len(topic.partitions) for topic in self.assignment)
+    def partition_count(self) -> int | None:
+        """Return how many partitions are assigned to the member; None if its assignment is unreadable."""
+        return None if self.assignment is None else sum(len(topic.partitions) for topic in self.assignment)
 
 
 class GroupDescription(NamedTuple):
     """The state and the members of a group. Both epochs are None for classic groups, the assignor if unknown.
 
     A broker may identify the topics of assignments only by their ids. `unnamed_topics` has the ids, as Kafka's tools
-    print them, whose names could not be found; their partitions are in no assignment.
+    print them, whose names could not be found; their partitions are in no assignment. `is_described` is False if the
+    description failed, so that state and members are unknown, and the group is there for its committed offsets.
     """
 
     group: str
@@ -183,11 +184,12 @@ class GroupDescription(NamedTuple):
     target_assignment_epoch: int | None = None
     members: tuple[Member, ...] = ()
     unnamed_topics: Mapping[str, Failure] = MappingProxyType({})
+    is_described: bool = True
 
     @property
-    def member_count(self) -> int:
-        """Return the number of members."""
-        return len(self.members)
+    def member_count(self) -> int | None:
+        """Return the number of members; None if they are unknown."""
+        return len(self.members) if self.is_described else None
 
 
 class CommittedOffset(NamedTuple):

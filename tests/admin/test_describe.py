@@ -164,11 +164,30 @@ def test_a_simple_group_without_a_protocol_is_described() -> None:
         assert (description.state, description.assignor, description.members) == ("Empty", None, ())
 
 
-@pytest.mark.parametrize("assignment", [b"", b"\x00", b"not an assignment at all", ASSIGNMENT[:9]])
-def test_a_group_with_an_unreadable_assignment_is_described_without_it(assignment: bytes) -> None:
-    groups = {"old": Group(members=[{**CLASSIC_MEMBER, "member_assignment": assignment}])}
+def test_a_member_without_partitions_has_an_empty_assignment() -> None:
+    groups = {"old": Group(members=[{**CLASSIC_MEMBER, "member_assignment": b""}])}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        assert admin.describe_consumer_groups(["old"]).all()["old"].members[0].assignment == ()
+        (member,) = admin.describe_consumer_groups(["old"]).all()["old"].members
+        assert (member.assignment, member.partition_count) == ((), 0)
+
+
+def test_a_partition_that_an_assignment_has_twice_is_assigned_once() -> None:
+    twice = bytes.fromhex(
+        "0000 00000002 0001 62 00000002 00000003 00000003 0001 62 00000002 00000003 00000001 ffffffff"
+    )
+    groups = {"old": Group(members=[{**CLASSIC_MEMBER, "member_assignment": twice}])}
+    with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
+        (member,) = admin.describe_consumer_groups(["old"]).all()["old"].members
+        assert member.assignment == (Assignment(topic="b", partitions=(1, 3)),)
+
+
+@pytest.mark.parametrize("assignment", [b"\x00", b"not an assignment at all", b'{"u":[1]}', ASSIGNMENT[:9]])
+def test_an_unreadable_assignment_is_not_an_empty_one_and_hides_no_other_member(assignment: bytes) -> None:
+    members = [{**CLASSIC_MEMBER, "member_assignment": assignment}, {**CLASSIC_MEMBER, "member_id": "m-2"}]
+    with ScriptedCluster(groups={"old": Group(members=members)}) as cluster, cluster.admin() as admin:
+        unreadable, readable = admin.describe_consumer_groups(["old"]).all()["old"].members
+        assert (unreadable.assignment, unreadable.partition_count) == (None, None)
+        assert (readable.member_id, readable.partition_count) == ("m-2", 3)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 32_767])
@@ -190,7 +209,7 @@ def test_an_assignment_that_kafka_wrote_has_the_partitions_that_kafka_wrote(vers
     groups = {"old": Group(members=[{**CLASSIC_MEMBER, "member_assignment": golden.data}])}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         (member,) = admin.describe_consumer_groups(["old"]).all()["old"].members
-        assert {each.topic: list(each.partitions) for each in member.assignment} == {
+        assert {each.topic: list(each.partitions) for each in member.assignment or ()} == {
             row["topic"]: sorted(row["partitions"]) for row in golden.values["assigned_partitions"]
         }
         assert member.assignment

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,7 +66,7 @@ def test_a_run_can_be_undone_if_it_may_have_changed_a_commit(
     ],
 )
 def test_the_status_says_what_a_run_changed(
-    runs: Journal, changes: list[Change], statuses: tuple[Status, ...], head: dict[str, int], expected: str
+    runs: Journal, changes: list[Change], statuses: tuple[Status, ...], head: dict[str, Any], expected: str
 ) -> None:
     assert runs.status(runs.run(changes, *statuses, **head)) == expected
 
@@ -89,7 +90,7 @@ def test_a_run_is_partly_undone_by_a_run_that_failed_in_part(runs: Journal, stat
 
 
 @pytest.mark.parametrize("head", [{"refused": 1}, {"failures": 1}])
-def test_a_run_is_partly_undone_while_some_of_it_is_refused(runs: Journal, head: dict[str, int]) -> None:
+def test_a_run_is_partly_undone_while_some_of_it_is_refused(runs: Journal, head: dict[str, Any]) -> None:
     first = runs.run()
     runs.run(BACK[:2], undoes=first, **head)
     assert runs.status(first) == "partly undone"

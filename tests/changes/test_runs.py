@@ -288,6 +288,17 @@ def test_an_id_without_a_run_is_an_error_with_the_next_step(runs: Journal) -> No
     )
 
 
+def test_a_misspelt_id_gets_the_nearest_one(runs: Journal) -> None:
+    run_id = runs.run()
+    with pytest.raises(JournalError) as caught:
+        read_run(runs.location, run_id.replace("-", "", 1))
+    assert str(caught.value).endswith(f"`kafka-groups undo --list` lists the ids; did you mean '{run_id}'?")
+    runs.run()
+    with pytest.raises(JournalError, match="start with '2026'") as caught:
+        read_run(runs.location, "2026")
+    assert "did you mean" not in str(caught.value)
+
+
 def test_a_journal_that_is_damaged_is_named(runs: Journal) -> None:
     runs.run(RESETS)
     runs.path("20261123-130000-a3f9c1").write_text("{}\n")

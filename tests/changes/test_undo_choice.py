@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_a_run_whose_undo_was_undone_is_taken_again(runs: Journal) -> None:
     ],
 )
 def test_a_newest_run_that_changed_no_commit_is_named_and_the_one_before_it_needs_its_id(
-    runs: Journal, changes: list[Change], statuses: tuple[str, ...], head: dict[str, int], reason: str
+    runs: Journal, changes: list[Change], statuses: tuple[str, ...], head: dict[str, Any], reason: str
 ) -> None:
     before = runs.run()
     newest = runs.run(changes, *statuses, **head)  # type: ignore[arg-type]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
-from kafka_groups.changes.runs import Run, read_run
+from kafka_groups.changes.journal_location import open_journal
+from kafka_groups.changes.run_record import Run
+from kafka_groups.changes.runs import list_runs, read_run
 from kafka_groups.cli import cli
 from tests.fakes.fake_admin import FakeCluster, Outcome
 
@@ -41,7 +43,15 @@ def journal_files() -> list[Path]:
 def last_run() -> Run:
     """Return the only run in the journal."""
     (path,) = journal_files()
-    return read_run(path.parent, path.stem)
+    return read_run(open_journal(), path.stem)
+
+
+def attempt() -> str:
+    """Return the line that reports the newest run in the journal, which changed nothing."""
+    newest = list_runs(open_journal()).runs[0]
+    assert newest.status in {"unchanged", "failed"}, newest
+    assert newest.run.made() == []
+    return f"Nothing was changed; the attempt is recorded as {newest.run.id} in {open_journal().name}."
 
 
 def recorded_statuses() -> list[str]:

@@ -10,13 +10,23 @@ import pytest
 from kafka_groups.changes.change import Action, Change
 from kafka_groups.changes.plan_file import format_plan, read_plan
 from tests.changes.plans import plan
-from tests.commands.change_commands import DRY_RUN, EXECUTE, NOTHING, changes, journal_files, last_line, last_run
+from tests.commands.change_commands import (
+    DRY_RUN,
+    EXECUTE,
+    NOTHING,
+    attempt,
+    changes,
+    journal_files,
+    last_line,
+    last_run,
+)
 from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, failure, member, run, unreachable
 
 
 @pytest.fixture(autouse=True)
 def groups(cluster: FakeCluster) -> None:
     """Add `a` with two commits, `none` without any, `busy` with a member and `share` of another type."""
+    cluster.end("t", 100, 50)
     cluster.add("a", commits={("t", 0): 60, ("t", 1): 7})
     cluster.add("none")
     cluster.add("busy", state="Stable", members=[member("m")])
@@ -59,7 +69,16 @@ def test_execute_deletes_all_groups_with_one_call_and_records_their_commits(clus
 
 
 def test_a_run_without_commits_cannot_be_taken_back() -> None:
-    assert last_line(run("delete", "none", *EXECUTE)).endswith("; `kafka-groups undo` cannot take it back.")
+    outcome = run("delete", "none", *EXECUTE)
+    (path,) = journal_files()
+    assert last_line(outcome) == f"Recorded as {path.stem} in {path.parent}; it cannot be undone."
+
+
+def test_commits_on_topics_that_do_not_exist_are_a_note_because_undo_cannot_restore_them(cluster: FakeCluster) -> None:
+    cluster.add("a", commits={("t", 0): 60, ("gone", 0): 7})
+    outcome = run("delete", "a", *EXECUTE)
+    note = "1 commit is on a topic that no longer exists; undo cannot restore what is deleted of it."
+    assert (outcome.exit_code, outcome.stderr.splitlines()[0]) == (0, note)
 
 
 def test_refused_groups_are_exit_3_and_the_others_are_deleted(cluster: FakeCluster) -> None:
@@ -78,8 +97,8 @@ def test_refused_groups_are_exit_3_and_the_others_are_deleted(cluster: FakeClust
 @pytest.mark.parametrize("group", ["busy", "absent", "share"])
 def test_a_group_that_is_refused_alone_is_exit_1(cluster: FakeCluster, group: str) -> None:
     outcome = run("delete", group, *EXECUTE)
-    assert (outcome.exit_code, outcome.stdout, last_line(outcome)) == (1, "", NOTHING)
-    assert (changes(cluster), journal_files()) == ([], [])
+    assert (outcome.exit_code, outcome.stdout, last_line(outcome)) == (1, "", attempt())
+    assert (changes(cluster), last_run().other_groups) == ([], (group,))
 
 
 def test_any_type_deletes_a_share_group(cluster: FakeCluster) -> None:
@@ -143,7 +162,7 @@ def test_a_group_of_a_plan_that_has_new_commits_is_refused_unless_forced(cluster
     run("delete", "a", "--export", str(file))
     cluster.add("a", commits={("t", 0): 60, ("t", 1): 7, ("t", 2): 1})
     outcome = run("delete", "--from-file", str(file), *EXECUTE)
-    assert (outcome.exit_code, last_line(outcome), changes(cluster)) == (1, NOTHING, [])
+    assert (outcome.exit_code, last_line(outcome), changes(cluster)) == (1, attempt(), [])
     assert outcome.stderr.count("its commits have changed since the plan") == 1
     assert run("delete", "--from-file", str(file), "--force", *EXECUTE).exit_code == 0
 
@@ -156,7 +175,7 @@ def test_a_plan_without_a_row_for_the_command_means_no_group(
     file = tmp_path / "plan"
     file.write_text(format_plan(plan(*rows, cluster_id=CLUSTER_ID)))
     outcome = run("delete", "--from-file", str(file), *extra, *EXECUTE)
-    assert (outcome.exit_code, last_line(outcome), changes(cluster)) == (0, NOTHING, [])
+    assert (outcome.exit_code, last_line(outcome), changes(cluster)) == (0, attempt(), [])
 
 
 def test_a_plan_of_another_cluster_is_refused(cluster: FakeCluster, tmp_path: Path) -> None:

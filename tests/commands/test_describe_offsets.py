@@ -204,4 +204,4 @@ def test_a_partition_without_a_leader_keeps_its_row_and_its_member(cluster: Fake
 
 def test_listed_empty_groups_are_not_described(cluster: FakeCluster) -> None:
     run("describe", "--all-groups")
-    assert cluster.admin.describe_with_offsets.call_args.args == (["busy"], ("busy", "idle"))
+    assert cluster.admin.describe_with_offsets.call_args.args == (["busy"], {"busy": None, "idle": None})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -224,3 +225,16 @@ def test_views_without_commits_have_no_row_for_a_group_that_cannot_be_described(
 def test_an_error_names_its_broker_once(cluster: FakeCluster, message: str) -> None:
     cluster.unlistable[3] = Failure(code=None, name="CONNECTION_FAILED", message=message, broker=3)
     assert run("list", "-q").stderr == f"Error: {message} (CONNECTION_FAILED)\n"
+
+
+def test_a_config_provider_that_fails_ends_a_command_with_a_document(tmp_path: Path) -> None:
+    config, kind = tmp_path / "client.properties", "org.apache.kafka.common.config.provider.FileConfigProvider"
+    config.write_text(
+        f"bootstrap.servers=b:1\nconfig.providers=file\nconfig.providers.file.class={kind}\n"
+        "client.id=${file:/nowhere/secrets:id}\n"
+    )
+    outcome = run("list", "--config", str(config), "--format", "json")
+    document = json.loads(outcome.stdout)
+    assert (outcome.exit_code, document["status"]) == (1, "failed")
+    assert [each["name"] for each in document["errors"]] == ["CONFIG_PROVIDER_FAILED"]
+    assert "client.id: the file /nowhere/secrets of a config provider cannot be read: No such" in outcome.stderr

@@ -24,7 +24,7 @@ def groups(cluster: FakeCluster) -> None:
         ("messages_lost>0", 4),
         ("retention_margin_percent<1", 4),
         ("isolation==committed", 0),
-        ("note==nothing", 0),
+        ("note==incomplete", 0),
     ],
 )
 def test_a_condition_that_holds_is_exit_code_4(condition: str, exit_code: int) -> None:
@@ -72,6 +72,51 @@ def test_one_of_several_notes_is_enough(cluster: FakeCluster) -> None:
     assert row["note"] == "data_loss,beyond_end"
     for condition, code in (("note==beyond_end", 4), ("note!=beyond_end", 0), ("note!=incomplete", 4)):
         assert run("lag", "both", "--fail-if", condition).exit_code == code
+
+
+def test_a_row_without_notes_has_none_of_them() -> None:
+    assert run("lag", "behind", "--fail-if", "note!=data_loss").exit_code == 4
+    assert run("lag", "behind", "--fail-if", "note==data_loss").exit_code == 0
+
+
+@pytest.mark.parametrize("sign", ["==", "!="])
+@pytest.mark.parametrize(
+    ("field", "misspelt", "right"),
+    [
+        ("note", "dataloss", "data_loss"),
+        ("note", "Beyond-End", "beyond_end"),
+        ("note", "cought_up", "caught_up"),
+        ("state", "Stabel", "Stable"),
+        ("isolation", "commited", "committed"),
+        ("time_lag_quality", "exakt", "exact"),
+        ("verdict", "STOPPED", "STOP"),
+        ("rule", "stop", "stopped"),
+    ],
+)
+def test_a_value_that_a_key_never_has_is_refused(field: str, sign: str, misspelt: str, right: str) -> None:
+    outcome = run("lag", "--watch", "1s", "--fail-if", f"{field}{sign}{misspelt}")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert f"{field} is never '{misspelt}'; write one of " in outcome.stderr
+    assert f"; did you mean '{right}'?" in outcome.stderr
+
+
+@pytest.mark.parametrize("field", ["note", "state", "isolation", "time_lag_quality", "verdict", "rule"])
+@pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
+def test_a_word_is_neither_smaller_nor_larger(field: str, sign: str) -> None:
+    outcome = run("lag", "--watch", "1s", "--fail-if", f"{field}{sign}exact")
+    assert outcome.exit_code == 2
+    assert f"{field} is a text, which is compared only with == and !=" in outcome.stderr
+
+
+@pytest.mark.parametrize("value", ["data_loss", "DATA_LOSS", "'Data_Loss'"])
+def test_a_word_is_accepted_in_any_case(value: str) -> None:
+    assert run("lag", "--fail-if", f"note=={value}").exit_code == 4
+
+
+def test_wait_refuses_the_same_values() -> None:
+    outcome = run("wait", "behind", "--until", "note!=dataloss")
+    assert outcome.exit_code == 2
+    assert "did you mean 'data_loss'?" in outcome.stderr
 
 
 def test_a_condition_that_holds_beats_a_failed_group() -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.change_commands import EXECUTE, NOTHING, last_line
+from tests.commands.change_commands import EXECUTE, attempt, last_line
 from tests.fakes.fake_admin import Outcome, run
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 # As Python passes an argument that is not UTF-8.
 BAD = b"caf\xe9".decode("utf-8", "surrogateescape")
-MESSAGE = "cannot encode the request: 'caf\\udce9' is not UTF-8 (INVALID_REQUEST)"
+MESSAGE = "cannot encode the request: 'caf\\udce9' is not UTF-8; write it in UTF-8 (INVALID_REQUEST)"
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_a_group_id_with_any_text_is_reset(cluster: ScriptedCluster, name: str) 
 )
 def test_a_name_that_is_not_utf_8_is_one_error(cluster: ScriptedCluster, arguments: tuple[str, ...]) -> None:
     outcome = change(cluster, *arguments)
-    assert (outcome.exit_code, outcome.stdout, last_line(outcome)) == (1, "", NOTHING)
+    assert (outcome.exit_code, outcome.stdout, last_line(outcome)) == (1, "", attempt())
     assert MESSAGE in outcome.stderr.encode("utf-8", "backslashreplace").decode()
 
 

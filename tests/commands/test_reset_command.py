@@ -14,6 +14,7 @@ from tests.commands.change_commands import (
     DRY_RUN,
     EXECUTE,
     NOTHING,
+    attempt,
     changes,
     committed,
     journal_files,
@@ -92,16 +93,18 @@ def test_the_kafka_format_has_the_columns_of_kafkas_tool() -> None:
 @pytest.mark.parametrize("output", ["table", "json", "ndjson", "csv", "kafka"])
 def test_a_plan_of_which_everything_is_refused_is_exit_1(output: str, cluster: FakeCluster) -> None:
     outcome = run("reset", "busy", "--topic", "t", "--to-earliest", "--format", output, *EXECUTE)
-    assert (outcome.exit_code, outcome.stderr.splitlines()) == (1, [BUSY, NOTHING])
-    assert (changes(cluster), journal_files()) == ([], [])
+    assert (outcome.exit_code, outcome.stderr.splitlines()) == (1, [BUSY, attempt()])
+    assert (changes(cluster), len(journal_files())) == ([], 1)
     assert output == "json" or outcome.stdout == ""
 
 
-def test_a_group_whose_rows_are_all_refused_is_exit_1_and_not_recorded(cluster: FakeCluster) -> None:
+def test_a_group_whose_rows_are_all_refused_is_exit_1_and_recorded_as_unchanged(cluster: FakeCluster) -> None:
     cluster.add("a")
     outcome = run("reset", "a", "--topic", "t", "--shift-by", "1", *EXECUTE)
-    assert (outcome.exit_code, last_line(outcome)) == (1, NOTHING)
-    assert (changes(cluster), journal_files()) == ([], [])
+    assert (outcome.exit_code, last_line(outcome), changes(cluster)) == (1, attempt(), [])
+    recorded = last_run()
+    assert (recorded.command, recorded.refused, recorded.failures, recorded.other_groups) == ("reset", 2, 0, ("a",))
+    assert recorded.plan.changes == ()
 
 
 def test_execute_commits_and_prints_the_status_of_each_partition(cluster: FakeCluster) -> None:
@@ -109,7 +112,8 @@ def test_execute_commits_and_prints_the_status_of_each_partition(cluster: FakeCl
     assert [line.split()[-1] for line in outcome.stdout.splitlines()] == ["STATUS", "done", "done"]
     assert (outcome.exit_code, committed(cluster, "a")) == (0, {("t", 0): 10, ("t", 1): 0})
     (path,) = journal_files()
-    assert last_line(outcome) == f"Recorded as {path.stem}; `kafka-groups undo {path.stem}` takes it back."
+    text = f"Recorded as {path.stem} in {path.parent}; `kafka-groups undo {path.stem}` takes it back."
+    assert last_line(outcome) == text
 
 
 def test_the_run_is_recorded_for_the_user_alone(state_home: Path) -> None:
@@ -121,6 +125,7 @@ def test_the_run_is_recorded_for_the_user_alone(state_home: Path) -> None:
     assert (recorded.command, recorded.plan.cluster_id, recorded.undoes) == ("reset", "fake", None)
     assert [(each.committed_offset, each.new_offset) for each in recorded.plan.changes] == [(60, 10), (7, 0)]
     assert (recorded_statuses(), recorded.is_finished) == (["done", "done"], True)
+    assert (recorded.bootstrap_servers, recorded.sequence) == (("b1:9092",), 1)
 
 
 def test_one_refused_group_is_exit_3_and_the_others_are_changed(cluster: FakeCluster) -> None:
@@ -144,7 +149,7 @@ def test_a_run_of_which_everything_failed_is_exit_1_and_cannot_be_taken_back(clu
     outcome = run(*RESET, *EXECUTE)
     assert outcome.exit_code == 1
     assert outcome.stderr.count("Error: ") == 1
-    assert last_line(outcome) == f"Nothing was changed; the attempt is recorded as {journal_files()[0].stem}."
+    assert (last_line(outcome), recorded_statuses()) == (attempt(), ["failed", "failed"])
 
 
 def test_an_absent_group_is_an_error_that_names_create() -> None:
@@ -162,7 +167,7 @@ def test_create_commits_offsets_for_an_absent_group(cluster: FakeCluster) -> Non
 
 def test_create_without_commits_and_topics_has_nothing_to_do() -> None:
     outcome = run("reset", "new", "--all-topics", "--to-latest", "--create", *EXECUTE)
-    assert (outcome.exit_code, last_line(outcome), journal_files()) == (0, NOTHING, [])
+    assert (outcome.exit_code, last_line(outcome), last_run().plan.changes) == (0, attempt(), ())
 
 
 @pytest.mark.parametrize(
@@ -185,7 +190,7 @@ def test_states_types_and_patterns_narrow_the_groups(
 
 def test_a_pattern_that_matches_nothing_is_a_note() -> None:
     outcome = run("reset", "--match", "x", "--all-topics", "--to-latest", *EXECUTE)
-    assert (outcome.exit_code, outcome.stderr) == (0, f"No group matches.\n{NOTHING}\n")
+    assert (outcome.exit_code, outcome.stderr) == (0, f"No group matches.\n{attempt()}\n")
 
 
 def test_unreadable_commits_on_other_topics_do_no_harm(cluster: FakeCluster) -> None:
@@ -200,8 +205,8 @@ def test_a_topic_or_partition_that_does_not_exist_changes_nothing(
 ) -> None:
     arguments = [part for topic in topics for part in ("--topic", topic)]
     outcome = run("reset", "a", *arguments, "--to-latest", *EXECUTE)
-    assert (outcome.exit_code, outcome.stdout, last_line(outcome)) == (1, "", NOTHING)
-    assert (changes(cluster), journal_files()) == ([], [])
+    assert (outcome.exit_code, outcome.stdout, last_line(outcome)) == (1, "", attempt())
+    assert changes(cluster) == []
 
 
 @pytest.mark.parametrize("output", ["table", "json"])

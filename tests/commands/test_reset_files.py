@@ -12,9 +12,11 @@ from kafka_groups.changes.change import Action, Change
 from kafka_groups.changes.plan_file import format_plan, read_plan
 from kafka_groups.cli import cli
 from kafka_groups.model import CommittedOffset
+from kafka_groups.protocol.topic_ids import format_topic_id
 from tests.changes.plans import plan
-from tests.commands.change_commands import DRY_RUN, EXECUTE, NOTHING, changes, committed, journal_files, last_line
+from tests.commands.change_commands import DRY_RUN, EXECUTE, attempt, changes, committed, journal_files, last_line
 from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, run
+from tests.fakes.scripted_cluster import topic_id
 
 EARLIEST = ("--topic", "t", "--to-earliest")
 
@@ -59,7 +61,9 @@ def test_a_name_that_ends_with_json_is_a_plan_with_the_commits_before(tmp_path: 
     run("reset", "a", "--topic", "t:0", "--to-earliest", "--export", str(file))
     exported = read_plan(file.read_text(), name="f")
     assert exported.cluster_id == CLUSTER_ID
-    assert exported.changes == (Change(Action.COMMIT, "a", "t", 0, 60, 3, "note", 10, None, ""),)
+    assert exported.changes == (
+        Change(Action.COMMIT, "a", "t", 0, 60, 3, "note", 10, None, "", topic_id=format_topic_id(topic_id("t"))),
+    )
 
 
 def test_refused_rows_are_not_exported(cluster: FakeCluster, file: Path) -> None:
@@ -115,7 +119,7 @@ def test_a_commit_that_moves_after_the_plan_is_refused(cluster: FakeCluster) -> 
 
     cluster.admin.describe_with_offsets.side_effect = move
     outcome = run("reset", "a", "--topic", "t:0", "--to-earliest", *EXECUTE)
-    assert (outcome.exit_code, last_line(outcome), journal_files()) == (1, NOTHING, [])
+    assert (outcome.exit_code, last_line(outcome), changes(cluster)) == (1, attempt(), [])
     assert committed(cluster, "a") == {("t", 0): 99}
 
 
@@ -170,7 +174,13 @@ def test_a_malformed_file_is_a_usage_error(
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"a,t,0,\xff\n", "is not UTF-8 text: invalid start byte at byte 6"), (None, "No such file or directory")],
+    [
+        (b"a,t,0,\xff\n", "is not UTF-8 text: invalid start byte at byte 6; save it in UTF-8"),
+        ("a,t,0,20\n".encode("utf-16"), "is UTF-16 text, and not UTF-8; save it in UTF-8"),
+        ("a,t,0,20\n".encode("utf-16-le"), "is UTF-16LE text, and not UTF-8; save it in UTF-8"),
+        ('{"schema": "kafka-groups/plan/1"}'.encode("utf-16"), "is UTF-16 text, and not UTF-8; save it in UTF-8"),
+        (None, "No such file or directory"),
+    ],
 )
 def test_a_file_that_cannot_be_read_is_a_usage_error(file: Path, content: bytes | None, message: str) -> None:
     if content is not None:
@@ -195,15 +205,14 @@ def test_a_plan_without_a_row_for_the_command_means_no_group(
 ) -> None:
     file.write_text(format_plan(plan(*rows, cluster_id=CLUSTER_ID)))
     outcome = run("reset", "--from-file", str(file), *extra, *EXECUTE)
-    assert (outcome.exit_code, last_line(outcome)) == (0, NOTHING)
+    assert (outcome.exit_code, last_line(outcome), changes(cluster)) == (0, attempt(), [])
     assert ("1 changes of the plan are for other commands and are skipped." in outcome.stderr) == bool(rows)
-    assert (changes(cluster), journal_files()) == ([], [])
 
 
 def test_a_file_whose_groups_are_not_selected_means_no_group(cluster: FakeCluster, file: Path) -> None:
     file.write_text("a,t,0,20\n")
     outcome = run("reset", "b", "--from-file", str(file), *EXECUTE)
-    assert (outcome.exit_code, last_line(outcome), changes(cluster)) == (0, NOTHING, [])
+    assert (outcome.exit_code, last_line(outcome), changes(cluster)) == (0, attempt(), [])
     assert "1 rows of the file are of other groups and are skipped." in outcome.stderr
 
 

@@ -33,7 +33,7 @@ def _bootstrap(cluster: ScriptedCluster) -> str:
     ("api", "arguments"),
     [
         ("ListGroups", ["describe", "--all-groups"]),
-        ("DescribeGroups", ["describe", "a", "b", "c"]),
+        ("DescribeGroups", ["describe", "a", "b", "c", "--state"]),
         ("OffsetFetch", ["describe", "--all-groups"]),
         ("OffsetFetch", ["offsets", "a", "b", "c"]),
     ],
@@ -46,6 +46,14 @@ def test_one_silent_broker_hides_only_its_own_groups(cluster: ScriptedCluster, a
     assert [json.loads(line)["group"] for line in outcome.stdout.splitlines()] == ["a", "b"]
     assert outcome.exit_code == 3
     assert "TIMEOUT" in outcome.stderr
+
+
+def test_groups_whose_broker_describes_none_are_printed_with_their_offsets(cluster: ScriptedCluster) -> None:
+    cluster.script("DescribeGroups", *[silent] * 20, brokers=[SILENT])
+    outcome = run("describe", "a", "b", "c", "--timeout", "1s", "--format", "ndjson", bootstrap=_bootstrap(cluster))
+    assert [json.loads(line)["group"] for line in outcome.stdout.splitlines()] == ["a", "b", "c"]
+    assert outcome.exit_code == 3
+    assert "group 'c': no response within" in outcome.stderr
 
 
 def test_commits_on_a_silent_leader_are_printed_without_log_end_offsets(cluster: ScriptedCluster) -> None:

@@ -162,7 +162,11 @@ def test_a_named_group_that_is_excluded_need_not_fulfil_the_condition(excluding:
 
 def test_nothing_that_matches_is_exit_code_1(clock: Clock) -> None:
     outcome = run("wait", "--match", "nope.*", "--until", "lag<=0")
-    assert (outcome.exit_code, outcome.stderr, clock.pauses) == (1, "No group matches.\n", [])
+    note = "No group matches.\nThe condition of --until was not checked.\n"
+    assert (outcome.exit_code, outcome.stderr, clock.pauses) == (1, note, [])
+    assert json.loads(run("wait", "--match", "nope.*", "--until", "lag<=0", "--format", "json").stdout)["status"] == (
+        "failed"
+    )
 
 
 def test_an_unknown_log_end_does_not_fulfil_a_condition_on_the_lag(clock: Clock, cluster: FakeCluster) -> None:

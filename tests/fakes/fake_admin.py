@@ -126,6 +126,7 @@ class FakeCluster(FakeChanges):
         self.admin.list_consumer_group_offsets.side_effect = self._list_consumer_group_offsets
         self.admin.list_offsets.side_effect = self._list_offsets
         self.admin.describe_topics.side_effect = self._describe_topics
+        self.admin.list_topics.side_effect = lambda **_: Results(succeeded={n: self._topic(n) for n in self.partitions})
         self.admin.list_record_times.side_effect = self._list_record_times
         self.connect(self.admin)
 

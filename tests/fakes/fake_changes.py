@@ -89,7 +89,7 @@ class FakeChanges:
 
         def delete(group: str, key: TopicPartition) -> Failure | None:
             members = self.descriptions[group].members
-            if key.topic in {assigned.topic for member in members for assigned in member.assignment}:
+            if key.topic in {assigned.topic for member in members for assigned in member.assignment or ()}:
                 return _failure(86, group, key)
             self.set_commits(group, {other: at for other, at in self.offsets[group].items() if other != key})
             return None

@@ -117,5 +117,37 @@ def test_a_word_that_a_field_never_has_is_refused() -> None:
     words = {"state": ("Stable", "Empty")}
     condition = parse_condition("state==stable", FIELDS, parse_duration=parse_duration, words=words)
     assert condition.holds({"state": "Stable"})
-    with pytest.raises(ConditionError, match="state==→Stabel: state is never 'Stabel'; write one of Stable, Empty"):
-        parse_condition("state==Stabel", FIELDS, parse_duration=parse_duration, words=words)
+    for sign in ("==", "!="):
+        with pytest.raises(ConditionError) as raised:
+            parse_condition(f"state{sign}Stabel", FIELDS, parse_duration=parse_duration, words=words)
+        message = f"state{sign}→Stabel: state is never 'Stabel'; write one of Stable, Empty; did you mean 'Stable'?"
+        assert str(raised.value) == message
+
+
+def test_an_unknown_field_has_a_suggestion() -> None:
+    with pytest.raises(ConditionError, match=r"state, time_lag; did you mean 'members'\?$"):
+        parse("member==1")
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "expected"),
+    [
+        (("data_loss", "incomplete"), "note==incomplete", True),
+        (("data_loss", "incomplete"), "note==INCOMPLETE", True),
+        (("data_loss", "incomplete"), "note==beyond_end", False),
+        (("data_loss", "incomplete"), "note!=incomplete", False),
+        (("data_loss", "incomplete"), "note!=beyond_end", True),
+        ((), "note==incomplete", False),
+        ((), "note!=incomplete", True),
+    ],
+)
+def test_a_value_of_words_equals_each_of_them_and_differs_from_all_others(
+    words: tuple[str, ...], text: str, expected: bool
+) -> None:
+    condition = parse_condition(text, {"note": FieldType.TEXT}, parse_duration=parse_duration)
+    assert condition.holds({"note": words}) is expected
+
+
+def test_the_comparisons_of_a_condition_are_those_of_its_parts() -> None:
+    found = [comparison.field for comparison in parse("lag>5 and (state==x or members<9)").comparisons()]
+    assert found == ["lag", "state", "members"]

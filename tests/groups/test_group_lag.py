@@ -54,6 +54,45 @@ def test_a_negative_lag_hides_no_other_lag_in_the_total(cluster: ScriptedCluster
     assert lag.total == 10
 
 
+@pytest.mark.parametrize("newest", [0, 4, 5, 6])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_group_that_its_broker_calls_dead_has_its_commits(newest: int, named: bool) -> None:
+    groups = {
+        "dead": Group(state="Dead", commits={("t", 0): 40}),
+        "deleted": Group(state="Dead"),
+        "streams": Group(type="Streams", protocol_type="streams", state="Empty", commits={("t", 0): 40}),
+    }
+    versions = {"DescribeGroups": (0, newest)}
+    with (
+        ScriptedCluster(brokers=1, groups=groups, topics={"t": {0: 1}}, versions=versions) as cluster,
+        cluster.admin() as admin,
+    ):
+        found = list_lag(admin, ["dead", "deleted", "streams"] if named else None)
+        requests = cluster.requests()
+    (lag,) = found.succeeded.values()
+    assert (lag.description.group, lag.description.state, lag.description.members, lag.total) == (
+        "dead",
+        "Dead",
+        (),
+        60,
+    )
+    assert {group: failure.name for group, failure in found.failed.items()} == (
+        dict.fromkeys(["deleted", "streams"], "GROUP_ID_NOT_FOUND") if named else {}
+    )
+    assert requests["ListGroups"] == 1
+
+
+def test_a_partition_of_two_members_is_one_row() -> None:
+    member = {"client_id": "c", "client_host": "/h", "member_metadata": b""}
+    packed = bytes.fromhex("0000 00000001 0001 74 00000002 00000000 00000001 ffffffff")
+    members = [{**member, "member_id": name, "member_assignment": packed} for name in ("a", "b")]
+    groups = {"g": Group(members=members, commits={("t", 0): 40, ("t", 1): 90})}
+    with ScriptedCluster(brokers=1, groups=groups, topics={"t": {0: 1, 1: 1}}) as cluster, cluster.admin() as admin:
+        lag = list_lag(admin, ["g"]).all()["g"]
+    assert [(row.partition, row.member_id) for row in lag.rows] == [(0, "a"), (1, "a")]
+    assert (lag.total, len(lag.description.members)) == (70, 2)
+
+
 def test_the_total_of_a_group_without_commits_is_unknown(cluster: ScriptedCluster) -> None:
     cluster.groups["none"] = Group(state="Empty")
     with cluster.admin() as admin:

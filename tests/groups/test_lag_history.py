@@ -74,9 +74,37 @@ def test_a_group_that_does_not_move_has_the_rate_zero_and_the_time_of_its_last_m
     assert (pace.consume_rate, pace.produce_rate) == (0.0, 1.0)
 
 
-def test_a_recreated_topic_begins_a_new_history() -> None:
-    history = observed((0, 90, 100), (10, 95, 110), (20, 3, 5))
-    assert [sample.offset for sample in history.partitions["g", "t", 0].moves] == [3]
+def test_a_log_end_that_stays_lower_begins_a_new_history_with_the_first_poll_that_saw_it() -> None:
+    history = observed((0, 90, 100), (10, 95, 110), (20, 3, 5), (30, 4, 6))
+    partition = history.partitions["g", "t", 0]
+    assert [(sample.offset, sample.at_ms) for sample in partition.moves] == [(3, 20_000), (4, 30_000)]
+    assert (partition.ends, partition.fallen) == ((5, 6), None)
+
+
+@pytest.mark.parametrize("end", [110, 111])
+def test_a_log_end_that_is_lower_for_one_poll_drops_nothing(end: int) -> None:
+    polls = [(0, 90, 100), (10, 95, 110), (30, 97, end)]
+    expected = observed(*polls).partitions["g", "t", 0]
+    assert observed(*polls[:2], (20, 96, 50), *polls[2:]).partitions["g", "t", 0] == expected
+
+
+def test_several_polls_with_a_lower_log_end_that_are_not_in_turn_drop_nothing() -> None:
+    polls = [(at, 90 + at, 100 if at % 2 else 200 + at) for at in range(12)]
+    history = observed((0, 90, 200), *polls[1:])
+    assert history.partitions["g", "t", 0].moves[0].at_ms == 0
+
+
+def test_a_poll_with_a_lower_log_end_adds_no_lag_in_total_and_changes_no_verdict() -> None:
+    before, history = (observed((0, 10, 100), (10, 20, 110)) for _ in range(2))
+    history.observe([row(20, 15)], 20_000)
+    assert history.lags == before.lags
+    assert history.paces() == before.paces()
+    assert history.moved_ms() == {"g": 10_000}
+
+
+def test_a_lower_log_end_that_is_polled_twice_at_one_time_is_one_poll() -> None:
+    history = observed((0, 90, 100), (10, 3, 5), (10, 3, 5))
+    assert history.partitions["g", "t", 0].moves[0].offset == 90
 
 
 def test_a_poll_of_an_earlier_time_is_ignored() -> None:

@@ -35,6 +35,20 @@ def test_a_history_is_read_as_it_was_written(polls: list[tuple[str, int, int]]) 
     assert read(format_history(history, "c", "uncommitted")) == history
 
 
+def test_a_log_end_that_has_fallen_once_is_kept_for_the_next_run() -> None:
+    history = read(format_history(history_of(("g", 5, 100), ("g", 6, 50)), "c", "uncommitted"))
+    fallen = history.partitions["g", "t", 0].fallen
+    assert fallen is not None
+    assert fallen.end == 50
+
+
+def test_a_file_of_an_older_version_is_read() -> None:
+    head = '{"schema": "kafka-groups/lag-history/1", "cluster_id": "c", "isolation": "uncommitted", "partitions": 1, '
+    text = head + '"lags": {"g": [[0, 95]]}}\n["g", "t", 0, [[5, 100, 0]], [100], [5, 100, 0]]\n'
+    assert read(text) == history_of(("g", 5, 100))
+    assert format_history(history_of(("g", 5, 100)), "c", "uncommitted") == text
+
+
 @given(_POLLS, st.integers(0, 400))
 def test_a_file_that_was_cut_is_refused(polls: list[tuple[str, int, int]], size: int) -> None:
     text = format_history(history_of(*polls), "c", "uncommitted").rstrip("\n")

@@ -52,8 +52,8 @@ def test_the_age_of_the_first_record_after_a_gap_is_called_compacted() -> None:
 
 
 @pytest.mark.parametrize("record", [None, RecordTime(9, NOW_MS - 1)])
-def test_nothing_is_left_where_no_record_follows_before_the_log_end(record: RecordTime | None) -> None:
-    assert judge(row(5, 9), record) == TimeLag(0, "compacted")
+def test_a_group_has_caught_up_where_no_record_follows_before_the_log_end(record: RecordTime | None) -> None:
+    assert judge(row(5, 9), record) == TimeLag(0, "exact", ("caught_up",))
 
 
 def test_a_commit_below_the_log_start_makes_the_age_of_the_next_record_a_lower_bound() -> None:
@@ -168,6 +168,52 @@ def test_an_open_transaction_makes_a_finished_partition_a_lower_bound(cluster: F
         ("t", 1, 0, "exact", None),
     ]
     assert summarize((found.total,)) == [(None, None, 0, "lower_bound", "open_transaction")]
+
+
+def test_markers_behind_every_commit_that_lags_are_a_group_that_has_caught_up(cluster: FakeCluster) -> None:
+    cluster.end("t", 9, 9, 9, starts=(0, 0, 0))
+    cluster.add("g", commits={("t", 0): 8, ("t", 1): 5, ("t", 2): 9})
+    cluster.records = {RecordPosition("t", 0, 8): None, RecordPosition("t", 1, 5): None}
+    assert summarize((read(cluster).groups[0].total,)) == [(None, None, 0, "exact", "caught_up")]
+    notes = {found.partition: found.note for found in read(cluster, LagKey.PARTITION).groups[0].rows}
+    assert notes == {0: "caught_up", 1: "caught_up", 2: None}
+
+
+@pytest.mark.parametrize("other", [RecordTime(5, NOW_MS - 70), RecordTime(7, NOW_MS - 70), RecordTime(5, None)])
+def test_one_partition_with_a_record_is_enough_to_have_not_caught_up(cluster: FakeCluster, other: RecordTime) -> None:
+    cluster.end("t", 9, 9, starts=(0, 0))
+    cluster.add("g", commits={("t", 0): 8, ("t", 1): 5})
+    cluster.records = {RecordPosition("t", 0, 8): None, RecordPosition("t", 1, 5): other}
+    assert "caught_up" not in (read(cluster).groups[0].total.note or "")
+
+
+def test_a_partition_whose_end_or_record_is_unknown_has_not_caught_up(cluster: FakeCluster) -> None:
+    cluster.end("t", 9, 9, starts=(0, 0))
+    cluster.add("g", commits={("t", 0): 8, ("gone", 0): 5})
+    cluster.records = {RecordPosition("t", 0, 8): None}
+    assert read(cluster).groups[0].total.note == "incomplete"
+    cluster.add("g", commits={("t", 0): 8, ("t", 1): 5})
+    assert read(cluster).groups[0].total.note is None
+
+
+def test_a_group_that_has_lost_messages_has_not_caught_up(cluster: FakeCluster) -> None:
+    cluster.end("t", 20, starts=(11,))
+    cluster.add("g", commits={("t", 0): 5})
+    cluster.records = {RecordPosition("t", 0, 11): None}
+    assert summarize((read(cluster).groups[0].total,)) == [(None, None, 0, "data_loss", "data_loss")]
+
+
+def test_aborted_records_up_to_the_last_stable_offset_are_nothing_to_read(cluster: FakeCluster) -> None:
+    cluster.end("t", 9, 9, starts=(0, 0))
+    cluster.stable_ends = {TopicPartition("t", 0): 7}
+    cluster.add("g", commits={("t", 0): 5, ("t", 1): 5})
+    cluster.records = {RecordPosition("t", 0, 5): None, RecordPosition("t", 1, 5): None}
+    found = read(cluster, LagKey.PARTITION, committed=True).groups[0]
+    assert {each.partition: (each.time_lag_quality, each.note) for each in found.rows} == {
+        0: ("lower_bound", "open_transaction,caught_up"),
+        1: ("exact", "caught_up"),
+    }
+    assert found.total.note == "open_transaction,caught_up"
 
 
 def test_without_time_no_record_is_read(cluster: FakeCluster) -> None:

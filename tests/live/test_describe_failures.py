@@ -52,6 +52,16 @@ def test_a_group_that_does_not_exist_is_an_error(cluster: Cluster) -> None:
     assert result.err == "Error: group 'no-such-group': Group no-such-group not found. (GROUP_ID_NOT_FOUND)\n"
 
 
+@pytest.mark.parametrize("command", [["describe"], ["lag"], ["offsets"], ["delete"]], ids=" ".join)
+def test_a_misspelt_group_gets_the_nearest_id(cluster: Cluster, groups: dict[str, str], command: list[str]) -> None:
+    misspelt = f"{groups['simple'][0]}{groups['simple'][2:]}"
+    result = run_command(cluster.bootstrap, *command, misspelt)
+
+    assert (result.out, result.code) == ("", 1)
+    assert f"; did you mean '{groups['simple']}'? (GROUP_ID_NOT_FOUND)\n" in result.err
+    assert ".; did" not in result.err
+
+
 @pytest.mark.parametrize("view", [[], ["--members"], ["--state", "--verbose"], ["--format", "kafka"]])
 def test_a_missing_group_does_not_hide_another_group(cluster: Cluster, groups: dict[str, str], view: list[str]) -> None:
     alone = run_command(cluster.bootstrap, "describe", groups["consumer"], *view)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.changes.change import PlannedGroups, Status
 from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, plan_offset_deletion
+from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.runs import list_runs, read_run
 from kafka_groups.changes.specification import ShiftBy, Specification, ToEarliest, ToLatest, ToOffset
@@ -68,7 +69,7 @@ def test_a_partition_that_has_moved_since_is_refused_and_the_others_are_restored
         commit_from_outside(cluster.bootstrap, [name], [(topic, 1, 5)])
         result = run_command(cluster.bootstrap, "undo", *EXECUTE, home=tmp_path)
         assert read_offsets(cluster.bootstrap, name) == {(topic, 0): 3, (topic, 1): 5}
-    assert "it has moved since: the run left 9" in result.err
+    assert "it has moved since: the run left 9, and it is 5 now" in result.err
     assert sorted(row[-1] for row in result.rows[1:]) == ["done", "refused"]
     assert result.code == 3
 
@@ -95,7 +96,7 @@ def test_the_newest_run_of_another_cluster_is_passed_over(
     ):
         run_command(cluster.bootstrap, "reset", ours, *arguments, home=tmp_path)
         run_command(kafka_2_8.bootstrap, "reset", theirs, *arguments, home=tmp_path)
-        newest = list_runs(journal_of(tmp_path)).runs[0].id
+        newest = list_runs(LocalJournal(journal_of(tmp_path))).runs[0].run.id
         wrong = run_command(cluster.bootstrap, "undo", newest, *EXECUTE, home=tmp_path)
         right = run_command(cluster.bootstrap, "undo", *EXECUTE, home=tmp_path)
         assert read_offsets(cluster.bootstrap, ours) == {(topic, 0): 3}
@@ -145,10 +146,9 @@ def test_undo_restores_offset_epoch_and_metadata_and_no_commit_where_none_was(
         planned = _plan(admin, command, group, topic, specification, has_scope=has_scope)
         execution = execute(admin, planned, Path(home), command=command)
         assert execution.count(Status.FAILED) == execution.count(Status.UNKNOWN) == 0
-        if execution.run_id is not None:
-            run = read_run(journal_of(Path(home)), execution.run_id)
-            undone = execute(admin, plan_undo(admin, run), Path(home), command="undo")
-            assert not undone.failures
+        run = read_run(LocalJournal(journal_of(Path(home))), execution.run_id)
+        undone = execute(admin, plan_undo(admin, run), Path(home), command="undo")
+        assert not undone.failures
 
         assert read_commits(cluster.bootstrap, group) == before
 

@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.api import export
 from kafka_groups.pipeline.plain_files import write_plain_files
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, REBALANCES, UNKNOWN_RECORDS
 from tests.pipeline.fact_rows import NOON, commit, event, put_all
@@ -86,3 +87,8 @@ def test_an_address_of_a_store_is_no_directory(
     with pytest.raises(StorageError, match="plain files are written to a disk only; s3:/bucket/path is no directory"):
         write_plain_files(filled, Path("s3://bucket/path"), "csv", TABLES)
     assert not (tmp_path / "s3:").exists()
+
+
+def test_a_misspelt_table_gets_the_nearest_one(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"there is no table 'lag_histroy'; .*; did you mean 'lag_history'\?$"):
+        export(str(tmp_path), tmp_path / "out", kind="csv", tables=["lag_histroy"])

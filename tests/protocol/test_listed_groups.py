@@ -82,15 +82,9 @@ def test_a_row_with_a_tag_is_read_and_the_next_one_too() -> None:
     assert list(read_listed_groups(Cursor(tagged), NEWEST).values()) == [["a", "b", "c"]]
 
 
-def test_an_id_that_is_not_utf_8_keeps_its_bytes_as_escapes() -> None:
+def test_an_id_that_is_not_utf_8_keeps_its_bytes_as_surrogates() -> None:
     data = encoded([row("a"), row("b?")], NEWEST).replace(b"b?", b"b\xff")
-    assert list(read_listed_groups(Cursor(data), NEWEST).values()) == [["a", r"b\xff"]]
-
-
-def test_an_id_that_is_null_is_an_error() -> None:
-    data = encoded([row("a"), row("b")], NEWEST).replace(b"\x02b", b"\x00")
-    with pytest.raises(SchemaError, match="a string is null"):
-        read_listed_groups(Cursor(data), NEWEST)
+    assert list(read_listed_groups(Cursor(data), NEWEST).values()) == [["a", "b\udcff"]]
 
 
 def test_only_the_first_row_of_each_kind_is_decoded_by_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:

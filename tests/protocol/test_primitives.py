@@ -22,6 +22,7 @@ from kafka_groups.protocol import (
     STRING,
     UINT16,
     UUID_,
+    VISIBLE_STRING,
     Cursor,
     Primitive,
     SchemaError,
@@ -170,11 +171,12 @@ def test_null_differs_from_empty_where_it_is_allowed(kind: Primitive, flexible: 
 
 
 @pytest.mark.parametrize(("kind", "flexible", "data"), NULLS)
-def test_null_is_refused_where_it_is_not_allowed(kind: Primitive, flexible: bool, data: str) -> None:
+def test_null_is_not_written_where_it_is_not_allowed_and_is_read_as_empty(
+    kind: Primitive, flexible: bool, data: str
+) -> None:
     with pytest.raises(SchemaError, match="null"):
         written(kind, None, flexible=flexible)
-    with pytest.raises(SchemaError, match="null"):
-        read(kind, data, flexible=flexible)
+    assert read(kind, data + "ee", flexible=flexible) == (kind.default, 1)
 
 
 @pytest.mark.parametrize("flexible", [False, True])
@@ -192,8 +194,15 @@ def test_an_argument_that_was_not_utf8_is_refused_before_it_is_sent() -> None:
     ("data", "seen"),
     [("ff", "\\xff"), ("61ff62", "a\\xffb"), ("c3", "\\xc3"), ("eda080", "\\xed\\xa0\\x80"), ("00", "\x00")],
 )
-def test_a_string_that_is_not_utf8_keeps_its_bytes_visible(data: str, seen: str) -> None:
-    assert read(STRING, f"{len(data) // 2:04x}{data}") == (seen, 0)
+def test_a_visible_string_that_is_not_utf8_has_escapes(data: str, seen: str) -> None:
+    assert read(VISIBLE_STRING, f"{len(data) // 2:04x}{data}") == (seen, 0)
+
+
+@pytest.mark.parametrize("data", ["ff", "61ff62", "c3", "eda080"])
+def test_a_string_that_is_not_utf8_keeps_its_bytes_and_equals_no_other_name(data: str) -> None:
+    found, left = read(STRING, f"{len(data) // 2:04x}{data}")
+    assert (found.encode("utf-8", "surrogateescape").hex(), left) == (data, 0)
+    assert found != bytes.fromhex(data).decode("utf-8", "backslashreplace")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox.directory import SandboxDirectory, sandbox_directory
 from kafka_groups.sandbox.profile import remove_profile, require_available_name, write_profile
 from kafka_groups.settings import resolve_settings
+from tests.special_files import make_device
 
 USERS = """\
 # my clusters
@@ -271,3 +274,21 @@ def test_a_directory_that_cannot_be_written_is_named_in_the_error(sandbox: Sandb
 
     with pytest.raises(SandboxError, match=r"profiles\.toml cannot be (read|written)"):
         write_profile(sandbox, "127.0.0.1:9092", path=profiles)
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "device", "loop"])
+def test_a_profiles_file_that_is_no_regular_file_is_refused_and_stays(
+    sandbox: SandboxDirectory, profiles: Path, kind: str
+) -> None:
+    profiles.parent.mkdir()
+    if kind == "FIFO":
+        os.mkfifo(profiles)
+    elif kind == "device":
+        make_device(profiles)
+    else:
+        profiles.symlink_to(profiles.name)
+    mode = profiles.lstat().st_mode
+    for use in (partial(require_available_name, sandbox), partial(write_profile, sandbox, "127.0.0.1:1")):
+        with pytest.raises(SandboxError, match=f"the profiles file {profiles} cannot be"):
+            use(path=profiles)
+    assert profiles.lstat().st_mode == mode

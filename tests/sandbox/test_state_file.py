@@ -15,6 +15,7 @@ from kafka_groups.sandbox import SandboxSpec, up
 from kafka_groups.sandbox.directory import SandboxDirectory, lock_sandbox, sandbox_directory
 from kafka_groups.sandbox.processes import ProcessId
 from kafka_groups.sandbox.state_file import Node, SandboxState, read_state, write_state
+from tests.special_files import make_device
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -51,6 +52,20 @@ def test_a_written_state_is_read_back(directory: SandboxDirectory) -> None:
 
 def test_a_sandbox_that_was_never_started_has_no_state(tmp_path: Path) -> None:
     assert read_state(sandbox_directory("never-started", home=tmp_path)) is None
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "device"])
+def test_a_special_file_in_place_of_the_state_is_refused_and_stays(directory: SandboxDirectory, kind: str) -> None:
+    if kind == "FIFO":
+        os.mkfifo(directory.state_file)
+    else:
+        make_device(directory.state_file)
+    mode = directory.state_file.lstat().st_mode
+    with pytest.raises(SandboxError, match=f"sandbox\\.json cannot be read .*it is a {kind}"):
+        read_state(directory)
+    with pytest.raises(SandboxError, match=f"sandbox\\.json cannot be written: it is a {kind}"):
+        write_state(directory, STATE)
+    assert directory.state_file.lstat().st_mode == mode
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"nodes": [], "processes": {}, "jvm": []}'])

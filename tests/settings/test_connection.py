@@ -9,7 +9,7 @@ import pytest
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
-from kafka_groups.settings.librdkafka import resolve_client
+from kafka_groups.settings.librdkafka import client_properties, resolve_client
 from tests.settings.resolution import error_text, hosts, resolve, write_file
 
 
@@ -197,3 +197,38 @@ def test_the_servers_of_a_cluster_without_a_name_stand_for_its_id_in_any_order(p
 def test_librdkafka_does_not_get_the_name_of_a_cluster() -> None:
     settings = resolve_client(bootstrap="b", properties=["cluster.name=hub"], environment={})
     assert "cluster.name" not in settings.properties
+
+
+@pytest.mark.parametrize(
+    ("value", "is_wanted"),
+    [
+        ("resolve_canonical_bootstrap_servers_only", True),
+        ("RESOLVE_CANONICAL_BOOTSTRAP_SERVERS_ONLY", True),
+        ("use_all_dns_ips", False),
+        ("default", False),
+        ("", False),
+    ],
+)
+def test_canonical_names_are_resolved_if_a_source_wants_it(value: str, is_wanted: bool, tmp_path: Path) -> None:
+    config = write_file(tmp_path, f"bootstrap.servers=b:1\nclient.dns.lookup={value}\n")
+    for settings in (resolve(config=config), resolve(bootstrap="b", properties=[f"client.dns.lookup={value}"])):
+        assert settings.resolve_canonical_names is is_wanted
+        assert ("client.dns.lookup" in client_properties(settings)) is is_wanted
+
+
+def test_an_unknown_way_to_resolve_names_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    config = write_file(tmp_path, "bootstrap.servers=b:1\nclient.dns.lookup=all\n")
+    assert error_text(config=config) == (
+        f"{config}: client.dns.lookup=all is unknown; write use_all_dns_ips or resolve_canonical_bootstrap_servers_only"
+    )
+
+
+def test_the_places_of_properties_are_known_without_their_values(tmp_path: Path) -> None:
+    config = write_file(tmp_path, "bootstrap.servers=b:1\nssl.cipher.suites=hidden-thing\nacks=all\n")
+    settings = resolve(config=config, properties=["client.id=me"])
+    assert settings.sources == {
+        "acks": f"{config}: acks",
+        "bootstrap.servers": f"{config}: bootstrap.servers",
+        "client.id": "-X client.id",
+        "ssl.cipher.suites": f"{config}: ssl.cipher.suites",
+    }

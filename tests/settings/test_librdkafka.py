@@ -255,6 +255,7 @@ def test_sasl_without_a_mechanism_is_rejected_because_librdkafka_would_use_kerbe
         ("reconnect.backoff.ms=50", "50"),
         ("client.dns.lookup=default", None),
         ("client.dns.lookup=use_all_dns_ips", "use_all_dns_ips"),
+        ("client.dns.lookup=Use_All_DNS_IPs", "use_all_dns_ips"),
     ],
 )
 def test_a_value_of_a_file_that_java_accepts_is_converted_to_one_that_librdkafka_accepts(

@@ -69,6 +69,14 @@ def test_a_profiles_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
     assert error_text(profile="prod", profiles=invalid).startswith(f"the profiles file {invalid} cannot be read: ")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_the_error_of_a_profiles_file_in_another_encoding_names_it(encoding: str, profiles: Path) -> None:
+    profiles.write_bytes("[p]\ntimeout = '7s'\n".encode(encoding))
+    text = error_text(bootstrap="b", profile="p", profiles=profiles)
+    name = encoding.upper().replace("-LE", "LE")
+    assert text.startswith(f"the profiles file {profiles} cannot be read: it is {name} text, and not UTF-8; save it in")
+
+
 def test_a_profiles_file_that_cannot_be_read_does_not_concern_a_command_without_a_profile(tmp_path: Path) -> None:
     invalid = tmp_path / "profiles.toml"
     invalid.write_text("[prod\n")

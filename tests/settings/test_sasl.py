@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,9 @@ def test_the_control_flag_of_a_jaas_text_is_written_in_any_case(flag: str) -> No
         ("'a \"b\"'", 'a "b"'),
         ('"a;b=c d"', "a;b=c d"),
         ("p@ss-1.2", "p@ss-1.2"),
+        ("ab/c+d#e==", "ab/c+d#e=="),
+        ("#e", "#e"),
+        ('"a//b/*c*/#d"', "a//b/*c*/#d"),
     ],
 )
 def test_a_value_of_a_jaas_text_is_read_as_java_reads_it(written: str, password: str) -> None:
@@ -102,8 +106,34 @@ def test_a_value_of_a_jaas_text_is_read_as_java_reads_it(written: str, password:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '/* the user */ MODULE required username="me" password="hidden-thing"; // the end',
+        "MODULE/**/required/* two\nlines */username=me//the user\n// password=old\r\npassword=hidden-thing;",
+        '# ours\nMODULE required\n  username="me"  # of the team\n  password="hidden-thing";\n# the end',
+        '\n\tMODULE\n\trequired\n\t"username" = "me"\n\tpassword\n\t=\n\t"hidden-thing"\n;\n',
+        'MODULE required username = /* " */ "me" password = // "\n \'hidden-thing\' debug=true ;',
+    ],
+)
+def test_a_jaas_text_may_have_comments_and_line_breaks_between_its_words(text: str, tmp_path: Path) -> None:
+    value = text.replace("MODULE", PLAIN)
+    expected = SaslCredentials(mechanism="PLAIN", username="me", password="hidden-thing")
+    assert resolve("sasl.mechanism=PLAIN", f"sasl.jaas.config={value}").credentials == expected
+    profiles = tmp_path / "profiles.toml"
+    profiles.write_bytes(f'[p]\n"sasl.jaas.config" = {json.dumps(value)}\n'.encode())
+    given = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN"]
+    found = resolution.resolve(bootstrap="b:1", profile="p", profiles=profiles, properties=given)
+    assert found.credentials == expected
+
+
+@pytest.mark.parametrize(
     "options",
     [
+        'username="me" password="hidden-thing\n";',
+        "username=me password=hidden-//thing;",
+        'username="me" password="hidden-thing"; /* open',
+        'username="me" /* password="hidden-thing";',
+        'username="me" password="hidden-thing" // ;',
         'username="me" password="hidden-thing"rest";',
         'username="me" password="hidden-thing"; x.Other required password="hidden-thing";',
         'username="me" password="hidden-thing',

@@ -77,6 +77,44 @@ def test_text_that_is_not_a_bootstrap_server_is_rejected_with_examples(text: str
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "reason", "servers"),
+    [
+        ("[kafka1:9092]", "only an IPv6 address has brackets", "kafka1:9092"),
+        ("[kafka1]:9092", "only an IPv6 address has brackets", "kafka1:9092"),
+        ("[10.0.0.1]:9092", "only an IPv6 address has brackets", "10.0.0.1:9092"),
+        ("[dead.beef:9092]", "only an IPv6 address has brackets", "dead.beef:9092"),
+        ("[a:1, b:2]", "only an IPv6 address has brackets and commas separate servers", "a:1,b:2"),
+        ("[[::1]:9092]", "only an IPv6 address has brackets", "[::1]:9092"),
+        ('["a:1","b:2"]', "it has quotes and only an IPv6 address has brackets", "a:1,b:2"),
+        ("'a:1,b:2'", "it has quotes", "a:1,b:2"),
+        ('"a":1', "it has quotes", "a:1"),
+        ("a:1 b:2\nc:3", "commas separate servers", "a:1,b:2,c:3"),
+        ("a:1; b:2;", "commas separate servers", "a:1,b:2"),
+        ("SSL://a:1/,b:2", "a slash follows the port", "SSL://a:1,b:2"),
+        ("PLAINTEXT://[a:1]", "only an IPv6 address has brackets", "PLAINTEXT://a:1"),
+    ],
+)
+def test_the_error_of_a_pasted_list_has_the_list_to_write(text: str, reason: str, servers: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        parse_bootstrap(text)
+    assert str(caught.value) == f"'{text}' is not a list of bootstrap servers: {reason}; write {servers}"
+    assert ",".join(map(str, parse_bootstrap(servers))) == servers.replace("SSL://", "").replace("PLAINTEXT://", "")
+
+
+@pytest.mark.parametrize("text", ["me:hidden-thing@b:9092", "SASL_SSL://me:hidden-thing@b:9092", "a:1,me@b:1"])
+def test_the_error_of_a_server_with_a_user_name_shows_no_password(text: str) -> None:
+    with pytest.raises(SettingsError, match="a bootstrap server has no user name before an @") as caught:
+        parse_bootstrap(text)
+    assert "hidden-thing" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["[kafka1]", "[::1%]:1", "${HOST}:9092", "bootstrap.servers=b:1", "a;b", "[a:1,b]"])
+def test_text_that_only_looks_like_a_server_is_rejected(text: str) -> None:
+    with pytest.raises(SettingsError, match="' is not a bootstrap server; write host:port"):
+        parse_bootstrap(text)
+
+
 @pytest.mark.parametrize("scheme", ["http", "SASL", "kafka"])
 def test_an_unsupported_scheme_is_rejected(scheme: str) -> None:
     with pytest.raises(SettingsError) as caught:

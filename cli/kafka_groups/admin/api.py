@@ -189,6 +189,9 @@ class Admin(Protocol):
     def describe_topics(self, topics: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, Topic]:
         """Describe topics: id and partitions."""
 
+    def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, Topic]:
+        """List all topics that the user may see, by name."""
+
     def list_record_times(
         self,
         positions: Iterable[tuple[str, int, int]],

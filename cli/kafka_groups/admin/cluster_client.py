@@ -22,6 +22,7 @@ V = TypeVar("V")
 Progress = Callable[[str, int, int], None]
 # Listings that follow each other closely belong together; a later one is the next poll of a caller.
 _METADATA_MAX_AGE_S: Final = 1.0
+_SHARE_OF_LOOKUP: Final = 0.5
 
 
 class ClusterClient:
@@ -128,8 +129,13 @@ class ClusterClient:
 
     def _locate(self, groups: Iterable[str], deadline: Deadline) -> Mapping[str, Failure]:
         """Find the coordinators of groups, in one lookup for those not yet known; return what failed."""
-        unknown = dict.fromkeys((group for group in groups if group not in self._known.coordinators), ANY_BROKER)
-        driver = self._request("finding coordinators", CoordinatorStrategy(), unknown, unknown, deadline)
+        wanted = [*groups]
+        unknown = dict.fromkeys((group for group in wanted if group not in self._known.coordinators), ANY_BROKER)
+        # A group whose lookup hangs leaves time to the requests of the others.
+        share = deadline.share(_SHARE_OF_LOOKUP)
+        if len(unknown) < len(wanted):
+            share = share._replace(end=share.at)
+        driver = self._request("finding coordinators", CoordinatorStrategy(), unknown, unknown, share)
         self._known.coordinators.update(driver.completed)
         return driver.failed
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from kafka_groups.admin.driver import ApiDriver
-from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS
+from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS, sort_assignments
 from kafka_groups.admin.handlers.list_topic_names import ListTopicNamesHandler
 from kafka_groups.admin.lookup import CoordinatorStrategy
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
@@ -45,8 +45,10 @@ class GroupDescriber:
             )
             for handler in HANDLERS
         }
-        self._second: dict[str, ApiDriver[str, GroupDescription]] | None = None
-        self._topic_names: ApiDriver[UUID, str] | None = None
+        self._second: list[ApiDriver[str, GroupDescription]] = []
+        self._topic_names: list[ApiDriver[UUID, str]] = []
+        # The numbers of failures and of descriptions that `follow_up` has seen.
+        self._seen = {"failed": 0, "completed": 0}
 
     def drivers(self) -> Sequence[ApiDriver[str, GroupDescription]]:
         """Return the drivers to run first."""
@@ -60,36 +62,52 @@ class GroupDescriber:
         return [*self._retries(), *self._lookups_of_topics()]
 
     def _retries(self) -> Sequence[ApiDriver[str, GroupDescription]]:
-        """Return, once the first drivers are complete, those for groups that are no longer of their known type.
+        """Return, once the first drivers are settled, those for groups that are no longer of their known type.
 
         An online upgrade to KIP-848, or back, changes the type of a group.
         """
-        if self._second is not None or not all(driver.is_complete() for driver in self._first.values()):
+        first = list(self._first.values())
+        if not self._has_more(first, "failed"):
             return ()
+        retried = {group for driver in self._second for group in driver.keys}
         changed = [
             group
-            for driver in self._first.values()
+            for driver in first
             for group, failure in driver.failed.items()
-            if group and failure.code == GROUP_ID_NOT_FOUND and len(self._types[group]) == 1
+            if group and failure.code == GROUP_ID_NOT_FOUND and len(self._types[group]) == 1 and group not in retried
         ]
+        if not changed:
+            return ()
         # The first drivers may have found other coordinators.
         self._coordinators = {**self._coordinators, **self.locations()}
-        self._second = {
-            handler.group_type: self._driver(
+        drivers = [
+            self._driver(
                 handler.group_type, [group for group in changed if handler.group_type not in self._types[group]]
             )
             for handler in HANDLERS
-        }
-        return list(self._second.values())
+        ]
+        self._second += drivers
+        return drivers
 
     def _lookups_of_topics(self) -> Sequence[ApiDriver[UUID, str]]:
-        """Return, once all groups are described, the driver for the topics without names."""
-        if self._topic_names is not None or not all(driver.is_complete() for driver in self._all()):
+        """Return, once all groups are described or late, the driver for the topics without names."""
+        if not self._has_more(self._all(), "completed"):
             return ()
+        requested = {topic_id for driver in self._topic_names for topic_id in driver.keys}
         groups = (group for driver in self._all() for group in driver.completed.values())
-        known = {topic_id: ANY_BROKER for group in groups for topic_id in _unnamed_topics(group) if topic_id.int}
-        self._topic_names = ApiDriver(known, handler=ListTopicNamesHandler(), lookup=None, known=known)
-        return [self._topic_names]
+        unnamed = {topic_id for group in groups for topic_id in _unnamed_topics(group) if topic_id.int} - requested
+        known = dict.fromkeys(unnamed, ANY_BROKER)
+        drivers = [ApiDriver(known, handler=ListTopicNamesHandler(), lookup=None, known=known)] if known else []
+        self._topic_names += drivers
+        return drivers
+
+    def _has_more(self, drivers: Sequence[ApiDriver[str, GroupDescription]], outcome: str) -> bool:
+        """Return whether drivers that wait only for late responses have failures or descriptions not seen before."""
+        if not all(driver.is_settled() for driver in drivers):
+            return False
+        number = sum(len(getattr(driver, outcome)) for driver in drivers)
+        seen, self._seen[outcome] = self._seen[outcome], number
+        return number > seen
 
     def locations(self) -> dict[str, int]:
         """Return the broker id of each group's coordinator, as the drivers found it last."""
@@ -109,21 +127,20 @@ class GroupDescriber:
         return Results(succeeded=succeeded, failed=failed)
 
     def _all(self) -> Sequence[ApiDriver[str, GroupDescription]]:
-        return [*self._first.values(), *(self._second or {}).values()]
+        return [*self._first.values(), *self._second]
 
     def _with_topic_names(self, group: GroupDescription) -> GroupDescription:
         unnamed = _unnamed_topics(group)
         if not unnamed:
             return group
-        found: Results[UUID, str] = self._topic_names.results() if self._topic_names else Results()
-        failed = {
-            topic_id: found.failed.get(topic_id) or _unnamed(topic_id) for topic_id in unnamed - {*found.succeeded}
-        }
+        names = {topic_id: name for driver in self._topic_names for topic_id, name in driver.completed.items()}
+        lookups = {topic_id: why for driver in self._topic_names for topic_id, why in driver.failed.items()}
+        failed = {topic_id: lookups.get(topic_id) or _unnamed(topic_id) for topic_id in unnamed - {*names}}
         return group._replace(
             members=tuple(
                 member._replace(
-                    assignment=_named(member.assignment, found.succeeded),
-                    target_assignment=_named(member.target_assignment or (), found.succeeded),
+                    assignment=_named(member.assignment or (), names),
+                    target_assignment=_named(member.target_assignment or (), names),
                 )
                 for member in group.members
             ),
@@ -134,7 +151,7 @@ class GroupDescriber:
 
     def _failure(self, group: str) -> Failure:
         # A retry that was not finished says more than the first driver, which did not find the group.
-        retries = [driver.failed[group] for driver in (self._second or {}).values() if group in driver.failed]
+        retries = [driver.failed[group] for driver in self._second if group in driver.failed]
         unfinished = [failure for failure in retries if failure.code != GROUP_ID_NOT_FOUND]
         first = [driver.failed[group] for driver in self._first.values() if group in driver.failed]
         return reduce(_more_informative, unfinished or first)
@@ -160,7 +177,7 @@ def _unnamed_topics(group: GroupDescription) -> set[UUID]:
     return {
         assigned.topic_id
         for member in group.members
-        for assigned in (*member.assignment, *(member.target_assignment or ()))
+        for assigned in (*(member.assignment or ()), *(member.target_assignment or ()))
         if assigned.topic_id is not None
     }
 
@@ -173,10 +190,7 @@ def _unnamed(topic_id: UUID) -> Failure:
 
 def _named(assignment: Iterable[Assignment], names: Mapping[UUID, str]) -> tuple[Assignment, ...]:
     """Return an assignment with the names of its topics, without topics whose names are unknown."""
-    named = [
-        Assignment(topic=names.get(each.topic_id, ""), partitions=each.partitions)
-        if each.topic_id is not None
-        else each
-        for each in assignment
-    ]
-    return tuple(sorted((each for each in named if each.topic), key=lambda each: each.topic))
+    named = (
+        (each.topic if each.topic_id is None else names.get(each.topic_id, ""), each.partitions) for each in assignment
+    )
+    return sort_assignments((topic, partitions) for topic, partitions in named if topic)

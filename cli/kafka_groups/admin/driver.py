@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from kafka_groups.admin.api_handler import ApiHandler, ApiResult, as_unknown
+from kafka_groups.admin.pending_requests import PendingRequests, RequestSpec
 from kafka_groups.errors import (
     AdminError,
     BrokerTimeoutError,
@@ -26,6 +27,8 @@ from kafka_groups.errors import (
 )
 from kafka_groups.model import Failure, Results
 
+__all__ = ["MIN_KEYS_PER_CONNECTION", "ApiDriver", "RequestSpec"]
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -36,20 +39,6 @@ _JITTER: Final = 0.2
 _MAX_LOST_CONNECTIONS: Final = 6
 # Fewer keys than this are not worth another connection.
 MIN_KEYS_PER_CONNECTION: Final = 8
-
-
-class RequestSpec(NamedTuple, Generic[K]):
-    """Keys to request now at a broker, on one of the connections to it, or (broker None) to look up."""
-
-    broker: int | None
-    keys: tuple[K, ...]
-    connection: int = 0
-
-
-class _Batch(NamedTuple, Generic[K]):
-    not_before: float
-    broker: int | None
-    keys: tuple[K, ...]
 
 
 class ApiDriver(Generic[K, V]):
@@ -77,7 +66,7 @@ class ApiDriver(Generic[K, V]):
         self.completed: dict[K, V] = {}
         self.failed: dict[K, Failure] = {}
         self.locations: dict[K, int] = {}
-        self._keys = tuple(dict.fromkeys(keys))
+        self.keys = tuple(dict.fromkeys(keys))
         self._gather = gather
         self._connections = connections
         self._jitter = jitter
@@ -89,13 +78,16 @@ class ApiDriver(Generic[K, V]):
         self._unsent: dict[K, str] = {}
         self._maybe_made: set[K] = set()
         self._in_lookup: set[K] = set()
+        # Keys whose response is late, so that they were requested again or others go on without them.
+        self._late: set[K] = set()
+        self._has_repeats = False
         self._found: dict[K, int] = {}
-        self._pending: list[_Batch[K]] = []
+        self._pending: PendingRequests[K] = PendingRequests()
         self._start(known)
 
     def is_complete(self) -> bool:
         """Return whether every key is completed or failed."""
-        return self.finished_count() == len(self._keys)
+        return self.finished_count() == len(self.keys)
 
     def finished_count(self) -> int:
         """Return the number of keys that are completed or failed."""
@@ -103,21 +95,47 @@ class ApiDriver(Generic[K, V]):
 
     def key_count(self) -> int:
         """Return the number of keys."""
-        return len(self._keys)
+        return len(self.keys)
+
+    def is_settled(self) -> bool:
+        """Return whether every key is completed, failed, or late."""
+        return self.finished_count() + len(self._late) >= len(self.keys)
+
+    def is_repeatable(self, spec: RequestSpec[K]) -> bool:
+        """Return whether a request may be sent again before it has a response: whether it only reads."""
+        return spec.broker is None or self.handler.idempotent
+
+    def awaited(self, spec: RequestSpec[K]) -> tuple[K, ...]:
+        """Return the keys of a request that are in flight: not finished, not pending, and not at another broker."""
+        if spec.broker is None:
+            return tuple(key for key in spec.keys if key in self._in_lookup)
+        elsewhere = self._pending.keys() | self._in_lookup
+        here = (key for key in self._unfinished(spec.keys) if self._requested_at.get(key) == spec.broker)
+        return tuple(key for key in here if key not in elsewhere)
+
+    def was_retried(self, spec: RequestSpec[K]) -> bool:
+        """Return whether a key of the request was requested before, with a response or an error."""
+        return any(key in self._retries for key in spec.keys)
+
+    def mark_late(self, keys: Collection[K], now: float) -> None:
+        """Record that a broker is late with the response for keys: no others wait for them, and repeats may follow."""
+        self._has_repeats = True
+        self._late.update(keys)
+        self._end_lookup((), {}, now)
 
     def ready(self, now: float) -> list[RequestSpec[K]]:
         """Return the requests to send now: one a connection, and one for all lookups. They are in flight afterwards."""
-        due = [batch for batch in self._pending if batch.not_before <= now]
-        self._pending = [batch for batch in self._pending if batch.not_before > now]
-        merged: dict[int | None, list[K]] = {}
-        for batch in due:
-            merged.setdefault(batch.broker, []).extend(batch.keys)
-            for key in batch.keys if self._unsent else ():
+        due = self._pending.take_due(now)
+        if self._has_repeats:
+            # A repeat may have completed a key that waited for its retry.
+            due = {broker: keys for broker, each in due.items() if (keys := self._unfinished(each))}
+        for broker, keys in due.items():
+            for key in keys if self._unsent else ():
                 self._unsent.pop(key, None)
-            self._in_lookup.update(batch.keys if batch.broker is None else ())
+            self._in_lookup.update(keys if broker is None else ())
             # Where each key waits for a response; -1 is any broker.
-            self._requested_at.update(dict.fromkeys(batch.keys, -1 if batch.broker is None else batch.broker))
-        return [spec for broker, keys in merged.items() for spec in self._spread(broker, keys)]
+            self._requested_at.update(dict.fromkeys(keys, -1 if broker is None else broker))
+        return [spec for broker, keys in due.items() for spec in self._spread(broker, keys)]
 
     def _spread(self, broker: int | None, keys: Sequence[K]) -> list[RequestSpec[K]]:
         """Return the requests of a broker, one for each connection to it."""
@@ -127,20 +145,26 @@ class ApiDriver(Generic[K, V]):
 
     def wakes_at(self) -> float | None:
         """Return the time at which the next request becomes ready; None if none is pending."""
-        return min((batch.not_before for batch in self._pending), default=None)
+        return self._pending.next_time()
 
     def on_response(self, spec: RequestSpec[K], result: ApiResult[K, Any], now: float) -> None:
         """Record the outcome of a response. A key of the request that the outcome lacks fails alone.
 
-        Keys that were not requested, or that are done already (a late response), are ignored.
+        Keys that were not requested, or that are done already (a late response), are ignored. So is all but a result
+        for keys that another response has sent elsewhere meanwhile.
         """
-        remaining = {key for key in spec.keys if not self._is_key_finished(key)}
+        remaining = {*self._unfinished(spec.keys)}
+        if self._has_repeats:
+            elsewhere = remaining.difference(self.awaited(spec))
+            remaining -= elsewhere
+            if spec.broker is not None:
+                self._complete(_take(result.completed, elsewhere))
         failed, completed = _take(result.failed, remaining), _take(result.completed, remaining)
         unmapped, retriable = _take(result.unmapped, remaining), _take(result.retriable, remaining)
         if spec.broker is None:
             self._end_lookup(spec.keys, completed, now)
         else:
-            self.completed.update(completed)
+            self._complete(completed)
         for key, error in failed.items():
             self._fail(key, error, spec.broker)
         if self._is_change(spec.broker):
@@ -165,7 +189,7 @@ class ApiDriver(Generic[K, V]):
         known under its new name soon. A request for any broker goes to the next one, whatever is wrong with this one.
         A request that is not idempotent is not sent again if it `was_sent`: what became of its keys is unknown.
         """
-        remaining = [key for key in keys if not self._is_key_finished(key)]
+        remaining = self._unfinished(self.awaited(spec._replace(keys=tuple(keys))) if self._has_repeats else keys)
         if was_sent and self._is_change(spec.broker):
             for key in remaining:
                 self._fail(key, OutcomeUnknownError.because(error), spec.broker)
@@ -194,48 +218,51 @@ class ApiDriver(Generic[K, V]):
 
     def on_unsent(self, spec: RequestSpec[K], reason: str, now: float) -> None:
         """Record that a request was given up before it was sent, and why: its keys are not in flight any more."""
-        keys = tuple(key for key in spec.keys if not self._is_key_finished(key))
+        keys = self._unfinished(spec.keys)
         self._unsent.update(dict.fromkeys(keys, reason))
-        self._pending.append(_Batch(not_before=now, broker=spec.broker, keys=keys))
+        self._pending.add(spec.broker, keys, now)
 
     def expire(self, waited_s: float, reason_for_delay: Callable[[int], str | None] = lambda _broker: None) -> None:
         """Fail every remaining key with a timeout, and with the reasons of the broker's delay and of the last retry."""
-        pending = {key for batch in self._pending for key in batch.keys}
-        for key in self._keys:
-            if not self._is_key_finished(key):
-                broker = self._requested_at.get(key)
-                reason = self._unsent.get(key) or (reason_for_delay(broker) if broker is not None else None)
-                last = f"last: {self._reasons[key]}" if key in self._reasons else None
-                what = "it was not sent" if key in self._unsent else "no response"
-                text = f"{what} within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to send it"
-                error: AdminError = TimeoutExceededError("; ".join(filter(None, (text, reason, last))))
-                # The response may still be on its way.
-                if key not in pending and self._is_change(broker):
-                    error = OutcomeUnknownError.because(error)
-                self._fail(key, error, self._last_broker.get(key, broker))
+        pending = self._pending.keys()
+        for key in self._unfinished(self.keys):
+            broker = self._requested_at.get(key)
+            reason = self._unsent.get(key) or (reason_for_delay(broker) if broker is not None else None)
+            last = f"last: {self._reasons[key]}" if key in self._reasons else None
+            what = "it was not sent" if key in self._unsent else "no response"
+            text = f"{what} within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to send it"
+            error: AdminError = TimeoutExceededError("; ".join(filter(None, (text, reason, last))))
+            # The response may still be on its way.
+            if key not in pending and self._is_change(broker):
+                error = OutcomeUnknownError.because(error)
+            self._fail(key, error, self._last_broker.get(key, broker))
 
     def results(self) -> Results[K, V]:
         """Return the keys that are done so far, in the order of the keys rather than of the responses."""
-        succeeded = {key: self.completed[key] for key in self._keys if key in self.completed}
+        succeeded = {key: self.completed[key] for key in self.keys if key in self.completed}
         return Results(succeeded=succeeded, failed=self.failed)
 
     def _is_change(self, broker: int | None) -> bool:
         """Return whether a request to this broker is not idempotent. Lookups, and requests for any broker, are."""
         return not self.handler.idempotent and broker is not None and broker >= 0
 
-    def _is_key_finished(self, key: K) -> bool:
-        return key in self.completed or key in self.failed
+    def _unfinished(self, keys: Iterable[K]) -> list[K]:
+        return [key for key in keys if key not in self.completed and key not in self.failed]
+
+    def _complete(self, results: Mapping[K, V]) -> None:
+        self.completed.update(results)
+        self._late.difference_update(results)
 
     def _start(self, known: Mapping[K, int]) -> None:
-        self._request_at({key: known[key] for key in self._keys if key in known}, now=0.0)
-        unknown = tuple(key for key in self._keys if key not in known)
+        self._request_at({key: known[key] for key in self.keys if key in known}, now=0.0)
+        unknown = tuple(key for key in self.keys if key not in known)
         if unknown:
-            self._pending.append(_Batch(not_before=0.0, broker=None, keys=unknown))
+            self._pending.add(None, unknown, 0.0)
 
     def _end_lookup(self, keys: Iterable[K], found: Mapping[K, int], now: float) -> None:
         self._in_lookup.difference_update(keys)
         self._found.update(found)
-        if not (self._gather and self._in_lookup):
+        if not (self._gather and self._in_lookup - self._late):
             found, self._found = self._found, {}
             self._request_at(found, now)
 
@@ -244,7 +271,8 @@ class ApiDriver(Generic[K, V]):
         for key, broker in brokers.items():
             by_broker.setdefault(broker, []).append(key)
         self.locations.update(brokers)
-        self._pending += [_Batch(not_before=now, broker=broker, keys=tuple(keys)) for broker, keys in by_broker.items()]
+        for broker, keys in by_broker.items():
+            self._pending.add(broker, keys, now)
 
     def _retry(self, reasons: Mapping[K, str], now: float, *, broker: int | None) -> None:
         if not reasons:
@@ -257,13 +285,14 @@ class ApiDriver(Generic[K, V]):
         retries = max(self._retries[key] for key in reasons)
         backoff = min(_MAX_BACKOFF_S, _MIN_BACKOFF_S * 2 ** min(retries - 1, 10))
         backoff *= 1 - _JITTER + 2 * _JITTER * self._jitter()
-        self._pending.append(_Batch(not_before=now + backoff, broker=broker, keys=tuple(reasons)))
+        self._pending.add(broker, reasons, now + backoff)
 
     def _fail(self, key: K, error: AdminError, broker: int | None) -> None:
         # A negative id stands for any broker, so the failure is not of a particular one.
         failure = self.handler.to_failure(key, error, broker if broker is None or broker >= 0 else None)
         # Once an outcome was open, no later error shows that the change was not made.
         self.failed[key] = as_unknown(failure) if key in self._maybe_made else failure
+        self._late.discard(key)
 
 
 def _take(outcomes: Mapping[K, V], remaining: set[K]) -> dict[K, V]:

@@ -11,6 +11,7 @@ from kafka_groups.admin.api_handler import ApiHandler
 from kafka_groups.admin.driver import ApiDriver, RequestSpec
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
 from kafka_groups.admin.network.request import Request, Response
+from kafka_groups.admin.repeats import Connections, Repeats
 from kafka_groups.errors import AdminError, InvalidRequestError, MalformedResponseError, ResponseTooLargeError
 from kafka_groups.model import Broker
 from kafka_groups.protocol import SchemaError
@@ -23,10 +24,21 @@ _SHORTEST_EXTENSION_S: Final = 0.1
 Drivers: TypeAlias = Sequence[ApiDriver[Any, Any]]
 
 
+class ExtraConnections(Connections, Protocol):
+    """What the loop needs of connections beside the first one."""
+
+    def close_all(self) -> None:
+        """Close all of them, at the end of a call."""
+
+
 class Brokers(Protocol):
     """What the loop needs of a connection pool."""
 
     brokers: Mapping[int, Broker]
+
+    @property
+    def extra(self) -> ExtraConnections:
+        """The connections beside the first one to each broker."""
 
     def submit(self, broker: int, request: Request) -> list[Response]:
         """Send a request; return the error at once if it cannot be sent."""
@@ -86,58 +98,128 @@ def run_until_complete(
     Requests that are not idempotent are not sent after the deadline, nor by a later call if this one is interrupted.
     """
     try:
-        _run(pool, drivers, deadline, clock, progress, follow_up)
+        _Loop(pool, clock).run(drivers, deadline, progress, follow_up)
     except BaseException:
         pool.withdraw()
         raise
+    finally:
+        pool.extra.close_all()
 
 
-def _run(
-    pool: Brokers,
-    drivers: Drivers,
-    deadline: Deadline,
-    clock: Callable[[], float],
-    progress: Callable[[int, int], None] | None,
-    follow_up: Callable[[], Drivers],
-) -> None:
-    started, limit = clock(), deadline.at
-    pool.set_deadline(limit)
-    while (drivers := [*drivers, *follow_up()]) and not all(driver.is_complete() for driver in drivers):
-        now = clock()
-        if now >= limit:
-            _receive_arrived(pool, now)
-            limit = _extend(now, deadline, drivers)
-            pool.set_deadline(limit)
-        if now >= limit:
-            _expire(pool, drivers, now, max(0.0, limit - started))
-            return
+class _Loop:
+    """One call: its requests, and those that are repeated because a broker is late."""
+
+    def __init__(self, pool: Brokers, clock: Callable[[], float]) -> None:
+        self._pool = pool
+        self._clock = clock
+        self._repeats = Repeats(pool.extra)
+
+    def run(
+        self,
+        drivers: Drivers,
+        deadline: Deadline,
+        progress: Callable[[int, int], None] | None,
+        follow_up: Callable[[], Drivers],
+    ) -> None:
+        """Run the drivers, and those that follow them, until all are complete or the deadline has passed."""
+        started, limit = self._clock(), deadline.at
+        self._pool.set_deadline(limit)
+        while (drivers := [*drivers, *follow_up()]) and not all(driver.is_complete() for driver in drivers):
+            now = self._clock()
+            if now >= limit:
+                self._receive_arrived(now)
+                limit = _extend(now, deadline, drivers)
+                self._pool.set_deadline(limit)
+            if now >= limit:
+                self._expire(drivers, now, max(0.0, limit - started))
+                return
+            self._send_ready(drivers, now, limit)
+            # A request that cannot be sent fails at once; if that was the last one, no response will come.
+            if not all(driver.is_complete() for driver in drivers):
+                wakes = [wake for driver in drivers if (wake := driver.wakes_at()) is not None]
+                for response in self._pool.poll(min([limit, self._repeats.wakes_at(), *wakes])):
+                    self._receive(response, self._clock())
+            if progress is not None:
+                total = sum(driver.key_count() for driver in drivers)
+                progress(sum(driver.finished_count() for driver in drivers), total)
+
+    def _send_ready(self, drivers: Drivers, now: float, limit: float) -> None:
         for driver in drivers:
             for spec in driver.ready(now):
-                _send(pool, driver, spec, clock)
-        # A request that cannot be sent fails at once; if that was the last one, no response will come.
-        if not all(driver.is_complete() for driver in drivers):
-            wakes = [wake for driver in drivers if (wake := driver.wakes_at()) is not None]
-            for response in pool.poll(min([limit, *wakes])):
-                _receive(pool, response, clock())
-        if progress is not None:
-            total = sum(driver.key_count() for driver in drivers)
-            progress(sum(driver.finished_count() for driver in drivers), total)
+                self._send(driver, spec)
+        for driver, spec in self._repeats.due(now, limit):
+            self._send(driver, spec)
 
+    def _expire(self, drivers: Drivers, now: float, waited_s: float) -> None:
+        """Fail all remaining keys at the deadline."""
+        for response in self._pool.withdraw():
+            self._receive(response, now)
+        for driver in drivers:
+            driver.expire(waited_s, self._pool.reason_for_delay)
+        self._pool.drop_silent()
 
-def _expire(pool: Brokers, drivers: Drivers, now: float, waited_s: float) -> None:
-    """Fail all remaining keys at the deadline."""
-    for response in pool.withdraw():
-        _receive(pool, response, now)
-    for driver in drivers:
-        driver.expire(waited_s, pool.reason_for_delay)
-    pool.drop_silent()
+    def _receive_arrived(self, now: float) -> None:
+        """Handle what has arrived by the deadline, also if this process was stopped for a while."""
+        while arrived := self._pool.poll(now):
+            for response in arrived:
+                self._receive(response, now)
 
+    def _send(self, driver: ApiDriver[Any, Any], spec: RequestSpec[Any]) -> None:
+        for broker, part in _spread(self._pool, spec):
+            token = _Token(driver=driver, spec=part)
+            request = Request(
+                api=token.handler.api,
+                bodies=_bodies(token),
+                token=token,
+                for_any_broker=spec.broker in (None, ANY_BROKER),
+                idempotent=token.handler.idempotent,
+                connection=spec.connection,
+            )
+            refused = self._pool.submit(broker, request)
+            self._repeats.add(driver, part, broker, self._clock())
+            for response in refused:
+                self._receive(response, self._clock())
 
-def _receive_arrived(pool: Brokers, now: float) -> None:
-    """Handle what has arrived by the deadline, also if this process was stopped for a while."""
-    while arrived := pool.poll(now):
-        for response in arrived:
-            _receive(pool, response, now)
+    def _receive(self, response: Response, now: float) -> None:
+        token = response.request.token
+        if not isinstance(token, _Token):
+            # A late response to a request of the pool itself.
+            return
+        driver = token.driver
+        if driver.is_complete():
+            return
+        keys = token.spec.keys if response.part is None else tuple(response.part)
+        spec = token.spec._replace(keys=keys)
+        if spec.is_repeat and (response.error is not None or response.reason is not None):
+            self._repeats.remove(spec)
+        elif response.reason is not None:
+            driver.on_unsent(spec, response.reason, now)
+        elif response.error is not None:
+            self._receive_error(token, spec, response, response.error, now)
+        else:
+            self._receive_result(token, spec, response, now)
+
+    def _receive_error(
+        self, token: _Token, spec: RequestSpec[Any], response: Response, error: AdminError, now: float
+    ) -> None:
+        may_repeat = token.handler.idempotent or not response.was_sent
+        if may_repeat and isinstance(error, (InvalidRequestError, ResponseTooLargeError)) and len(spec.keys) > 1:
+            # A name does not fit into a request, which halving finds; or the response of all keys is too large.
+            middle = len(spec.keys) // 2
+            for half in (spec.keys[:middle], spec.keys[middle:]):
+                self._send(token.driver, RequestSpec(broker=spec.broker, keys=half))
+        else:
+            token.driver.on_failure(spec, spec.keys, error, now, was_sent=response.was_sent)
+
+    def _receive_result(self, token: _Token, spec: RequestSpec[Any], response: Response, now: float) -> None:
+        try:
+            result = token.handler.handle_response(spec.keys, response.version, response.payload)
+        except SchemaError as error:
+            malformed = MalformedResponseError(f"the broker's {token.handler.api.name} response is malformed: {error}")
+            token.driver.on_failure(spec, spec.keys, malformed, now, was_sent=True)
+            return
+        self._pool.update_brokers(result.brokers)
+        token.driver.on_response(spec, result, now)
 
 
 def _extend(now: float, deadline: Deadline, drivers: Drivers) -> float:
@@ -146,22 +228,6 @@ def _extend(now: float, deadline: Deadline, drivers: Drivers) -> float:
         return now
     later = now + (deadline.end - now) / 2
     return later if deadline.end - later > _SHORTEST_EXTENSION_S else deadline.end
-
-
-def _send(pool: Brokers, driver: ApiDriver[Any, Any], spec: RequestSpec[Any], clock: Callable[[], float]) -> None:
-    for broker, part in _spread(pool, spec):
-        token = _Token(driver=driver, spec=part)
-        any_broker = spec.broker in (None, ANY_BROKER)
-        request = Request(
-            api=token.handler.api,
-            bodies=_bodies(token),
-            token=token,
-            for_any_broker=any_broker,
-            idempotent=token.handler.idempotent,
-            connection=spec.connection,
-        )
-        for refused in pool.submit(broker, request):
-            _receive(pool, refused, clock())
 
 
 def _bodies(token: _Token) -> Callable[[int], Sequence[tuple[Any, Mapping[str, Any] | AdminError]]]:
@@ -176,36 +242,4 @@ def _spread(pool: Brokers, spec: RequestSpec[Any]) -> list[tuple[int, RequestSpe
     brokers = sorted(pool.responsive_brokers())
     size = max(MAX_LOOKUP_KEYS, -(-len(spec.keys) // len(brokers)))
     parts = [spec.keys[at : at + size] for at in range(0, len(spec.keys), size)]
-    return [(brokers[at % len(brokers)], RequestSpec(broker=spec.broker, keys=part)) for at, part in enumerate(parts)]
-
-
-def _receive(pool: Brokers, response: Response, now: float) -> None:
-    token = response.request.token
-    if not isinstance(token, _Token):
-        # A late response to a request of the pool itself.
-        return
-    driver = token.driver
-    if driver.is_complete():
-        return
-    keys = token.spec.keys if response.part is None else tuple(response.part)
-    spec = RequestSpec(broker=token.spec.broker, keys=keys)
-    if response.reason is not None:
-        driver.on_unsent(spec, response.reason, now)
-        return
-    may_repeat = token.handler.idempotent or not response.was_sent
-    if may_repeat and isinstance(response.error, (InvalidRequestError, ResponseTooLargeError)) and len(keys) > 1:
-        # A name does not fit into a request, which halving finds; or the response of all keys is too large.
-        for half in (keys[: len(keys) // 2], keys[len(keys) // 2 :]):
-            _send(pool, driver, RequestSpec(broker=spec.broker, keys=half), lambda: now)
-        return
-    if response.error is not None:
-        driver.on_failure(spec, keys, response.error, now, was_sent=response.was_sent)
-        return
-    try:
-        result = token.handler.handle_response(keys, response.version, response.payload)
-    except SchemaError as error:
-        malformed = MalformedResponseError(f"the broker's {token.handler.api.name} response is malformed: {error}")
-        driver.on_failure(spec, keys, malformed, now, was_sent=True)
-        return
-    pool.update_brokers(result.brokers)
-    driver.on_response(spec, result, now)
+    return [(brokers[at % len(brokers)], spec._replace(keys=part)) for at, part in enumerate(parts)]

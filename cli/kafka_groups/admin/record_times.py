@@ -19,6 +19,7 @@ from confluent_kafka import (
 from confluent_kafka import TopicPartition as Assigned
 
 from kafka_groups.admin.api import Deadline, IsolationLevel, RecordPosition, RecordTime
+from kafka_groups.admin.network.tls_reasons import explain_librdkafka
 from kafka_groups.errors import (
     AdminError,
     AuthenticationFailedError,
@@ -136,7 +137,7 @@ class _LastError:
     def add(self, error: KafkaError) -> None:
         """Keep an error. librdkafka tries refused credentials again and again, which nobody waits for."""
         if error.code() not in _OF_PARTITIONS and (error.code() != KafkaError._ALL_BROKERS_DOWN or not self._text):
-            self._text = self.hide_secrets(error.str())
+            self._text = explain_librdkafka(self.hide_secrets(error.str()))
         self.are_final = self.are_final or error.code() in _CREDENTIALS
 
     def hide_secrets(self, text: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import PlanFileError
+from kafka_groups.numerals import hint_of_integer
 
 _COLUMNS: Final = {3: "topic,partition,offset", 4: "group,topic,partition,offset"}
 _WITH_GROUP: Final = 4
@@ -142,7 +143,7 @@ def _read_row(line: int, fields: list[str], at: str) -> CsvRow:
 def _read_number(text: str, what: str, *, most: int) -> int:
     match = _NUMBER.fullmatch(text)
     if match is None:
-        msg = f"{what} {_shorten(text)} is not a whole number"
+        msg = f"{what} {_shorten(text)} is not a whole number{hint_of_integer(text)}"
         raise PlanFileError(msg)
     digits = match[2].lstrip("0") or "0"
     if match[1] == "-" and digits != "0":

@@ -20,9 +20,11 @@ from kafka_groups.changes.partitions import NamedTopics, find_partitions
 from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
 from kafka_groups.changes.restoration import note_absent_topics, refuse_unrestorable
 from kafka_groups.changes.validity import deletions_of, describe_difference
+from kafka_groups.groups.assignments import has_unreadable_assignments
 from kafka_groups.groups.describe import without_deleted
 from kafka_groups.groups.kinds import Operation, kind_of, supports
 from kafka_groups.groups.selection import NOT_LAST, Selectors, list_selected, select_groups
+from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
 from kafka_groups.model import Failure, GroupListing, GroupOffsets, TopicPartition
 from kafka_groups.protocol.errors import (
     GROUP_SUBSCRIBED_TO_TOPIC,
@@ -32,6 +34,7 @@ from kafka_groups.protocol.errors import (
 )
 
 _WITHOUT_MEMBERS: Final = ("Empty", "Dead", None)
+_UNKNOWN_TOPICS: Final = "the partitions of a member are unknown, so it may read the topic; stop its consumers first"
 _ABSENT: Final = "the partition does not exist; brokers may refuse to delete its commit"
 
 
@@ -125,7 +128,8 @@ def plan_offset_deletion(
     share = deadline and deadline.share(NOT_LAST)
     named = find_partitions(admin, request.file.named_topics() or request.topics or {}, timeout=share)
     if named.absent and request.file.name is None:
-        return PlannedGroups(failures=(*named.absent, *named.failed), notes=request.file.notes)
+        absent_topics = suggest_topics(admin, named.absent, deadline)
+        return PlannedGroups(failures=(*absent_topics, *named.failed), notes=request.file.notes)
     missing = {(why.topic, why.partition) for why in named.absent}
     absent = [
         TopicPartition(topic, partition)
@@ -138,6 +142,9 @@ def plan_offset_deletion(
     scopes = {group: _scope(request, group, partitions) for group in selection.groups}
     read = read_existing_groups(admin, scopes, timeout=deadline)
     failures, notes = without_deleted(selection, read.failed)
+    # The groups of a file are those of a plan; if one is absent, it was deleted since.
+    typed = selectors.ids_without_listing() if request.file.name is None else ()
+    failures = [*suggest_groups(admin, failures, named=typed, operation=Operation.LIST_OFFSETS, deadline=deadline)]
     targets = _Targets(named.topics, frozenset(absent))
     rows = {
         group: tuple(_delete_offsets(current, request, scopes[group], targets))
@@ -204,7 +211,7 @@ def _delete_offsets(
     rows = request.file.by_partition(current.group)
     explicit = {topic for topic, named in (request.topics or {}).items() if named}
     members = current.description.members if current.description is not None else ()
-    assigned = {assignment.topic for member in members for assignment in member.assignment}
+    assigned = {assignment.topic for member in members for assignment in member.assignment or ()}
     for key in partitions:
         commit = current.offsets.get(key)
         if commit is None and not rows and key.topic not in explicit and key not in current.unreadable:
@@ -245,6 +252,8 @@ def _refuse_for_the_broker(current: CurrentGroup, key: TopicPartition, assigned:
     if key.topic in assigned:
         error = broker_error(GROUP_SUBSCRIBED_TO_TOPIC, "members of the group read the topic")
         return Failure.of(error, group=current.group, topic=key.topic, partition=key.partition)
+    if current.description is not None and has_unreadable_assignments(current.description):
+        return refuse(current.group, _UNKNOWN_TOPICS, key)
     return None
 
 

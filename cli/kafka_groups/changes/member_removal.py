@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups
 from kafka_groups.changes.current_groups import refuse
+from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.suggestions import suggest_groups
 from kafka_groups.model import Failure, GroupDescription, Member
 from kafka_groups.protocol.errors import UNKNOWN_MEMBER_ID, broker_error
+from kafka_groups.suggestions import did_you_mean
 
 
 def plan_member_removal(
@@ -26,12 +29,16 @@ def plan_member_removal(
     """
     described = admin.describe_consumer_groups([group], timeout=deadline)
     if group in described.failed:
-        return PlannedGroups(rows={}, failures=(described.failed[group],))
+        why = [described.failed[group]]
+        return PlannedGroups(
+            failures=suggest_groups(admin, why, named=(group,), operation=Operation.DESCRIBE, deadline=deadline)
+        )
     description = described.succeeded[group]
     named = list(dict.fromkeys(instances))
     present = {member.group_instance_id: member for member in description.members}
     chosen = description.members if all_members else [present[name] for name in named if name in present]
-    failures = [] if all_members else [_absent(group, name) for name in named if name not in present]
+    known = [instance for instance in present if instance is not None]
+    failures = [] if all_members else [_absent(group, name, known) for name in named if name not in present]
     rows = tuple(_remove(description, member) for member in chosen)
     notes = () if rows or failures else (f"Consumer group '{group}' has no active members.",)
     return PlannedGroups(rows={group: rows} if rows else {}, failures=tuple(failures), notes=notes)
@@ -50,6 +57,6 @@ def _remove(description: GroupDescription, member: Member) -> PlannedChange:
     return PlannedChange(change)
 
 
-def _absent(group: str, instance: str) -> Failure:
-    text = f"no member has the group instance id '{instance}'"
+def _absent(group: str, instance: str, known: Iterable[str]) -> Failure:
+    text = f"no member has the group instance id '{instance}'{did_you_mean(instance, known)}"
     return Failure.of(broker_error(UNKNOWN_MEMBER_ID, text), group=group)

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from kafka_groups.changes.change import Action, Change, Plan
 from kafka_groups.errors import PlanFileError
 from kafka_groups.protocol.topic_ids import parse_topic_id
+from kafka_groups.surrogates import escape_in_json
 
 _SCHEMA: Final = "kafka-groups/plan/1"
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -66,7 +67,7 @@ def format_plan(plan: Plan) -> str:
     keys = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n" for key, value in head.items()]
     changes = [f"\n  {json.dumps(change_document(each), ensure_ascii=False)}" for each in plan.changes]
     end = "\n " if changes else ""
-    return f'{{\n{"".join(keys)} "changes": [{",".join(changes)}{end}]\n}}\n'
+    return escape_in_json(f'{{\n{"".join(keys)} "changes": [{",".join(changes)}{end}]\n}}\n')
 
 
 def read_plan(text: str, *, name: str) -> Plan:

@@ -26,6 +26,12 @@ from kafka_groups.changes.validity import describe_difference
 from kafka_groups.groups.describe import without_deleted
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
+from kafka_groups.groups.suggestions import (
+    nearest_groups,
+    suggest_groups,
+    suggest_topics,
+    with_nearest_groups,
+)
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
@@ -68,20 +74,24 @@ def plan_reset(
     share = deadline and deadline.share(NOT_LAST)
     named = find_partitions(admin, request.file.named_topics() or request.topics or {}, timeout=share)
     if named.absent:
-        return PlannedGroups(failures=(*named.absent, *named.failed), notes=request.file.notes)
+        absent_topics = suggest_topics(admin, named.absent, deadline)
+        return PlannedGroups(failures=(*absent_topics, *named.failed), notes=request.file.notes)
     selection = select_groups(admin, selectors, operation=Operation.LIST_OFFSETS, deadline=share)
     source = request.specification.group if isinstance(request.specification, ToGroup) else None
     scope = list(named.partitions) if request.topics is not None else None
     scopes = {group: _named_scope(request, group, named.partitions) for group in selection.groups}
     current = read_existing_groups(admin, scopes if source is None else {source: scope, **scopes}, timeout=share)
     if source is not None and source in current.failed:
-        return PlannedGroups(failures=(*selection.failures, current.failed[source]))
+        unread = suggest_groups(
+            admin, [current.failed[source]], named=(source,), operation=Operation.LIST_OFFSETS, deadline=deadline
+        )
+        return PlannedGroups(failures=(*selection.failures, *unread))
     failed = {group: why for group, why in current.failed.items() if group in selection.groups}
     groups = {group: found for group, found in current.succeeded.items() if group in selection.groups}
     absent = _absent_groups(admin, failed, share)
     if request.create:
-        groups |= absent
-    failed |= {group: failed[group]._replace(message=_ABSENT) for group in absent}
+        groups |= {group: CurrentGroup(group) for group in absent}
+    failed |= absent
     failures, notes = without_deleted(selection, {g: why for g, why in failed.items() if g not in groups})
     active = {group: why for group, found in groups.items() if (why := refuse_active(found)) is not None}
     other = current.succeeded[source].offsets if source is not None else None
@@ -126,15 +136,18 @@ def _named_scope(request: ResetRequest, group: str, named: Sequence[TopicPartiti
     return None
 
 
-def _absent_groups(
-    admin: Admin, failed: Mapping[str, Failure], deadline: Deadline | None
-) -> Mapping[str, CurrentGroup]:
-    """Return the groups that can be created. One that a broker lists exists: it is a share or a streams group."""
+def _absent_groups(admin: Admin, failed: Mapping[str, Failure], deadline: Deadline | None) -> Mapping[str, Failure]:
+    """Return the failures of groups that can be created, with the option for it and the nearest id.
+
+    A group that a broker lists exists: it is a share or a streams group.
+    """
     absent = [group for group, why in failed.items() if why.code == GROUP_ID_NOT_FOUND]
     listed = admin.list_groups(timeout=deadline) if absent else Results()
     if listed.failed:
         return {}
-    return {group: CurrentGroup(group) for group in absent if group not in listed.succeeded}
+    unlisted = [failed[group]._replace(message=_ABSENT) for group in absent if group not in listed.succeeded]
+    near = nearest_groups(absent, listed.succeeded, Operation.LIST_OFFSETS)
+    return {why.group: why for why in with_nearest_groups(unlisted, near) if why.group is not None}
 
 
 def _partitions(

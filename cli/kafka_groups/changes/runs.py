@@ -74,8 +74,8 @@ def read_run(location: JournalLocation, run_id: str) -> Run:
     found = [run_id] if run_id in ids else [each for each in ids if each.startswith(run_id)]
     if len(found) != 1:
         reason = f"{len(found)} runs have ids that start with '{run_id}'" if found else f"there is no run '{run_id}'"
-        near = "" if found else did_you_mean(run_id, ids)
-        msg = f"{reason} in {location.name}{near}; `kafka-groups undo --list` lists the ids"
+        hint = "" if found else did_you_mean(run_id, ids)
+        msg = f"{reason} in {location.name}; `kafka-groups undo --list` lists the ids{hint}"
         raise JournalError(msg)
     run = read_record(location, found[0])
     if not run.is_whole:

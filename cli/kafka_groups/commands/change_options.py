@@ -13,6 +13,7 @@ import click
 from kafka_groups.commands import offer
 from kafka_groups.commands.options import combine_options
 from kafka_groups.errors import PlanFileError
+from kafka_groups.text_encoding import NotUtf8Error, decode_utf8
 
 if TYPE_CHECKING:
     from kafka_groups.changes.plan_rows import PlanRows
@@ -113,9 +114,9 @@ def read_text(name: str) -> str:
     """Return the content of a file; `-` is stdin. Raises PlanFileError if it cannot be read."""
     try:
         # The file's own line ends: a quoted group id may contain some.
-        return (sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        msg = f"{name} is not UTF-8 text: {error.reason} at byte {error.start}"
+        return decode_utf8(sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes())
+    except NotUtf8Error as error:
+        msg = f"{name} {error}"
         raise PlanFileError(msg) from error
     except OSError as error:
         msg = f"cannot read {name}: {error.strerror}"

@@ -214,7 +214,7 @@ class ChangeRun:
     def _print_export(self, text: str) -> None:
         """Print a plan, and raise ExportError if nobody can read it: then it is not executed."""
         try:
-            self.session.screen.out.write(text)
+            self.session.screen.write_utf8(text)
             self.session.screen.out.flush()
         except OSError as error:
             silence(self.session.screen.out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -11,6 +11,8 @@ from typing import Final
 from kafka_groups.admin import Deadline, GroupAdmin
 from kafka_groups.commands.connection_options import Connection
 from kafka_groups.errors import AdminError, ChangeRefusedError, ExportError, IncompleteResultError, KafkaGroupsError
+from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import Failure
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.schemas import INTERRUPTED
@@ -42,6 +44,8 @@ class ClusterSession:
     written: int = 0
     is_ended: bool = False
     polls: int = 0
+    # The nearest ids of named groups that do not exist; None before the first reading.
+    nearest_groups: Mapping[str, str] | None = None
 
     def begin_poll(self) -> None:
         """Search for reference cycles now and then, because the garbage collector is off.
@@ -51,6 +55,34 @@ class ClusterSession:
         if self.polls % _POLLS_BETWEEN_SEARCHES == 0:
             gc.collect()
         self.polls += 1
+
+    def suggest_groups(
+        self, failures: Sequence[Failure], selectors: Selectors, operation: Operation
+    ) -> tuple[Failure, ...]:
+        """Return the failures; that of a named group that does not exist suggests the nearest id.
+
+        Only the first reading of a command may cost a listing: a group that is absent later was deleted.
+        """
+        if self.nearest_groups is None:
+            self.nearest_groups = self._find_nearest_groups(failures, selectors, operation) if failures else {}
+        if not self.nearest_groups:
+            return tuple(failures)
+        from kafka_groups.groups.suggestions import with_nearest_groups
+
+        return with_nearest_groups(failures, self.nearest_groups)
+
+    def _find_nearest_groups(
+        self, failures: Sequence[Failure], selectors: Selectors, operation: Operation
+    ) -> Mapping[str, str]:
+        # Imported here, as most commands have no failures.
+        from kafka_groups.groups.suggestions import find_nearest_groups
+
+        # If the listing is interrupted, the document still has the failures.
+        known, self.failures = self.failures, failures
+        named = selectors.ids_without_listing()
+        found = find_nearest_groups(self.admin, failures, named=named, operation=operation, deadline=self.deadline)
+        self.failures = known
+        return found
 
     def print_notes(self, notes: Iterable[str]) -> None:
         """Print notes on stderr."""
@@ -93,15 +125,19 @@ class ClusterSession:
         failures: Sequence[Failure],
         anything_succeeded: bool,
         after_rows: Callable[[], None] = lambda: None,
+        is_unchecked: bool = False,
     ) -> None:
         """Write all entries (`total` of them), then notes of `after_rows`, then the failures.
 
         Raises IncompleteResultError if there are failures, or else ExportError if a file cannot be written. If nobody
-        reads the rows any more, as with `head`, only the failures are printed.
+        reads the rows any more, as with `head`, only the failures are printed. `is_unchecked` if a condition had no
+        group to check: then the command has failed.
         """
         self.end_progress()
         self.failures = failures
-        status = "complete" if not failures else "partial" if anything_succeeded else "failed"
+        is_incomplete = bool(failures) or is_unchecked
+        anything_succeeded = anything_succeeded and not is_unchecked
+        status = "complete" if not is_incomplete else "partial" if anything_succeeded else "failed"
         unwritten: ExportError | None = None
         try:
             self._write_entries(entries, total)
@@ -118,7 +154,7 @@ class ClusterSession:
         self.print_remaining_failures(failures)
         if unwritten is not None:
             raise unwritten
-        if failures:
+        if is_incomplete:
             raise IncompleteResultError(anything_succeeded=anything_succeeded)
 
     def _write_entries(self, entries: Iterable[Entry], total: int) -> None:
@@ -140,7 +176,11 @@ def open_session(
     An error of the whole command (no broker responds, a file is refused) ends the document as failed, and is raised
     again for the root command.
     """
-    settings = resolve_settings(**connection.sources())
+    try:
+        settings = resolve_settings(**connection.sources())
+    except AdminError as error:
+        make_writer(inspect_streams(colour)).end([_failure_of(error)], status="failed")
+        raise
     screen = inspect_streams(colour)
     progress = ProgressBar(screen) if screen.err_is_terminal else None
     writer = make_writer(screen)

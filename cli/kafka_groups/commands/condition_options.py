@@ -7,7 +7,9 @@ from typing import Final
 
 import click
 
-from kafka_groups.groups.conditions import Condition, ConditionError, FieldType, parse_condition
+from kafka_groups.groups.conditions import Comparison, Condition, ConditionError, FieldType, parse_condition
+from kafka_groups.groups.lag_summary import ISOLATION_LEVELS, NOTES
+from kafka_groups.groups.time_lag import QUALITIES, TIME_NOTES
 from kafka_groups.model import GROUP_STATES
 from kafka_groups.rendering.columns import View
 from kafka_groups.settings import parse_duration
@@ -43,8 +45,15 @@ LAG_FIELDS: Final = {
     "verdict": FieldType.TEXT,
     "rule": FieldType.TEXT,
 }
-# A misspelt state would be true of no group, and its condition would never alert.
-_WORDS: Final = {"state": GROUP_STATES, "verdict": tuple(dict.fromkeys(VERDICTS.values())), "rule": tuple(VERDICTS)}
+# A misspelt word would equal no value, and its condition would never alert, or always.
+_WORDS: Final = {
+    "state": GROUP_STATES,
+    "note": NOTES,
+    "time_lag_quality": QUALITIES,
+    "isolation": tuple(ISOLATION_LEVELS.values()),
+    "verdict": tuple(dict.fromkeys(VERDICTS.values())),
+    "rule": tuple(VERDICTS),
+}
 # The time lag as a duration.
 _TIME_LAG: Final = "time_lag"
 # Names of groups in an error.
@@ -73,8 +82,13 @@ def read_condition(text: str, *, option: str, view: View) -> Condition:
 
 
 def needs_time(condition: Condition | None) -> bool:
-    """Return whether a condition compares time lags, which are measured only when somebody wants them."""
-    return condition is not None and any(field.startswith(_TIME_LAG) for field in condition.fields())
+    """Return whether a condition compares time lags, or notes on them, which are measured only if they are needed."""
+    return condition is not None and any(map(_compares_time, condition.comparisons()))
+
+
+def _compares_time(comparison: Comparison) -> bool:
+    is_note_on_time = comparison.field == "note" and str(comparison.value).lower() in TIME_NOTES
+    return comparison.field.startswith(_TIME_LAG) or is_note_on_time
 
 
 def describe_names(names: Iterable[str]) -> str:

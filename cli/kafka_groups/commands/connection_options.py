@@ -11,6 +11,7 @@ import click
 
 from kafka_groups.commands import offer
 from kafka_groups.commands.options import combine_options
+from kafka_groups.commands.parameter_types import NAME
 
 if TYPE_CHECKING:
     from kafka_groups.settings.sources import Sources
@@ -70,6 +71,7 @@ def _with_connection(function: F, timeout: str, expiry: str) -> F:
         click.option(
             "--profile",
             metavar="NAME",
+            type=NAME,
             shell_complete=offer("profiles"),
             help="A table of profiles.toml in the user's configuration directory (Linux: ~/.config/kafka-groups). "
             "[env: KAFKA_GROUPS_PROFILE]",

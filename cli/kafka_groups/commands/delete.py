@@ -48,8 +48,6 @@ def delete(
     commits have changed since the plan. It first records the commits, so that kafka-groups undo can restore them. The
     type of a KIP-848 group, and the state of share and streams groups, are not restored.
 
-    Exit codes: 0 all done, or planned; 1 nothing done; 3 some refused, failed or unknown. See kafka-groups --help.
-
     Needs Kafka 1.1 or newer. Rights: DESCRIBE on the groups; with --execute DELETE on them.
 
     \b

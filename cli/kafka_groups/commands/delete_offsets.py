@@ -54,8 +54,6 @@ def delete_offsets(
     executes, the command reads the groups again, and refuses commits that have changed since the plan. It first records
     the commits, so that kafka-groups undo can restore them.
 
-    Exit codes: 0 all done, or planned; 1 nothing done; 3 some refused, failed or unknown. See kafka-groups --help.
-
     Needs Kafka 2.4 or newer. Rights: DESCRIBE on the groups and topics; with --execute DELETE on the groups and READ on
     the topics.
 

@@ -13,6 +13,7 @@ from kafka_groups.commands import offer
 from kafka_groups.commands.cluster_session import open_session
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.options import output_options, parse_names, require_selectors, selector_options
+from kafka_groups.groups.assignments import note_shared
 from kafka_groups.groups.describe import DescribedGroups, Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import Selectors, select_groups
@@ -81,7 +82,7 @@ def describe(
     named is an error.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. Nothing on the
-    cluster is changed, and no group is joined. Exit codes: see kafka-groups --help.
+    cluster is changed, and no group is joined.
 
     Needs Kafka 0.11 or newer. --in-state needs 2.6, and --type 3.8 (Classic: any version): on an older broker only
     these filters fail. Rights: DESCRIBE on each group, and on its topics. Without DESCRIBE on a topic, brokers leave
@@ -106,7 +107,10 @@ def describe(
         selection = select_groups(session.admin, selectors, operation=Operation.DESCRIBE, deadline=session.deadline)
         session.failures = selection.failures
         groups = describe_groups(session.admin, selection, details=output.details(), deadline=session.deadline)
+        failures = session.suggest_groups(groups.failures, selectors, Operation.DESCRIBE)
         session.print_notes(groups.notes)
+        if several := [group for group in groups.descriptions.values() if len(group.members) > 1]:
+            session.print_notes(note_shared(several))
         print_group_states(session.screen, groups.descriptions.values(), named=selection.named)
         if name == "state":
             session.print_notes(_hints(groups.failures))
@@ -114,7 +118,7 @@ def describe(
         session.write(
             output.entries(groups, without_rows),
             total=len(groups.descriptions),
-            failures=groups.failures,
+            failures=failures,
             anything_succeeded=bool(groups.descriptions) or (not selection.groups and selection.anything_listed),
             after_rows=lambda: print_empty_groups(session.screen, without_rows, named=selection.named),
         )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 
 import click
@@ -12,15 +11,18 @@ import click
 from kafka_groups.admin import IsolationLevel
 from kafka_groups.commands import offer
 from kafka_groups.commands.cluster_session import ClusterSession, open_session
-from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
+from kafka_groups.commands.condition_options import needs_time, read_condition
 from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.lag_history import open_history
+from kafka_groups.commands.lag_check import FailIf, judge_at_end
+from kafka_groups.commands.lag_history import HistoryFile, open_history
 from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.commands.lag_watch import Read, WatchOptions, watch_lag
 from kafka_groups.commands.options import filter_options, output_options, selector_options
+from kafka_groups.commands.parameter_types import NAME, IntegerRange
 from kafka_groups.commands.signals import raise_on_sigterm
-from kafka_groups.errors import CheckFailedError, ExportError, IncompleteResultError
-from kafka_groups.groups.conditions import Condition
+from kafka_groups.commands.suggestions import Choice
+from kafka_groups.errors import IncompleteResultError
+from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag_history import LagHistory
 from kafka_groups.groups.lag_summary import (
     ISOLATION_LEVELS,
@@ -45,16 +47,16 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
 @filter_options
 @click.option(
     "--by",
-    type=click.Choice([key.value for key in LagKey]),
+    type=Choice([key.value for key in LagKey]),
     default=LagKey.GROUP.value,
     show_default=True,
     help="What a row is for.",
 )
 @click.option("--time", "with_time", is_flag=True, help="Add time lag: the age of the first record not processed.")
-@click.option("--top", metavar="N", type=click.IntRange(1), help="Only the N rows that are furthest behind.")
+@click.option("--top", metavar="N", type=IntegerRange(1), help="Only the N rows that are furthest behind.")
 @click.option(
     "--isolation",
-    type=click.Choice(tuple(_ISOLATION_LEVELS)),
+    type=Choice(tuple(_ISOLATION_LEVELS)),
     default="uncommitted",
     show_default=True,
     help="Measure to the log end offset, or (committed) to the last stable offset, where consumers with "
@@ -63,6 +65,7 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
 @click.option(
     "--fail-if",
     metavar="COND",
+    type=NAME,
     help="Exit with 4 if the condition holds for a row, such as 'lag>1000 and state==Stable'.",
 )
 @click.option(
@@ -70,13 +73,14 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
     metavar="INTERVAL",
     help="Poll in this interval, such as 5s, and show rates, a verdict and its rule for each group.",
 )
-@click.option("--samples", metavar="N", type=click.IntRange(1), help="With --watch: end after N polls.")
+@click.option("--samples", metavar="N", type=IntegerRange(1), help="With --watch: end after N polls.")
 @click.option(
     "--history",
     "history_file",
     metavar="FILE",
     shell_complete=offer("files"),
-    help="Keep the last polls in FILE, so that each run, such as one of cron, can show rates and verdicts.",
+    help="Keep the last polls in FILE, so that each run, such as one of cron, can show rates and verdicts. It is "
+    "written after each poll.",
 )
 @click.option(
     "--metrics-file",
@@ -108,13 +112,15 @@ def lag(
     commits and the log ends. PARTITIONS-BEHIND have a lag, UNCOMMITTED are owned by a member and have no commit. LOST
     messages were deleted by retention before they were read. MARGIN messages, or MARGIN% of the log, may be deleted
     before messages are lost; it is that of the partition that is nearest to its log start. NOTE marks commits below
-    the log start (data_loss) and above the log end (beyond_end), and unknown log ends (incomplete).
+    the log start (data_loss) and above the log end (beyond_end), unknown log ends (incomplete), and members whose
+    partitions are unknown (unknown_assignment). A partition that several members own counts once.
 
     With --time, one record of each lagging partition is read. TIME-LAG is its age, the largest of all partitions.
     QUALITY is exact; compacted (the record at the commit does not exist, the age is that of the next one); data_loss
     (the age of the first record that is left, so a lower bound); lower_bound, if a partition is not known or, with
     --isolation committed, has an open transaction (NOTE open_transaction); or unknown: nothing is committed, or the
-    reason is on stderr. A condition on time_lag, such as 'time_lag>5m', implies --time.
+    reason is on stderr. NOTE caught_up means that there is a lag, but no record: the marker of a transaction has an
+    offset, too. A condition on time_lag, such as 'time_lag>5m', or on such a note implies --time.
 
     With --watch or --history, rates in messages a second, the trend of the lag, the time until it is gone, and a
     verdict replace the retention columns: OK, WARN (the lag grows), STOP (no commits), STALL (commits without
@@ -122,11 +128,11 @@ def lag(
     --watch, --timeout is for each poll; the exit code is that of the last poll.
 
     A condition of --fail-if compares keys of --format json (lag, members, state, messages_lost, …) by < <= > >= == !=
-    and joins comparisons by and, or and parentheses. A comparison with a missing value is never true.
+    and joins comparisons by and, or and parentheses. A comparison with a missing value is never true. note==WORD holds
+    if WORD is one of the notes, note!=WORD if it is none. If no group matches, the condition is not checked.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are shown. Nothing on the cluster
-    is changed, and no group is joined. Exit codes: 4 the condition of --fail-if holds; otherwise see kafka-groups
-    --help.
+    is changed, and no group is joined.
 
     Needs Kafka 0.11 or newer. Rights: DESCRIBE on each group and on its topics; READ on the topics for --time.
 
@@ -151,20 +157,24 @@ def lag(
         read = partial(_read, session, selectors, output, _ISOLATION_LEVELS[isolation], options is not None)
         if isolation == "committed":
             session.print_notes(["Lag is measured to the last stable offset (--isolation committed)."])
-        rows: list[LagRow] = []
-        opened = open_history(session.admin, history_file, isolation=isolation, timeout=session.deadline)
+        check = FailIf(condition)
         # The history is written after the output, and the condition is judged last, whatever could not be written.
-        with _check(session, condition, rows), opened as history:
+        with judge_at_end(session, check), open_history(session, history_file, isolation=isolation) as file:
             if options is not None:
-                _watch(session, options, history, read, rows, output_format=output_format)
+                _watch(session, options, file, read, check, output_format=output_format)
                 return
-            reading = read(history if has_pace else None, time.time_ns() // 1_000_000)
-            reading = with_pace(reading, history.paces()) if has_pace else reading
-            session.print_notes(reading.notes)
-            rows += _rows(key, reading.groups)
+            reading = read(file.history if has_pace else None, time.time_ns() // 1_000_000)
+            reading = with_pace(reading, file.history.paces()) if has_pace else reading
+            rows = _rows(key, reading.groups)
+            check.add(rows, is_any_group_read=bool(reading.groups))
+            session.print_notes((*reading.notes, *([] if reading.failures else check.notes())))
             entries = list(output.entries(reading.groups, rows[:top]))
             session.write(
-                entries, total=len(entries), failures=reading.failures, anything_succeeded=reading.anything_read
+                entries,
+                total=len(entries),
+                failures=reading.failures,
+                anything_succeeded=reading.anything_read,
+                is_unchecked=check.is_unchecked,
             )
 
 
@@ -187,9 +197,10 @@ def _read(
         observe=partial(history.observe, at_ms=at_ms) if history is not None else None,
         deadline=session.deadline.renew() if is_repeated else session.deadline,
     )
+    failures = session.suggest_groups(reading.failures, selectors, Operation.DESCRIBE)
+    reading = reading._replace(failures=failures)
     if history is None:
         return reading
-    failures = reading.failures
     history.end_poll(
         (group.total.group for group in reading.groups),
         unread={
@@ -234,41 +245,20 @@ def _require_consistent(
 def _watch(
     session: ClusterSession,
     options: WatchOptions,
-    history: LagHistory,
+    file: HistoryFile,
     read: Read,
-    rows: list[LagRow],
+    check: FailIf,
     *,
     output_format: str,
 ) -> None:
-    """Watch, and add the rows of the last poll to `rows`. All polls were printed by then."""
-    last, failures = watch_lag(session, options, history, read, output_format=output_format)
+    """Watch, and add the rows of the last poll to the check. All polls were printed by then."""
+    rows, failures = watch_lag(session, options, file, read, output_format=output_format)
     session.is_ended = True
-    rows += last
-    if failures:
+    check.add(rows, is_any_group_read=bool(rows))
+    if not failures:
+        session.print_notes(check.notes())
+    if failures or check.is_unchecked:
         raise IncompleteResultError(anything_succeeded=bool(rows))
-
-
-@contextmanager
-def _check(session: ClusterSession, condition: Condition | None, rows: Sequence[LagRow]) -> Iterator[None]:
-    """Judge the condition behind the output: CheckFailedError if it holds for a row, whatever else failed.
-
-    Without a row there is nothing that could be judged: IncompleteResultError.
-    """
-    failed: IncompleteResultError | ExportError | None = None
-    try:
-        yield
-    except (IncompleteResultError, ExportError) as error:
-        failed = error
-    held = [row for row in rows if condition is not None and condition.holds(row.condition_values())]
-    if not held and failed is not None:
-        raise failed
-    if held:
-        if isinstance(failed, ExportError):
-            session.print_notes([f"Error: {failed}"])
-        msg = f"the condition of --fail-if holds for {describe_names(row.group for row in held)}"
-        raise CheckFailedError(msg)
-    if condition is not None and not rows:
-        raise IncompleteResultError(anything_succeeded=False)
 
 
 def _rows(key: LagKey, groups: Sequence[GroupSummary]) -> list[LagRow]:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple, TypeAlias
 
 from kafka_groups.commands.cluster_session import ClusterSession
+from kafka_groups.commands.lag_history import HistoryFile
 from kafka_groups.commands.signals import pause
 from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.groups.lag_history import LagHistory
@@ -36,13 +37,14 @@ class WatchOptions(NamedTuple):
 
 
 def watch_lag(
-    session: ClusterSession, options: WatchOptions, history: LagHistory, read: Read, *, output_format: str
+    session: ClusterSession, options: WatchOptions, file: HistoryFile, read: Read, *, output_format: str
 ) -> tuple[list[LagRow], list[Failure]]:
     """Poll until all polls are done, and return the rows and failures of the last one.
 
     A poll that fails as a whole has only its error, and no rows; the first one raises its AdminError. A note is shown
-    at the first poll that has it.
+    at the first poll that has it. The history is saved after each poll: a failure is a note.
     """
+    history = file.history
     known_notes: set[str] = set()
     session.disable_progress()
     with _open_display(session, options.columns, output_format) as show:
@@ -66,6 +68,7 @@ def watch_lag(
                     raise
                 failures = [Failure.of(error)]
             done += 1
+            notes += file.try_to_save()
             show(at, rows[: options.top], failures, notes)
             if options.polls is not None and done >= options.polls:
                 return rows, failures

@@ -81,7 +81,7 @@ def list_groups(
     groups are listed, with the number of members that own partitions of the topics, and of partitions with a commit.
 
     If a broker fails, its error is on stderr, and the groups of the other brokers are listed. Nothing on the cluster
-    is changed. Exit codes: see kafka-groups --help.
+    is changed.
 
     Needs Kafka 0.11 or newer. To filter by state needs 2.6, and by type 3.8 (Classic: any version): on an older broker
     only these filters fail. Without names, --state and --type work on all versions, and show - for what the broker does

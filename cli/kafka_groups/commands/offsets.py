@@ -52,7 +52,7 @@ def offsets(
     error.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. Nothing on the
-    cluster is changed, and no group is joined. Exit codes: see kafka-groups --help.
+    cluster is changed, and no group is joined.
 
     Needs Kafka 0.11 or newer. --stable needs 2.5, --state 2.6, and --type 3.8 (Classic: any version): on an older
     broker only these options fail. Rights: DESCRIBE on each group, and

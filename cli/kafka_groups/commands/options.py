@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import click
 
 from kafka_groups.commands import DEBUG, offer
+from kafka_groups.commands.parameter_types import NAME
+from kafka_groups.commands.suggestions import Choice
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES
+from kafka_groups.numerals import BLANKS, hint_of_integer
 from kafka_groups.rendering.writers import FORMATS
+from kafka_groups.suggestions import nearest_names
 
 if TYPE_CHECKING:
     from kafka_groups.groups.selection import Selectors
@@ -45,7 +49,7 @@ def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
             click.option(
                 "--color",
                 "colour",
-                type=click.Choice(("auto", "always", "never")),
+                type=Choice(("auto", "always", "never")),
                 default="auto",
                 show_default=True,
                 help="Colour in tables; auto: on a terminal.",
@@ -53,7 +57,7 @@ def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
             click.option(
                 "--format",
                 "output_format",
-                type=click.Choice(formats),
+                type=Choice(formats),
                 default="table",
                 show_default=True,
                 help="Output format.",
@@ -71,23 +75,29 @@ def selector_options(function: F) -> F:
         click.option(
             "--exclude",
             metavar="REGEX",
+            type=NAME,
             callback=_regex,
             help="Skip groups whose whole id matches this regular expression.",
         ),
         click.option("--all-groups", "every", is_flag=True, help="All groups."),
         click.option(
-            "--match", metavar="REGEX", callback=_regex, help="Groups whose whole id matches this regular expression."
+            "--match",
+            metavar="REGEX",
+            type=NAME,
+            callback=_regex,
+            help="Groups whose whole id matches this regular expression.",
         ),
         click.option(
             "-g",
             "--group",
             "groups",
             metavar="ID",
+            type=NAME,
             multiple=True,
             shell_complete=offer("groups"),
             help="A group id, the same as an argument. Repeatable.",
         ),
-        click.argument("ids", metavar="[GROUP]…", nargs=-1, shell_complete=offer("groups")),
+        click.argument("ids", metavar="[GROUP]…", type=NAME, nargs=-1, shell_complete=offer("groups")),
     ):
         function = option(function)
     return combine_options(function, "selectors", _selectors, ("ids", "groups", "match", "every", "exclude"))
@@ -133,6 +143,7 @@ def topic_option(help_text: str = "This topic, or these partitions of it. Repeat
         "--topic",
         "topics",
         metavar="T[:P,…]",
+        type=NAME,
         multiple=True,
         shell_complete=offer("topics_or_partitions"),
         help=help_text,
@@ -167,11 +178,12 @@ def parse_topics(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 
 def _parse_partitions(text: str, numbers: str) -> list[int]:
-    parts = [part.strip() for part in numbers.split(",") if part.strip()]
+    parts = [part.strip(BLANKS) for part in numbers.split(",") if part.strip(BLANKS)]
     invalid = [part for part in parts if not _is_partition(part)]
     if invalid or not parts:
         problem = f"{invalid[0]!r} is not a partition" if invalid else "no partition is named after the colon"
-        msg = f"--topic {text!r}: {problem}; write partitions as orders:0,1"
+        hint = (hint_of_integer(invalid[0]) if invalid else "") or "; write partitions as orders:0,1"
+        msg = f"--topic {text!r}: {problem}{hint}"
         raise click.UsageError(msg)
     return [int(part) for part in parts]
 
@@ -202,7 +214,9 @@ def _parse_list(text: str, *, option: str, valid: tuple[str, ...], hint: str) ->
     if names and not unknown:
         return tuple(spelled[name.lower()] for name in names)
     problem = f"unknown name {', '.join(map(repr, unknown))}" if unknown else "the list is empty"
-    msg = f"{option} {text!r}: {problem}; valid names are {', '.join(valid)}{hint if unknown else ''}"
+    near = ", ".join(f"'{name}'" for name in nearest_names(unknown, valid).values())
+    end = f"{hint if unknown else ''}{f'; did you mean {near}?' if near else ''}"
+    msg = f"{option} {text!r}: {problem}; valid names are {', '.join(valid)}{end}"
     raise click.UsageError(msg)
 
 

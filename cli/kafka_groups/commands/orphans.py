@@ -68,12 +68,13 @@ def orphans(
     Without ids, --match or --all-groups, all consumer groups are searched. REASON is topic_deleted if the topic or the
     partition does not exist, not_subscribed if the group is Stable and no member has a partition of the topic, and
     idle if the group has no members and none of its commits has changed for the time of --idle. Brokers do not return
-    when a group committed, so idle groups are found only with the history of lag --history: run that by cron.
+    when a group committed, so idle groups are found only with the history of lag --history: run that by cron. If the
+    partitions of a member are unknown, no topic of its group is not_subscribed.
 
     Nothing on the cluster is changed. The plan of --export has a deletion of commits for topic_deleted and
     not_subscribed, for delete-offsets --from-file, and a deletion of the group for idle, for delete --from-file; both
     only print what they would do until you add --execute. Brokers refuse to delete commits of a topic that does not
-    exist: delete the group, or let the commits expire. Exit codes: see kafka-groups --help.
+    exist: delete the group, or let the commits expire.
 
     Needs Kafka 0.11 or newer. Rights: DESCRIBE on each group and on its topics.
 
@@ -115,7 +116,7 @@ def _export(session: ClusterSession, name: str, found: Orphans) -> None:
     text = format_plan(Plan(cluster_id, datetime.now(UTC), changes))
     session.end_progress()
     if name == STDOUT:
-        session.screen.out.write(text)
+        session.screen.write_utf8(text)
         return
     export_text(name, text, what="the plan")
     session.print_notes([f"The plan was written to {name}.{_describe_use(found.groups.values())}"])

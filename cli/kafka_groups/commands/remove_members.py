@@ -11,15 +11,19 @@ from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
 from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.options import output_options
+from kafka_groups.commands.parameter_types import NAME
 from kafka_groups.rendering.change_summary import summarize_members
 
 
 @click.command("remove-members")
-@click.option("-g", "--group", metavar="ID", required=True, shell_complete=offer("groups"), help="The group.")
+@click.option(
+    "-g", "--group", metavar="ID", type=NAME, required=True, shell_complete=offer("groups"), help="The group."
+)
 @click.option(
     "--instance",
     "instances",
     metavar="ID",
+    type=NAME,
     multiple=True,
     help="The static member with this group instance id (group.instance.id). Repeatable.",
 )
@@ -44,8 +48,6 @@ def remove_members(
     The group rebalances without them. A client that still runs usually joins again: stop it first. A removal cannot be
     undone. Members that use the KIP-848 protocol are refused: brokers remove only members of the
     classic protocol.
-
-    Exit codes: 0 all done, or planned; 1 nothing done; 3 some refused, failed or unknown. See kafka-groups --help.
 
     Needs Kafka 0.11 or newer, --instance 2.4. Rights: DESCRIBE on the group; with --execute READ on it.
 

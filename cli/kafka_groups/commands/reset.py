@@ -60,8 +60,6 @@ def reset(
     the command reads the groups again, and refuses commits that have changed since the plan. It first records the
     commits, so that kafka-groups undo can restore them.
 
-    Exit codes: 0 all done, or planned; 1 nothing done; 3 some refused, failed or unknown. See kafka-groups --help.
-
     Needs Kafka 0.11 or newer. Rights: DESCRIBE on the groups and their topics; with --execute READ on both.
 
     \b

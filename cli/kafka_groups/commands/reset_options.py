@@ -22,6 +22,8 @@ from kafka_groups.changes.specification import (
 )
 from kafka_groups.commands import offer
 from kafka_groups.commands.options import combine_options
+from kafka_groups.commands.parameter_types import NAME, IntegerRange
+from kafka_groups.commands.reset_time import WITHOUT_ZONE, parse_time
 from kafka_groups.settings import parse_duration
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,6 +63,7 @@ def specification_options(function: F) -> F:
         click.option(
             "--to-group",
             metavar="ID",
+            type=NAME,
             shell_complete=offer("groups"),
             help="The committed offsets of another group; without --topic on all partitions where it has one.",
         ),
@@ -72,18 +75,19 @@ def specification_options(function: F) -> F:
         click.option(
             "--to-datetime",
             metavar="TIME",
-            help="The first record at or after TIME, such as 2026-11-23T10:00:00+01:00; UTC without a zone.",
+            help="The first record at or after TIME, such as 2026-11-23T10:00:00+01:00, '2026-11-23T10:00 "
+            "Europe/Berlin', or 1795424400000 (milliseconds since 1970); UTC without a zone.",
         ),
         click.option(
             "--shift-by",
             metavar="N",
-            type=click.IntRange(-_MAX_OFFSET, _MAX_OFFSET),
+            type=IntegerRange(-_MAX_OFFSET, _MAX_OFFSET),
             help="The committed offset plus N; negative goes back.",
         ),
         click.option("--to-current", is_flag=True, help="The committed offset, or else the log end offset."),
         click.option("--to-latest", is_flag=True, help="The log end offset."),
         click.option("--to-earliest", is_flag=True, help="The log start offset."),
-        click.option("--to-offset", metavar="N", type=click.IntRange(0, _MAX_OFFSET), help="This offset."),
+        click.option("--to-offset", metavar="N", type=IntegerRange(0, _MAX_OFFSET), help="This offset."),
     ):
         function = option(function)
     return combine_options(function, "rule", _read_rule, tuple(_OPTIONS))
@@ -117,24 +121,18 @@ _RULES: Final[dict[str, Callable[[Any], Specification]]] = {
 
 def _parse_time(text: str, now_ms: int) -> ResetRule:
     try:
-        parsed = datetime.fromisoformat(text.strip())
+        time_ms, reading = parse_time(text)
     except ValueError as error:
-        msg = (
-            f"--to-datetime {text!r} is not a time; write for example 2026-11-23T10:00:00Z, or 2026-11-23T10:00:00.000"
-        )
+        msg = f"--to-datetime {error}"
         raise click.UsageError(msg) from error
-    has_zone = parsed.tzinfo is not None
-    since = parsed if has_zone else parsed.replace(tzinfo=UTC)
-    time_ms = round((since - datetime.fromtimestamp(0, UTC)).total_seconds() * 1000)
     if time_ms < 0:
         msg = f"--to-datetime {text!r} is before 1970, and no record has such a time"
         raise click.UsageError(msg)
     if time_ms > now_ms:
-        zone = "" if has_zone else " (without a zone it is UTC)"
-        msg = f"--to-datetime {text!r} is in the future{zone}"
+        reason = "without a zone it is UTC" if reading == WITHOUT_ZONE else reading
+        msg = f"--to-datetime {text!r} is in the future" + (f" ({reason})" if reason else "")
         raise click.UsageError(msg)
-    zone = "" if has_zone else "; the time was given without a zone, which means UTC"
-    return ResetRule(ToTime(time_ms), note=f"{_describe_time(time_ms)}{zone}.")
+    return ResetRule(ToTime(time_ms), note=f"{_describe_time(time_ms)}{f'; {reading}' if reading else ''}.")
 
 
 def _parse_duration(text: str, now_ms: int) -> ResetRule:

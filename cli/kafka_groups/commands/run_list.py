@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from kafka_groups.changes.journal_location import JournalLocation
 from kafka_groups.changes.runs import list_runs
+from kafka_groups.rendering.documents import format_json
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.stderr import print_note
 from kafka_groups.rendering.views.runs import RUNS, SCHEMA, RunRow, encode_run, run_row
@@ -18,9 +18,9 @@ def print_runs(screen: Screen, journal: JournalLocation, output_format: str) -> 
     rows = [run_row(run) for run in listed.runs]
     if output_format == "json":
         document = {"schema": SCHEMA, "runs": [encode_run(row) for row in rows]}
-        screen.out.write(f"{json.dumps(document, ensure_ascii=False, indent=1)}\n")
+        screen.out.write(f"{format_json(screen, document, indent=1)}\n")
     elif output_format == "ndjson":
-        screen.out.writelines(f"{json.dumps(encode_run(row), ensure_ascii=False)}\n" for row in rows)
+        screen.out.writelines(f"{format_json(screen, encode_run(row))}\n" for row in rows)
     else:
         _print_table(screen, rows, is_csv=output_format == "csv", is_shared=journal.is_shared)
     for note in (*listed.notes, *(() if rows else ("No change is recorded.",))):

@@ -6,16 +6,20 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from kafka_groups import sandbox as local_kafka
+from kafka_groups.commands.parameter_types import Integer
 from kafka_groups.commands.signals import raise_on_sigterm
+from kafka_groups.commands.suggestions import Choice, suggest_command
 from kafka_groups.exit_codes import ExitCode
 from kafka_groups.rendering.screen import print_line
 
 _Command = Callable[..., None]
+# Names that other tools have for the commands.
+_OTHER_NAMES: Final = {"start": "up", "stop": "down"}
 
 
 def _print_progress(text: str) -> None:
@@ -45,7 +49,7 @@ def _spec_options(command: _Command) -> _Command:
         click.option(
             "--heap",
             "heap_mb",
-            type=int,
+            type=Integer(),
             default=local_kafka.DEFAULT_HEAP_MB,
             show_default=True,
             metavar="MB",
@@ -53,7 +57,7 @@ def _spec_options(command: _Command) -> _Command:
         ),
         click.option(
             "--port",
-            type=int,
+            type=Integer(),
             default=local_kafka.DEFAULT_PORT,
             show_default=True,
             help="Port of the first broker on 127.0.0.1; the next brokers have the next ports. 0 chooses free ports.",
@@ -65,13 +69,26 @@ def _spec_options(command: _Command) -> _Command:
             metavar="V",
             help="Kafka version, 2.4.0 or newer.",
         ),
-        click.option("--brokers", type=int, default=1, show_default=True, help="Number of brokers."),
+        click.option("--brokers", type=Integer(), default=1, show_default=True, help="Number of brokers."),
     ):
         command = option(command)
     return _identity_options(command)
 
 
-@click.group()
+class _Sandbox(click.Group):
+    """The group of commands; one that does not exist gets a suggestion."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name."""
+        name = args[0]
+        if name[:1].isalnum() and name not in self.commands and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {name!r}{suggest_command(name, self.commands, _OTHER_NAMES)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Sandbox)
 def sandbox() -> None:
     """Run a real Kafka on this machine, without Docker.
 
@@ -101,7 +118,7 @@ def up(*, no_seed: bool, **spec: Any) -> None:
     The first start of a Kafka version downloads it (about 45 MB). A sandbox that is up already is not changed. An
     incomplete one is deleted and started again. A start that fails leaves only its logs.
 
-    Needs no cluster, but what the help of the group sandbox names. The exit code is 1 if it could not be started.
+    Needs no cluster, but what the help of the group sandbox names.
 
     \b
     Examples:
@@ -136,7 +153,7 @@ def down(*, name: str, home: Path | None) -> None:
 @click.option(
     "--format",
     "output",
-    type=click.Choice(["text", "json"]),
+    type=Choice(["text", "json"]),
     default="text",
     show_default=True,
     help="Output format.",
@@ -145,8 +162,7 @@ def down(*, name: str, home: Path | None) -> None:
 def status(context: click.Context, *, name: str, home: Path | None, output: str) -> None:
     """Show whether a sandbox is up.
 
-    It prints the Kafka version, the address, the directory and the processes. The exit code is 0 if it is up, and 1 if
-    it is not, or if one of its processes does not run.
+    It prints the Kafka version, the address, the directory and the processes.
 
     Needs no cluster.
 
@@ -178,8 +194,7 @@ def status(context: click.Context, *, name: str, home: Path | None, output: str)
 def demo(context: click.Context, /, *, data_dir: Path | None, **spec: Any) -> None:
     """Start a sandbox if it is not up, and run a tour of commands on it.
 
-    Each command is printed before it runs. The sandbox stays up; end it with kafka-groups sandbox down. The exit code
-    is 1 if a command failed.
+    Each command is printed before it runs. The sandbox stays up; end it with kafka-groups sandbox down.
 
     Needs no cluster, but what the help of the group sandbox names, and with --data-dir also that of pipeline ingest.
 

@@ -7,6 +7,7 @@ import json
 import click
 
 from kafka_groups.changes.plan_file import plan_schema
+from kafka_groups.commands.suggestions import Choice
 from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
 from kafka_groups.rendering.views import view_schemas
 
@@ -14,7 +15,7 @@ _SCHEMAS = {**view_schemas(), "plan": plan_schema(), **pipeline_schemas()}
 
 
 @click.command()
-@click.argument("command", metavar="COMMAND", type=click.Choice(tuple(_SCHEMAS)))
+@click.argument("command", metavar="COMMAND", type=Choice(tuple(_SCHEMAS)))
 def schema(*, command: str) -> None:
     """Print the JSON Schema of a command's documents.
 

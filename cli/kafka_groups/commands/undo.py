@@ -68,8 +68,6 @@ def undo(
     The records are files in the user's state directory (Linux: ~/.local/state/kafka-groups/journal), or where --journal
     says: several users may share that directory, so it needs an ID.
 
-    Exit codes: 0 all done, or planned; 1 nothing done; 3 some refused, failed or unknown. See kafka-groups --help.
-
     Needs Kafka 0.11 or newer, 2.4 where commits are deleted. Rights: DESCRIBE on the groups and topics; with --execute
     READ on both, and DELETE on groups where commits are deleted.
 

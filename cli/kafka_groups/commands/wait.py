@@ -12,8 +12,10 @@ from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
 from kafka_groups.commands.connection_options import Connection, connection_options_per_poll
 from kafka_groups.commands.options import filter_options, output_options, require_selectors, selector_options
+from kafka_groups.commands.parameter_types import NAME
 from kafka_groups.commands.signals import pause, raise_on_sigterm
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
+from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag_summary import LagKey, LagReading, read_lag
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.groups.wait import WaitOutcome, wait_until
@@ -35,6 +37,7 @@ _SHORTEST_POLL_S: Final = 1.0
 @click.option(
     "--until",
     metavar="COND",
+    type=NAME,
     required=True,
     help="Wait until the condition holds for every group, such as 'lag<=0' or 'state==Empty'.",
 )
@@ -63,8 +66,10 @@ def wait(
     meanwhile does not end the wait. For the condition see lag --help; it compares totals of groups. A
     condition on time_lag also reads a record of each partition that lags.
 
-    Nothing on the cluster is changed, and no group is joined. Exit codes: 0 the condition holds for all; 4 it did not
-    hold in time; 1 no group matches; otherwise see kafka-groups --help.
+    Behind the last commit of a transactional topic is the marker of a transaction, which has an offset and is no
+    record: there lag<=0 may never hold. Wait until 'time_lag<=0s' or 'lag<=0 or note==caught_up' instead.
+
+    Nothing on the cluster is changed, and no group is joined.
 
     Needs Kafka 0.11 or newer. Rights: DESCRIBE on each group and on its topics; READ on the topics for time_lag.
 
@@ -99,7 +104,11 @@ def _required(selectors: Selectors) -> list[str]:
 
 
 def _poll(
-    session: ClusterSession, selectors: Selectors, with_time: bool, known: set[str], remaining_s: float | None
+    session: ClusterSession,
+    selectors: Selectors,
+    with_time: bool,
+    known: set[str],
+    remaining_s: float | None,
 ) -> LagReading:
     """Read once, for as long as --timeout and --for allow. A named group that cannot be read is noted once."""
     session.begin_poll()
@@ -107,6 +116,8 @@ def _poll(
     if remaining_s is not None and remaining_s < deadline.timeout_s:
         deadline = session.admin.deadline(max(remaining_s, _SHORTEST_POLL_S))
     reading = read_lag(session.admin, selectors, with_time=with_time, deadline=deadline)
+    failures = session.suggest_groups(reading.failures, selectors, Operation.DESCRIBE)
+    reading = reading._replace(failures=failures)
     # A name may be wrong; a pattern may select thousands that cannot be read.
     named = {*selectors.named} - known
     failed = [failure for failure in reading.failures if failure.group in named]
@@ -125,12 +136,20 @@ def _report(session: ClusterSession, fulfilled: int, total: int) -> None:
 def _write(session: ClusterSession, columns: tuple[Column, ...], outcome: WaitOutcome) -> None:
     reading = outcome.reading
     failures = reading.failures if outcome.last_error is None else (*reading.failures, Failure.of(outcome.last_error))
-    session.print_notes(reading.notes)
+    # It holds for all groups, because there are none.
+    is_unchecked = outcome.is_fulfilled and not reading.groups
+    session.print_notes((*reading.notes, *(["The condition of --until was not checked."] if is_unchecked else [])))
     entries = [
         Entry(columns, (group.total,), partial(lag_document, LagKey.GROUP, group.total, ())) for group in reading.groups
     ]
     try:
-        session.write(entries, total=len(entries), failures=failures, anything_succeeded=bool(reading.groups))
+        session.write(
+            entries,
+            total=len(entries),
+            failures=failures,
+            anything_succeeded=bool(reading.groups),
+            is_unchecked=is_unchecked,
+        )
     except IncompleteResultError:
         if outcome.is_fulfilled:
             raise
@@ -139,8 +158,6 @@ def _write(session: ClusterSession, columns: tuple[Column, ...], outcome: WaitOu
     if outcome.unfulfilled:
         msg = f"the condition of --until does not hold for {describe_names(outcome.unfulfilled)}"
         raise CheckFailedError(msg)
-    if not reading.groups:
-        raise IncompleteResultError(anything_succeeded=False)
 
 
 def _parse_limit(text: str) -> float:

@@ -6,7 +6,8 @@
     operator   := < <= > >= == !=
     value      := number | duration | word | "text" | 'text'
 
-`and` binds tighter than `or`. A comparison with a missing value is never true, not even with !=.
+`and` binds tighter than `or`. A comparison with a missing value is never true, not even with !=. A value of several
+words (notes) equals each of them; it differs from a word that it does not have, also if it has no word at all.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import Enum
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn, Protocol
+
+from kafka_groups.numerals import hint_of_integer
+from kafka_groups.suggestions import did_you_mean
 
 _TOKEN: Final = re.compile(
     r"""\s*(?:(?P<operator><=|>=|==|!=|<|>)|(?P<parenthesis>[()])|(?P<quoted>"[^"]*"|'[^']*')|(?P<word>[^\s()<>=!"']+))"""
@@ -54,6 +59,9 @@ class Condition(Protocol):
     def fields(self) -> frozenset[str]:
         """Return the fields that the condition compares."""
 
+    def comparisons(self) -> Iterator[Comparison]:
+        """Yield the comparisons of the condition."""
+
 
 class Comparison(NamedTuple):
     """A field compared with a value."""
@@ -67,19 +75,23 @@ class Comparison(NamedTuple):
 
         Of several words, such as notes, one has to be equal, or none if the comparison is !=.
         """
-        found = row[self.field]
-        if found is None:
+        value = row[self.field]
+        if value is None:
             return False
-        if isinstance(found, tuple):
-            each = [self._replace(operator="==").holds({self.field: word}) for word in found]
-            return any(each) if self.operator == "==" else not any(each)
+        if isinstance(value, tuple):
+            is_one_of_them = str(self.value).casefold() in {word.casefold() for word in value}
+            return is_one_of_them == (self.operator == "==")
         if isinstance(self.value, str):
-            return _OPERATORS[self.operator](str(found).casefold(), self.value.casefold())
-        return _OPERATORS[self.operator](found, self.value)
+            return _OPERATORS[self.operator](str(value).casefold(), self.value.casefold())
+        return _OPERATORS[self.operator](value, self.value)
 
     def fields(self) -> frozenset[str]:
         """Return the field."""
         return frozenset({self.field})
+
+    def comparisons(self) -> Iterator[Comparison]:
+        """Yield the comparison itself."""
+        yield self
 
 
 class AllOf(NamedTuple):
@@ -95,6 +107,10 @@ class AllOf(NamedTuple):
         """Return the fields of all parts."""
         return frozenset().union(*(part.fields() for part in self.parts))
 
+    def comparisons(self) -> Iterator[Comparison]:
+        """Yield the comparisons of all parts."""
+        return chain.from_iterable(part.comparisons() for part in self.parts)
+
 
 class AnyOf(NamedTuple):
     """Conditions of which one at least is true."""
@@ -108,6 +124,10 @@ class AnyOf(NamedTuple):
     def fields(self) -> frozenset[str]:
         """Return the fields of all parts."""
         return frozenset().union(*(part.fields() for part in self.parts))
+
+    def comparisons(self) -> Iterator[Comparison]:
+        """Yield the comparisons of all parts."""
+        return chain.from_iterable(part.comparisons() for part in self.parts)
 
 
 def parse_condition(
@@ -189,7 +209,9 @@ class _Parser:
         field = self._take(("word",), "expected a field, such as lag")
         known = self._fields.get(field.text)
         if known is None:
-            self.fail(f"there is no field {field.text!r}; the fields are {', '.join(sorted(self._fields))}", field)
+            hint = did_you_mean(field.text, self._fields)
+            names = ", ".join(sorted(self._fields))
+            self.fail(f"there is no field {field.text!r}; the fields are {names}{hint}", field)
         sign = self._take(("operator",), "expected one of < <= > >= == !=")
         if known is FieldType.TEXT and sign.text not in _EQUALITY:
             self.fail(f"{field.text} is a text, which is compared only with == and !=", sign)
@@ -200,7 +222,7 @@ class _Parser:
         text = token.text[1:-1] if token.kind == "quoted" else token.text
         words = self._words.get(field)
         if words is not None and text.lower() not in {word.lower() for word in words}:
-            self.fail(f"{field} is never {text!r}; write one of {', '.join(words)}", token)
+            self.fail(f"{field} is never {text!r}; write one of {', '.join(words)}{did_you_mean(text, words)}", token)
         if known is FieldType.TEXT:
             return text
         try:
@@ -249,6 +271,6 @@ class _Parser:
 def _parse_number(field: str, text: str) -> float:
     """Return the number; raise ValueError for others, also for "1_000", "inf" and "nan", which float accepts."""
     if not re.fullmatch(r"[+-]?\d+(\.\d+)?", text, re.ASCII):
-        msg = f"{field} is a number, and {text!r} is none"
+        msg = f"{field} is a number, and {text!r} is none{hint_of_integer(text)}"
         raise ValueError(msg)
     return float(text) if "." in text else int(text)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, OffsetSpec
+from kafka_groups.groups.assignments import note_unreadable
+from kafka_groups.groups.dead_groups import read_dead_groups
 from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.groups.selection import NOT_LAST, Selection
 from kafka_groups.lag import join_offsets
@@ -14,13 +16,22 @@ from kafka_groups.model import (
     Broker,
     Failure,
     GroupDescription,
+    GroupListing,
     GroupOffsets,
     OffsetRow,
     Results,
     TopicPartition,
 )
-from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_ID
+from kafka_groups.protocol.errors import (
+    GROUP_AUTHORIZATION_FAILED,
+    GROUP_ID_NOT_FOUND,
+    INCONSISTENT_GROUP_PROTOCOL,
+    TOPIC_AUTHORIZATION_FAILED,
+    UNKNOWN_TOPIC_ID,
+)
 
+# A group that fails with one of these is absent, of another kind, or denied. Any other error is about its description.
+_NOT_VISIBLE: Final = frozenset({GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL, GROUP_AUTHORIZATION_FAILED})
 # The number of topic ids in a note.
 _MAX_IDS: Final = 5
 
@@ -31,8 +42,8 @@ class Details:
 
     `offsets`: committed offsets, with `log_offsets` log end offsets, and with `log_start_offsets` log start offsets,
     too. `members`: members and epochs even of an empty group, which an `offsets` view does not show. `offsets_only`: a
-    group whose committed offsets are unknown has nothing to show, and is dropped. `isolation_level` is that of the log
-    end offsets.
+    group whose committed offsets are unknown has nothing to show, and is dropped; one whose description failed is
+    there without members. `isolation_level` is that of the log end offsets.
     """
 
     offsets: bool
@@ -79,18 +90,27 @@ def describe_groups(
     else:
         share = deadline and deadline.share(NOT_LAST)
         descriptions, offsets = admin.describe_with_offsets(described, dict.fromkeys(selection.groups), timeout=share)
-    groups = _merge(selection, listed, descriptions, offsets)
+    undescribed = _undescribed(selection, descriptions, offsets, details)
+    absent = [group for group, failure in descriptions.failed.items() if failure.code == GROUP_ID_NOT_FOUND]
+    commits = offsets if details.offsets else None
+    dead = read_dead_groups(admin, selection, absent, commits, deadline=deadline) if absent else {}
+    failed = {group: why for group, why in descriptions.failed.items() if group not in dead}
+    groups = _merge(selection, {**listed, **dead}, descriptions, undescribed)
     # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
-    committing = [name for name, group in groups.items() if supports(group, Operation.LIST_OFFSETS)]
+    committing = [
+        name for name, group in groups.items() if name in undescribed or supports(group, Operation.LIST_OFFSETS)
+    ]
     unread = {
         group: offsets.failed[group]
         for group in committing
-        if group in offsets.failed and offsets.failed[group] != descriptions.failed.get(group)
+        if group in offsets.failed and offsets.failed[group] != failed.get(group)
     }
     offsets_by_group = {group: offsets.succeeded[group] for group in committing if group in offsets.succeeded}
-    failures, notes = without_deleted(selection, descriptions.failed, unread)
+    failures, notes = without_deleted(selection, failed, unread)
     failures += [failure for group in offsets_by_group.values() for failure in group.failed.values()]
     unnamed, unnamed_notes = _unnamed_topics(groups.values())
+    unreadable = [group for group in groups.values() if any(member.assignment is None for member in group.members)]
+    unreadable_notes = note_unreadable(unreadable) if unreadable else []
     has_logs = details.offsets and details.log_offsets
     partitions = _partitions(groups.values(), offsets_by_group.values()) if has_logs else []
     ends, starts, log_failures = _log_offsets(admin, partitions, details, deadline)
@@ -102,7 +122,7 @@ def describe_groups(
         log_end_offsets=_by_topic(ends),
         log_start_offsets=_by_topic(starts),
         failures=(*selection.failures, *failures, *unnamed, *log_failures),
-        notes=(*selection.notes(), *notes, *unnamed_notes),
+        notes=(*selection.notes(), *notes, *unnamed_notes, *unreadable_notes),
     )
 
 
@@ -150,18 +170,37 @@ def _merge(
     selection: Selection,
     listed: Mapping[str, GroupDescription],
     descriptions: Results[str, GroupDescription],
-    offsets: Results[str, GroupOffsets],
+    undescribed: Mapping[str, GroupDescription],
 ) -> dict[str, GroupDescription]:
-    # One topic that may not be described hides the members of a KIP-848 group, but not its offsets of other topics.
-    denied = {
-        group: GroupDescription(group=group, type="Consumer", state=None, protocol_type="consumer", coordinator=None)
+    everything = {**listed, **descriptions.succeeded, **undescribed}
+    return {group: everything[group] for group in selection.groups if group in everything}
+
+
+def _undescribed(
+    selection: Selection,
+    descriptions: Results[str, GroupDescription],
+    offsets: Results[str, GroupOffsets],
+    details: Details,
+) -> dict[str, GroupDescription]:
+    """Return the groups whose descriptions failed although they have commits, which the failure does not hide."""
+    return {
+        group: _without_members(group, selection.listings.get(group), failure)
         for group, failure in descriptions.failed.items()
-        if failure.code == TOPIC_AUTHORIZATION_FAILED
+        if failure.code not in _NOT_VISIBLE
+        and (details.offsets_only or failure.code == TOPIC_AUTHORIZATION_FAILED)
         and (visible := offsets.succeeded.get(group)) is not None
         and visible.has_commits()
     }
-    everything = {**listed, **descriptions.succeeded, **denied}
-    return {group: everything[group] for group in selection.groups if group in everything}
+
+
+def _without_members(group: str, listing: GroupListing | None, failure: Failure) -> GroupDescription:
+    group_type, protocol_type = (listing.type, listing.protocol_type) if listing is not None else (None, None)
+    if failure.code == TOPIC_AUTHORIZATION_FAILED:
+        # One topic that may not be described hides the members of a KIP-848 group, and only of such a one.
+        group_type, protocol_type = "Consumer", "consumer"
+    return GroupDescription(
+        group=group, type=group_type, state=None, protocol_type=protocol_type, coordinator=None, is_described=False
+    )
 
 
 def _log_offsets(
@@ -188,7 +227,7 @@ def _partitions(groups: Iterable[GroupDescription], offsets: Iterable[GroupOffse
             topics.setdefault(topic, set()).update(partitions)
     for group in groups:
         for member in group.members:
-            for assigned in member.assignment:
+            for assigned in member.assignment or ():
                 topics.setdefault(assigned.topic, set()).update(assigned.partitions)
     return [TopicPartition(topic, partition) for topic, found in topics.items() for partition in sorted(found)]
 

@@ -9,6 +9,7 @@ from kafka_groups.admin.api import Admin, Timeout, to_names
 from kafka_groups.groups.describe import DescribedGroups, Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.lag import distinct_partitions
 from kafka_groups.model import Failure, GroupDescription, OffsetRow, Results
 
 
@@ -16,7 +17,8 @@ class GroupLag(NamedTuple):
     """The lag of one group.
 
     `description` has its state and members. `rows` has each partition that a member owns or that has a commit, in the
-    order of `kafka-groups describe`. `failures` has what is unknown: the members, or the offsets of single partitions.
+    order of `kafka-groups describe`, once: if several members own it, with the first of them. `failures` has what is
+    unknown: the members, or the offsets of single partitions.
     """
 
     description: GroupDescription
@@ -29,7 +31,7 @@ class GroupLag(NamedTuple):
 
         A negative lag (the commit is beyond the log end) counts as 0, so that it hides no other partition's lag.
         """
-        known = [row.lag for row in self.rows if row.lag is not None]
+        known = [row.lag for row in distinct_partitions(self.rows) if row.lag is not None]
         return sum(max(lag, 0) for lag in known) if known else None
 
 
@@ -82,7 +84,7 @@ def _by_item(failures: Iterable[Failure]) -> Mapping[object, Sequence[Failure]]:
 
 
 def _lag_of(group: str, described: DescribedGroups, by_item: Mapping[object, Sequence[Failure]]) -> GroupLag:
-    rows = tuple(described.rows(group))
+    rows = tuple(distinct_partitions(described.rows(group)))
     # The failure of a log offset belongs to each group that has the partition.
     items = [group, *dict.fromkeys((row.topic, row.partition) for row in rows)]
     failures = tuple(failure for item in items for failure in by_item.get(item, ()))

@@ -38,12 +38,14 @@ _MOVES: Final = 30
 class PartitionHistory(NamedTuple):
     """The samples of a partition that matter: the first one of each of the last offsets, and the last one.
 
-    `ends` are the last log end offsets, one for each sample.
+    `ends` are the last log end offsets, one for each sample. `fallen` is a later sample with a lower log end, which is
+    in none of them: the answer of a broker that was no longer the leader, or the first one of another log.
     """
 
     moves: tuple[Sample, ...]
     ends: tuple[int, ...]
     last: Sample
+    fallen: Sample | None = None
 
     def window(self, evidence: Evidence | None = None) -> Window:
         """Return the evidence at the last sample; `evidence` is the part of it that the moves give, if it is known."""
@@ -71,6 +73,8 @@ class LagHistory:
 
     partitions: dict[PartitionKey, PartitionHistory] = field(default_factory=dict)
     lags: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    # The number of polls that ended since the history was read.
+    polls: int = field(default=0, compare=False)
     # What the moves of a partition give, which most polls leave as they are.
     _evidence: dict[PartitionKey, tuple[tuple[Sample, ...], Evidence]] = field(
         default_factory=dict, repr=False, compare=False
@@ -81,7 +85,7 @@ class LagHistory:
     def observe(self, rows: Iterable[OffsetRow], at_ms: int) -> None:
         """Add what a poll saw at a time; a time before the last one is ignored, unless the clock was set back.
 
-        A group with an unknown log end has no lag in total.
+        A group with a log end that is unknown, or lower than before, has no lag in total.
         """
         totals: dict[str, int] = {}
         incomplete: set[str] = set()
@@ -95,7 +99,9 @@ class LagHistory:
                 continue
             totals[row.group] = totals.get(row.group, 0) + max(0, row.log_end_offset - row.committed_offset)
             sample = Sample(row.committed_offset, row.log_end_offset, at_ms)
-            self.partitions[key] = _add(self.partitions.get(key), sample)
+            self.partitions[key] = seen = _add(self.partitions.get(key), sample)
+            if seen.fallen is not None:
+                incomplete.add(row.group)
         for group, lag in totals.items():
             before = self.lags.get(group, ())
             if before and _is_from_the_future(before[-1][0], at_ms):
@@ -108,6 +114,7 @@ class LagHistory:
 
         If the poll was complete, it read all groups of the cluster, and the others were deleted, too.
         """
+        self.polls += 1
         kept = {*self._committed, *unread}
         self._committed = set()
         if self.partitions.keys() <= kept:
@@ -150,11 +157,13 @@ def pace_without_samples(*, is_incomplete: bool) -> GroupPace:
 def _add(before: PartitionHistory | None, sample: Sample) -> PartitionHistory:
     if before is not None and _is_from_the_future(before.last.at_ms, sample.at_ms):
         before = None
-    if before is not None and sample.at_ms <= before.last.at_ms:
-        return before
-    # A log end that falls is the one of another log: the topic was recreated.
-    if before is None or sample.end < before.last.end:
+    if before is None:
         return PartitionHistory((sample,), (sample.end,), sample)
+    if sample.at_ms <= (before.fallen or before.last).at_ms:
+        return before
+    if sample.end < before.last.end:
+        # A log end that stays lower is the one of another log: the topic was recreated. Once may be a stale answer.
+        return before._replace(fallen=sample) if before.fallen is None else _add(_add(None, before.fallen), sample)
     moves = before.moves if sample.offset == before.last.offset else (*before.moves, sample)[-_MOVES:]
     return PartitionHistory(moves, (*before.ends, sample.end)[-RULES.intervals :], sample)
 

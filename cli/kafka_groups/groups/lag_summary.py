@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel
+from kafka_groups.groups.assignments import has_unknown_assignments
 from kafka_groups.groups.describe import Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag_history import GroupPace, pace_without_samples
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
-from kafka_groups.groups.time_lag import NOT_MEASURED, TimeLags, read_time_lags, time_lag_of
+from kafka_groups.groups.time_lag import NOT_MEASURED, TIME_NOTES, TimeLags, read_time_lags, time_lag_of
+from kafka_groups.lag import distinct_partitions, total_lag
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
 
 BEYOND_END: Final = "beyond_end"
 DATA_LOSS: Final = "data_loss"
 INCOMPLETE: Final = "incomplete"
+UNKNOWN_ASSIGNMENT: Final = "unknown_assignment"
+# All words that a note may have.
+NOTES: Final = (DATA_LOSS, BEYOND_END, INCOMPLETE, UNKNOWN_ASSIGNMENT, *TIME_NOTES)
 # The names of isolation levels, as in Kafka's isolation.level.
 ISOLATION_LEVELS: Final = {IsolationLevel.READ_UNCOMMITTED: "uncommitted", IsolationLevel.READ_COMMITTED: "committed"}
 
@@ -36,10 +42,11 @@ class LagRow(NamedTuple):
     `lag` is the number of messages between the commits and the log ends, of the partitions where both are known.
     `messages_lost` were deleted by retention before the group read them. `retention_margin` is the number of messages
     between the log start and the commit, the smallest of all partitions; `retention_margin_percent` is the smallest
-    share of a partition's log. `note` has these words: `data_loss` (a commit below the log start), `beyond_end` (a
-    commit above the log end), `incomplete` (a log end is unknown), and those of `time_lag`. The time lag is None
-    unless it was measured. `isolation` is the level of the log ends: that of consumers that read uncommitted messages,
-    or only committed ones.
+    share of a partition's log. `uncommitted_partitions` is None if a member may own partitions that are unknown. `note`
+    has these words: `data_loss` (a commit below the log start), `beyond_end` (a commit above the log end), `incomplete`
+    (a log end is unknown), `unknown_assignment` (partitions of a member are unknown), and those of `time_lag`. The time
+    lag is None unless it was measured. `isolation` is the level of the log ends: that of consumers that read
+    uncommitted messages, or only committed ones.
     """
 
     group: str
@@ -55,7 +62,7 @@ class LagRow(NamedTuple):
     log_end_offset: int | None
     lag: int | None
     partitions_behind: int
-    uncommitted_partitions: int
+    uncommitted_partitions: int | None
     messages_lost: int | None
     retention_margin: int | None
     retention_margin_percent: float | None
@@ -78,9 +85,12 @@ class LagRow(NamedTuple):
         return None if self.time_lag_ms is None else self.time_lag_ms / 1000
 
     def condition_values(self) -> Mapping[str, Any]:
-        """Return the values that a condition compares, by field."""
-        notes = None if self.note is None else tuple(self.note.split(","))
-        return {**self._asdict(), "time_lag": self.time_lag_ms, "note": notes}
+        """Return the values that a condition compares, by field. Notes are words; a row without notes has none."""
+        return {**self._asdict(), "time_lag": self.time_lag_ms, "note": self.notes()}
+
+    def notes(self) -> tuple[str, ...]:
+        """Return the words of the note."""
+        return () if self.note is None else tuple(self.note.split(","))
 
 
 class GroupSummary(NamedTuple):
@@ -131,7 +141,7 @@ def read_lag(
     for group, description in described.descriptions.items():
         partitions = described.rows(group)
         if observe is not None:
-            observe(partitions)
+            observe(distinct_partitions(partitions))
         groups.append(summarize_lag(description, partitions, by, isolation_level, time_lags))
     return LagReading(
         groups=tuple(sorted(groups, key=lambda group: _order(group.total))),
@@ -148,14 +158,22 @@ def summarize_lag(
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     time_lags: TimeLags | None = None,
 ) -> GroupSummary:
-    """Return the lag of a group in total, and by topic, member or partition; with time lags if they were measured."""
-    total = _sum(group, partitions, isolation_level, time_lags)
+    """Return the lag of a group in total, and by topic, member or partition; with time lags if they were measured.
+
+    A partition that several members own counts once, except that each of these members has it.
+    """
+    distinct = distinct_partitions(partitions)
+    add_up = partial(_sum, group, isolation_level=isolation_level, time_lags=time_lags)
+    is_unknown = has_unknown_assignments(group)
+    total = add_up(distinct, is_unknown=is_unknown)
     if by is LagKey.GROUP:
         return GroupSummary(total, ())
     parts: dict[tuple[object, ...], list[OffsetRow]] = {}
-    for row in partitions:
+    for row in partitions if by is LagKey.MEMBER else distinct:
         parts.setdefault(_KEYS[by](row), []).append(row)
-    named = (_with_names(_sum(group, rows, isolation_level, time_lags), by, rows[0]) for rows in parts.values())
+    # What a known member owns is known, and so is a partition; another member may own more of a topic.
+    is_unknown = is_unknown and by is LagKey.TOPIC
+    named = (_with_names(add_up(rows, is_unknown=is_unknown), by, rows[0]) for rows in parts.values())
     return GroupSummary(total, tuple(sort_worst_first(named)))
 
 
@@ -166,7 +184,7 @@ def with_pace(reading: LagReading, paces: Mapping[str, GroupPace]) -> LagReading
 
 def _with_pace(group: GroupSummary, pace: GroupPace | None) -> GroupSummary:
     if pace is None:
-        pace = pace_without_samples(is_incomplete=INCOMPLETE in (group.total.note or "").split(","))
+        pace = pace_without_samples(is_incomplete=INCOMPLETE in group.total.notes())
     total = group.total._replace(
         consume_rate=pace.consume_rate,
         produce_rate=pace.produce_rate,
@@ -187,7 +205,7 @@ def sort_worst_first(rows: Iterable[LagRow]) -> list[LagRow]:
 def _order(row: LagRow) -> tuple[object, ...]:
     is_unknown = row.lag is None
     names = (row.group, row.topic or "", -1 if row.partition is None else row.partition, row.member_id or "")
-    return (is_unknown, -(row.lag or 0), -row.uncommitted_partitions, *names)
+    return (is_unknown, -(row.lag or 0), -(row.uncommitted_partitions or 0), *names)
 
 
 _KEYS: Final[Mapping[LagKey, Callable[[OffsetRow], tuple[object, ...]]]] = {
@@ -214,14 +232,20 @@ def _with_names(total: LagRow, by: LagKey, first: OffsetRow) -> LagRow:
 
 
 def _sum(
-    group: GroupDescription, rows: Sequence[OffsetRow], isolation_level: IsolationLevel, time_lags: TimeLags | None
+    group: GroupDescription,
+    rows: Sequence[OffsetRow],
+    *,
+    isolation_level: IsolationLevel,
+    time_lags: TimeLags | None,
+    is_unknown: bool,
 ) -> LagRow:
-    """Return the totals of partitions. A negative lag counts as 0, so that it hides no other partition's lag."""
-    totals = _total(rows)
+    """Return the totals of partitions; `is_unknown` if members may own others that nobody can see."""
+    totals = total_lag(rows)
     notes = {
         DATA_LOSS: totals.lost > 0,
         BEYOND_END: totals.is_beyond_end,
         INCOMPLETE: totals.is_incomplete,
+        UNKNOWN_ASSIGNMENT: is_unknown,
     }
     time_lag = NOT_MEASURED if time_lags is None else time_lag_of(rows, time_lags)
     return LagRow(
@@ -238,7 +262,7 @@ def _sum(
         log_end_offset=None,
         lag=totals.lag,
         partitions_behind=totals.behind,
-        uncommitted_partitions=totals.uncommitted,
+        uncommitted_partitions=None if is_unknown else totals.uncommitted,
         messages_lost=None if totals.margin is None else totals.lost,
         retention_margin=None if totals.margin is None else max(totals.margin, 0),
         retention_margin_percent=None if totals.share is None else round(100 * min(max(totals.share, 0.0), 1.0), 1),
@@ -247,44 +271,3 @@ def _sum(
         time_lag_quality=time_lag.quality,
         isolation=ISOLATION_LEVELS[isolation_level],
     )
-
-
-class _Totals(NamedTuple):
-    """The totals of partitions; `margin` and `share` are the smallest ones, None if none is known."""
-
-    lag: int | None
-    behind: int
-    uncommitted: int
-    lost: int
-    margin: int | None
-    share: float | None
-    is_beyond_end: bool
-    is_incomplete: bool
-
-
-def _total(rows: Sequence[OffsetRow]) -> _Totals:
-    """Return the totals, in one pass: a cluster has hundreds of thousands of rows."""
-    lag: int | None = None
-    behind = uncommitted = lost = 0
-    margin: int | None = None
-    share: float | None = None
-    is_beyond_end = is_incomplete = False
-    for row in rows:
-        committed, end, each_lag, start = row.committed_offset, row.log_end_offset, row.lag, row.log_start_offset
-        is_incomplete = is_incomplete or end is None
-        if committed is None:
-            uncommitted += 1
-            continue
-        if each_lag is not None:
-            lag = (lag or 0) + (max(0, each_lag))
-            behind += each_lag > 0
-            is_beyond_end = is_beyond_end or each_lag < 0
-        if start is None:
-            continue
-        each = committed - start
-        lost -= min(0, each)
-        margin = each if margin is None or each < margin else margin
-        if end is not None and end > start:
-            each_share = each / (end - start)
-            share = each_share if share is None or each_share < share else share
-    return _Totals(lag, behind, uncommitted, lost, margin, share, is_beyond_end, is_incomplete)

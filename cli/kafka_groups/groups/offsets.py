@@ -8,7 +8,9 @@ from typing import Final
 
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.groups.describe import without_deleted
+from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import NOT_LAST, Selection
+from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
 from kafka_groups.model import Failure, GroupOffsets, TopicPartition
 
 # Waiting is what `require_stable` is for, and what follows is one request to coordinators that are connected already.
@@ -41,7 +43,7 @@ def list_group_offsets(
     partitions: list[TopicPartition] | None = None
     if topics:
         partitions, unknown = _named_partitions(admin, topics, deadline)
-        failures += unknown
+        failures += suggest_topics(admin, unknown, deadline)
     if partitions == []:
         return ListedOffsets(offsets={}, failures=tuple(failures), notes=tuple(selection.notes()))
     results = admin.list_consumer_group_offsets(
@@ -54,7 +56,9 @@ def list_group_offsets(
     failures += [failure for offsets in results.succeeded.values() for failure in offsets.failed.values()]
     empty = _named_without_commits(selection, results.succeeded)
     absent = admin.describe_consumer_groups(empty, timeout=deadline).failed if empty else {}
-    failures += absent.values()
+    failures += suggest_groups(
+        admin, absent.values(), named=selection.named, operation=Operation.LIST_OFFSETS, deadline=deadline
+    )
     where = " on the named partitions" if topics else ""
     notes += [f"Consumer group '{group}' has no committed offsets{where}." for group in empty if group not in absent]
     return ListedOffsets(

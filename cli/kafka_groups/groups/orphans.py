@@ -7,10 +7,13 @@ from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
 from kafka_groups.admin.api import Admin, Deadline
+from kafka_groups.groups.assignments import has_unknown_assignments
+from kafka_groups.groups.dead_groups import DEAD
 from kafka_groups.groups.describe import Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag_history import LagHistory, PartitionHistory
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
+from kafka_groups.groups.suggestions import suggest_groups
 from kafka_groups.model import CommittedOffset, Failure, GroupDescription, GroupOffsets, TopicPartition
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION
 
@@ -19,6 +22,8 @@ Commits: TypeAlias = Mapping[TopicPartition, CommittedOffset]
 Topics: TypeAlias = Mapping[str, Collection[int] | None]
 
 _NO_COMMITS: Final = GroupOffsets()
+# A broker that calls a group with commits Dead has no members of it.
+_WITHOUT_MEMBERS: Final = frozenset({"Empty", DEAD})
 
 
 class Reason(StrEnum):
@@ -96,9 +101,11 @@ def find_orphans(
         for group, description in sorted(described.descriptions.items())
         if (orphans := orphans_of(description, described.offsets.get(group, _NO_COMMITS), topics, idle))
     }
+    unlisted = selected.ids_without_listing()
+    unread = suggest_groups(admin, described.failures, named=unlisted, operation=Operation.DESCRIBE, deadline=deadline)
     return Orphans(
         groups=groups,
-        failures=(*described.failures, *failures),
+        failures=(*unread, *failures),
         notes=described.notes,
         anything_read=bool(described.descriptions) or (not selection.groups and selection.anything_listed),
     )
@@ -109,11 +116,13 @@ def orphans_of(
 ) -> tuple[Orphan, ...]:
     """Return the orphans of a group, by topic and partition: if it is idle all its commits, with that reason.
 
-    A group with a commit that cannot be read is not idle. An Empty group has no member that could be subscribed, so
-    it may read its topics again.
+    A group with a commit that cannot be read is not idle. A group without members has none that could be subscribed,
+    so it may read its topics again. The topics of a rebalancing group, and of one with a member whose assignment is
+    unreadable, are unknown.
     """
     commits = {key: commit for key, commit in sorted(offsets.rows()) if commit is not None}
-    if idle is not None and group.state == "Empty" and not offsets.failed and idle.holds(group.group, commits, topics):
+    may_be_idle = idle is not None and group.state in _WITHOUT_MEMBERS and not offsets.failed
+    if may_be_idle and idle is not None and idle.holds(group.group, commits, topics):
         return tuple(_orphan(group.group, key, commit, Reason.IDLE) for key, commit in commits.items())
     subscribed = _assigned_topics(group)
     orphans = []
@@ -136,10 +145,15 @@ def _assigned_topics(group: GroupDescription) -> frozenset[str] | None:
 
     A member that is about to get a partition has the topic in its target assignment.
     """
-    if group.state != "Stable" or not group.members or group.unnamed_topics:
+    if group.state != "Stable" or not group.members or has_unknown_assignments(group):
         return None
-    assigned = [each for member in group.members for each in (*member.assignment, *(member.target_assignment or ()))]
-    return frozenset(each.topic for each in assigned if each.partitions) or None
+    assigned = [
+        topic
+        for member in group.members
+        for topic in (*(member.assignment or ()), *(member.target_assignment or ()))
+        if topic.partitions
+    ]
+    return frozenset(topic.topic for topic in assigned) or None
 
 
 def _read_topics(

@@ -31,6 +31,14 @@ class Selectors(NamedTuple):
         """Return whether nothing selects a group."""
         return not (self.named or self.match or self.all_groups)
 
+    def needs_listing(self) -> bool:
+        """Return whether groups are listed to find the selected ones."""
+        return bool(self.all_groups or self.match or self.states or self.types)
+
+    def ids_without_listing(self) -> tuple[str, ...]:
+        """Return the named ids if no group is listed: whether they exist is known only when they are read."""
+        return () if self.needs_listing() else self.named
+
     def selects_all(self) -> bool:
         """Return whether every listed group is selected."""
         return self.exclude is None and (self.all_groups or self.is_empty())
@@ -91,10 +99,10 @@ def select_groups(
 
     Groups that do not support the operation are skipped unless they were named.
     """
-    if not (selectors.all_groups or selectors.match or selectors.states or selectors.types):
+    if not selectors.needs_listing():
         groups = tuple(sorted(group for group in selectors.named if not selectors.excludes(group)))
         return Selection(groups=groups, named=frozenset(selectors.named))
-    listed = list_selected(admin, selectors, deadline=deadline, is_last=False)
+    listed = list_selected(admin, selectors, operation=operation, deadline=deadline, is_last=False)
     skipped = tuple(
         group
         for group in listed.listings.values()
@@ -110,11 +118,17 @@ def select_groups(
 
 
 def list_selected(
-    admin: Admin, selectors: Selectors, *, deadline: Deadline | None = None, is_last: bool = True
+    admin: Admin,
+    selectors: Selectors,
+    *,
+    operation: Operation | None = None,
+    deadline: Deadline | None = None,
+    is_last: bool = True,
 ) -> Selection:
     """Return the listed groups of every type that are selected; all of them if nothing selects one.
 
-    `is_last` means that no call follows that needs a share of the deadline.
+    `is_last` means that no call follows that needs a share of the deadline. The error of an absent id suggests a listed
+    group that supports the `operation`.
     """
     share = deadline if is_last else deadline and deadline.share(NOT_LAST)
     results = admin.list_groups(states=selectors.states, types=selectors.types, timeout=share)
@@ -127,6 +141,7 @@ def list_selected(
     is_filtered = bool(selectors.states or selectors.types)
     absent: Collection[str] = () if results.failed else missing
     failures = [*results.failed.values()]
+    everything = results
     if absent and is_filtered:
         # The brokers filtered, so only an unfiltered listing distinguishes a group of another state from an absent one.
         everything = admin.list_groups(timeout=deadline and deadline.share(NOT_LAST))
@@ -137,9 +152,21 @@ def list_selected(
         named=frozenset(selectors.named),
         listings=selected,
         unlisted=tuple(missing) if results.failed and not is_filtered else (),
-        failures=(*failures, *map(not_found, absent)),
+        failures=(*failures, *_absent(absent, everything.succeeded, operation)),
         anything_listed=bool(selected) or (not absent and len(results.failed) < len(admin.brokers(timeout=deadline))),
     )
+
+
+def _absent(
+    groups: Collection[str], listings: Mapping[str, GroupListing], operation: Operation | None
+) -> tuple[Failure, ...]:
+    """Return the failures of named ids that no broker lists; each suggests the nearest id."""
+    if not groups:
+        return ()
+    # Imported here, as most commands name no absent group.
+    from kafka_groups.groups.suggestions import nearest_groups, with_nearest_groups
+
+    return with_nearest_groups(map(not_found, groups), nearest_groups(groups, listings, operation))
 
 
 def not_found(group: str) -> Failure:

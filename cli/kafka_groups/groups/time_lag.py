@@ -25,6 +25,9 @@ QUALITIES: Final = (EXACT, COMPACTED, LOWER_BOUND, DATA_LOSS, UNKNOWN)
 OPEN_TRANSACTION: Final = "open_transaction"
 NO_TIMESTAMP: Final = "no_timestamp"
 FUTURE_TIMESTAMP: Final = "future_timestamp"
+# There is a lag, and no record: transaction markers, aborted records or gaps of compaction are behind the commit.
+CAUGHT_UP: Final = "caught_up"
+TIME_NOTES: Final = (OPEN_TRANSACTION, NO_TIMESTAMP, FUTURE_TIMESTAMP, CAUGHT_UP)
 
 
 class TimeLag(NamedTuple):
@@ -41,6 +44,7 @@ class TimeLag(NamedTuple):
 NOT_MEASURED: Final = TimeLag(None, None)
 _UNKNOWN: Final = TimeLag(None, UNKNOWN)
 _NOTHING_LEFT: Final = TimeLag(0, EXACT)
+_NO_RECORD_LEFT: Final = TimeLag(0, EXACT, (CAUGHT_UP,))
 # A reading of log offsets gives the groups with the same commit the same time lag.
 TimeLags = Mapping[RecordPosition, TimeLag]
 
@@ -81,7 +85,7 @@ def read_time_lags(
     for key in finished:
         end, stable = ends.succeeded.get(TopicPartition(*key[:2])), committed[key].log_end_offset
         if end is not None and stable is not None and end > stable:
-            time_lags[key] = TimeLag(0, LOWER_BOUND, (OPEN_TRANSACTION,))
+            time_lags[key] = TimeLag(0, LOWER_BOUND, (OPEN_TRANSACTION, *time_lags[key].notes))
     return TimeLagReading(time_lags, (*failures, *ends.failed.values()))
 
 
@@ -104,12 +108,15 @@ def judge_time_lag(row: OffsetRow, found: Mapping[RecordPosition, RecordTime | N
     left = record if record is not None and record.offset < row.log_end_offset else None
     time_lag = _age(key, left, now_ms)
     is_lost = _first_left(row) != key
-    return time_lag._replace(quality=DATA_LOSS) if is_lost and time_lag.ms is not None else time_lag
+    if not is_lost or time_lag.ms is None:
+        return time_lag
+    # Who has lost messages has not caught up with them.
+    return TimeLag(time_lag.ms, DATA_LOSS, tuple(note for note in time_lag.notes if note != CAUGHT_UP))
 
 
 def _age(committed: RecordPosition, record: RecordTime | None, now_ms: int) -> TimeLag:
     if record is None:
-        return TimeLag(0, COMPACTED)
+        return _NO_RECORD_LEFT
     if record.timestamp_ms is None:
         return TimeLag(None, UNKNOWN, (NO_TIMESTAMP,))
     if record.timestamp_ms > now_ms:
@@ -138,8 +145,15 @@ def worst_time_lag(time_lags: Iterable[TimeLag]) -> TimeLag:
 
 
 def time_lag_of(rows: Iterable[OffsetRow], time_lags: TimeLags) -> TimeLag:
-    """Return the time lag of partitions together. Partitions without a commit have none, and do not count."""
-    return worst_time_lag(time_lags[_key(row)] for row in rows if row.committed_offset is not None)
+    """Return the time lag of partitions together. Partitions without a commit have none, and do not count.
+
+    They have caught up if that is true of every partition with a lag.
+    """
+    found = [(row, time_lags[_key(row)]) for row in rows if row.committed_offset is not None]
+    worst = worst_time_lag(time_lag for _, time_lag in found)
+    if all(CAUGHT_UP in time_lag.notes for row, time_lag in found if row.lag is None or row.lag > 0):
+        return worst
+    return worst._replace(notes=tuple(note for note in worst.notes if note != CAUGHT_UP))
 
 
 def _key(row: OffsetRow) -> RecordPosition:

@@ -6,21 +6,27 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline
+from kafka_groups.groups.assignments import assigned_partitions, has_unknown_assignments
 from kafka_groups.groups.describe import Details, describe_groups
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
-from kafka_groups.model import Failure, GroupDescription, GroupOffsets
+from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
+from kafka_groups.model import REBALANCING_STATES, Failure, GroupDescription, GroupOffsets
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 
 class TopicGroup(NamedTuple):
-    """A group that reads a topic: its members that own partitions of it, and the partitions with a commit."""
+    """A group that reads a topic: its members that own partitions of it, and the partitions with a commit.
+
+    `members` is None if it is unknown, so that the group may read the topic: a member's assignment is unreadable, or
+    the group is rebalancing.
+    """
 
     group: str
     type: str | None
     state: str | None
     protocol_type: str | None
-    members: int
+    members: int | None
     committed_partitions: int
 
 
@@ -50,17 +56,23 @@ def list_topic_groups(
         _count(description, described.offsets.get(group, GroupOffsets()), named)
         for group, description in described.descriptions.items()
     ]
-    groups = tuple(group for group in found if group.members or group.committed_partitions)
+    groups = tuple(group for group in found if group.members != 0 or group.committed_partitions)
+    rebalancing = [group.group for group in groups if group.members is None and group.state in REBALANCING_STATES]
     absent = [
         _absent(topic, partition)
         for topic, found in known.succeeded.items()
         for partition in sorted(named[topic])
         if partition not in found.partitions
     ]
+    unknown = suggest_topics(admin, known.failed.values(), deadline)
+    unlisted = selected.ids_without_listing()
+    failures = suggest_groups(
+        admin, described.failures, named=unlisted, operation=Operation.DESCRIBE, deadline=deadline
+    )
     return TopicGroups(
         groups=groups,
-        failures=(*known.failed.values(), *absent, *described.failures),
-        notes=described.notes,
+        failures=(*unknown, *absent, *failures),
+        notes=(*described.notes, *map(_note_rebalancing, rebalancing)),
         anything_read=bool(groups) or (bool(described.descriptions) and bool(known.succeeded) and not absent),
     )
 
@@ -69,11 +81,13 @@ def _count(group: GroupDescription, offsets: GroupOffsets, topics: Mapping[str, 
     committed = sum(
         commit is not None and _is_named(topics, topic, partition) for (topic, partition), commit in offsets.rows()
     )
-    members = sum(
-        any(_is_named(topics, each.topic, partition) for each in member.assignment for partition in each.partitions)
-        for member in group.members
-    )
-    return TopicGroup(group.group, group.type, group.state, group.protocol_type, members, committed)
+    members = sum(any(_is_named(topics, *key) for key in assigned_partitions(member)) for member in group.members)
+    known = None if has_unknown_assignments(group) else members
+    return TopicGroup(group.group, group.type, group.state, group.protocol_type, known, committed)
+
+
+def _note_rebalancing(group: str) -> str:
+    return f"Group '{group}' is rebalancing: whether its members read the topic is unknown until that has ended."
 
 
 def _absent(topic: str, partition: int) -> Failure:

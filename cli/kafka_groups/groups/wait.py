@@ -75,7 +75,7 @@ def _judge(reading: LagReading, condition: Condition, named: Collection[str]) ->
 
 def _fulfils(total: LagRow, condition: Condition) -> bool:
     """Return whether the condition holds; sums that lack a partition whose log end is unknown are unknown, too."""
-    is_incomplete = INCOMPLETE in (total.note or "").split(",")
+    is_incomplete = INCOMPLETE in total.notes()
     return condition.holds({**total.condition_values(), **(dict.fromkeys(_SUMS) if is_incomplete else {})})
 
 

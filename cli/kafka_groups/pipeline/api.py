@@ -23,6 +23,7 @@ from kafka_groups.pipeline.transform.build import build as build_storage
 from kafka_groups.pipeline.transform.engine import LocalEngine, SparkEngine
 from kafka_groups.settings import settings_from
 from kafka_groups.settings.librdkafka import client_properties
+from kafka_groups.suggestions import did_you_mean
 from kafka_groups.verdicts import Rules
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def export(
 
 def _table(name: str) -> Table:
     if name not in TABLES:
-        msg = f"there is no table {name!r}; tables are {', '.join(TABLES)}"
+        msg = f"there is no table {name!r}; tables are {', '.join(TABLES)}{did_you_mean(name, TABLES)}"
         raise ValueError(msg)
     return TABLES[name]
 

@@ -224,7 +224,7 @@ class Ingestion:
 def count_cores(spark: SparkSession) -> int:
     """Return how many tasks run at once, by the master's name; a cluster's, which has no number, counts as large."""
     # Not sparkContext.defaultParallelism, which Spark Connect does not have.
-    found = re.fullmatch(r"local(?:\[(\d+|\*).*\])?", spark.conf.get("spark.master", None) or "")
+    found = re.fullmatch(r"local(?:\[([0-9]+|\*).*\])?", spark.conf.get("spark.master", None) or "")
     if found is None:
         return _OF_A_CLUSTER  # tasks that wait for a core cost little, and cores without a task are lost
     return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from kafka_groups.errors import StorageError
+from kafka_groups.files import open_new_file
 from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.storage.root_directory import as_storage_error
@@ -65,12 +66,13 @@ def _read(storage: Storage, table: Table, files: Iterable[DataFile]) -> Iterator
 
 def _write(target: Path, schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    hidden = target.with_name(f"{target.name}.part")
     is_csv = target.suffix == ".csv"
-    with csv.CSVWriter(hidden, schema) if is_csv else pq.ParquetWriter(hidden, schema, compression="zstd") as writer:
+    with (
+        open_new_file(target) as file,
+        csv.CSVWriter(file, schema) if is_csv else pq.ParquetWriter(file, schema, compression="zstd") as writer,
+    ):
         for rows in parts:
             writer.write_batch(rows)
-    hidden.rename(target)
 
 
 def _as_csv(rows: pa.RecordBatch, date: str) -> pa.RecordBatch:

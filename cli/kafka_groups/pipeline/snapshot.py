@@ -172,7 +172,9 @@ def _member(member: Member) -> dict[str, Any]:
         "group_instance_id": member.group_instance_id,
         "client_id": member.client_id,
         "client_host": member.host,
-        "assignment": [{"topic": each.topic, "partitions": [*each.partitions]} for each in member.assignment],
+        "assignment": None
+        if member.assignment is None
+        else [{"topic": each.topic, "partitions": [*each.partitions]} for each in member.assignment],
     }
 
 

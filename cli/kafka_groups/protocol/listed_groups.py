@@ -43,7 +43,7 @@ def read_listed_groups(cursor: Cursor, version: int) -> dict[GroupKind, list[str
             kind = GroupKind(row["protocol_type"], row["group_state"], row["group_type"])
             ids = ids_by_kind.setdefault(kind, [])
             ids.append(row["group_id"])
-            if flexible and cursor.data[start] < _LONG:
+            if flexible and 0 < cursor.data[start] < _LONG:
                 ids_by_bytes[cursor.data[start + cursor.data[start] : cursor.position]] = ids
             remaining -= 1
     return ids_by_kind
@@ -53,7 +53,7 @@ def _read_known(cursor: Cursor, most: int, ids_by_bytes: dict[bytes, list[str]],
     """Read rows whose bytes behind the id are known, up to the first other row, and return their number.
 
     These bytes are `texts` texts and the number of tags. Bytes that equal those of an earlier row are decoded to the
-    same values, wherever their texts end.
+    same values, wherever their texts end. A row with a text that is null (length 0) equals none of them.
     """
     if not ids_by_bytes:
         return 0

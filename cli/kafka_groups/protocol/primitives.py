@@ -1,7 +1,8 @@
 """Kafka's primitive types (numbers, strings, bytes, UUIDs), and the cursor that they are read at.
 
 Every count and length is bounded by the remaining bytes, so a malformed response costs an error and
-never memory.
+never memory. A null where the schema has none is read as empty, because one such value must not hide all others of a
+response; it is never written. Of the negative lengths only -1 is null, and any other is an error.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _MAX_VARINT_BYTES: Final = 5
 _MORE_FOLLOWS: Final = 0x80
 _MAX_UNSIGNED: Final = 2**32 - 1
 _MAX_STRING: Final = 0x7FFF
+_NULL: Final = -1
 
 
 class SchemaError(ValueError):
@@ -29,17 +31,27 @@ class SchemaError(ValueError):
 
 
 class Cursor:
-    """A position in some bytes; the readers below advance it."""
+    """A position in some bytes; the readers below advance it.
 
-    __slots__ = ("data", "position")
+    `has_stray_null` is whether they read a null where the schema has none.
+    """
+
+    __slots__ = ("data", "has_stray_null", "position")
 
     def __init__(self, data: bytes, position: int = 0) -> None:
         self.data = data
         self.position = position
+        self.has_stray_null = False
 
     def remaining(self) -> int:
         """Return the number of bytes not yet read."""
         return len(self.data) - self.position
+
+    def end(self) -> None:
+        """Check the end of a message. SchemaError if bytes are left behind a stray null: no null, but other bytes."""
+        if self.has_stray_null and self.remaining():
+            msg = f"{self.remaining()} bytes are left over behind a null that the schema does not have"
+            raise SchemaError(msg)
 
     def take(self, size: int) -> bytes:
         """Return the next `size` bytes and move past them; SchemaError if there are fewer."""
@@ -76,18 +88,18 @@ def read_nullable_count(cursor: Cursor, *, flexible: bool) -> int | None:
     """Read the number of elements of an array, None for a null array; SchemaError if it exceeds the remaining bytes."""
     count = read_unsigned_varint(cursor) - 1 if flexible else int(_INT32.unpack(cursor.take(4))[0])
     # Every element takes at least a byte, so a larger count is wrong, whatever follows.
-    if count > cursor.remaining():
+    if not _NULL <= count <= cursor.remaining():
         msg = f"{count} array elements declared, {cursor.remaining()} bytes remaining"
         raise SchemaError(msg)
-    return None if count < 0 else count
+    return None if count == _NULL else count
 
 
 def read_count(cursor: Cursor, *, flexible: bool) -> int:
-    """Read the number of elements of an array; SchemaError if it is null or exceeds the remaining bytes."""
+    """Read the number of elements of an array, 0 for a null array; SchemaError if it exceeds the remaining bytes."""
     count = read_nullable_count(cursor, flexible=flexible)
     if count is None:
-        raise SchemaError("an array that may not be null is null")
-    return count
+        cursor.has_stray_null = True
+    return count or 0
 
 
 def skip_tags(cursor: Cursor) -> None:
@@ -166,12 +178,12 @@ def _sized(
                 cursor.position = end = at + data[at]
                 return decode(data[at + 1 : end])
             size = read_unsigned_varint(cursor) - 1 if flexible else layout.unpack(cursor.take(layout.size))[0]
-            if size >= 0:
+            if size != _NULL:
                 return decode(cursor.take(size))
             if nullable:
                 return None
-            msg = f"a {name} is null"
-            raise SchemaError(msg)
+            cursor.has_stray_null = True
+            return default
 
         return read
 
@@ -194,15 +206,21 @@ def _sized(
 
 
 def decode_string(body: bytes) -> str:
-    """Return a string from its bytes; bytes that are not UTF-8 stay visible as escapes, and hide no other name."""
+    """Return a string from its bytes; bytes that are not UTF-8 become surrogates, so that no other name equals it."""
+    return body.decode("utf-8", "surrogateescape")
+
+
+def decode_visibly(body: bytes) -> str:
+    r"""Return a string from its bytes, with a visible `\xff` for a byte that is not UTF-8: for files of UTF-8 only."""
     return body.decode("utf-8", "backslashreplace")
 
 
 def _encode_string(text: str) -> bytes:
     try:
         return text.encode()
-    except UnicodeEncodeError as error:  # an argument of the command line that is not UTF-8
-        msg = f"{text!r} is not UTF-8"
+    except UnicodeEncodeError as error:
+        # Kafka's brokers would accept other bytes, and alter them.
+        msg = f"{text!r} is not UTF-8; write it in UTF-8"
         raise SchemaError(msg) from error
 
 
@@ -234,4 +252,5 @@ UINT16: Final = _number("uint16", struct.Struct(">H"))
 BOOL: Final = _bool()
 UUID_: Final = _uuid()
 STRING: Final = _sized("string", wide=False, decode=decode_string, encode=_encode_string, default="")
+VISIBLE_STRING: Final = _sized("string", wide=False, decode=decode_visibly, encode=_encode_string, default="")
 BYTES: Final = _sized("bytes", wide=True, decode=bytes, encode=bytes, default=b"")

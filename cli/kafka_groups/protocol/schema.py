@@ -20,6 +20,7 @@ from kafka_groups.protocol.primitives import (
     Read,
     SchemaError,
     Write,
+    read_count,
     read_nullable_count,
     read_unsigned_varint,
     skip_tags,
@@ -162,13 +163,8 @@ def _reader_of(field: Field, version: int, flexible: bool) -> Read:
     )
 
     def read(cursor: Cursor) -> list[Any] | None:
-        count = read_nullable_count(cursor, flexible=flexible)
-        if count is None:
-            if nullable:
-                return None
-            msg = f"{field.name} is null"
-            raise SchemaError(msg)
-        return [read_element(cursor) for _ in range(count)]
+        count = read_nullable_count(cursor, flexible=flexible) if nullable else read_count(cursor, flexible=flexible)
+        return None if count is None else [read_element(cursor) for _ in range(count)]
 
     return read
 
@@ -288,7 +284,10 @@ class Api:
 
     def read_response(self, version: int, payload: bytes) -> Struct:
         """Return the whole response as a struct; SchemaError if the bytes do not match the schema."""
-        return self.response_reader(version)(self.open_response(version, payload))  # type: ignore[no-any-return]
+        cursor = self.open_response(version, payload)
+        response: Struct = self.response_reader(version)(cursor)
+        cursor.end()
+        return response
 
     def throttle_s(self, version: int, payload: bytes) -> float:
         """Return the throttle time of a response, in seconds; 0 if it has none or cannot be read."""

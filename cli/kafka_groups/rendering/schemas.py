@@ -17,6 +17,7 @@ CLIENT_ERROR_NAMES: Final = (
     "CONNECTION_FAILED",
     "TLS_FAILED",
     "AUTHENTICATION_FAILED",
+    "CONFIG_PROVIDER_FAILED",
     "UNSUPPORTED_VERSION",
     "MISSING_FROM_RESPONSE",
     "MALFORMED_RESPONSE",
@@ -79,7 +80,8 @@ def document_schema(command: str, group: Mapping[str, Schema], rows: Mapping[str
                 "const": f"kafka-groups/{command}/1",
             },
             "status": {
-                "description": "complete: nothing failed. partial: see errors. failed: everything failed.",
+                "description": "complete: nothing failed. partial: see errors. failed: everything failed, or a "
+                "condition was not checked, because no group matches.",
                 "enum": ["complete", "partial", "failed"],
             },
             "groups": array_schema("The groups that succeeded.", object_schema(group)),

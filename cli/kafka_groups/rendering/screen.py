@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from io import TextIOWrapper
 from typing import Final, NamedTuple, TextIO
 
 # Control characters (Cc), line and paragraph separators, changes of the direction of text, and surrogates, which
 # no stream can encode.
 _CONTROLS: Final = r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+
+_AS_BYTES: Final = "kafka_groups.as_bytes"
 
 
 class Screen(NamedTuple):
@@ -24,9 +28,48 @@ class Screen(NamedTuple):
     colour: bool
     width: int
 
+    @property
+    def is_unicode(self) -> bool:
+        """Whether stdout can encode every character."""
+        return (self.out.encoding or "utf-8").lower().startswith("utf")
+
+    def write_utf8(self, text: str) -> None:
+        """Write the text of a file to stdout: UTF-8 also on a terminal with another encoding."""
+        make_utf8(self.out)
+        self.out.write(text)
+
 
 def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
+
+
+def prepare_streams() -> None:
+    """Make stdout UTF-8 unless it is a terminal, and make no name an error on a terminal, on stderr or in a reply.
+
+    Names in a pipe or a file are data: in another encoding, some would change or be lost.
+    """
+    streams = [sys.stdin, sys.stdout, sys.stderr]
+    if not sys.stdout.isatty():
+        make_utf8(sys.stdout)
+        streams.remove(sys.stdout)
+    for stream in streams:
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def make_utf8(stream: TextIO) -> None:
+    """Encode what is written to a stream in UTF-8, whatever the locale; bytes that are not UTF-8 stay such bytes."""
+    if isinstance(stream, TextIOWrapper):
+        codecs.register_error(_AS_BYTES, _encode_surrogates)
+        stream.reconfigure(encoding="utf-8", errors=_AS_BYTES, newline="\n")
+
+
+def _encode_surrogates(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return the bytes that surrogates stand for, or an escape for surrogates that stand for none."""
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeError:
+        return codecs.lookup_error("backslashreplace")(error)
 
 
 def inspect_streams(colour: str = "auto", environment: Mapping[str, str] = os.environ) -> Screen:
@@ -77,3 +120,14 @@ def silence(stream: TextIO) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)
+
+
+def open_missing_streams() -> None:
+    """Open the null device for each closed stream (`>&-`), so that no socket gets its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, number)
+            if null != number:
+                os.close(null)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))

@@ -9,6 +9,8 @@ from kafka_groups.rendering.screen import Screen, escape_controls, print_line
 
 # Above this number of groups that the user did not name, one line contains their number.
 _MAX_LINES = 20
+# A broker that calls a group with commits Dead has no members of it.
+_WITHOUT_MEMBERS = frozenset({"Empty", "Dead"})
 
 
 def print_note(screen: Screen, text: str) -> None:
@@ -52,7 +54,7 @@ def print_group_states(screen: Screen, descriptions: Iterable[GroupDescription],
     empty: list[str] = []
     rebalancing: list[str] = []
     for description in descriptions:
-        if description.state == "Empty":
+        if description.state in _WITHOUT_MEMBERS:
             empty.append(description.group)
         elif description.state in REBALANCING_STATES:
             rebalancing.append(description.group)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from kafka_groups.files import write_atomically
 from kafka_groups.sandbox.configuration import (
     as_properties,
     broker_properties,
@@ -77,7 +77,7 @@ def _write_files(
     properties: Mapping[str, str],
     checkpoint: Path | None,
 ) -> None:
-    _logging_file(directory, kafka).write_text(logging_settings(kafka.version).server, encoding="utf-8")
+    write_atomically(_logging_file(directory, kafka), logging_settings(kafka.version).server)
     if state.zookeeper_port is not None:
         data = directory.data(ZOOKEEPER_ROLE)
         settings = zookeeper_properties(state.zookeeper_port, data=data)
@@ -88,11 +88,11 @@ def _write_files(
         _write_settings(directory, node.role, merge_properties(settings, properties))
         if state.zookeeper_port is None:
             identity = {"version": "1", "cluster.id": state.cluster_id, "node.id": str(node.id)}
-            (data / "meta.properties").write_text(as_properties(identity), encoding="latin-1")
+            write_atomically(data / "meta.properties", as_properties(identity).encode("latin-1"))
         if checkpoint is not None:
             target = data / kafka.version.bootstrap_checkpoint
             target.parent.mkdir(exist_ok=True)
-            shutil.copy(checkpoint, target)
+            write_atomically(target, checkpoint.read_bytes())
 
 
 def _launch(directory: SandboxDirectory, kafka: Kafka, role: str, *, main: str, jvm: Sequence[str]) -> ProcessId:
@@ -111,7 +111,7 @@ def _launch(directory: SandboxDirectory, kafka: Kafka, role: str, *, main: str, 
 
 def _write_settings(directory: SandboxDirectory, role: str, settings: dict[str, str]) -> None:
     directory.data(role).mkdir(parents=True, exist_ok=True)
-    directory.settings(role).write_text(as_properties(settings), encoding="latin-1")
+    write_atomically(directory.settings(role), as_properties(settings).encode("latin-1"))
 
 
 def _logging_file(directory: SandboxDirectory, kafka: Kafka) -> Path:

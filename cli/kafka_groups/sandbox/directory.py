@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.files import lock
+from kafka_groups.files import write_atomically
+from kafka_groups.files.locks import lock
 
 _MARKER_TEXT = "This is a sandbox of kafka-groups; `kafka-groups sandbox down` deletes this directory.\n"
 # Kafka's list of data directories is separated by commas, log4j replaces `${…}` in the path of a log file, and a path
@@ -97,7 +98,7 @@ class SandboxDirectory:
             if not self._is_marked() and any(self.path.iterdir()):
                 msg = f"{self.path} holds other files; give another --name or --dir"
                 raise SandboxError(msg)
-            self._marker.write_text(_MARKER_TEXT, encoding="utf-8")
+            write_atomically(self._marker, _MARKER_TEXT)
             self.logs.mkdir(exist_ok=True)
         except OSError as error:
             msg = f"the sandbox's directory {self.path} cannot be created: {error.strerror}; give another --dir"

@@ -9,7 +9,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.files import lock, write_atomically
+from kafka_groups.files import write_atomically
+from kafka_groups.files.locks import lock
 from kafka_groups.sandbox.directory import user_directory
 from kafka_groups.sandbox.versions import KafkaVersion
 

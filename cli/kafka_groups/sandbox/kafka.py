@@ -105,7 +105,8 @@ def bootstrap_checkpoint(kafka: Kafka) -> Path | None:
 
 def _format(kafka: Kafka, scratch: Path) -> Path:
     settings = scratch / "server.properties"
-    settings.write_text(as_properties({**_FORMAT_SETTINGS, "log.dirs": str(scratch / "data")}), encoding="latin-1")
+    text = as_properties({**_FORMAT_SETTINGS, "log.dirs": str(scratch / "data")})
+    write_atomically(settings, text.encode("latin-1"))
     arguments = ("format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config", settings)
     command = kafka.command(_STORAGE_TOOL, *arguments, jvm=jvm_options(heap_mb=256, optimised=False))
     try:

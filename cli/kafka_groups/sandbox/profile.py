@@ -7,6 +7,7 @@ a block, and only while it is unchanged: every other line of the file is the use
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.files import PRIVATE, lock, write_atomically
+from kafka_groups.files import PRIVATE, read_regular, write_atomically
+from kafka_groups.files.locks import lock
 from kafka_groups.sandbox.directory import SandboxDirectory
 from kafka_groups.sandbox.ports import HOST
 from kafka_groups.settings import profiles_file
@@ -58,7 +60,7 @@ def write_profile(directory: SandboxDirectory, bootstrap: str, *, path: Path | N
             '"security.protocol" = "PLAINTEXT"\n'
         )
         # Private, because users add the passwords of their own clusters to this file.
-        write_atomically(path, f"{text}{separator}{block}", mode=PRIVATE)
+        write_atomically(path, f"{text}{separator}{block}", mode=PRIVATE, is_read_back=True)
 
 
 def remove_profile(directory: SandboxDirectory, bootstrap: str, *, path: Path | None = None) -> None:
@@ -73,7 +75,7 @@ def remove_profile(directory: SandboxDirectory, bootstrap: str, *, path: Path | 
         text = _read(path)
         block = _find_block(text, directory.name, path)
         if block is not None and (block.directory, block.bootstrap) == (_directory_of(directory), bootstrap):
-            write_atomically(path, _without(text, block), mode=PRIVATE)
+            write_atomically(path, _without(text, block), mode=PRIVATE, is_read_back=True)
 
 
 def _replaceable_block(text: str, directory: SandboxDirectory, path: Path) -> _Block | None:
@@ -99,7 +101,7 @@ def _find_block(text: str, name: str, path: Path) -> _Block | None:
     match = re.search(
         rf"(?:^|(?<={_BYTE_ORDER_MARK}))\[{name}\]  {re.escape(_COMMENT)}"
         r'("(?:[^"\\\r\n]|\\.)*")\r?\n'
-        rf'"bootstrap\.servers" = "((?:{re.escape(HOST)}:\d+,?)+)"\r?\n'
+        rf'"bootstrap\.servers" = "((?:{re.escape(HOST)}:[0-9]+,?)+)"\r?\n'
         r'"security\.protocol" = "PLAINTEXT"(?:\r?\n|\Z)',
         text,
         re.MULTILINE,
@@ -125,7 +127,7 @@ def _directory_of(directory: SandboxDirectory) -> str:
 def _read(path: Path) -> str:
     try:
         # Bytes, because reading text would change line ends.
-        return path.read_bytes().decode("utf-8")
+        return read_regular(path).decode("utf-8")
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
@@ -146,7 +148,7 @@ def _unreadable(path: Path, error: Exception) -> SandboxError:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Exclude other sandboxes while the file is read and replaced; raise SandboxError if it cannot be written."""
-    target = path.resolve()
+    target = Path(os.path.realpath(path))  # `resolve` has an error of its own for a loop of links
     lock_file = target.with_name(f".{target.name}.lock")
     try:
         with lock(lock_file, timeout_s=_LOCK_TIMEOUT_S):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from kafka_groups.files import write_atomically
 from kafka_groups.sandbox.brokers import launch_broker, launch_zookeeper, prepare
 from kafka_groups.sandbox.directory import SandboxDirectory
 from kafka_groups.sandbox.kafka import Kafka, jvm_options
@@ -107,7 +108,7 @@ def _launch_members(directory: SandboxDirectory, state: SandboxState) -> Process
     program = [sys.executable, "-P", "-m", MEMBERS_PROGRAM]
     arguments = [state.bootstrap, state.kafka_version, str(directory.seed_file)]
     with directory.report_write_errors():
-        directory.seed_file.write_text("{}", encoding="utf-8")
+        write_atomically(directory.seed_file, "{}")
     return start([*program, *arguments], output=directory.output(MEMBERS))
 
 

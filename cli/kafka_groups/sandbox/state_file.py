@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.files import write_atomically
+from kafka_groups.files import read_regular, write_atomically
 from kafka_groups.sandbox.directory import SandboxDirectory
 from kafka_groups.sandbox.ports import HOST
 from kafka_groups.sandbox.processes import ProcessId
@@ -57,7 +57,7 @@ class SandboxState:
 def read_state(directory: SandboxDirectory) -> SandboxState | None:
     """Return the state of a sandbox, or None if there is no sandbox; raise SandboxError if it cannot be read."""
     try:
-        text = directory.state_file.read_text(encoding="utf-8")
+        text = read_regular(directory.state_file).decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -75,7 +75,7 @@ def read_state(directory: SandboxDirectory) -> SandboxState | None:
 def write_state(directory: SandboxDirectory, state: SandboxState) -> None:
     """Replace the state of a sandbox in one step; raise SandboxError if it cannot be written."""
     try:
-        write_atomically(directory.state_file, json.dumps(asdict(state), indent=1))
+        write_atomically(directory.state_file, json.dumps(asdict(state), indent=1), is_read_back=True)
     except OSError as error:
         msg = (
             f"the sandbox's state {directory.state_file} cannot be written: {error.strerror}; "

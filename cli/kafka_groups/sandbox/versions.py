@@ -74,7 +74,7 @@ class KafkaVersion:
 
 def parse_version(text: str) -> KafkaVersion:
     """Parse a version such as `4.3.1`; raise SandboxError if it is not a version or too old for the sandbox."""
-    match = re.fullmatch(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})", text.strip())
+    match = re.fullmatch(r"([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})", text.strip())
     if not match:
         msg = f"'{text}' is not a version of Kafka; write for example {DEFAULT_VERSION}"
         raise SandboxError(msg)

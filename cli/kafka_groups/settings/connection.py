@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.pairs import Setting, parse_network_pairs, require_effect, to_network_settings
+from kafka_groups.numerals import hint_of_integer
+from kafka_groups.settings.pairs import (
+    Setting,
+    parse_network_pairs,
+    require_effect,
+    to_network_settings,
+)
+from kafka_groups.settings.properties import NETWORK_KEYS
 from kafka_groups.settings.sasl import SaslCredentials, sasl_credentials
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, MergedSettings, Sources, merge_sources, parse_servers
 from kafka_groups.settings.tls import Tls, tls_settings
-from kafka_groups.settings.values import LONGEST_S, PROTOCOLS, Endpoint, is_utf8
+from kafka_groups.settings.values import CANONICAL_NAMES, LONGEST_S, PROTOCOLS, Endpoint, is_utf8
 
 # Every request has the length of the client ID in 16 bits.
 _LONGEST_CLIENT_ID = 32_767
@@ -23,6 +30,8 @@ class ConnectionSettings:
 
     `timeout_s` is the timeout in seconds for all requests of a command, or for each request, as the command defines.
     `cluster_name` is how the user calls the cluster (`cluster.name`).
+    With `resolve_canonical_names`, the bootstrap servers are aliases of servers with other names (KIP-235).
+    `sources` has the place of each property of the user's, also of those that have no effect, for errors to name.
     """
 
     bootstrap: tuple[Endpoint, ...]
@@ -32,6 +41,8 @@ class ConnectionSettings:
     connect_timeout_s: float = 10.0
     tls: Tls | None = None
     credentials: SaslCredentials | None = None
+    resolve_canonical_names: bool = False
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Raise SettingsError if there is no server to connect to."""
@@ -73,6 +84,7 @@ def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> Conn
     protocol = _protocol(settings.get("security.protocol"))
     if flag_settings:
         require_effect(flag_settings, protocol.value)
+    merged.require_values(NETWORK_KEYS, protocol.value)
     return ConnectionSettings(
         bootstrap=parse_servers(servers, protocol.value),
         timeout_s=merged.timeout_s(),
@@ -81,6 +93,8 @@ def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> Conn
         connect_timeout_s=_milliseconds(settings.get("socket.connection.setup.timeout.ms"), 10_000) / 1000,
         tls=tls_settings(settings) if protocol.value.endswith("SSL") else None,
         credentials=sasl_credentials(settings, protocol) if protocol.value.startswith("SASL_") else None,
+        resolve_canonical_names=_wants_canonical_names(settings.get("client.dns.lookup")),
+        sources={name: setting.source for name, setting in settings.items()},
     )
 
 
@@ -97,24 +111,36 @@ def _client_id(setting: Setting | None) -> str:
     return setting.value
 
 
+def _wants_canonical_names(setting: Setting | None) -> bool:
+    # Java's clients before Kafka 4.0 also have "default".
+    if setting is None or setting.value.lower() in {"", "default", "use_all_dns_ips"}:
+        return False
+    if setting.value.lower() != CANONICAL_NAMES:
+        msg = f"{setting.source}={setting.value} is unknown; write use_all_dns_ips or {CANONICAL_NAMES}"
+        raise SettingsError(msg)
+    return True
+
+
 def _milliseconds(setting: Setting | None, default: int) -> int:
     if setting is None:
         return default
-    text, source = setting
-    if not text.isdecimal() or not text.strip("0"):
-        msg = f"{source}={text} is not a number of milliseconds greater than 0; write for example 10000"
+    text, source = setting.value, setting.source
+    digits = text.removeprefix("+")
+    if not (digits.isascii() and digits.isdigit()) or not digits.strip("0"):
+        hint = hint_of_integer(text) or "; write for example 10000"
+        msg = f"{source}={text} is not a number of milliseconds greater than 0{hint}"
         raise SettingsError(msg)
     # The number of digits is compared first: a text of very many digits takes long to convert.
-    if len(text.lstrip("0")) > len("31536000000") or int(text) / 1000 > LONGEST_S:
+    if len(digits.lstrip("0")) > len("31536000000") or int(digits) / 1000 > LONGEST_S:
         msg = f"{source} is too long; 365 days ({LONGEST_S * 1000:.0f}) is the longest"
         raise SettingsError(msg)
-    return int(text)
+    return int(digits)
 
 
 def _protocol(setting: Setting | None) -> Setting:
     if setting is None:
         return Setting(PROTOCOLS[0], "")
-    protocol = setting.value.upper()
+    protocol = setting.checked().value.upper()
     if protocol not in PROTOCOLS:
         msg = f"{setting.source}={protocol} is unknown; write {', '.join(PROTOCOLS[:-1])} or {PROTOCOLS[-1]}"
         raise SettingsError(msg)

@@ -9,11 +9,22 @@ from typing import Final, NamedTuple
 # The login modules that take a user and a password.
 _MODULES: Final = {"PlainLoginModule", "ScramLoginModule"}
 _NAMES: Final = ("username", "password")
+# Kafka reads the text with java.io.StreamTokenizer: comments may stand between two tokens, and a text in quotes ends
+# in its line. The lines that begin with # are comments of people's own, which Java refuses.
+_JAVA_GAP: Final = r"(?:\s|//[^\r\n]*|/\*.*?\*/)*+"
+_GAP: Final = r"(?:\s|//[^\r\n]*|/\*.*?\*/|\#[^\r\n]*)*+"
+_QUOTED: Final = r"""(?:"(?:\\.|[^"\\\r\n])*+"|'(?:\\.|[^'\\\r\n])*+')"""
+# Java reads no words with characters such as @ and +. Passwords have them, so this tool does.
+_WORD: Final = r"""(?:(?!//|/\*)[^\s;"'])++"""
 _ENTRY: Final = re.compile(
-    r"\s*(?P<module>[\w.$-]+)\s+(?i:required|requisite|sufficient|optional)\b(?P<options>.*?)\s*;?\s*", re.DOTALL
+    rf"{_GAP}(?P<module>[\w.$-]+){_GAP}(?i:required|requisite|sufficient|optional)(?![\w.$-])", re.DOTALL
 )
-_OPTION: Final = re.compile(r"""\s*([\w.$-]+)\s*=\s*("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s;"']+)""", re.DOTALL)
-# Escapes in quotes as java.io.StreamTokenizer, which Kafka parses the text with, reads them.
+_OPTION: Final = re.compile(
+    rf"{_GAP}(?P<key>[\w.$-]+|{_QUOTED}){_GAP}={_JAVA_GAP}(?P<value>{_QUOTED}|{_WORD})", re.DOTALL
+)
+_END: Final = re.compile(rf"{_GAP};{_GAP}", re.DOTALL)
+_COMMENT: Final = re.compile(r"//|/\*|\#")
+# Escapes in quotes, as StreamTokenizer reads them.
 _ESCAPE: Final = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
 _ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
@@ -54,20 +65,23 @@ class Jaas(NamedTuple):
 
 def parse_jaas(text: str) -> Jaas:
     """Return the login module and its options; the module is empty if the text is not in Java's format."""
-    entry = _ENTRY.fullmatch(text)
+    entry = _ENTRY.match(text)
     if entry is None:
         return Jaas("", {})
-    return Jaas(entry["module"].rpartition(".")[2], _parse_options(entry["options"]))
+    return Jaas(entry["module"].rpartition(".")[2], _parse_options(text, entry.end()))
 
 
-def _parse_options(text: str) -> dict[str, str] | None:
+def _parse_options(text: str, position: int) -> dict[str, str] | None:
     """Return the options; None if there is other text between them, such as the rest of a password with a quote."""
     options: dict[str, str] = {}
-    position = 0
     while match := _OPTION.match(text, position):
-        options[match[1]] = _unquote(match[2])
+        options[_unquote(match["key"])] = _unquote(match["value"])
         position = match.end()
-    return options if not text[position:].strip() else None
+    end = _END.match(text, position)
+    if end is not None:
+        return options if end.end() == len(text) else None
+    # Without a semicolon, the end of a value may be hidden in a comment, as in password=a//b;
+    return options if not text[position:].strip() and not _COMMENT.search(text) else None
 
 
 def _unquote(text: str) -> str:

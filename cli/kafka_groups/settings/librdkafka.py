@@ -11,7 +11,7 @@ from kafka_groups.errors import SettingsError
 from kafka_groups.settings.connection import ConnectionSettings
 from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect
 from kafka_groups.settings.pem import find_conversion
-from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS
+from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS, is_provider_key
 from kafka_groups.settings.sasl import SaslCredentials, check_jaas, has_token, require_mechanism
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, Sources, merge_sources, parse_servers
 from kafka_groups.settings.tls import (
@@ -24,7 +24,7 @@ from kafka_groups.settings.tls import (
     check_store_type,
     pem_texts,
 )
-from kafka_groups.settings.values import is_utf8
+from kafka_groups.settings.values import CANONICAL_NAMES, is_utf8
 
 _MECHANISMS: Final = (
     "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER (GSSAPI needs a confluent-kafka whose librdkafka is built with "
@@ -42,7 +42,7 @@ _LIMITS: Final = {
     "reconnect.backoff.ms": (0, _LONGEST_BACKOFF_MS),
     "socket.connection.setup.timeout.ms": (1000, _LONGEST_MS),
 }
-_DNS_LOOKUPS: Final = frozenset({"use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"})
+_DNS_LOOKUPS: Final = frozenset({"use_all_dns_ips", CANONICAL_NAMES})
 _DEFAULT_MAX_BACKOFF_MS: Final = 10_000
 
 
@@ -68,10 +68,12 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
     properties = {
         key: setting.value
         for key, setting in merged.settings.items()
-        if key in PASSED_KEYS or (key in flag_settings and key not in CONVERTED_KEYS)
+        if key in PASSED_KEYS or (key in flag_settings and key not in CONVERTED_KEYS and not is_provider_key(key))
     }
     _check_texts(merged.settings, properties)
+    merged.require_values({"security.protocol"}, "")
     protocol = properties.get("security.protocol", "plaintext").upper()
+    merged.require_values(PASSED_KEYS | CONVERTED_KEYS | flag_settings.keys(), protocol)
     properties["bootstrap.servers"] = ",".join(map(str, parse_servers(servers, protocol)))
     properties.setdefault("client.id", "kafka-groups")
     if "security.protocol" in properties:
@@ -103,6 +105,8 @@ def client_properties(settings: ConnectionSettings) -> dict[str, str]:
         "socket.connection.setup.timeout.ms": str(min(max(connect_timeout_ms, least_ms), most_ms)),
         "security.protocol": protocol,
     }
+    if settings.resolve_canonical_names:
+        properties["client.dns.lookup"] = CANONICAL_NAMES
     if settings.tls is not None:
         properties |= _tls_properties(settings.tls)
     if settings.credentials is not None:
@@ -221,9 +225,10 @@ def _convert_values(properties: dict[str, str], *, kept: Mapping[str, Setting]) 
     """
     for key in (_LIMITS.keys() & properties.keys()) - kept.keys():
         properties[key] = _clamp(properties[key], *_LIMITS[key])
-    if "client.dns.lookup" not in kept and properties.get("client.dns.lookup") not in _DNS_LOOKUPS:
+    if "client.dns.lookup" in properties and "client.dns.lookup" not in kept:
+        lookup = properties.pop("client.dns.lookup").lower()
         # Java's clients before Kafka 4.0 also have "default".
-        properties.pop("client.dns.lookup", None)
+        properties |= {"client.dns.lookup": lookup} if lookup in _DNS_LOOKUPS else {}
     backoff = "" if "reconnect.backoff.ms" in kept else properties.get("reconnect.backoff.ms", "")
     if backoff.isascii() and backoff.isdigit() and int(backoff) > _DEFAULT_MAX_BACKOFF_MS:
         # Without a maximum, Java uses the backoff for it.

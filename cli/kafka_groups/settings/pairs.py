@@ -8,11 +8,21 @@ from io import StringIO
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafka_groups.errors import SettingsError
-from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name, is_known
+from kafka_groups.errors import KafkaGroupsError, SettingsError
+from kafka_groups.settings.properties import (
+    NETWORK_KEYS,
+    SUPPORTED_KEYS,
+    canonical_name,
+    is_known,
+    is_provider_key,
+    suggest_property,
+)
 
 # Kafka's clients trim every value with Java's String.trim, passwords included (ConfigDef.parseType).
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
+
+# The user and the password, which a JAAS text may have.
+DERIVED_KEYS: Final = ("sasl.username", "sasl.password")
 
 # The spellings that librdkafka accepts.
 _FALSE: Final = frozenset({"false", "f", "0"})
@@ -21,14 +31,22 @@ _FALSE: Final = frozenset({"false", "f", "0"})
 class Setting(NamedTuple):
     """The value of a property, and the place where the user wrote it: `-b`, `-X client.id`, `profile 'x': timeout`.
 
-    The value may be secret, so the repr does not show it.
+    The value may be secret, so the repr does not show it. `problem` is why a config provider has no value for it; it
+    is raised by `checked`, so that a setting which is not used needs no value.
     """
 
     value: str
     source: str
+    problem: KafkaGroupsError | None = None
 
     def __repr__(self) -> str:
         return f"Setting(source={self.source!r})"
+
+    def checked(self) -> Setting:
+        """Return the setting. Raises its problem, if it has one."""
+        if self.problem is not None:
+            raise self.problem
+        return self
 
 
 def read_properties_file(path: str) -> dict[str, Setting]:
@@ -104,9 +122,10 @@ def to_network_settings(properties: Mapping[str, str | float]) -> dict[str, Sett
 
 def _require_network(settings: dict[str, Setting]) -> dict[str, Setting]:
     for name, setting in settings.items():
-        if name not in NETWORK_KEYS:
-            supported = ", ".join(sorted(NETWORK_KEYS))
-            msg = f"{setting.source}: this property is not supported; supported properties are {supported}"
+        if name not in NETWORK_KEYS and not is_provider_key(name):
+            supported = ", ".join(SUPPORTED_KEYS)
+            hint = suggest_property(name, network=True)
+            msg = f"{setting.source}: this property is not supported; supported properties are {supported}{hint}"
             raise SettingsError(msg)
     return settings
 
@@ -116,16 +135,21 @@ def require_effect(flag_settings: Mapping[str, Setting], protocol: str) -> None:
 
     A flag must have an effect; a property of a file may be for other programs.
     """
-    has_sasl, has_tls = protocol.startswith("SASL_"), protocol.endswith("SSL")
     for key, setting in flag_settings.items():
-        if key.startswith("sasl.") and not has_sasl:
-            ways = "SASL_SSL or SASL_PLAINTEXT"
-        elif key.startswith("ssl.") and not has_tls:
-            ways = "SASL_SSL" if has_sasl else "SSL or SASL_SSL"
-        else:
+        if has_effect(key, protocol):
             continue
+        ways = "SASL_SSL or SASL_PLAINTEXT"
+        if key.startswith("ssl."):
+            ways = "SASL_SSL" if protocol.startswith("SASL_") else "SSL or SASL_SSL"
         msg = f"{setting.source} has no effect with security.protocol={protocol}; set security.protocol to {ways}"
         raise SettingsError(msg)
+
+
+def has_effect(key: str, protocol: str) -> bool:
+    """Return whether a security protocol uses a property."""
+    if key.startswith("sasl."):
+        return protocol.startswith("SASL_")
+    return not key.startswith("ssl.") or protocol.endswith("SSL")
 
 
 def to_settings(pairs: Iterable[tuple[str, str]], *, source: str) -> dict[str, Setting]:
@@ -138,16 +162,27 @@ def to_settings(pairs: Iterable[tuple[str, str]], *, source: str) -> dict[str, S
     """
     settings: dict[str, Setting] = {}
     for key, text in pairs:
-        name, value = canonical_name(key), text.strip(_TRIMMED)
+        name, value = canonical_name(key), trim(text)
         if name == "enable.ssl.certificate.verification" and value.lower() in _FALSE:
             msg = f"{source}{key}={value} is not supported; set ssl.ca.location to the CA of the brokers instead"
             raise SettingsError(msg)
         settings[name] = Setting(value, f"{source}{key}")
-    if jaas := settings.get("sasl.jaas.config"):
-        # Imported here, as most commands have no JAAS text.
-        from kafka_groups.settings.jaas import parse_jaas
+    return with_jaas_credentials(settings) if "sasl.jaas.config" in settings else settings
 
-        # Done for each source, so that its user and password have the precedence of their source.
-        for name, value in parse_jaas(jaas.value).credentials().items():
-            settings.setdefault(f"sasl.{name}", Setting(value, jaas.source))
-    return settings
+
+def with_jaas_credentials(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return the settings of one source with the user and the password of its JAAS text, unless it has them anyway."""
+    # Imported here, as most commands have no JAAS text.
+    from kafka_groups.settings.jaas import parse_jaas
+
+    # Done for each source, so that its user and password have the precedence of their source.
+    jaas = settings["sasl.jaas.config"]
+    derived = {
+        f"sasl.{name}": Setting(value, jaas.source) for name, value in parse_jaas(jaas.value).credentials().items()
+    }
+    return {**derived, **settings}
+
+
+def trim(text: str) -> str:
+    """Return a value as Kafka's own clients trim it."""
+    return text.strip(_TRIMMED)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting, to_settings
+from kafka_groups.suggestions import did_you_mean
+from kafka_groups.text_encoding import NotUtf8Error, decode_utf8
 
 
 def profiles_file() -> Path:
@@ -33,7 +35,8 @@ def read_profile(name: str, path: Path | None) -> dict[str, Setting]:
     tables = _read_tables(path)
     if name not in tables:
         names = ", ".join(sorted(tables))
-        msg = f"there is no profile '{name}' in {path}; " + (f"it has: {names}" if names else "it has none")
+        where = f"there is no profile '{name}' in {path}"
+        msg = f"{where}; it has: {names}{did_you_mean(name, tables)}" if names else f"{where}; it has none"
         raise SettingsError(msg)
     return to_settings(_flatten(tables[name]).items(), source=f"profile '{name}': ")
 
@@ -48,10 +51,13 @@ def _read_tables(path: Path) -> dict[str, dict[str, object]]:
 
     try:
         # A number may be a password: 1.10 is not 1.1.
-        document = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=str)
+        document = tomllib.loads(decode_utf8(path.read_bytes()), parse_float=str)
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except NotUtf8Error as error:
+        msg = f"the profiles file {path} cannot be read: it {error}"
+        raise SettingsError(msg) from error
+    except (OSError, tomllib.TOMLDecodeError) as error:
         msg = f"the profiles file {path} cannot be read: {error}"
         raise SettingsError(msg) from error
     return {name: table for name, table in document.items() if isinstance(table, dict)}

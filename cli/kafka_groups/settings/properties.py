@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
+from kafka_groups.suggestions import did_you_mean
+
 # "passed": passed on to librdkafka from every source. "converted": read here, and never passed on itself.
 # "reserved": set by the pipeline alone, so that -X is refused; a file may have it for other programs.
 LibrdkafkaUse = Literal["passed", "converted", "reserved"]
@@ -26,8 +28,8 @@ class Property(NamedTuple):
 PROPERTIES: Final = (
     Property("bootstrap.servers", aliases=("metadata.broker.list",), network=True),
     Property("broker.address.family"),
-    Property("client.dns.lookup"),
     Property("client.id", network=True),
+    Property("client.dns.lookup", network=True),
     Property("client.rack"),
     # Ours: how the user calls the cluster. Brokers without a cluster id are known by it.
     Property("cluster.name", network=True, librdkafka="converted"),
@@ -94,7 +96,9 @@ PROPERTIES: Final = (
     Property("isolation.level", librdkafka="reserved"),
 )
 
-NETWORK_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.network)
+# In the order of the table, for errors that list them.
+SUPPORTED_KEYS: Final = tuple(each.name for each in PROPERTIES if each.network)
+NETWORK_KEYS: Final = frozenset(SUPPORTED_KEYS)
 PASSED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "passed")
 CONVERTED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "converted")
 RESERVED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "reserved")
@@ -109,3 +113,17 @@ def canonical_name(key: str) -> str:
 def is_known(key: str) -> bool:
     """Return whether the table has a property of this name or alias."""
     return key in _NAMES
+
+
+def is_provider_key(name: str) -> bool:
+    """Return whether a property declares config providers: `config.providers` and those of each one."""
+    return name == "config.providers" or name.startswith("config.providers.")
+
+
+def suggest_property(key: str, *, network: bool = False) -> str:
+    """Return the end of the error for an unknown key: the nearest name or alias, of `network` properties alone.
+
+    A key of the table has no typing error.
+    """
+    known = [name for each in PROPERTIES if each.network or not network for name in (each.name, *each.aliases)]
+    return "" if is_known(key) else did_you_mean(key, known)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections import ChainMap
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Final, NamedTuple, Required, TypedDict
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.pairs import Setting, read_properties_file
+from kafka_groups.settings.pairs import DERIVED_KEYS, Setting, has_effect, read_properties_file
 from kafka_groups.settings.profiles import read_profile
+from kafka_groups.settings.properties import is_known, is_provider_key
 from kafka_groups.settings.values import Endpoint, parse_bootstrap, parse_duration
 
 DEFAULT_TIMEOUT_S: Final = 30.0
@@ -68,7 +72,7 @@ class MergedSettings(NamedTuple):
         """Return the bootstrap servers; SettingsError if no source has any."""
         servers = self.settings.get("bootstrap.servers")
         if servers is not None and servers.value:
-            return servers
+            return servers if servers.problem is None else servers.checked()
         searched = " and ".join(self.sources) if servers is None or servers.source != "-b" else ""
         where = f" in {searched} (bootstrap.servers)" if searched else ""
         ways = "give -b HOST:PORT, --profile NAME, or set KAFKA_GROUPS_BOOTSTRAP_SERVER"
@@ -77,12 +81,21 @@ class MergedSettings(NamedTuple):
         msg = f"no cluster is named{where}; {ways}"
         raise SettingsError(msg)
 
+    def require_values(self, keys: Collection[str], protocol: str) -> None:
+        """Raise the problem of a setting among the keys that has no value, if the security protocol uses it."""
+        has_user = all(name in self.settings for name in DERIVED_KEYS)
+        for key, setting in self.settings.items():
+            if setting.problem is None or key not in keys or (key == "sasl.jaas.config" and has_user):
+                continue
+            if has_effect(key, protocol):
+                raise setting.problem
+
     def timeout_s(self) -> float:
         """Return the timeout in seconds; SettingsError if it is not a duration greater than 0."""
         if self.timeout is None:
             return DEFAULT_TIMEOUT_S
         try:
-            seconds = parse_duration(self.timeout.value)
+            seconds = parse_duration(self.timeout.checked().value)
         except ValueError as error:
             msg = f"{self.timeout.source}: {error}"
             raise SettingsError(msg) from None
@@ -99,12 +112,15 @@ def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> Mer
     variables = _variables(sources["environment"], flags_name_cluster=flags_name_cluster)
     profile = sources.get("profile") or _value(variables.get("PROFILE"))
     searched = [f"profile '{profile}'"] if profile else []
-    merged = read_profile(profile, sources.get("profiles")) if profile else {}
+    layers = [read_profile(profile, sources.get("profiles")) if profile else {}, flag_settings]
     # Only a flag replaces the config file that a profile names: with that of the environment, which may be of another
     # cluster, the profile's password would be sent to its servers.
-    if file := sources.get("config") or _value(merged.get("config")) or _value(variables.get("CONFIG")):
+    named = _replace_variables(layers, sources["environment"], is_used="config".__eq__)[0].get("config")
+    if file := sources.get("config") or _value(named and named.checked()) or _value(variables.get("CONFIG")):
         searched.append(f"the config file {file}")
-        merged = _override(_without_profile_keys(read_properties_file(file)), merged)
+        layers.insert(0, _without_profile_keys(read_properties_file(file)))
+    *lower, flag_settings = _replace_variables(layers, sources["environment"], is_used=_is_used)
+    merged = reduce(_override, lower, dict[str, Setting]())
     flag = Setting(timeout, "--timeout") if (timeout := sources.get("timeout")) is not None else None
     winner = flag or variables.get("TIMEOUT") or merged.get("timeout")
     if "BOOTSTRAP_SERVER" in variables:
@@ -115,6 +131,25 @@ def merge_sources(flag_settings: Mapping[str, Setting], sources: Sources) -> Mer
     return MergedSettings(
         _without_empty(merged), timeout=winner, sources=tuple(searched), flags_name_cluster=flags_name_cluster
     )
+
+
+def _replace_variables(
+    layers: Sequence[Mapping[str, Setting]], environment: Mapping[str, str], *, is_used: Callable[[str], bool]
+) -> Sequence[Mapping[str, Setting]]:
+    """Return the settings of sources, the lowest one first, with the values of config providers."""
+    if not any("config.providers" in layer for layer in layers):
+        return layers
+    # Imported here, as most settings declare no config provider.
+    from kafka_groups.settings.providers import ConfigProviders, replace_variables
+
+    declarations = {name: each for layer in layers for name, each in layer.items() if is_provider_key(name)}
+    # A program that passes its settings has the environment of the process.
+    providers = ConfigProviders(declarations, ChainMap(dict(environment), dict(os.environ)))
+    return [replace_variables(layer, providers, is_used) for layer in layers]
+
+
+def _is_used(name: str) -> bool:
+    return is_known(name) or name in _PROFILE_KEYS
 
 
 def parse_servers(servers: Setting, protocol: str) -> tuple[Endpoint, ...]:

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 from kafka_groups.errors import SettingsError
+from kafka_groups.numerals import BLANKS, to_ascii
 
 DEFAULT_PORT = 9092
 _LAST_PORT = 65_535
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+# The value of client.dns.lookup for bootstrap servers that are aliases.
+CANONICAL_NAMES = "resolve_canonical_bootstrap_servers_only"
 # No command runs for longer, and the system calls that wait accept no unlimited time.
 LONGEST_S = 365 * 86_400.0
 
-_DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m|h|d)")
+_DURATION = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>ms|s|m|h|d)")
 # Compiled at its first use: few durations are written so.
-_ISO_DURATION = r"(?i)P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
+_ISO_DURATION = r"(?ia)P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _ENDPOINT = re.compile(
     r"(?:(?P<scheme>[A-Za-z_]+)://)?"
-    r"(?:\[(?P<v6>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[^\s:/\[\],]+))(?::(?P<port>\d{1,5}))?"
+    r"(?:\[(?P<v6>[^\s\[\]]+)\]|(?P<host>[^\s:/\[\],;=@\"'`|\\(){}<>]+))(?::(?P<port>[0-9]{1,5}))?"
 )
+_EXAMPLE: Final = "write host:port, for example localhost:9092 or [::1]:9092"
+# What people paste around or between servers, and why it does not belong there.
+_QUOTES: Final = re.compile(r"[\"'`]")
+_SEPARATORS: Final = re.compile(r"[;|\s]+")
+_BRACKETS: Final = re.compile(r"\[(?P<inside>[^\[\]]*)\]|[\[\]]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,10 +48,12 @@ def parse_duration(text: str, *, longest_s: float = LONGEST_S) -> float:
 
     Raises ValueError, with an example, for other text and for durations above `longest_s` seconds.
     """
-    seconds = _seconds(text.strip())
+    seconds = _seconds(text.strip(BLANKS))
     if seconds is None:
-        hint = " (a number needs a unit)" if text.strip().replace(".", "", 1).isdigit() else ""
-        msg = f"'{text}' is not a duration{hint}; write for example 30s or 500ms"
+        plain = to_ascii(text).strip()
+        hint = " (a number needs a unit)" if plain.replace(".", "", 1).isdigit() else ""
+        example = "for example 30s or 500ms" if _seconds(plain) is None else plain
+        msg = f"'{text}' is not a duration{hint}; write {example}"
         raise ValueError(msg)
     if seconds > longest_s:
         shown = text if len(text) <= len("365d") * 4 else f"{text[:13]}…"
@@ -57,7 +68,12 @@ def parse_bootstrap(text: str, *, protocol: str | None = None) -> tuple[Endpoint
     Before a host may stand `SSL://` or another security protocol, which must be equal to `protocol` if that is given.
     Raises SettingsError for an empty list and for an endpoint that cannot be parsed.
     """
-    endpoints = tuple(_parse_endpoint(part.strip(), protocol) for part in text.split(",") if part.strip())
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        endpoints = tuple(_parse_endpoint(part, protocol) for part in parts)
+    except SettingsError:
+        _refuse_pasted(text)
+        raise
     if not endpoints:
         raise SettingsError("the bootstrap server list is empty; write host:port, for example -b localhost:9092")
     return endpoints
@@ -85,12 +101,63 @@ def _seconds(text: str) -> float | None:
 def _parse_endpoint(text: str, protocol: str | None) -> Endpoint:
     match = _ENDPOINT.fullmatch(text)
     port = int(match["port"]) if match and match["port"] else DEFAULT_PORT
-    if not match or not 0 < port <= _LAST_PORT:
-        msg = f"'{text}' is not a bootstrap server; write host:port, for example localhost:9092 or [::1]:9092"
+    if not match or not 0 < port <= _LAST_PORT or (match["v6"] and not _is_ipv6(match["v6"])):
+        host, _, number = text.rpartition(":")
+        plain = f"{host}:{to_ascii(number)}"
+        example = f"write {plain}" if plain != text and _ENDPOINT.fullmatch(plain) else _EXAMPLE
+        msg = f"'{text}' is not a bootstrap server; {example}"
         raise SettingsError(msg)
     if match["scheme"]:
         _check_scheme(text, match["scheme"].upper(), protocol)
     return Endpoint(host=match["v6"] or match["host"], port=port)
+
+
+def _is_ipv6(text: str) -> bool:
+    # Imported here, as most addresses have no brackets.
+    from ipaddress import AddressValueError, IPv6Address
+
+    address, _, zone = text.partition("%")
+    try:
+        IPv6Address(address)
+    except AddressValueError:
+        return False
+    return bool(zone) == ("%" in text)
+
+
+def _refuse_pasted(text: str) -> None:
+    """Raise SettingsError for a list with quotes, brackets or other separators; the error has the list without them.
+
+    It returns if the text is not a list even then.
+    """
+    if "@" in text:
+        # The text may have a password, so it is not repeated.
+        msg = (
+            "a bootstrap server has no user name before an @; write host:port, and set sasl.username and sasl.password"
+        )
+        raise SettingsError(msg)
+    reasons = [
+        reason
+        for is_found, reason in (
+            (_QUOTES.search(text), "it has quotes"),
+            (_BRACKETS.sub(_without_brackets, text) != text, "only an IPv6 address has brackets"),
+            (_SEPARATORS.search(text.strip()), "commas separate servers"),
+            ("/," in f"{text.strip()},", "a slash follows the port"),
+        )
+        if is_found
+    ]
+    plain = _BRACKETS.sub(_without_brackets, _QUOTES.sub("", text))
+    servers = [part.rstrip("/") for part in _SEPARATORS.sub(",", plain).split(",") if part]
+    matches = [_ENDPOINT.fullmatch(server) for server in servers]
+    if not reasons or not all(match and match["port"] for match in matches):
+        return
+    fixed = ",".join(servers)
+    msg = f"'{text.strip()}' is not a list of bootstrap servers: {' and '.join(reasons)}; write {fixed}"
+    raise SettingsError(msg)
+
+
+def _without_brackets(match: re.Match[str]) -> str:
+    inside = match["inside"] or ""
+    return match[0] if _is_ipv6(inside) else inside
 
 
 def _check_scheme(text: str, scheme: str, protocol: str | None) -> None:

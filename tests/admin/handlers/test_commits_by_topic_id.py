@@ -63,7 +63,9 @@ def test_after_a_partly_retriable_commit_only_the_open_partitions_are_sent_again
 ) -> None:
     cluster.script("OffsetCommit", with_codes(0, 27, 0), brokers=[1])
     commits = {"a": {T0: START, T1: START, U0: START}}
-    assert outcomes(admin.alter_consumer_group_offsets(commits, topic_ids=IDS).all()["a"]) == dict.fromkeys((T0, T1, U0))
+    assert outcomes(admin.alter_consumer_group_offsets(commits, topic_ids=IDS).all()["a"]) == dict.fromkeys(
+        (T0, T1, U0)
+    )
     first, second = cluster.requests_of("OffsetCommit")
     assert (first.version, second.version) == (10, 10)
     (topic,) = second.body["topics"]

@@ -85,7 +85,10 @@ def test_a_self_signed_certificate_is_not_trusted(certificate: Callable[[str], P
     with tls_broker(certificate("IP:127.0.0.1")) as broker:
         name, text = listing_error(broker.endpoint, tls=Tls())
     assert name == "TLS_FAILED"
-    assert text == "the broker's certificate is not trusted: self-signed certificate"
+    assert text == (
+        "the broker's certificate is not trusted: self-signed certificate; "
+        "set ssl.ca.location (ssl.truststore.location) to the CA of the brokers"
+    )
 
 
 def test_a_certificate_for_another_host_is_not_trusted(certificate: Callable[[str], Path]) -> None:

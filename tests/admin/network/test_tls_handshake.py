@@ -90,7 +90,10 @@ def test_a_broker_with_an_old_version_of_tls_is_an_error_that_says_so(certificat
     with _demanding(file, ssl.TLSVersion.TLSv1_1) as broker:
         name, text = listing_error(broker.endpoint, tls=Tls(ca_file=str(file)))
     assert name == "TLS_FAILED"
-    assert text == "the broker and this Python support no common TLS version; at least TLS 1.2 is needed"
+    assert text == (
+        "the broker and this Python support no common TLS version; at least TLS 1.2 is needed; "
+        "add TLSv1.2 or TLSv1.3 to ssl.enabled.protocols of the broker"
+    )
 
 
 def test_a_connection_that_is_lost_in_the_tls_handshake_is_tried_again(certificate: Callable[[str], Path]) -> None:

@@ -15,12 +15,15 @@ from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker
 
 
-def tls_broker(certificate: Path, *, client_ca: Path | None = None) -> ScriptedBroker:
+def tls_broker(certificate: Path, *, client_ca: Path | None = None, ciphers: str | None = None) -> ScriptedBroker:
     def respond(request: ReceivedRequest) -> Struct:
         rows = [{"node_id": 1, "host": broker.endpoint.host, "port": broker.endpoint.port}]
         return {"brokers": rows} if request.api == "Metadata" else {"groups": [{"group_id": "orders"}]}
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    if ciphers is not None:
+        # Before the certificate: the security level among them decides whether its key is long enough.
+        context.set_ciphers(ciphers)
     context.load_cert_chain(certificate)
     if client_ca is not None:
         context.load_verify_locations(client_ca)

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
@@ -14,6 +15,7 @@ from kafka_groups.commands.completion.name_cache import NameCache
 from kafka_groups.settings import resolve_settings
 from tests.fakes.scripted_broker import Reaction, drops, silent
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
+from tests.special_files import make_device
 
 ALL = ["billing", "orders", "orders-eu"]
 
@@ -86,6 +88,22 @@ def test_a_cache_that_cannot_be_read_is_replaced(home: Path, content: bytes) -> 
     file.write_bytes(content)
     assert find_names("groups", {}) == ALL
     assert json.loads(file.read_text()) == ALL
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("kind", ["FIFO", "device"])
+def test_a_special_file_in_place_of_the_cache_is_neither_read_nor_replaced(home: Path, kind: str) -> None:
+    find_names("groups", {})
+    (file,) = cached(home)
+    file.unlink()
+    if kind == "FIFO":
+        os.mkfifo(file, 0o600)
+    else:
+        make_device(file).chmod(0o600)
+    before = file.lstat()
+    os.utime(file, (0, 0))
+    assert (find_names("groups", {}), find_names("groups", {}), find_names("topics", {})) == (ALL, ALL, ANY)
+    assert (file.lstat().st_mode, file.lstat().st_ino) == (before.st_mode, before.st_ino)
 
 
 @pytest.mark.usefixtures("cluster")

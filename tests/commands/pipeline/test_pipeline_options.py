@@ -110,7 +110,7 @@ def test_few_facts_are_built_on_the_spark_that_the_environment_names(
         (("compact", "--retention", "lag_history=7d"), "--retention must be at least 8d"),
         (("compact", "--retention", "lag_history="), "--retention: '' is not a duration"),
         (("build", "--from", "2026-11-02", "--to", "2026-11-01"), "--from is after --to"),
-        (("build", "--minimum-complete", "nan"), "--minimum-complete is not a number"),
+        (("build", "--minimum-complete", "nan"), "Invalid value for '--minimum-complete': 'nan' is not a number"),
         (("report", "--match", "("), "--match '(' is not a regular expression"),
         (("report", "--all-groups", "-g", "x"), "--all-groups contradicts named groups: give one or the other"),
         (("report", "--html", "/no/such/page.html"), "--html /no/such/page.html: there is no directory /no/such"),

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from kafka_groups.files import streams
 from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
 from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import Outcome, run
 from tests.rendering.history.stories import group, history
+from tests.special_files import is_device, is_fifo, make_device
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -118,6 +120,23 @@ def test_a_file_name_that_is_too_long_is_reported_before_spark_is_started(
     assert report(data_dir, page.with_name("x" * 255)).exit_code == 0
 
 
+def test_a_name_that_means_a_directory_creates_no_page(data_dir: str, page: Path) -> None:
+    outcome = run("pipeline", "report", "--data-dir", data_dir, "--html", f"{page}/")
+    assert (outcome.exit_code, names(page)) == (1, [])
+    assert f"cannot write the page {page}/: Is a directory; name another file with --html" in outcome.stderr
+
+
+def test_a_fifo_that_nobody_reads_does_not_stop_the_report(
+    data_dir: str, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_READER_TIMEOUT_S", 0.1)
+    os.mkfifo(page)
+    outcome = report(data_dir, page)
+    assert (outcome.exit_code, "billing" in outcome.stdout) == (3, True)
+    assert f"cannot write the page {page}: no process reads this FIFO; start its reader first" in outcome.stderr
+    assert is_fifo(page)
+
+
 def test_a_new_page_has_the_permissions_of_the_umask(data_dir: str, page: Path, private_umask: int) -> None:
     report(data_dir, page)
     assert mode(page) == 0o666 & ~private_umask
@@ -144,10 +163,9 @@ def test_a_symbolic_link_stays_one_and_its_target_changes(
 
 
 def test_a_device_stays_a_device(data_dir: str, page: Path) -> None:
-    page.symlink_to(os.devnull)
+    make_device(page)
     assert report(data_dir, page).exit_code == 0
-    assert stat.S_ISCHR(page.stat().st_mode)
-    assert names(page) == ["report.html"]
+    assert (is_device(page), names(page)) == (True, ["report.html"])
 
 
 def test_a_pipe_receives_the_page(data_dir: str, page: Path) -> None:
@@ -164,10 +182,10 @@ def test_a_pipe_receives_the_page(data_dir: str, page: Path) -> None:
 @pytest.mark.parametrize("kind", ["pipe", "file"])
 def test_standard_output_receives_the_page_and_the_text_after_it(tmp_path: Path, kind: str) -> None:
     program = """
-import pathlib, sys
+import sys
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
 from tests.rendering.history.stories import history
-page = pathlib.Path("/dev/stdout")
+page = "/dev/stdout"
 print("before")
 check_page(page)
 write_page_to(page, history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",)), shown=1)

@@ -175,7 +175,7 @@ def _await_assignment(bootstrap: str, group: str, consumers: Sequence[Consumer])
         assigned = {
             (topic.topic, number)
             for member in found.members
-            for topic in member.assignment
+            for topic in member.assignment or ()
             for number in topic.partitions
         }
         owned = {(own.topic, own.partition) for consumer in consumers for own in consumer.assignment()}

@@ -87,13 +87,17 @@ def test_only_named_topics_are_requested_and_an_absent_one_is_reported(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     cluster.records["__internal", 0] = [MIDNIGHT_MS - 9] * 3
-    done = run(cluster, storage, topics=["__internal", "absent", "quiet"], until_ms=MIDNIGHT_MS)
+    done = run(cluster, storage, topics=["__internal", "absent", "quiet", "bsuy"], until_ms=MIDNIGHT_MS)
 
     assert [(row["topic"], row["log_end_offset"], row["point_offset"]) for row in rows_of(storage)] == [
         ("__internal", 3, None),
         ("quiet", 2, None),
     ]
-    assert [(failure.topic, failure.name) for failure in done.failures] == [("absent", "UNKNOWN_TOPIC_OR_PARTITION")]
+    why = "the topic or partition does not exist"
+    assert [(failure.topic, failure.name, failure.message) for failure in done.failures] == [
+        ("absent", "UNKNOWN_TOPIC_OR_PARTITION", why),
+        ("bsuy", "UNKNOWN_TOPIC_OR_PARTITION", f"{why}; did you mean 'busy'?"),
+    ]
 
 
 def test_a_partition_that_fails_is_reported_once_and_the_others_go_on(

@@ -164,10 +164,10 @@ def test_legacy_keys_are_commits_too() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        # Null where metadata must be, and bytes after it that would do as a topic id.
+        # Null metadata, and after a time that is a byte too short what would do as a topic id.
         b"\x00\x04" + bytes(12) + b"\x00" + bytes(7) + b"\x01\x00\x10" + bytes(16),
-        b"\x00\x03" + bytes(12) + b"\xff\xff" + bytes(8),
-        b"\x00\x00" + bytes(8) + b"\xff\xff" + bytes(8),
+        b"\x00\x03" + bytes(12) + b"\xff\xfe" + bytes(8),
+        b"\x00\x00" + bytes(8) + b"\xff\xfe" + bytes(8),
         # A length of three bytes, of which the first two would do if the time were a byte shorter.
         b"\x00\x04" + bytes(12) + b"\x83\x80\x01" + b"m" * 16_386 + bytes(7) + b"\x01\x00\x10" + bytes(16),
     ],
@@ -175,6 +175,39 @@ def test_legacy_keys_are_commits_too() -> None:
 def test_what_only_looks_like_a_commit_is_unknown(value: bytes) -> None:
     row = row_of(KEY, value)
     assert (row["kind"], row["metadata"], row["raw"]["value"]) == ("unknown", None, value)
+
+
+@pytest.mark.parametrize(
+    ("version", "value"),
+    [
+        (0, bytes(7) + b"\x05" + b"\xff\xff" + bytes(8)),
+        (1, bytes(7) + b"\x05" + b"\xff\xff" + bytes(16)),
+        (3, bytes(7) + b"\x05" + bytes(4) + b"\xff\xff" + bytes(8)),
+        (4, bytes(7) + b"\x05" + bytes(4) + b"\x00" + bytes(8) + b"\x00"),
+        (4, bytes(7) + b"\x05" + bytes(4) + b"\x00" + bytes(8) + b"\x01\x00\x10" + TOPIC_ID.bytes),
+    ],
+)
+def test_null_metadata_is_empty_and_the_commit_is_read(version: int, value: bytes) -> None:
+    rows = rows_of([(KEY, bytes([0, version]) + value), (KEY, _written(4, {"offset": 6, "metadata": "m"}))])
+    assert [(row["kind"], row["committed_offset"], row["metadata"]) for row in rows] == [
+        ("offset_commit", 5, ""),
+        ("offset_commit", 6, "m"),
+    ]
+    assert (rows[0]["value_version"], rows[0]["raw"]) == (version, None)
+
+
+@pytest.mark.parametrize(
+    ("key", "names"),
+    [
+        (b"\xff\xff" + b"\x00\x02t1", ("", "t1")),
+        (b"\x00\x02g1" + b"\xff\xff", ("g1", "")),
+        (b"\xff\xff" + b"\xff\xff", ("", "")),
+    ],
+)
+def test_a_null_in_a_key_is_an_empty_name(key: bytes, names: tuple[str, str]) -> None:
+    row = row_of(b"\x00\x01" + key + b"\x00\x00\x00\x05", _written(4, {"offset": 6}))
+    assert (row["kind"], row["group"], row["topic"], row["partition"]) == ("offset_commit", *names, 5)
+    assert row["committed_offset"] == 6
 
 
 def test_what_only_looks_like_a_key_of_a_commit_is_unknown() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.pipeline.decode import decode
 from kafka_groups.pipeline.decode.columns import RECORD
-from kafka_groups.pipeline.decode.record_types import ALL
+from kafka_groups.pipeline.decode.record_types import ALL, RecordType
 from tests.pipeline.decode.golden_records import BY_NAME, GOLDEN, Golden, raw, row_of, rows_of
 
 TOMBSTONES = [BY_NAME[f"{kind.name}-vNone-tombstone"] for kind in ALL]
@@ -33,7 +33,7 @@ TOMBSTONES = [BY_NAME[f"{kind.name}-vNone-tombstone"] for kind in ALL]
             "the key cannot be read: type 18 is not known",
         ),
         (b"\x00\x03\x00\x01gg", "the key cannot be read: 1 bytes are left over"),
-        (b"\x00\x03\xff\xff", "the key cannot be read: a string is null"),
+        (b"\x00\x03\xff\xfe", "the key cannot be read: -2 bytes declared, 0 remaining"),
     ],
 )
 def test_a_key_that_cannot_be_read_is_kept_and_the_row_says_why(key: bytes | None, problem: str) -> None:
@@ -60,6 +60,24 @@ def test_a_value_of_an_unknown_version_keeps_the_names_of_its_key(version: int) 
         assert (row["kind"], row["value_version"], row["raw"]["value"]) == ("unknown", version, value)
         assert f"version {version} of the value is not known" in row["raw"]["problem"]
         assert [row[name] for name in names] == [tombstone[name] for name in names]
+
+
+def test_nulls_in_a_members_record_are_empty() -> None:
+    # A generation with one member, whose client id, host, subscription and assignment are null.
+    member = b"\x00\x01m" + b"\xff\xff" * 3 + bytes(8) + b"\xff\xff\xff\xff" * 2
+    value = b"\x00\x03" + b"\x00\x08consumer" + bytes(4) + b"\xff\xff" * 2 + bytes(8) + b"\x00\x00\x00\x01" + member
+    row = row_of(b"\x00\x02\x00\x01g", value)
+    assert (row["kind"], row["group"], row["event"]["event_type"]) == ("group_event", "g", "generation")
+    [found] = row["event"]["members"]
+    assert (found["member_id"], found["client_id"], found["client_host"]) == ("m", "", "")
+    assert (found["topics"], found["assignment"]) == (None, None)
+
+
+@given(st.sampled_from([kind for kind in ALL if kind.id > 1]), st.integers(0, 4))
+def test_a_value_of_nothing_but_nulls_or_cut_is_never_a_failure(kind: RecordType, version: int) -> None:
+    key = BY_NAME[f"{kind.name}-vNone-tombstone"].key_bytes
+    for size in range(60):
+        assert row_of(key, bytes([0, version]) + b"\xff" * size)["kind"] in {"group_event", "unknown"}
 
 
 @pytest.mark.parametrize("value", [b"", b"\x00"])

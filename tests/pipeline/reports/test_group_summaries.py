@@ -180,6 +180,8 @@ def test_names_that_are_in_no_table_are_reported_apart(storage: Storage) -> None
     )
     assert ([group.group for group in asked.groups], asked.unknown) == (["late"], ("nosuch",))
     assert done == [("reading the tables", part, 7) for part in range(8)]
+    assert asked.nearest == {}
+    assert report(storage, since_ms=START, until_ms=END, groups=["shraing", "late"]).nearest == {"shraing": "sharing"}
 
 
 def test_selected_groups_without_any_lag_are_not_all_that_the_tables_hold(storage: Storage) -> None:

@@ -13,6 +13,7 @@ from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITIO
 from kafka_groups.pipeline.snapshot import sample
 from kafka_groups.pipeline.storage import Storage, open_storage
 from kafka_groups.pipeline.storage.delta_log import DeltaLog
+from tests.fakes.raw_names import with_bytes
 from tests.fakes.scripted_broker import silent
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 from tests.pipeline.snapshot.samples import clock, rows_of, take
@@ -65,6 +66,23 @@ def test_partitions_with_commits_are_there_while_brokers_cannot_return_their_top
     found = {(row["topic"], row["partition"]) for row in rows_of(storage, PARTITION_OFFSETS)}
     assert {("payments", 0), ("payments", 1), ("unread", 0)} <= found
     assert ("payments", None) in {(each.topic, each.partition) for each in done.failures}
+
+
+def test_names_and_texts_that_are_not_utf_8_are_written_with_visible_escapes(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
+    cluster.script("ListGroups", with_bytes("billing", b"b\xff\xff\xff\xff\xff\xff"), brokers=[1])
+    cluster.script("OffsetFetch", with_bytes("here", b"her\xff"), brokers=[2])
+    cluster.script("ConsumerGroupDescribe", with_bytes("c-1", b"c-\xff"), brokers=[2])
+
+    done = take(cluster, storage)
+
+    groups = {row["group"]: row for row in rows_of(storage, GROUP_EVENTS)}
+    assert {"orders", r"b\xff\xff\xff\xff\xff\xff"} <= {*groups}
+    assert groups["orders"]["members"][0]["client_id"] == r"c-\xff"
+    assert r"her\xff" in {row["metadata"] for row in rows_of(storage, OFFSET_COMMITS)}
+    # Its commits cannot be requested, and no commits of another group stand for them.
+    assert [each.group for each in done.failures] == ["b" + 6 * "\udcff"]
 
 
 @pytest.mark.timed

@@ -49,6 +49,10 @@ def test_properties_of_librdkafka_pass_except_those_that_are_settled() -> None:
         ({"maxRecordsPerBatch": "0"}, "maxRecordsPerBatch cannot be '0'; write a whole number, at least 1"),
         ({"maxRecordsPerBatch": "many"}, "maxRecordsPerBatch cannot be 'many'; write a whole number"),
         ({"minPartitions": "0.5"}, "minPartitions cannot be '0.5'; write a whole number"),
+        ({"maxRecordsPerBatch": "1_0"}, "maxRecordsPerBatch cannot be '1_0'; write a whole number"),
+        ({"minPartitions": "٣"}, "minPartitions cannot be '٣'; write a whole number"),
+        ({"startingOffsets": '{"1_0": 5}'}, "latest, or offsets as JSON"),
+        ({"timeout": "1_0"}, "timeout cannot be '1_0'; write a number of seconds greater than 0"),
         ({"timeout": "inf"}, "timeout cannot be 'inf'; write a number of seconds greater than 0"),
         ({"kafka.bootstrap.servers": ""}, "kafka.bootstrap.servers is missing"),
     ],
@@ -75,6 +79,17 @@ def test_properties_that_librdkafka_does_not_take_are_reported_without_their_val
         Brokers({"bootstrap.servers": "127.0.0.1:1", "ssl.endpoint.identification.algorithm": "hunter2"}, 1)
 
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "end"),
+    [("socket.timout.ms", "; did you mean 'socket.timeout.ms'?"), ("nosuch", '"nosuch"')],
+)
+def test_a_property_that_librdkafka_does_not_know_gets_the_nearest_known_one(key: str, end: str) -> None:
+    with pytest.raises(SourceError, match="No such configuration property") as caught:
+        Brokers({"bootstrap.servers": "127.0.0.1:1", key: "5"}, 1)
+
+    assert str(caught.value).endswith(end)
 
 
 @pytest.mark.parametrize(

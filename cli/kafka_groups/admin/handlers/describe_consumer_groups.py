@@ -11,20 +11,18 @@ from typing import Any, Final
 
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.group_errors import add_group_error
+from kafka_groups.admin.handlers.member_assignment import decode_assignment
 from kafka_groups.errors import AdminError
 from kafka_groups.model import CONSUMER_PROTOCOL_TYPES, Assignment, Failure, GroupDescription, Member, canonical_name
-from kafka_groups.protocol import INT16, Cursor, SchemaError, Struct, compile_reader
+from kafka_groups.protocol import Struct
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL, broker_error
 from kafka_groups.protocol.messages import CONSUMER_GROUP_DESCRIBE, DESCRIBE_GROUPS
-from kafka_groups.protocol.messages.describe_groups import ASSIGNMENT
 
 # The response for this many groups with some ten members each has a few megabytes.
 MAX_GROUPS: Final = 2_000
 # Bytes of a group id that fits into a message of a broker, which has 32,767 at most.
 _LONGEST_ID: Final = 32_000
 _UPGRADED: Final[Mapping[int, bool]] = {0: False, 1: True}
-_read_version = INT16.read(False, False)
-_read_assignment = compile_reader(ASSIGNMENT, version=0, flexible=False)
 
 
 class DescribeClassicGroupsHandler:
@@ -101,25 +99,16 @@ def _classic(group: Struct) -> GroupDescription:
                 group_instance_id=member["group_instance_id"],
                 client_id=member["client_id"],
                 host=member["client_host"],
-                assignment=_decode_assignment(member["member_assignment"]),
+                assignment=_classic_assignment(member["member_assignment"]),
             )
             for member in group["members"]
         ),
     )
 
 
-def _decode_assignment(packed: bytes) -> tuple[Assignment, ...]:
-    """Return the partitions in a member's ConsumerProtocolAssignment; none if the bytes are something else."""
-    if not packed:
-        return ()
-    cursor = Cursor(packed)
-    try:
-        _read_version(cursor)
-        topics = _read_assignment(cursor)["assigned_partitions"]
-    except SchemaError:
-        # Clients write these bytes; one that writes another format must not hide its group.
-        return ()
-    return _sorted_assignments((topic["topic"], topic["partitions"]) for topic in topics)
+def _classic_assignment(packed: bytes) -> tuple[Assignment, ...] | None:
+    topics = decode_assignment(packed)
+    return None if topics is None else sort_assignments(topics)
 
 
 def _consumer(group: Struct) -> GroupDescription:
@@ -152,7 +141,7 @@ def _consumer(group: Struct) -> GroupDescription:
 
 def _assignments(assignment: Struct) -> tuple[Assignment, ...]:
     topics = assignment["topic_partitions"]
-    named = _sorted_assignments((topic["topic_name"], topic["partitions"]) for topic in topics if topic["topic_name"])
+    named = sort_assignments((topic["topic_name"], topic["partitions"]) for topic in topics if topic["topic_name"])
     unnamed = (
         Assignment(topic="", topic_id=topic["topic_id"], partitions=tuple(sorted(topic["partitions"])))
         for topic in topics
@@ -161,9 +150,15 @@ def _assignments(assignment: Struct) -> tuple[Assignment, ...]:
     return (*named, *unnamed)
 
 
-def _sorted_assignments(topics: Iterable[tuple[str, Iterable[int]]]) -> tuple[Assignment, ...]:
-    ordered = sorted((topic, tuple(sorted(partitions))) for topic, partitions in topics)
-    return tuple(Assignment(topic=topic, partitions=partitions) for topic, partitions in ordered)
+def sort_assignments(topics: Iterable[tuple[str, Iterable[int]]]) -> tuple[Assignment, ...]:
+    """Return topics by name with their partitions, ascending. Each partition is there once."""
+    partitions_of: dict[str, set[int]] = {}
+    for topic, partitions in topics:
+        partitions_of.setdefault(topic, set()).update(partitions)
+    return tuple(
+        Assignment(topic=topic, partitions=tuple(sorted(partitions)))
+        for topic, partitions in sorted(partitions_of.items())
+    )
 
 
 def _split(keys: Sequence[str]) -> list[Sequence[str]]:

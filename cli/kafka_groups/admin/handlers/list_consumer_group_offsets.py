@@ -90,6 +90,7 @@ class ListConsumerGroupOffsetsHandler:
             topics, errors = read_packed_topics(cursor, version, self._names)
             code = _group_error(cursor, version, errors)
             self._add(result, keys[0], topics, errors, code, is_stable=self._is_stable(version))
+            _end(cursor, version)
             return result
         for _ in range(read_count(cursor, flexible=True)):
             group = _read_group_id(cursor)
@@ -97,6 +98,7 @@ class ListConsumerGroupOffsetsHandler:
             code = _read_error_code(cursor)
             skip_tags(cursor)
             self._add(result, group, topics, errors, code, is_stable=self._is_stable(version))
+        _end(cursor, version)
         return result
 
     def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
@@ -162,6 +164,12 @@ class ListConsumerGroupOffsetsHandler:
             part.append(group)
             weight += size
         yield part
+
+
+def _end(cursor: Cursor, version: int) -> None:
+    if OFFSET_FETCH.is_flexible(version):
+        skip_tags(cursor)
+    cursor.end()
 
 
 def _group_error(cursor: Cursor, version: int, errors: Errors) -> int:

@@ -79,6 +79,7 @@ class ListGroupsHandler:
         listings = _listings(read_listed_groups(cursor, version), broker, assumed_type)
         if LIST_GROUPS.is_flexible(version):
             skip_tags(cursor)
+        cursor.end()
         return ApiResult(completed={broker: listings})
 
     def to_failure(self, key: int, error: AdminError, broker: int | None) -> Failure:

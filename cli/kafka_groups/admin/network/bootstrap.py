@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_groups.admin.network.request import Request, Response
+from kafka_groups.admin.network.resolver import CanonicalNames
 from kafka_groups.errors import (
     AdminError,
     AuthenticationFailedError,
@@ -49,11 +50,26 @@ class Bootstrap:
 
     def __init__(self, settings: ConnectionSettings) -> None:
         self.servers = settings.bootstrap
+        self._has_aliases = settings.resolve_canonical_names
         self.current: Endpoint | None = None
         self._setup_timeout_s = settings.connect_timeout_s
         # The address that returned the brokers last.
         self._source: Endpoint | None = None
         self._failed_until: dict[Endpoint, tuple[float, bool]] = {}
+
+    def canonical_servers(
+        self, *, clock: Callable[[], float], wakeup: Callable[[], None], select: Callable[[float], None]
+    ) -> Sequence[Endpoint]:
+        """Return the bootstrap servers; if the settings want their canonical names, look those up first, once.
+
+        `select` waits for a number of seconds, or until another thread calls `wakeup`.
+        """
+        if self._has_aliases:
+            names, until = CanonicalNames(self.servers, wakeup=wakeup), clock() + self._setup_timeout_s
+            while not names.are_known() and (remaining_s := until - clock()) > 0:
+                select(remaining_s)
+            self.servers, self._has_aliases = names.endpoints(), False
+        return self.servers
 
     def setup_timeout_s(self, remaining_s: float, later_servers: int) -> float:
         """Return how long to try a server, so that each of the later servers gets a share of the remaining time."""

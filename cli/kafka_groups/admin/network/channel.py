@@ -52,6 +52,7 @@ class Channel:
     def __init__(self, addresses: list[Address], *, tls_protocol: str = "SSL") -> None:
         self._tls_protocol = tls_protocol
         self._addresses = list(addresses)
+        self._tried: list[Address] = []
         self._out = bytearray()
         self._in = bytearray()
         self._frames = 0
@@ -69,6 +70,10 @@ class Channel:
     def remaining_addresses(self) -> int:
         """The number of addresses that were not tried yet."""
         return len(self._addresses)
+
+    def addresses_again(self) -> list[Address]:
+        """Return the address of this connection and those that were not tried yet, for a new channel."""
+        return [*self._tried[-1:], *self._addresses]
 
     def try_next_address(self) -> None:
         """Replace a connection that is not established by one to the next address. AdminError if there is none."""
@@ -125,6 +130,7 @@ class Channel:
     def _start_next(self) -> socket.socket:
         while self._addresses:
             family, address = self._addresses.pop(0)
+            self._tried.append((family, address))
             try:
                 sock = socket.socket(family, socket.SOCK_STREAM)
                 sock.setblocking(False)

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.admin.network.channel import numeric_addresses
 from kafka_groups.admin.network.handshake import HandshakeRequest, Versions, agreed_version
-from kafka_groups.admin.network.request import InFlight, Request, Response, lost_responses
+from kafka_groups.admin.network.request import InFlight, Request, Response, lost_responses, take
 from kafka_groups.admin.network.resolver import Resolution
+from kafka_groups.admin.network.setup_errors import closed_at_once, not_set_up, unresolved, with_cause
 from kafka_groups.errors import (
     AdminError,
-    BrokerTimeoutError,
     ConnectionFailedError,
     InvalidRequestError,
     MalformedResponseError,
-    NameNotResolvedError,
     UnsupportedVersionError,
 )
 from kafka_groups.protocol import INT32, Cursor, SchemaError
-from kafka_groups.protocol.messages import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Address, Channel
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 _MAX_IN_FLIGHT: Final = 64
 # The token of the handshake's requests.
 _HANDSHAKE: Final = object()
-_SASL: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 
 
 class Connection:
@@ -41,9 +38,8 @@ class Connection:
 
     `handshake` is of this connection alone; `versions` are the broker's, None until the handshake is complete. Until
     then requests wait, for `setup_timeout_s` at most. `make_channel` opens a channel, plain or with TLS, to the
-    addresses of a host. `sent` counts the requests sent, by API name and version.
-
-    Each `now` is in seconds of the owner's monotonic clock.
+    addresses of a host. `sent` counts the requests sent, by API name and version. `window` is how many may be in
+    flight, `active_at` when bytes came last or the first of them was sent. Times are seconds of the owner's clock.
     """
 
     def __init__(
@@ -63,6 +59,7 @@ class Connection:
         self.sent: Counter[tuple[str, int]] = Counter()
         self._handshake = handshake
         self._has_responded = False
+        self.window = _MAX_IN_FLIGHT
         self._make_channel = make_channel
         self._setup_deadline = now + setup_timeout_s
         self._setup_timeout_s = setup_timeout_s
@@ -73,12 +70,12 @@ class Connection:
         self._waiting: deque[tuple[int, InFlight, bytes]] = deque()
         self._unversioned: deque[Request] = deque()
         self._throttled_until = 0.0
-        self._active_at = now
+        self.active_at = now
         self._loss: AdminError | None = None
         addresses = numeric_addresses(endpoint)
         self._resolution = None if addresses else Resolution(endpoint, resolve=resolve, wakeup=wakeup)
         if addresses:
-            self._open(addresses, now)
+            self._open(addresses, handshake.first_request(), now)
 
     def submit(self, request: Request, now: float) -> list[Response]:
         """Send a request as soon as possible. Return at once the responses of bodies that cannot be sent at all."""
@@ -95,13 +92,8 @@ class Connection:
         """Continue as far as possible without waiting; return the responses. AdminError if the connection is lost."""
         if self._loss is not None:
             raise self._loss
-        if self._resolution is not None:
-            if not self._resolution.is_done():
-                return self._check_setup(now)
-            if self._resolution.error is not None:
-                raise self._resolution.error
-            self._open(self._resolution.addresses or [], now)
-            self._resolution = None
+        if self._resolution is not None and not self._is_resolved(self._resolution, now):
+            return self._check_setup(now)
         responses: list[Response] = []
         try:
             if self.channel is not None:
@@ -109,10 +101,12 @@ class Connection:
                 for payload in self.channel.advance():
                     responses += self._receive(payload, now)
                 if self.channel.received != before:
-                    self._active_at = now
+                    self.active_at = now
                 self._try_next_address(self.channel, now)
             self._send_waiting(now)
         except AdminError as error:
+            if self._reconnect(error, now):
+                return []
             # The responses are returned first, and the next call raises the loss.
             if not responses:
                 raise self._with_cause(error) from error
@@ -128,11 +122,11 @@ class Connection:
 
     def is_idle(self, now: float, idle_timeout_s: float) -> bool:
         """Return whether a response is outstanding and nothing was received for longer than the timeout."""
-        return self.versions is not None and bool(self._in_flight) and now - self._active_at > idle_timeout_s
+        return self.versions is not None and bool(self._in_flight) and now - self.active_at > idle_timeout_s
 
     def may_release(self, now: float, idle_timeout_s: float) -> bool:
         """Return whether nothing was received for so long, and a request waits that another broker can serve."""
-        if self.versions is None or now - self._active_at <= idle_timeout_s:
+        if self.versions is None or now - self.active_at <= idle_timeout_s:
             return False
         outstanding = (*self._in_flight.values(), *(each for _, each, _ in self._waiting))
         return any(each.is_movable() for each in outstanding)
@@ -141,8 +135,7 @@ class Connection:
         """Give up the requests that another broker can serve, and return them as responses with this error."""
         movable = {key: each for key, each in self._in_flight.items() if each.is_movable()}
         self._in_flight.update({key: each._replace(is_released=True) for key, each in movable.items()})
-        waiting = [each for _, each, _ in self._waiting if each.is_movable()]
-        self._waiting = deque(each for each in self._waiting if not each[1].is_movable())
+        waiting = [each for _, each, _ in take(self._waiting, lambda each: each[1].is_movable())]
         return [each.to_lost(error) for each in (*movable.values(), *waiting)]
 
     def is_throttled(self, now: float) -> bool:
@@ -151,7 +144,7 @@ class Connection:
 
     def is_unused(self, now: float, seconds: float) -> bool:
         """Return whether nothing is outstanding, and nothing was sent or received for so long."""
-        return not (self._in_flight or self._waiting or self.versions is None) and now - self._active_at > seconds
+        return not (self._in_flight or self._waiting or self.versions is None) and now - self.active_at > seconds
 
     def reason_for_delay(self, now: float) -> str | None:
         """Return what the connection is waiting for, as the end of a sentence; None if it waits for nothing."""
@@ -163,7 +156,7 @@ class Connection:
             return "accepted the connection but has not responded"
         if self._waiting and self.is_throttled(now):
             return f"throttles this client for another {round(self._throttled_until - now, 1):g} s"
-        return f"has sent nothing for {round(now - self._active_at, 1):g} s" if self._in_flight else None
+        return f"has sent nothing for {round(now - self.active_at, 1):g} s" if self._in_flight else None
 
     def close(self, error: AdminError) -> list[Response]:
         """Close the connection, and return every outstanding request as a response with this error."""
@@ -179,16 +172,23 @@ class Connection:
         reason = self.reason_for_delay(now) or "was not ready"
         if self.channel is not None and any(each.is_cut_off(self.channel.written) for each in self._in_flight.values()):
             self._loss = ConnectionFailedError("the request was not completely written in time")
-        late = [InFlight(each, None, -1) for each in self._unversioned if not each.idempotent]
-        late += [each for _, each, _ in self._waiting if not each.request.idempotent]
-        self._unversioned = deque(each for each in self._unversioned if each.idempotent)
-        self._waiting = deque(each for each in self._waiting if each[1].request.idempotent)
+        late = [InFlight(each, None, -1) for each in take(self._unversioned, lambda each: not each.idempotent)]
+        late += [each for _, each, _ in take(self._waiting, lambda each: not each[1].request.idempotent)]
         return [Response(each.request, each.part, each.version, payload=b"", reason=reason) for each in late]
 
-    def _open(self, addresses: list[Address], now: float) -> None:
+    def _is_resolved(self, resolution: Resolution, now: float) -> bool:
+        """Connect if the lookup has ended, and return whether it has. Raises its error."""
+        if resolution.is_done():
+            if resolution.error is not None:
+                raise resolution.error
+            self._open(resolution.addresses or [], self._handshake.first_request(), now)
+            self._resolution = None
+        return self._resolution is None
+
+    def _open(self, addresses: list[Address], first: HandshakeRequest, now: float) -> None:
         self.channel = self._make_channel(addresses, self.endpoint.host)
         self._schedule_next_address(self.channel, now)
-        self._send_handshake(self._handshake.first_request())
+        self._send_handshake(first)
 
     def _schedule_next_address(self, channel: Channel, now: float) -> None:
         # An address that does not accept leaves the same time to each of those after it.
@@ -224,12 +224,12 @@ class Connection:
         self.channel.send(frame)
 
     def _has_capacity(self) -> bool:
-        return self.versions is not None and len(self._in_flight) < _MAX_IN_FLIGHT
+        return self.versions is not None and len(self._in_flight) < self.window
 
     def _send_waiting(self, now: float) -> None:
         while self._waiting and self._has_capacity() and now >= self._throttled_until:
             if not self._in_flight:
-                self._active_at = now
+                self.active_at = now
             self._transmit(*self._waiting.popleft())
 
     def _receive(self, payload: bytes, now: float) -> list[Response]:
@@ -240,7 +240,7 @@ class Connection:
             return self._continue_handshake(in_flight.part, payload, now)
         if in_flight.is_released:
             return []
-        self._has_responded = True
+        self._has_responded, self.window = True, min(2 * self.window, _MAX_IN_FLIGHT)
         self._throttled_until = max(
             self._throttled_until, now + in_flight.request.api.throttle_s(in_flight.version, payload)
         )
@@ -258,14 +258,21 @@ class Connection:
         return [response for request in unversioned for response in self._encode(request)]
 
     def _with_cause(self, error: AdminError) -> AdminError:
-        # A listener with SASL responds to ApiVersions, and closes the connection at the first Metadata request.
-        apis = [each.request.api for each in self._in_flight.values()]
-        is_first = not self._has_responded and apis == [METADATA]
-        has_credentials = self._handshake.credentials is not None
-        if self.channel is None or has_credentials or not is_first or not isinstance(error, ConnectionFailedError):
-            return error
-        setting = f"security.protocol={self.channel.sasl_protocol}"
-        return type(error)(f"{error}; the listener may require SASL (-X {setting}, and sasl.mechanism)")
+        is_first = not self._has_responded and self._handshake.credentials is None
+        return with_cause(error, self.channel, self._in_flight.values()) if is_first else error
+
+    def _reconnect(self, error: AdminError, now: float) -> bool:
+        """Connect again with an older first request if the peer closed the connection at it; return whether it did."""
+        if not closed_at_once(self.channel, error) or self.versions is not None or now >= self._setup_deadline:
+            return False
+        older = self._handshake.older_request()
+        if older is None or self.channel is None:
+            return False
+        self.channel.close()
+        # Only the handshake is in flight: other requests wait for its end.
+        self._in_flight.clear()
+        self._open(self.channel.addresses_again(), older, now)
+        return True
 
     def _encode(self, request: Request) -> list[Response]:
         try:
@@ -287,14 +294,7 @@ class Connection:
 
     def _check_setup(self, now: float) -> list[Response]:
         if self.versions is None and now >= self._setup_deadline:
-            within = f"within {max(0.1, round(self._setup_timeout_s, 1)):g} s"
             if self._resolution is not None:
-                msg = f"the host name '{self.endpoint.host}' was not resolved {within}"
-                raise NameNotResolvedError(msg)
-            if self.channel is None or not self.channel.is_connected:
-                msg = f"did not accept the connection {within}"
-                raise BrokerTimeoutError(msg)
-            step = " to SASL" if any(each.request.api in _SASL for each in self._in_flight.values()) else ""
-            msg = f"accepted the connection but did not respond{step} {within}"
-            raise BrokerTimeoutError(msg)
+                raise unresolved(self.endpoint.host, self._setup_timeout_s)
+            raise not_set_up(self.channel, self._in_flight.values(), self._setup_timeout_s)
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.admin.network.bootstrap import (
@@ -17,10 +17,12 @@ from kafka_groups.admin.network.bootstrap import (
 )
 from kafka_groups.admin.network.channel import Address, Channel
 from kafka_groups.admin.network.connection import Connection
+from kafka_groups.admin.network.extra_connections import ExtraConnections
 from kafka_groups.admin.network.handshake import Handshake
 from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.admin.network.selector import Selector
+from kafka_groups.admin.network.setup_errors import idle_error, with_settings
 from kafka_groups.errors import AdminError, BrokerTimeoutError, ConnectionFailedError, TimeoutExceededError
 from kafka_groups.model import Broker
 from kafka_groups.settings import Endpoint
@@ -44,8 +46,8 @@ _LONGEST_REUSE_S: Final = 200.0
 class BrokerPool:
     """Connections to the brokers of a cluster, opened when first needed.
 
-    There is one for each address, unless a request names another one by its number.
-    `brokers` and `cluster_id` are known once `open` has returned.
+    There is one for each address, unless a request names another one by its number; `extra` has those of repeated
+    requests. `brokers` and `cluster_id` are known once `open` has returned.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class BrokerPool:
         self._resolve = resolve
         self._tls_context: ssl.SSLContext | None = None
         self._connections: dict[tuple[Endpoint, int], Connection] = {}
+        self.extra = ExtraConnections(self._connections, self._drop, self._endpoint_of, self._clock)
         self._bootstrap = Bootstrap(settings)
         self._deadline = self._idle_timeout_s = math.inf
         self._sent_before: Counter[tuple[str, int]] = Counter()
@@ -78,7 +81,9 @@ class BrokerPool:
 
         The servers are tried in their order, and again while they are starting (`Bootstrap.find_metadata`).
         """
-        self._read_metadata(lambda: list(self._bootstrap.servers), deadline)
+        selector = self._selector
+        servers = self._bootstrap.canonical_servers(clock=self._clock, wakeup=selector.wakeup, select=selector.select)
+        self._read_metadata(lambda: servers, deadline)
 
     def refresh(self, deadline: float) -> None:
         """Read the brokers again, from any broker or bootstrap server. AdminError if none responds."""
@@ -113,8 +118,8 @@ class BrokerPool:
         return self._wait_for_responses(until)
 
     def update_brokers(self, brokers: Iterable[Broker]) -> None:
-        """Add or replace the addresses of these brokers."""
-        self.brokers = {**self.brokers, **{broker.id: broker for broker in brokers}}
+        """Add or replace the addresses of these brokers; one without a host replaces none."""
+        self.brokers = {**self.brokers, **{broker.id: broker for broker in brokers if broker.host}}
 
     def responsive_brokers(self) -> list[int]:
         """Return the ids of the brokers without those that failed lately; all if none is left."""
@@ -124,15 +129,14 @@ class BrokerPool:
     def reason_for_delay(self, broker: int) -> str | None:
         """Return why a broker has not responded, as a message; None if nothing is known."""
         endpoint = self._endpoint_of(broker)
-        of_broker = (each for (at, _), each in self._connections.items() if at == endpoint)
-        reason = next(filter(None, (each.reason_for_delay(self._clock()) for each in of_broker)), None)
+        reason = next(filter(None, self.extra.reasons_for_delay(endpoint)), None)
         return f"{self._name_of(endpoint)} {reason}" if endpoint is not None and reason is not None else None
 
     def drop_silent(self) -> None:
         """Close connections that owe a response at the end of a call, because later requests would wait behind it."""
         for (endpoint, number), connection in list(self._connections.items()):
             if connection.is_idle(self._clock(), _SHORTEST_SILENCE_S):
-                self._drop(endpoint, _idle_error(self._idle_timeout_s), number)
+                self._drop(endpoint, idle_error(self._idle_timeout_s), number)
 
     def withdraw(self) -> list[Response]:
         """Give up the requests that must not be sent late, and return them as responses."""
@@ -152,7 +156,7 @@ class BrokerPool:
         broker = next((each.id for each in self.brokers.values() if endpoint_of(each) == endpoint), None)
         return str(endpoint) if broker is None else f"broker {broker} ({endpoint})"
 
-    def _read_metadata(self, endpoints: Callable[[], list[Endpoint]], deadline: float) -> None:
+    def _read_metadata(self, endpoints: Callable[[], Sequence[Endpoint]], deadline: float) -> None:
         metadata = self._bootstrap.find_metadata(
             self._request_metadata, endpoints, deadline, clock=self._clock, pause=self._selector.select
         )
@@ -217,7 +221,7 @@ class BrokerPool:
         if not self._bootstrap.has_other(endpoint, self.brokers.values(), now):
             return []
         self._bootstrap.note_failure(endpoint, until=now + self._settings.timeout_s, silent=True)
-        return connection.release(self._describe(endpoint, _idle_error(self._idle_timeout_s), connected=True))
+        return connection.release(self._describe(endpoint, idle_error(self._idle_timeout_s), connected=True))
 
     def _endpoint_of(self, broker: int) -> Endpoint | None:
         if broker == ANY_BROKER:
@@ -246,14 +250,15 @@ class BrokerPool:
     def _connect(self, endpoint: Endpoint, setup_timeout_s: float, number: int = 0) -> Connection:
         connection = Connection(
             endpoint,
-            handshake=Handshake(self._settings.client_id, self._settings.credentials),
+            # A broker that closes a further connection may limit them.
+            handshake=Handshake(self._settings.client_id, self._settings.credentials, may_be_old=number == 0),
             make_channel=self._make_channel,
             setup_timeout_s=setup_timeout_s,
             now=self._clock(),
             resolve=self._resolve,
             wakeup=self._selector.wakeup,
         )
-        self._connections[endpoint, number] = connection
+        self.extra.add(endpoint, number, connection)
         self._selector.register(connection)
         return connection
 
@@ -278,6 +283,8 @@ class BrokerPool:
             return []
         self._selector.unregister(connection)
         self._sent_before += connection.sent
+        if connection.versions is None:
+            error = with_settings(error, self._settings, endpoint)
         silent = isinstance(error, BrokerTimeoutError)
         # A broker that limits the connections of a client still serves the first one.
         if silent or (connection.versions is None and number == 0):
@@ -292,7 +299,3 @@ class BrokerPool:
             return error
         name = self._name_of(endpoint)
         return type(error)(f"{name}: {error}") if connected else self._bootstrap.unconnected(endpoint, name, error)
-
-
-def _idle_error(idle_timeout_s: float) -> BrokerTimeoutError:
-    return BrokerTimeoutError(f"accepted the request but sent nothing for {round(idle_timeout_s, 1):g} s")

@@ -33,17 +33,30 @@ class Handshake:
     """The handshake of one connection. `versions` maps API keys to the broker's version ranges; it is None at first.
 
     A session may expire (KIP-368): the broker then closes the connection, and the request is sent on a new connection.
+    With `may_be_old`, the peer may know only the first version of ApiVersions.
     """
 
-    def __init__(self, client_id: str, credentials: SaslCredentials | None = None) -> None:
+    def __init__(self, client_id: str, credentials: SaslCredentials | None = None, *, may_be_old: bool = True) -> None:
         self.client_id = client_id
         self.credentials = credentials
         self.versions: Versions | None = None
         self._sasl_client: SaslClient | None = None
+        self._may_be_old = may_be_old
 
     def first_request(self) -> HandshakeRequest:
         """Return the first request."""
         return _api_versions_request(API_VERSIONS.highest)
+
+    def older_request(self) -> HandshakeRequest | None:
+        """Return another first request, for a peer that closed the connection at the first one; None the next time.
+
+        Some old brokers and proxies close the connection at a version of ApiVersions that they do not know, where
+        others respond with an error (KIP-511).
+        """
+        if not self._may_be_old:
+            return None
+        self._may_be_old = False
+        return _api_versions_request(API_VERSIONS.lowest)
 
     def next_request(self, request: HandshakeRequest, payload: bytes) -> HandshakeRequest | None:
         """Return the request after this one and its response, None if the handshake is complete.

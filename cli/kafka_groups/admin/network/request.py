@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kafka_groups.errors import AdminError, ConnectionFailedError, ResponseTooLargeError
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Channel
     from kafka_groups.protocol.messages import Api
+
+Item = TypeVar("Item")
 
 
 class Request(NamedTuple):
@@ -82,3 +85,11 @@ def lost_responses(outstanding: Sequence[InFlight], error: AdminError, channel: 
         lost = ConnectionFailedError("closed after a response that is too large")
         failed[1:] = [response._replace(error=lost) for response in failed[1:]]
     return [response for response, each in zip(failed, outstanding, strict=True) if not each.is_released]
+
+
+def take(queue: deque[Item], is_taken: Callable[[Item], bool]) -> list[Item]:
+    """Remove some items of a queue, and return them."""
+    items = [*queue]
+    queue.clear()
+    queue.extend(item for item in items if not is_taken(item))
+    return [item for item in items if is_taken(item)]

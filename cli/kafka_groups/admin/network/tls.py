@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import selectors
 import ssl
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafka_groups.admin.network.channel import Channel
-from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, crl_error, crl_problem, handshake_error
+from kafka_groups.admin.network.tls_errors import ca_error, certificate_error, crl_error, crl_problem
+from kafka_groups.admin.network.tls_reasons import handshake_error
 from kafka_groups.errors import ConnectionFailedError, SettingsError, TlsFailedError
 
 if TYPE_CHECKING:
@@ -22,14 +21,17 @@ if TYPE_CHECKING:
 
 
 class TlsChannel(Channel):
-    """A channel that completes a TLS handshake before its first frame. `server_name` must match the certificate."""
+    """A channel that completes a TLS handshake before its first frame. `server_name` must match the certificate.
+
+    A dot at its end makes a name absolute for the resolver. Certificates and SNI have none (RFC 6066, section 3).
+    """
 
     would_block = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
     sasl_protocol = "SASL_SSL"
 
     def __init__(self, addresses: list[Address], *, context: ssl.SSLContext, server_name: str) -> None:
         self._context = context
-        self._server_name = server_name
+        self._server_name = server_name.removesuffix(".")
         self._tls: ssl.SSLSocket | None = None
         self._wants_to_write = False
         super().__init__(addresses)
@@ -46,6 +48,7 @@ class TlsChannel(Channel):
     def continue_handshake(self) -> bool:
         """Continue the TLS handshake; return whether it is complete. TlsFailedError if it failed."""
         if self._tls is None:
+            _check_name(self._server_name)
             self._tls = self._context.wrap_socket(
                 self.socket, server_hostname=self._server_name, do_handshake_on_connect=False
             )
@@ -94,6 +97,17 @@ def make_context(tls: Tls) -> ssl.SSLContext:
     return context
 
 
+def _check_name(name: str) -> None:
+    """Raise TlsFailedError for a name that Python's ssl module refuses, with an exception after it took the socket."""
+    try:
+        is_valid = bool(name.encode("idna"))
+    except UnicodeError:
+        is_valid = False
+    if not is_valid:
+        msg = f"no certificate can have the host name '{name}'; correct it where it is set (advertised.listeners)"
+        raise TlsFailedError(msg)
+
+
 def _load_revocations(context: ssl.SSLContext, file: str) -> None:
     # OpenSSL would trust certificates in the file, and accept a file without a list.
     if problem := crl_problem(file):
@@ -119,10 +133,7 @@ def _path(file: str | None, pem: str | None) -> Iterator[str | None]:
     if pem is None:
         yield file
         return
-    descriptor, path = tempfile.mkstemp(prefix="kafka-groups-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as temporary:
-            temporary.write(pem)
+    from kafka_groups.files import temporary_file
+
+    with temporary_file(pem) as path:
         yield path
-    finally:
-        Path(path).unlink()

@@ -1,7 +1,4 @@
-"""Why a TLS connection failed, or a file or a text for TLS cannot be used.
-
-OpenSSL's own errors name neither the reason nor a next step.
-"""
+"""Why a file or a text for TLS cannot be used. OpenSSL's own errors name neither the reason nor a next step."""
 
 from __future__ import annotations
 
@@ -18,56 +15,33 @@ from kafka_groups.settings.pem import (
     has_block,
     pem_blocks,
 )
+from kafka_groups.text_encoding import find_wide_encoding
 
 if TYPE_CHECKING:
     from kafka_groups.settings import Tls
 
-_NO_TLS: Final = "the listener does not use TLS; use security.protocol PLAINTEXT or SASL_PLAINTEXT"
-_CLIENT_CERTIFICATE: Final = (
-    "the broker requires a client certificate that it trusts (ssl.keystore.location or ssl.certificate.location)"
-)
-_OLD_TLS: Final = "the broker and this Python support no common TLS version; at least TLS 1.2 is needed"
-# Part of the reason that OpenSSL returns: the explanation.
-_TLS_ERRORS: Final = {
-    "WRONG_VERSION_NUMBER": _NO_TLS,
-    "HTTP_REQUEST": _NO_TLS,
-    "RECORD_LAYER_FAILURE": _NO_TLS,
-    "PROTOCOL_VERSION": _OLD_TLS,
-    "UNSUPPORTED_PROTOCOL": _OLD_TLS,
-    "LEGACY_SIGALG": _OLD_TLS,
-    "CERTIFICATE_REQUIRED": _CLIENT_CERTIFICATE,
-    "ALERT_BAD_CERTIFICATE": _CLIENT_CERTIFICATE,
-    "ALERT_UNKNOWN_CA": _CLIENT_CERTIFICATE,
-    "ALERT_CERTIFICATE": _CLIENT_CERTIFICATE,
-    "ALERT_HANDSHAKE_FAILURE": f"the TLS handshake was refused: {_CLIENT_CERTIFICATE}, or no cipher is common",
-}
 _CRL_LEAD: Final = "cannot use the revocation lists (ssl.crl.location)"
+_STRONG_KEY: Final = "use a certificate with an RSA key of at least 2,048 bits, or an EC key"
+# Reasons of OpenSSL's for which it does not accept a certificate that it can read.
+_STEPS: Final = {
+    "EE_KEY_TOO_SMALL": f"its key is too short for this Python's OpenSSL; {_STRONG_KEY}",
+    "CA_KEY_TOO_SMALL": f"the key of its CA is too short for this Python's OpenSSL; {_STRONG_KEY}",
+    "CA_MD_TOO_WEAK": "its signature has a digest that is too weak; use a certificate that is signed with SHA-256",
+}
+_CHECK_PEM: Final = "write the PEM text again, from its source"
 _MISMATCHES: Final = frozenset({"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
-
-
-def handshake_error(error: OSError) -> str | None:
-    """Return the text of the error for a TLS connection that failed; None if it was only lost."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the broker's certificate is not trusted: {error.verify_message}"
-    # Python 3.11.2 has SSLZeroReturnError for a peer that closes the connection in the handshake.
-    if not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-        return None
-    # A Python that is older than its OpenSSL has no name for some reasons, only their text.
-    reason = (error.reason or str(error)).upper().replace(" ", "_")
-    explanation = next((text for part, text in _TLS_ERRORS.items() if part in reason), None)
-    return explanation or f"the TLS connection failed: {_reason(error)}"
 
 
 def ca_error(tls: Tls, error: Exception) -> str:
     """Return the text of the error for CA certificates that could not be loaded."""
     if tls.ca_file is None:
-        return f"cannot use the CA certificates of ssl.ca.pem: {_reason(error)}"
+        return f"cannot use the CA certificates of ssl.ca.pem: {_explain(error)}"
     lead = f"cannot use the CA file {tls.ca_file}"
     data = _read(tls.ca_file)
     if isinstance(data, str):
         return f"{lead}: {data}"
     problem = _file_problem(data, tls.ca_file, CERTIFICATE, with_key=False)
-    return f"{lead}: {problem or _reason(error)}"
+    return f"{lead}: {problem or _explain(error)}"
 
 
 def crl_problem(path: str) -> str | None:
@@ -75,6 +49,8 @@ def crl_problem(path: str) -> str | None:
     data = _read(path)
     if isinstance(data, str):
         return f"{_CRL_LEAD} {path}: {data}"
+    if encoding := find_wide_encoding(data):
+        return f"{_CRL_LEAD} {path}: it is {encoding} text; save it in UTF-8"
     blocks = pem_blocks(data.decode("latin-1"))
     if has_block(blocks, CERTIFICATE):
         return f"{_CRL_LEAD} {path}: it has a certificate; write CAs to ssl.ca.location, and only their lists here"
@@ -86,7 +62,7 @@ def crl_problem(path: str) -> str | None:
 
 def crl_error(path: str, error: Exception) -> str:
     """Return the text of the error for revocation lists that could not be loaded."""
-    return f"{_CRL_LEAD} {path}: {_reason(error)}"
+    return f"{_CRL_LEAD} {path}: {_explain(error)}"
 
 
 def certificate_error(tls: Tls, error: Exception) -> str:
@@ -101,7 +77,7 @@ def certificate_error(tls: Tls, error: Exception) -> str:
         blocks, problem = _blocks(tls.key_file, tls.key_pem, PRIVATE_KEY)
         if problem:
             return f"{lead}: {problem}"
-    return f"{lead}: {_key_problem(blocks, tls, error) or _reason(error)}"
+    return f"{lead}: {_key_problem(blocks, tls, error) or _explain(error)}"
 
 
 def _key_problem(blocks: list[PemBlock], tls: Tls, error: Exception) -> str | None:
@@ -131,6 +107,8 @@ def _file_problem(data: bytes, path: str, kind: str, *, with_key: bool) -> str |
         return conversion
     if has_block(pem_blocks(data.decode("latin-1")), kind):
         return None
+    if encoding := find_wide_encoding(data):
+        return f"it is {encoding} text; save it in UTF-8"
     name = kind.lower()
     return f"it has no {name}; write a PEM file, which has a line -----BEGIN {kind}-----"
 
@@ -143,6 +121,12 @@ def _read(path: str) -> bytes | str:
         return (error.strerror or str(error)).lower()
     except ValueError:
         return "the path has a character that no path can have, such as NUL; correct it"
+
+
+def _explain(error: Exception) -> str:
+    """Return the reason of an error of OpenSSL's, and the next step."""
+    name = error.reason if isinstance(error, ssl.SSLError) else None
+    return _STEPS.get(name or "") or f"{_reason(error)}; {_CHECK_PEM}"
 
 
 def _reason(error: Exception) -> str:

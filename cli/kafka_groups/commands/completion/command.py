@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from kafka_groups.commands.completion.shells import SHELLS, script_of
+from kafka_groups.commands.suggestions import Choice
 
 
 @click.command()
-@click.argument("shell", metavar="SHELL", type=click.Choice(tuple(SHELLS)))
+@click.argument("shell", metavar="SHELL", type=Choice(tuple(SHELLS)))
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> None:
     """Print the completion script of bash, zsh or fish.

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from kafka_groups.files import PRIVATE, write_atomically
+from kafka_groups.files import PRIVATE, read_regular, write_atomically
 from kafka_groups.settings import ConnectionSettings
 
 _OLDEST_S: Final = 10.0
@@ -37,7 +37,7 @@ class NameCache:
         try:
             if not (_is_private(self.path.parent) and _is_private(self.path) and _is_fresh(self.path)):
                 return None
-            names = json.loads(self.path.read_bytes())
+            names = json.loads(read_regular(self.path))
         except (OSError, ValueError):
             return None
         return names if isinstance(names, list) and all(isinstance(name, str) for name in names) else None
@@ -49,10 +49,11 @@ class NameCache:
             if not _is_private(self.path.parent):
                 return
             # An existing file would keep its mode.
-            self.path.unlink(missing_ok=True)
-            write_atomically(self.path, json.dumps(names), mode=PRIVATE)
+            if _is_regular(self.path):
+                self.path.unlink()
+            write_atomically(self.path, json.dumps(names), mode=PRIVATE, is_read_back=True)
             for other in self.path.parent.iterdir():
-                if not _is_fresh(other):
+                if _is_regular(other) and not _is_fresh(other):
                     other.unlink()
 
 
@@ -71,6 +72,13 @@ def _fingerprint(kind: str, settings: ConnectionSettings) -> str:
 def _is_private(path: Path) -> bool:
     status = path.lstat()
     return status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o077
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _is_fresh(path: Path) -> bool:

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from click.shell_completion import CompletionItem, ShellComplete
 
+from kafka_groups.commands.parameter_types import decode_argument
+
 # The values of a list go to the shell behind their kind, because the shells treat a list as one.
 DESCRIBED: Final = "described"
 PLAIN: Final = "plain"
@@ -25,7 +27,7 @@ class Shell(ShellComplete):
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the words between the program and the incomplete word, and that word."""
-        _program, *words, incomplete = sys.argv[1:]
+        _program, *words, incomplete = map(decode_argument, sys.argv[1:])
         return words, incomplete
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[Any]]:

@@ -11,6 +11,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.commands import offer
 from kafka_groups.commands.connection_options import Connection, connection_options_per_request
 from kafka_groups.commands.options import output_options
+from kafka_groups.commands.parameter_types import NAME
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.connection_settings import admin_settings, librdkafka_settings
 from kafka_groups.commands.pipeline.options import (
@@ -38,7 +39,13 @@ _UNKNOWN_ONE = "1 topic may be compacted, which would make its past lags too lar
 @past_option("--since", default="7d", about="Length of the period until now.")
 @duration_option("--interval", default="60s", about="Interval between two times, at least 1s.")
 @click.option(
-    "--topic", "topics", metavar="T", multiple=True, shell_complete=offer("topics"), help="Only this topic. Repeatable."
+    "--topic",
+    "topics",
+    metavar="T",
+    type=NAME,
+    multiple=True,
+    shell_complete=offer("topics"),
+    help="Only this topic. Repeatable.",
 )
 @output_options()
 @connection_options_per_request
@@ -61,8 +68,7 @@ def backfill(
     run.
 
     If a topic or a partition fails, its error is on stderr, and the others are written. Nothing on the cluster is
-    changed. --timeout limits each request, of up to 20,000 pairs of partition and time. Exit codes: see kafka-groups
-    --help.
+    changed. --timeout limits each request, of up to 20,000 pairs of partition and time.
 
     Needs Kafka 0.11 or newer, and the extra pipeline, but no Java. Rights: DESCRIBE and DESCRIBE_CONFIGS on each topic.
     Without DESCRIBE_CONFIGS, a note says that compacted topics were not recognized.

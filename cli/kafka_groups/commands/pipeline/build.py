@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from kafka_groups.commands.options import output_options
+from kafka_groups.commands.parameter_types import Date, DecimalRange, IntegerRange
 from kafka_groups.commands.pipeline.command_run import Run, start_run
 from kafka_groups.commands.pipeline.engine import open_engine
 from kafka_groups.commands.pipeline.options import data_dir_option
@@ -18,7 +19,7 @@ from kafka_groups.verdicts import Rules
 if TYPE_CHECKING:
     from kafka_groups.pipeline.storage import Storage
 
-_DATE: Final = click.DateTime(formats=["%Y-%m-%d"])
+_DATE: Final = Date()
 _DEFAULTS: Final = Rules()
 
 
@@ -31,7 +32,7 @@ _DEFAULTS: Final = Rules()
 @click.option("--full", is_flag=True, help="Derive all dates, or all from --from to --to, whether or not they changed.")
 @click.option(
     "--window-commits",
-    type=click.IntRange(min=1, max=1_000),
+    type=IntegerRange(min=1, max=1_000),
     metavar="N",
     default=_DEFAULTS.intervals,
     show_default=True,
@@ -39,7 +40,7 @@ _DEFAULTS: Final = Rules()
 )
 @click.option(
     "--allowed-lag",
-    type=click.IntRange(min=0),
+    type=IntegerRange(min=0),
     metavar="N",
     default=_DEFAULTS.allowed_lag,
     show_default=True,
@@ -47,7 +48,7 @@ _DEFAULTS: Final = Rules()
 )
 @click.option(
     "--minimum-complete",
-    type=click.FloatRange(0, 1),
+    type=DecimalRange(0, 1),
     metavar="SHARE",
     default=_DEFAULTS.minimum_complete,
     show_default=True,
@@ -72,7 +73,7 @@ def build(
 
     Running it again changes nothing. Late data is added to the dates that it belongs to. --from and --to limit the
     dates; other dates that changed are left to a later run. If data is missing, such as log end offsets, a note on
-    stderr names what is unknown, and the other columns are derived. Exit codes: see kafka-groups --help.
+    stderr names what is unknown, and the other columns are derived.
 
     Verdicts have the settings of Burrow (intervals, allowed-lag, minimum-complete). With other settings than those of
     the last run, all dates are derived again.
@@ -89,11 +90,7 @@ def build(
     """
     if first is not None and last is not None and first > last:
         raise click.UsageError("--from is after --to")
-    try:
-        rules = Rules(window_commits, allowed_lag, minimum_complete)
-    except ValueError as error:  # NaN, which is in every range of click's
-        msg = "--minimum-complete is not a number"
-        raise click.UsageError(msg) from error
+    rules = Rules(window_commits, allowed_lag, minimum_complete)
     with start_run("build", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.storage import open_storage
         from kafka_groups.pipeline.transform.build import ALL_DATES, DateRange, count_facts

@@ -11,6 +11,7 @@ from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.commands.pipeline.options import data_dir_option, parse_past_duration
 from kafka_groups.rendering.pipeline.documents import Summary
+from kafka_groups.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from kafka_groups.pipeline.maintenance import Compacted
@@ -34,7 +35,6 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
     which groups and members exist. A date of which any facts were removed is not derived again. Replaced and removed
     files stay for a day, for queries that are running; the next run after that deletes them. If a run fails, no row is
     lost, and the next run continues.
-    Exit codes: see kafka-groups --help.
 
     Needs no cluster and no Java, but tables of ingest or sample in --data-dir, and the extra pipeline.
 
@@ -72,7 +72,8 @@ def _parse_retention(values: tuple[str, ...]) -> dict[Table, timedelta]:
     for value in values:
         name, is_named, duration = value.rpartition("=")
         if is_named and name not in known:
-            msg = f"--retention {value}: there is no table {name!r} with a retention; tables are {', '.join(known)}"
+            names = f"{', '.join(known)}{did_you_mean(name, known)}"
+            msg = f"--retention {value}: there is no table {name!r} with a retention; tables are {names}"
             raise click.UsageError(msg)
         kept = timedelta(seconds=parse_past_duration("--retention", duration))
         if kept < LEAST_KEEP:

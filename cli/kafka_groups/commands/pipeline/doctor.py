@@ -29,9 +29,8 @@ def doctor(*, data_dir: str | None, output_format: str, colour: str, connection:
     """Check Python, Spark and Java; rights, and what may delay or escape ingest; with --data-dir, the tables.
 
     A check that fails does not prevent the others. Each has the status ok, warning or failed; a detail says what
-    helps. It starts no Spark, and changes nothing. The exit code is 3 if some checks failed, and 1 if all failed; the
-    failed checks are also errors of the JSON document, warnings are not. Without a cluster, only this machine and the
-    tables are checked.
+    helps. It starts no Spark, and changes nothing. The failed checks are also errors of the JSON document, warnings
+    are not. Without a cluster, only this machine and the tables are checked.
 
     Needs Kafka 0.11 or newer. Rights: those of ingest and sample, and DESCRIBE_CONFIGS on the topic
     __consumer_offsets; a missing right is a failed check or a warning.

@@ -9,12 +9,14 @@ import click
 from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.commands.pipeline.options import data_dir_option
+from kafka_groups.commands.suggestions import Choice
 from kafka_groups.rendering.pipeline.documents import Summary
+from kafka_groups.suggestions import did_you_mean
 
 
 @click.command(short_help="Write the tables as Parquet or CSV files.")
 @data_dir_option
-@click.option("--as", "kind", type=click.Choice(["parquet", "csv"]), required=True, help="Format of the files.")
+@click.option("--as", "kind", type=Choice(["parquet", "csv"]), required=True, help="Format of the files.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
@@ -28,8 +30,7 @@ def export(*, data_dir: str, kind: str, output: Path, names: tuple[str, ...], ou
     """Write the tables as plain files, for programs that do not read Delta Lake.
 
     Parquet files are DIR/TABLE/date=DATE/part-0.parquet, with the rows of one date. CSV files are DIR/TABLE.csv, with a
-    header and the column date at the end; lists and structs are JSON. A table without rows has no file. Exit codes: see
-    kafka-groups --help.
+    header and the column date at the end; lists and structs are JSON. A table without rows has no file.
 
     Needs no cluster and no Java, but tables in --data-dir, and the extra pipeline.
 
@@ -44,7 +45,8 @@ def export(*, data_dir: str, kind: str, output: Path, names: tuple[str, ...], ou
         from kafka_groups.pipeline.storage import open_storage
 
         if unknown := [name for name in names if name not in TABLES]:
-            msg = f"--table {unknown[0]}: there is no such table; tables are {', '.join(TABLES)}"
+            known = f"tables are {', '.join(TABLES)}{did_you_mean(unknown[0], TABLES)}"
+            msg = f"--table {unknown[0]}: there is no such table; {known}"
             raise click.UsageError(msg)
         chosen = [table for table in TABLES.values() if not names or table.name in names]
         rows = write_plain_files(

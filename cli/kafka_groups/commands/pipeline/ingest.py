@@ -9,6 +9,7 @@ import click
 
 from kafka_groups.commands.connection_options import Connection, connection_options_per_request
 from kafka_groups.commands.options import output_options
+from kafka_groups.commands.parameter_types import IntegerRange
 from kafka_groups.commands.pipeline.command_run import start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import librdkafka_settings
 from kafka_groups.commands.pipeline.options import data_dir_option, duration_option
@@ -30,7 +31,7 @@ _DEFAULT_INTERVAL_S = 30.0
 @duration_option("--interval", about="With --continuous: interval between the starts of two batches. [default: 30s]")
 @click.option(
     "--records-per-batch",
-    type=click.IntRange(min=1),
+    type=IntegerRange(min=1),
     metavar="N",
     help="Maximum number of records of a batch. [default: 4 million, or a fiftieth of a larger backlog]",
 )
@@ -57,8 +58,7 @@ def ingest(
     request to the brokers, and each wait for records.
 
     A record that this version cannot decode is written to the table unknown_records, and the others are ingested.
-    Nothing on the cluster is changed: no group is joined, and nothing is committed. Exit codes: see kafka-groups
-    --help.
+    Nothing on the cluster is changed: no group is joined, and nothing is committed.
 
     Needs Kafka 2.5 or newer, Java 17 or newer (--fetch-java downloads one), and the extra spark. Rights: READ on the
     topic __consumer_offsets. Without it, use sample, which needs only DESCRIBE.

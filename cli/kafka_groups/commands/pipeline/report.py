@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from kafka_groups.commands.options import output_options, selector_options
+from kafka_groups.commands.parameter_types import IntegerRange
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.options import data_dir_option, past_option
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
@@ -23,6 +24,7 @@ from kafka_groups.rendering.history.units import tell_left_out
 from kafka_groups.rendering.pipeline.documents import error_document
 from kafka_groups.rendering.pipeline.rows import write_document
 from kafka_groups.rendering.stderr import print_failures
+from kafka_groups.suggestions import suggest
 
 _MS = 1000
 # The number of groups for a person.
@@ -38,14 +40,15 @@ _MATCHES_NOTHING = "(?!)"
 @past_option("--since", default="1d", about="Length of the period until now.")
 @click.option(
     "--top",
-    type=click.IntRange(min=1),
+    type=IntegerRange(min=1),
     metavar="N",
     help="Show at most N groups, the worst first, and at most N deleted groups. "
     "[default: 20, in json and ndjson 1000, in csv all, and always the groups that are named by id]",
 )
 @click.option(
     "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
+    # A text, because a Path has no slash at its end, which means a directory.
+    type=click.Path(dir_okay=False),
     metavar="FILE",
     help="Also write an HTML page with charts, which needs no network. FILE may be a pipe or a device.",
 )
@@ -56,7 +59,7 @@ def report(
     selectors: Selectors,
     since: float,
     top: int | None,
-    html: Path | None,
+    html: str | None,
     output_format: str,
     colour: str,
 ) -> None:
@@ -67,8 +70,7 @@ def report(
     is ten minutes older than the newest row of another group. Times are UTC. ndjson and csv have a line for each
     group, csv without points and rebalances. json also has the findings.
 
-    A requested group without data in the period is reported as an error, and the others are shown. Exit codes: see
-    kafka-groups --help.
+    A requested group without data in the period is reported as an error, and the others are shown.
 
     Needs no cluster and no Java, but tables of build in --data-dir, and the extra pipeline.
 
@@ -81,8 +83,8 @@ def report(
         from kafka_groups.pipeline.reports import report as read_history
         from kafka_groups.pipeline.storage import open_storage
 
-        if html is not None and not html.absolute().parent.is_dir():
-            msg = f"--html {html}: there is no directory {html.absolute().parent}"
+        if html is not None and not (folder := Path(html).absolute().parent).is_dir():
+            msg = f"--html {html}: there is no directory {folder}"
             raise click.UsageError(msg)
         storage = open_storage(data_dir)
         if html is not None:
@@ -137,7 +139,7 @@ def _cut_with_points(shown: Cut, on_page: Cut | None, output_format: str) -> Cut
     return shown if output_format != "csv" else on_page or Cut(0)
 
 
-def _write_page(run: Run, history: History, cut: Cut, path: Path) -> PipelineError | None:
+def _write_page(run: Run, history: History, cut: Cut, path: str) -> PipelineError | None:
     """Write the page; return the error if that fails, because the report is shown all the same."""
     page_history = history.within(cut)
     try:
@@ -155,7 +157,7 @@ def _show(run: Run, history: History, page_error: PipelineError | None, *, has_p
 
     Failures are requested groups without data, and a page that could not be written.
     """
-    failures = [_not_found(group) for group in history.unknown]
+    failures = [_not_found(group, history.nearest.get(group)) for group in history.unknown]
     if run.output_format == "json":
         run.is_written = True
         write_document(run.screen, _document(history, failures, page_error))
@@ -192,6 +194,7 @@ def _document(history: History, failures: Sequence[Failure], page_error: Pipelin
     return document
 
 
-def _not_found(group: str) -> Failure:
+def _not_found(group: str, near: str | None) -> Failure:
     message = "the tables have no data on this group in this period; check the id, or give a longer --since"
-    return Failure(group=group, code=GROUP_ID_NOT_FOUND, name="GROUP_ID_NOT_FOUND", message=message)
+    hint = suggest(group, near)
+    return Failure(group=group, code=GROUP_ID_NOT_FOUND, name="GROUP_ID_NOT_FOUND", message=message + hint)

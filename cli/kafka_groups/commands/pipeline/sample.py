@@ -47,7 +47,7 @@ def sample(
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are written. Nothing on the
     cluster is changed. With --interval, --timeout limits each sample, and the command continues after a sample that
-    failed. Exit codes: see kafka-groups --help.
+    failed.
 
     Needs Kafka 0.11 or newer, and the extra pipeline, but no Java. Rights: DESCRIBE on each group, and on each topic.
     Topics without it are not in the sample. Groups without it are not listed, or fail if DESCRIBE on the cluster lists

@@ -16,11 +16,12 @@ from kafka_groups.commands.options import combine_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_LOCAL: Final = re.compile(r"local(\[\s*(0*[1-9]\d*|\*)\s*(,\s*\d+\s*)?\])?")
+_LOCAL: Final = re.compile(r"local(\[\s*(0*[1-9]\d*|\*)\s*(,\s*\d+\s*)?\])?", re.ASCII)
 _MASTERS: Final = re.compile(
-    r"""local-cluster\[[\d\s,]+\] | yarn | spark://[^\s/,]+:\d+(,[^\s/,]+:\d+)* | k8s://\S+""", re.VERBOSE
+    r"""local-cluster\[[\d\s,]+\] | yarn | spark://[^\s/,]+:\d+(,[^\s/,]+:\d+)* | k8s://\S+""", re.VERBOSE | re.ASCII
 )
-_MEMORY: Final = re.compile(r"([1-9]\d*)([kmgt])", re.IGNORECASE)  # the sizes of a JVM; others fail after the start
+# The sizes of a JVM; others fail after the start.
+_MEMORY: Final = re.compile(r"([1-9]\d*)([kmgt])", re.IGNORECASE | re.ASCII)
 _BYTES: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _OPTIONS_OF: Final = {
     "spark.master": "--master",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from kafka_groups.commands.pipeline.spark_options import SparkChoice
 from kafka_groups.commands.signals import save_sigint_handler
 from kafka_groups.errors import PipelineError
+from kafka_groups.files import open_log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +65,7 @@ class _LogStream(io.TextIOBase):
         self._log = log
 
     def write(self, text: str) -> int:
-        with suppress(OSError), self._log.open("a", encoding="utf-8") as file:
+        with suppress(OSError), os.fdopen(open_log(self._log), "w", encoding="utf-8") as file:
             file.write(text)
         return len(text)
 

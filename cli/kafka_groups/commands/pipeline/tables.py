@@ -28,7 +28,6 @@ def tables(*, data_dir: str | None, ddl: bool, output_format: str, colour: str) 
     """Show every table and column with its type and meaning; with --data-dir, the size of each table.
 
     JSON has both. --data-dir "" ignores KAFKA_GROUPS_DATA_DIR. All formats except table show the fields of a STRUCT.
-    Exit codes: see kafka-groups --help.
 
     Needs no cluster and no Java, but the extra pipeline.
 

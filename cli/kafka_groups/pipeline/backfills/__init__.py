@@ -35,6 +35,7 @@ from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import BACKFILL, new_batch_name
 from kafka_groups.pipeline.storage.root_directory import as_storage_error
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kafka_groups.suggestions import nearest_names, suggest
 
 Progress = Callable[[str, int, int], None]
 Sieve = Callable[[Sequence[str]], Collection[str]]  # which of these topics are to be left out
@@ -107,6 +108,16 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     return done
 
 
+def _absent_topics(names: Sequence[str], known: Collection[str]) -> list[Failure]:
+    """Return the failures of topics that do not exist; each suggests the nearest known one."""
+    near = nearest_names(names, known) if names else {}
+    failures = [Failure.of(broker_error(UNKNOWN_TOPIC_OR_PARTITION), topic=name) for name in names]
+    return [
+        failure._replace(message=failure.message + suggest(name, near.get(name)))
+        for name, failure in zip(names, failures, strict=True)
+    ]
+
+
 @dataclass
 class _Run:
     """One backfill: the partitions, with the log end, the first and the last response of each."""
@@ -130,7 +141,7 @@ class _Run:
         wanted = {name: topic for name, topic in topics.succeeded.items() if name in named}
         absent = sorted(named - {*topics.succeeded, *topics.failed})
         self.done.failures += [failure for name, failure in topics.failed.items() if name in named]
-        self.done.failures += [Failure.of(broker_error(UNKNOWN_TOPIC_OR_PARTITION), topic=name) for name in absent]
+        self.done.failures += _absent_topics(absent, topics.succeeded)
         for name in left_out(sorted(wanted)) if wanted else ():
             del wanted[name]
         self.topic_ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in wanted.items() if topic.topic_id}

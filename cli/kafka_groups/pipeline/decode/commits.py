@@ -16,7 +16,7 @@ import pyarrow as pa
 from kafka_groups.pipeline.decode.columns import EARLIEST_MS, LATEST_MS, NO_TIME_MS, microseconds, topic_id_text
 from kafka_groups.pipeline.decode.record_types import COMMITS
 from kafka_groups.pipeline.schemas.shape import TIME
-from kafka_groups.protocol import Struct, decode_string
+from kafka_groups.protocol import Struct, decode_visibly
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -60,7 +60,7 @@ class Packed:
         try:
             return column.cast(pa.string())
         except pa.ArrowInvalid:  # not UTF-8
-            texts = [None if body is None else decode_string(body) for body in column.to_pylist()]
+            texts = [None if body is None else decode_visibly(body) for body in column.to_pylist()]
             return pa.array(texts, pa.string())
 
 

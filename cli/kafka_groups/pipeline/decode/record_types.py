@@ -38,7 +38,7 @@ Fields: TypeAlias = tuple[Field, ...]
 
 PREFIX_BYTES: Final = 2  # a key starts with its type, a value with its version
 _NUMBERS: Final = (kinds.INT8, kinds.INT16, kinds.UINT16, kinds.INT32, kinds.INT64)
-_PRIMITIVES: Final = {kind.name: kind for kind in (*_NUMBERS, kinds.BYTES, kinds.STRING, kinds.UUID_)}
+_PRIMITIVES: Final = {kind.name: kind for kind in (*_NUMBERS, kinds.BYTES, kinds.VISIBLE_STRING, kinds.UUID_)}
 
 
 def _parse_fields(text: str, structs: Mapping[str, Fields]) -> Fields:

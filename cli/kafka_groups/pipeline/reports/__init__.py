@@ -13,6 +13,7 @@ from kafka_groups.pipeline.reports.findings import describe_gaps, describe_missi
 from kafka_groups.pipeline.reports.groups import Groups, badness, read_groups, summarise
 from kafka_groups.pipeline.reports.period import Key, Period, Tables
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.suggestions import nearest_names
 
 _ALL: Final = Cut()
 _PARTS: Final = 7
@@ -53,6 +54,7 @@ def report(  # noqa: PLR0913 - the options of the command
     missing = tuple(describe_missing(tables, known, [known.rows[_key(one)] for one in chosen], selectors))
     step(_PARTS)
     ids = {group for _, group in known.rows}
+    unknown = tuple(group for group in groups if group not in ids)
     return History(
         made_ms=int(time.time() * 1_000) if now_ms is None else now_ms,
         from_ms=since_ms,
@@ -61,7 +63,8 @@ def report(  # noqa: PLR0913 - the options of the command
         clusters=tuple(sorted({one.cluster_id for one in chosen} | {finding.cluster_id for finding in findings})),
         groups=histories,
         groups_in_all=len(chosen),
-        unknown=tuple(group for group in groups if group not in ids),
+        unknown=unknown,
+        nearest=nearest_names(unknown, ids) if unknown else {},
         findings=findings,
         gaps=gaps,
         missing=missing,

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from kafka_groups.surrogates import escape_bytes
+
 TIME: Final = pa.timestamp("us", tz="UTC")
 _TYPES: Final = {
     "STRING": pa.string(),
@@ -128,6 +130,22 @@ def shaped(schema: pa.Schema, size: int, columns: Mapping[str, Any], same: Mappi
         if columns.get(name) is None:
             return pa.repeat(pa.scalar(same.get(name), kind), size)
         found = columns[name]
-        return found.cast(kind) if isinstance(found, pa.Array) else pa.array(found, kind)
+        return found.cast(kind) if isinstance(found, pa.Array) else _to_arrow(found, kind)
 
     return pa.RecordBatch.from_arrays([column(field.name, field.type) for field in schema], schema=schema)
+
+
+def _to_arrow(values: Any, kind: pa.DataType) -> Any:
+    """Return values as a column; a name that is not UTF-8, which some brokers return, has visible escapes in it."""
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        return pa.array(_escaped(values), kind)
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, str):
+        return escape_bytes(value)
+    if isinstance(value, Mapping):
+        return {name: _escaped(each) for name, each in value.items()}
+    return [_escaped(each) for each in value] if isinstance(value, list | tuple) else value

@@ -13,11 +13,13 @@ from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
+from kafka_groups.admin.network.tls_reasons import explain_librdkafka
 from kafka_groups.errors import SettingsError, SourceError, UnreachableError
 from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.plan import Log
 from kafka_groups.protocol.errors import error_code
+from kafka_groups.settings.properties import suggest_property
 
 _LEAST_SECRET: Final = 4  # characters; hiding shorter values would leave gaps in every sentence
 _PLAIN: Final = frozenset({"bootstrap.servers", "client.id", "security.protocol", "sasl.mechanism", "sasl.mechanisms"})
@@ -72,9 +74,10 @@ _LATEST: Final = OffsetSpec.latest()
 _NO_ID: Final = "A" * 22  # as a broker without topic ids returns them
 _FOR_URLS: Final = str.maketrans("+/", "-_")
 _AFTER: Final = re.compile(r" \(after \d+ms in state [^)]*\)")  # the end of what librdkafka says of connections
+_UNKNOWN_PROPERTY: Final = re.compile(r'No such configuration property: "([^"]+)"')
 # librdkafka writes to stderr by default; errors are raised instead.
 _SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
-_ADDRESS: Final = re.compile(r"(?:\w+://)?(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/\[\]]+))(?::(?P<port>\d+))?")
+_ADDRESS: Final = re.compile(r"(?:\w+://)?(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/\[\]]+))(?::(?P<port>[0-9]+))?")
 _PORT: Final = 9092  # librdkafka's, where an address names none
 _LONGEST_TRY_S: Final = 5.0
 
@@ -163,7 +166,7 @@ class Brokers:
         raise self._too_late()
 
     def _too_late(self) -> SourceError:
-        why = f": {_AFTER.sub('', hidden(self._said.str(), self._client))}" if self._said is not None else ""
+        why = f": {_explained(self._said.str(), self._client)}" if self._said is not None else ""
         return UnreachableError(f"no broker of {_where(self._client)} responded within {self._timeout_s:g} s{why}")
 
     def _listen(self, error: KafkaError) -> None:
@@ -201,9 +204,14 @@ def is_passing(error: KafkaError) -> bool:
 
 def source_error(error: KafkaError, client: Mapping[str, str]) -> SourceError:
     """Return what a broker or librdkafka said, as one sentence."""
-    said = _REFUSED.get(error.code()) or hidden(error.str(), client)
+    said = _REFUSED.get(error.code()) or _explained(error.str(), client)
     kind = UnreachableError if is_passing(error) else SourceError
     return kind(f"__consumer_offsets cannot be read from {_where(client)}: {said}")
+
+
+def _explained(text: str, client: Mapping[str, str]) -> str:
+    """Return what librdkafka said, without secrets and times, and with the next step of a failed TLS handshake."""
+    return explain_librdkafka(_AFTER.sub("", hidden(text, client)))
 
 
 def hidden(text: str, client: Mapping[str, str]) -> str:
@@ -219,7 +227,9 @@ def _made(kind: Callable[[dict[str, Any]], Any], properties: dict[str, Any], cli
         return kind(properties)
     except (KafkaException, ValueError, TypeError) as error:
         said = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-        msg = f"librdkafka refuses these properties: {hidden(said, client)}"
+        unknown = _UNKNOWN_PROPERTY.search(said)
+        hint = suggest_property(unknown[1]) if unknown else ""
+        msg = f"librdkafka refuses these properties: {hidden(said, client)}{hint}"
         raise SourceError(msg) from None
 
 

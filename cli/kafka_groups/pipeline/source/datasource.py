@@ -13,6 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from kafka_groups.errors import SourceError
+from kafka_groups.numerals import parse_decimal, parse_integer
 from kafka_groups.pipeline.decode.columns import RECORD
 from kafka_groups.pipeline.schemas import spell_type
 from kafka_groups.pipeline.source import plan
@@ -64,20 +65,20 @@ def _offsets(text: str) -> dict[int, int] | int:
     """Read a word for all partitions, or offsets by partition from JSON like {"0": 23, "1": -2}."""
     if text in _WORDS:
         return _WORDS[text]
-    offsets = {int(partition): offset for partition, offset in json.loads(text).items()}
+    offsets = {parse_integer(partition): offset for partition, offset in json.loads(text).items()}
     if not all(type(offset) is int and offset >= EARLIEST for offset in offsets.values()):
         raise ValueError
     return offsets
 
 
 def _number(text: str) -> int:
-    if (number := int(text)) < 1:
+    if (number := parse_integer(text)) < 1:
         raise ValueError
     return number
 
 
 def _seconds(text: str) -> float:
-    if not 0 < (seconds := float(text)) < float("inf"):
+    if not 0 < (seconds := parse_decimal(text)) < float("inf"):
         raise ValueError
     return seconds
 

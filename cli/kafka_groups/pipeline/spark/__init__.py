@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from kafka_groups import errors
 from kafka_groups.errors import KafkaGroupsError, PipelineError, StorageError
+from kafka_groups.files import open_log
 from kafka_groups.pipeline.spark import requirements
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def _said_by_java(log: Path, before: int) -> str | None:
 def noise_goes_to(log: Path) -> Iterator[None]:
     """Let file descriptors 1 and 2 be the log for a while; processes that start meanwhile keep it."""
     try:
-        target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        target = open_log(log)
     except OSError as error:
         msg = f"cannot write the log of Spark, {log}: {error.strerror}; name another file with --spark-log"
         raise PipelineError(msg) from error

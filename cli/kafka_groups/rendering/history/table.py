@@ -102,7 +102,7 @@ def draw_history(screen: Screen, history: History) -> None:
     print_note(screen, _heading(history))
     if len(history.groups) > 1:
         print_note(screen, f"{ORDER}.")
-    is_unicode = _takes_blocks(screen)
+    is_unicode = screen.is_unicode
     rows = [_row(history, group, is_unicode=is_unicode) for group in history.groups]
     several = len(history.clusters) > 1
     wanted = {_CLUSTER: several, _AS_OF: any(is_old(group, history) for group in history.groups)}
@@ -178,8 +178,3 @@ def _heading(history: History) -> str:
     )
     as_of = "" if history.evaluated_ms is None else f" as of {show_minute(history.evaluated_ms)}"
     return f"{show_minute(history.from_ms)} to {show_minute(history.to_ms)}, {groups}{as_of}{clusters}"
-
-
-def _takes_blocks(screen: Screen) -> bool:
-    """Return whether stdout can show a sparkline."""
-    return (screen.out.encoding or "utf-8").lower().startswith("utf")

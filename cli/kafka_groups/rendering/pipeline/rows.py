@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.documents import Document
+from kafka_groups.rendering.documents import Document, format_json
 from kafka_groups.rendering.screen import Screen, escape_controls
 from kafka_groups.rendering.writers.csv import open_csv
 from kafka_groups.rendering.writers.table import write_table
@@ -83,25 +82,15 @@ def write_rows(screen: Screen, columns: Sequence[Column], rows: Iterable[Any], o
 def write_records(screen: Screen, records: Iterable[Document]) -> None:
     """Write each record as a JSON object on a line."""
     for record in records:
-        screen.out.write(_json(screen, record) + "\n")
+        screen.out.write(format_json(screen, record) + "\n")
     screen.out.flush()
 
 
 def write_document(screen: Screen, document: Document) -> None:
     """Write one document, indented for people who look into it."""
-    screen.out.write(_json(screen, document, indent=2) + "\n")
+    screen.out.write(format_json(screen, document, indent=2) + "\n")
     screen.out.flush()
 
 
 def _cell(screen: Screen, value: Any) -> Any:
     return escape_controls(value) if screen.out_is_terminal and isinstance(value, str) else value
-
-
-def _json(screen: Screen, value: Document, *, indent: int | None = None) -> str:
-    is_unicode = (screen.out.encoding or "utf-8").lower().startswith("utf")
-    text = json.dumps(value, ensure_ascii=not is_unicode, indent=indent)
-    if not screen.out_is_terminal:
-        return text
-    # What JSON itself leaves as it is may still drive a terminal; its own line ends may not be touched.
-    lines = (escape_controls(line, lambda char: json.dumps(char)[1:-1]) for line in text.split("\n"))
-    return "\n".join(lines)

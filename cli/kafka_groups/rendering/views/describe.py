@@ -39,7 +39,9 @@ OFFSETS: Final = View(
             "member_id",
             kafka_width=15,
             when_narrow="cut",
-            schema=text_schema("The member that owns the partition; null if none does.", nullable=True),
+            schema=text_schema(
+                "The member that owns the partition, null if none is known to; several have a row each.", nullable=True
+            ),
         ),
         name_column("HOST", "host", kafka_width=15, when_narrow="cut", schema=text_schema(HOST_TEXT, nullable=True)),
         text_column(

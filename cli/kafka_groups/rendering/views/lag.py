@@ -35,8 +35,7 @@ _BEHIND: Final = _count("PARTITIONS-BEHIND", "partitions_behind", "Partitions wi
 _UNCOMMITTED: Final = _count(
     "UNCOMMITTED",
     "uncommitted_partitions",
-    "Partitions that a member owns, and that have no commit.",
-    nullable=False,
+    "Partitions that a member owns, and that have no commit; null if the partitions of a member are unknown.",
 )
 _LOST: Final = _count(
     "LOST", "messages_lost", "Messages that retention deleted before they were read; null if it is unknown."
@@ -62,8 +61,10 @@ _NOTE: Final = text_column(
     when_narrow="fold",
     schema=text_schema(
         "data_loss: a commit is below the log start. beyond_end: a commit is above the log end. incomplete: a log end "
-        "is unknown. With --time: open_transaction (the last stable offset is below the log end), no_timestamp (a "
-        "record has none), future_timestamp (a record's is later than now). Joined by commas; null if there is none.",
+        "is unknown. unknown_assignment: partitions of a member are unknown, because its assignment cannot be read, or "
+        "the group is rebalancing. With --time: caught_up (there is a lag, and no record), open_transaction (the last "
+        "stable offset is below the log end), no_timestamp (a record has none), future_timestamp (a record's is later "
+        "than now). Joined by commas; null if there is none.",
         nullable=True,
     ),
 )
@@ -144,7 +145,11 @@ _MEMBER: Final = text_column(
     "CONSUMER-ID",
     "member_id",
     when_narrow="cut",
-    schema=text_schema("The member's id; null where no member owns the partition.", nullable=True),
+    schema=text_schema(
+        "The member's id; null where no member is known to own the partition. If several members own it, the row by "
+        "partition has the first of them.",
+        nullable=True,
+    ),
 )
 _HOST: Final = text_column("HOST", "host", schema=text_schema(HOST_TEXT, nullable=True))
 _CLIENT: Final = text_column(

@@ -49,7 +49,10 @@ TOPIC_GROUPS: Final = View(
         number_column(
             "MEMBERS",
             "members",
-            schema=number_schema("With --topic: the members that own partitions of the topics.", nullable=False),
+            schema=number_schema(
+                "With --topic: the members that own partitions of the topics; null if it is unknown, because an "
+                "assignment cannot be read, or the group is rebalancing.",
+            ),
         ),
         number_column(
             "COMMITTED-PARTITIONS",

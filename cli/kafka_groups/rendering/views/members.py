@@ -44,6 +44,7 @@ def member_columns(rows: Sequence[MemberRow], *, verbose: bool) -> tuple[Column,
 
 def _show_assignment(assignment: Iterable[Assignment] | None) -> str | None:
     """Return an assignment in the text form of Kafka's tool."""
+    # A member without partitions has the cell of a missing value, too, as in Kafka's tool.
     topics = [f"{topic.topic}:{','.join(map(str, topic.partitions))}" for topic in assignment or ()]
     return ";".join(topics) or None
 
@@ -110,7 +111,11 @@ MEMBERS: Final = View(
             option="--verbose",
             show=_show_assignment,
             encode=_encode_assignment,
-            schema=array_schema("The partitions that the member owns, by topic.", _ASSIGNED),
+            schema=array_schema(
+                "The partitions that the member owns, by topic; null if its assignment cannot be read.",
+                _ASSIGNED,
+                nullable=True,
+            ),
         ),
         number_column(
             "TARGET-EPOCH",

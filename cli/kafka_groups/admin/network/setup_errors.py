@@ -1,0 +1,140 @@
+"""Errors of connections that could not be set up: what the peer did, in which step, the likely cause, the settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from kafka_groups.errors import (
+    AdminError,
+    AuthenticationFailedError,
+    BrokerTimeoutError,
+    ConnectionFailedError,
+    NameNotResolvedError,
+    NoConnectionError,
+    TlsFailedError,
+)
+from kafka_groups.protocol.messages import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name
+
+if TYPE_CHECKING:
+    from kafka_groups.admin.network.channel import Channel
+    from kafka_groups.admin.network.request import InFlight
+    from kafka_groups.settings import ConnectionSettings, Endpoint, SaslCredentials
+
+_SASL: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
+# Properties of Kafka's clients that this tool does not use, by the error of the step that they concern. A name that
+# ends with a dot stands for all properties that begin with it.
+_UNUSED: Final[Mapping[type[AdminError], Sequence[str]]] = {
+    NameNotResolvedError: ("bootstrap.resolve.timeout.ms", "broker.address.family"),
+    BrokerTimeoutError: (
+        "broker.address.family",
+        "default.api.timeout.ms",
+        "request.timeout.ms",
+        "socket.connection.setup.timeout.max.ms",
+        "socket.timeout.ms",
+    ),
+    NoConnectionError: ("broker.address.family",),
+    ConnectionFailedError: ("api.version.", "broker.version.fallback"),
+    TlsFailedError: ("security.providers", "ssl."),
+    AuthenticationFailedError: ("sasl.client.", "sasl.login.", "security.providers"),
+}
+_VARIABLE: Final = re.compile(r"\$\{[^}]*:[^}]*\}")
+_PROPERTY: Final = re.compile(r"[a-z]+(?:\.[a-z]+)+")
+# A password of a key store has no part in a connection.
+_IRRELEVANT: Final = ("ssl.key.password", "ssl.keystore.password", "ssl.truststore.password")
+
+
+def unresolved(host: str, timeout_s: float) -> NameNotResolvedError:
+    """Return the error of a host name whose lookup takes too long."""
+    return NameNotResolvedError(f"the host name '{host}' was not resolved {_within(timeout_s)}")
+
+
+def not_set_up(channel: Channel | None, in_flight: Collection[InFlight], timeout_s: float) -> BrokerTimeoutError:
+    """Return the error of a connection that takes too long; `in_flight` are its requests."""
+    if channel is None or not channel.is_connected:
+        return BrokerTimeoutError(f"did not accept the connection {_within(timeout_s)}")
+    step = " to SASL" if any(each.request.api in _SASL for each in in_flight) else ""
+    return BrokerTimeoutError(f"accepted the connection but did not respond{step} {_within(timeout_s)}")
+
+
+def closed_at_once(channel: Channel | None, error: AdminError) -> bool:
+    """Return whether the peer closed an open connection without a response."""
+    return channel is not None and channel.is_open and not channel.received and type(error) is ConnectionFailedError
+
+
+def with_cause(error: AdminError, channel: Channel | None, in_flight: Collection[InFlight]) -> AdminError:
+    """Return the error of a connection without credentials that is lost at its first Metadata request, with the cause.
+
+    A listener with SASL responds to ApiVersions, and closes the connection at that request.
+    """
+    if (
+        channel is None
+        or [each.request.api for each in in_flight] != [METADATA]
+        or not isinstance(error, ConnectionFailedError)
+    ):
+        return error
+    setting = f"security.protocol={channel.sasl_protocol}"
+    return type(error)(f"{error}; the listener may require SASL (-X {setting}, and sasl.mechanism)")
+
+
+def idle_error(idle_timeout_s: float) -> BrokerTimeoutError:
+    """Return the error of a broker that sends nothing although responses are outstanding."""
+    return BrokerTimeoutError(f"accepted the request but sent nothing for {round(idle_timeout_s, 1):g} s")
+
+
+def with_settings(error: AdminError, settings: ConnectionSettings, endpoint: Endpoint) -> AdminError:
+    """Return the error with the properties of files and profiles that decide the step that failed, or are not used.
+
+    A property decides a step if the error names it, or an alias of it.
+    """
+    text = str(error)
+    named = {canonical_name(word) for word in _PROPERTY.findall(text)} | _deciding(error, text, settings, endpoint)
+    see = _list_by_source(settings.sources, lambda name: name in named and name in NETWORK_KEYS)
+    is_tls = settings.tls is not None and not isinstance(error, AuthenticationFailedError) and "certificate" in text
+    prefixes = [*_UNUSED.get(type(error), ()), *(_UNUSED[TlsFailedError] if is_tls else ())]
+    unused = _list_by_source(settings.sources, lambda name: _is_unused(name, prefixes))
+    parts = [*(f"see {each}" for each in see), *(f"this tool does not use {each}" for each in unused)]
+    if isinstance(error, AuthenticationFailedError) and settings.credentials is not None:
+        parts += _unreplaced(settings.sources, settings.credentials)
+    return type(error)("; ".join([text, *parts])) if parts else error
+
+
+def _deciding(error: AdminError, text: str, settings: ConnectionSettings, endpoint: Endpoint) -> set[str]:
+    """Return the properties that decide a step, but that its error does not name."""
+    names = set()
+    if endpoint in settings.bootstrap and isinstance(error, NameNotResolvedError | NoConnectionError):
+        names.add("bootstrap.servers")
+    if isinstance(error, BrokerTimeoutError):
+        names.add("socket.connection.setup.timeout.ms")
+    if isinstance(error, NameNotResolvedError) or "mismatch" in text:
+        names.add("client.dns.lookup")
+    return names
+
+
+def _unreplaced(sources: Mapping[str, str], credentials: SaslCredentials) -> list[str]:
+    """Return that a user name or a password is sent as a variable, as Kafka's clients do."""
+    values = {"sasl.username": credentials.username, "sasl.password": credentials.password}
+    found = _list_by_source(sources, lambda name: bool(_VARIABLE.search(values.get(name, ""))))
+    return [f"{each} has a variable ${{…}} that no config provider replaced; check config.providers" for each in found]
+
+
+def _is_unused(name: str, prefixes: Sequence[str]) -> bool:
+    if name in NETWORK_KEYS or name in _IRRELEVANT:
+        return False
+    return any(name == prefix or (prefix.endswith(".") and name.startswith(prefix)) for prefix in prefixes)
+
+
+def _list_by_source(sources: Mapping[str, str], is_wanted: Callable[[str], bool]) -> list[str]:
+    """Return the wanted properties of each file and profile, as text; those of flags are in the command line."""
+    keys: dict[str, list[str]] = {}
+    for name, source in sorted(sources.items()):
+        place, separator, key = source.rpartition(": ")
+        if separator and is_wanted(name):
+            keys.setdefault(place, []).append(key)
+    return [f"{' and '.join(dict.fromkeys(names))} of {place}" for place, names in keys.items()]
+
+
+def _within(timeout_s: float) -> str:
+    return f"within {max(0.1, round(timeout_s, 1)):g} s"

@@ -1,0 +1,26 @@
+"""Every file that this tool writes: atomic replacement, streams that are written in place, logs, locks."""
+
+from kafka_groups.files.locks import lock
+from kafka_groups.files.output import (
+    PRIVATE,
+    PUBLIC,
+    check_writable,
+    open_log,
+    open_new_file,
+    temporary_file,
+    write_atomically,
+)
+from kafka_groups.files.streams import SpecialFileError, read_regular
+
+__all__ = [
+    "PRIVATE",
+    "PUBLIC",
+    "SpecialFileError",
+    "check_writable",
+    "lock",
+    "open_log",
+    "open_new_file",
+    "read_regular",
+    "temporary_file",
+    "write_atomically",
+]

@@ -1,0 +1,79 @@
+"""What the assignments of a group's members say: which partitions have owners, and what stays unknown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from kafka_groups.model import GroupDescription, Member, TopicPartition
+
+# The number of groups with a note of their own, and of the names in a note.
+_MAX_NOTES: Final = 20
+_MAX_NAMES: Final = 3
+_WITHOUT_ASSIGNMENTS: Final = frozenset({"PreparingRebalance", "CompletingRebalance"})
+
+
+def assigned_partitions(member: Member) -> Iterator[TopicPartition]:
+    """Yield the partitions that are assigned to a member; none if its assignment is unreadable."""
+    for assigned in member.assignment or ():
+        for partition in assigned.partitions:
+            yield TopicPartition(assigned.topic, partition)
+
+
+def unreadable_members(group: GroupDescription) -> list[Member]:
+    """Return the members whose assignments are unreadable."""
+    return [member for member in group.members if member.assignment is None]
+
+
+def has_unreadable_assignments(group: GroupDescription) -> bool:
+    """Return whether a member has an assignment that is unreadable, or that has a topic without a name."""
+    return bool(group.unnamed_topics) or any(member.assignment is None for member in group.members)
+
+
+def has_unknown_assignments(group: GroupDescription) -> bool:
+    """Return whether a member may own partitions that no assignment shows, so that nobody can rule out a topic.
+
+    Brokers return no assignments of a classic group while it rebalances.
+    """
+    return has_unreadable_assignments(group) or (
+        group.state in _WITHOUT_ASSIGNMENTS and not all(member.assignment for member in group.members)
+    )
+
+
+def note_unreadable(groups: Iterable[GroupDescription]) -> list[str]:
+    """Return a note for each group with unreadable assignments; beyond a limit one note counts the groups."""
+    members_of = {group.group: members for group in groups if (members := unreadable_members(group))}
+    notes = []
+    for group, members in list(members_of.items())[:_MAX_NOTES]:
+        names = _shorten(member.member_id for member in members)
+        count = len(members)
+        subject = f"assignment of {names}" if count == 1 else f"assignments of {count:,} members ({names})"
+        notes.append(f"Group '{group}': the {subject} cannot be read; the partitions are unknown.")
+    if (more := len(members_of) - _MAX_NOTES) > 0:
+        notes.append(f"The assignments of members of {more:,} more groups cannot be read.")
+    return notes
+
+
+def note_shared(groups: Iterable[GroupDescription]) -> list[str]:
+    """Return a note for each group in which members share partitions; beyond a limit one note counts the groups."""
+    shared_of = {group.group: shared for group in groups if (shared := _shared_partitions(group))}
+    notes = []
+    for group, shared in list(shared_of.items())[:_MAX_NOTES]:
+        names = _shorten(f"{topic}-{partition}" for topic, partition in shared)
+        subject = f"partition {names} is" if len(shared) == 1 else f"{len(shared):,} partitions ({names}) are"
+        notes.append(f"Group '{group}': {subject} assigned to several members.")
+    if (more := len(shared_of) - _MAX_NOTES) > 0:
+        notes.append(f"In {more:,} more groups partitions are assigned to several members.")
+    return notes
+
+
+def _shared_partitions(group: GroupDescription) -> list[TopicPartition]:
+    owners = Counter(key for member in group.members for key in assigned_partitions(member))
+    return sorted(key for key, count in owners.items() if count > 1)
+
+
+def _shorten(names: Iterable[str]) -> str:
+    """Return the first names, joined by commas."""
+    listed = list(names)
+    return ", ".join(listed[:_MAX_NAMES]) + (", …" if len(listed) > _MAX_NAMES else "")
