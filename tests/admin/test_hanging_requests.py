@@ -91,13 +91,13 @@ def test_one_topic_hangs_and_the_partitions_of_the_others_are_listed() -> None:
     topics = {f"t{number}": {0: 1} for number in range(20)}
     with ScriptedCluster(brokers=1, topics=topics) as cluster, cluster.admin() as admin:
         with HangingRequests(cluster, "Metadata", ["t7"]):
-            results = admin.list_partitions(topics, timeout=2.0)
+            results = admin.describe_topics(topics, timeout=2.0)
         assert (len(results.succeeded), list(results.failed)) == (19, ["t7"])
 
 
 def test_requests_that_wait_behind_one_that_hangs_are_sent_once_more_as_they_are() -> None:
     with _cluster(FEW) as cluster, cluster.admin() as admin, HangingRequests(cluster, "DescribeGroups", ["g3"]):
-        descriptions, offsets = admin.describe_with_offsets(FEW, FEW, timeout=2.0)
+        descriptions, offsets = admin.describe_with_offsets(FEW, dict.fromkeys(FEW), timeout=2.0)
         assert sorted(descriptions.succeeded) == ["g0", "g1", "g2", "g4", "g5"]
         assert sorted(offsets.all()) == FEW
         # The broker reads the first one only after the group that hangs, which is never.
@@ -128,7 +128,7 @@ def test_a_slow_broker_gets_each_request_once(timeout: float) -> None:
     with _cluster(FEW, brokers=3) as cluster, cluster.admin() as admin:
         for api in ("FindCoordinator", "ConsumerGroupDescribe", "DescribeGroups", "OffsetFetch", "ListOffsets"):
             cluster.script(api, *[delayed(0.2)] * 3)
-        admin.describe_with_offsets(FEW, FEW, timeout=timeout)
+        admin.describe_with_offsets(FEW, dict.fromkeys(FEW), timeout=timeout)
         admin.list_offsets([("t", 0)], timeout=timeout).all()
         requests = cluster.requests()
         assert requests == dict.fromkeys(requests, 1)

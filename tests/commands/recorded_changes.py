@@ -11,7 +11,7 @@ from tests.commands.change_commands import (
 )
 from tests.fakes.fake_admin import FakeCluster, run
 
-NO_RUN = "Error: no recorded change of cluster fake can be undone; see kafka-groups undo --list\n"
+NO_RUN = "Error: no recorded change of cluster fake can be undone; `kafka-groups undo --list` lists all runs\n"
 
 
 def add_group(cluster: FakeCluster) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from kafka_groups.changes.journal_location import open_journal
 from kafka_groups.changes.runs import list_runs
 from kafka_groups.protocol import Struct
-from tests.commands.change_commands import EXECUTE, NOTHING, journal_files, last_run, recorded_statuses
+from tests.commands.change_commands import EXECUTE, NOTHING, attempt, journal_files, last_run, recorded_statuses
 from tests.fakes.fake_admin import Outcome, run
 from tests.fakes.scripted_broker import Reaction, plain
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
@@ -77,11 +78,11 @@ def test_a_second_signal_ends_the_run_at_once_and_undo_finds_out(scripted: Scrip
     # Two signals of one number may become one.
     scripted.script("OffsetCommit", signals(signal.SIGINT, signal.SIGTERM))
     assert reset(scripted, "a").exit_code == 143
-    (found,) = list_runs(journal_files()[0].parent).runs
+    (found,) = list_runs(open_journal()).runs
     assert found.status == "unfinished"
     assert run("undo", *EXECUTE, bootstrap=str(scripted.addresses[1])).exit_code == 0
     assert scripted.groups["a"].commits == {("t", 0): Commit(60)}
-    assert list_runs(journal_files()[0].parent).runs[-1].status == "undone"
+    assert list_runs(open_journal()).runs[-1].status == "undone"
 
 
 # A program for a process of its own, because only a real pipe can break.
@@ -98,7 +99,8 @@ cluster.add("a", commits={("t", 0): 60})
 cluster.add("b", commits={("t", 0): 60})
 if "FAIL" in sys.argv:
     cluster.unchangeable["b"] = failure(group="b")
-sys.argv[1:] = "reset a b --topic t --to-earliest --execute --yes -b b1:9092".split()
+arguments = "reset a b --topic t --to-earliest --execute --yes -b b1:9092".split()
+sys.argv[1:] = arguments + sys.argv[2:]
 main()
 """
 
@@ -117,9 +119,39 @@ def test_a_closed_pipe_loses_neither_outcomes_nor_errors(argument: str, code: in
     assert recorded_statuses() == ["done", "failed" if argument == "FAIL" else "done"]
 
 
-def test_a_full_stdout_is_exit_1_and_the_outcomes_are_recorded() -> None:
-    command = ["sh", "-c", 'exec "$0" -c "$1" OK >/dev/full', sys.executable, PROGRAM]
+def write_to_full_stdout(argument: str, *flags: str) -> tuple[int, list[str]]:
+    """Run the program with a stdout that takes nothing; return its exit code and its messages."""
+    command = ["sh", "-c", 'exec "$0" -c "$@" >/dev/full', sys.executable, PROGRAM, argument, *flags]
     outcome = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True)
-    assert (outcome.returncode, last_run().is_finished) == (1, True)
-    assert "takes it back." in outcome.stderr
-    assert "Error: No space left on device" in outcome.stderr
+    return outcome.returncode, outcome.stderr.splitlines()
+
+
+@pytest.mark.parametrize("output", ["table", "json", "csv"])
+def test_a_full_stdout_after_changes_is_exit_3_and_the_outcomes_are_recorded(output: str) -> None:
+    code, messages = write_to_full_stdout("OK", "--format", output)
+    assert (code, recorded_statuses(), last_run().is_finished) == (3, ["done", "done"], True)
+    text = "cannot write the results to stdout: No space left on device; 2 changes were made"
+    assert f"Error: {text}" in messages
+    assert any(message.endswith("takes it back.") for message in messages)
+
+
+def test_a_full_stdout_hides_no_failure_of_a_change() -> None:
+    code, messages = write_to_full_stdout("FAIL")
+    assert (code, recorded_statuses()) == (3, ["done", "failed"])
+    text = "cannot write the results to stdout: No space left on device; 1 changes were made"
+    assert f"Error: {text}" in messages
+    assert "Error: group 'b': refused (GROUP_AUTHORIZATION_FAILED)" in messages
+
+
+def test_a_full_stdout_after_no_change_is_exit_1() -> None:
+    code, messages = write_to_full_stdout("FAIL", "--exclude", "a")
+    assert (code, recorded_statuses()) == (1, ["failed"])
+    text = "cannot write the results to stdout: No space left on device; nothing was changed"
+    assert f"Error: {text}" in messages
+    assert attempt() in messages
+
+
+def test_a_plan_that_cannot_be_printed_is_not_executed() -> None:
+    code, messages = write_to_full_stdout("OK", "--export", "-")
+    text = "Error: cannot write the plan to stdout: No space left on device; nothing was changed"
+    assert (code, messages[-1], journal_files()) == (1, text, [])

@@ -64,15 +64,15 @@ class JournalWriter:
         """
         documents = list(_outcome_documents(outcomes))
         if documents:
-            self._append(documents)
+            self._write(self._location.append, documents)
 
     def finish(self) -> None:
         """Append the last line; raise JournalError if it cannot be written."""
-        self._append([{"finished": True}])
+        self._write(self._location.finish, [{"finished": True}])
 
-    def _append(self, documents: list[dict[str, Any]]) -> None:
+    def _write(self, write: Callable[[str, bytes], None], documents: list[dict[str, Any]]) -> None:
         try:
-            self._location.append(self.id, _encode(documents))
+            write(self.id, _encode(documents))
         except OSError as error:
             msg = (
                 f"cannot write the outcomes to {self._location.path(self.id)}: {reason_of(error)}; the changes were "

@@ -1,25 +1,30 @@
-"""Where a journal is: a directory of this machine. A run has one file, which only its own process appends to."""
+"""Where a journal is: a directory of this machine, or one of an object store.
+
+A run has one record, which only its own process writes: a file that grows, or objects that are only created.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
 
 from kafka_groups.errors import JournalError
+from kafka_groups.files import PRIVATE, PUBLIC, append_file, create_file, make_directory
+from kafka_groups.files.root_directory import RootDirectory, open_root
 
 SUFFIX: Final = ".jsonl"
-_PRIVATE_FILE: Final = 0o600
-_PRIVATE_DIRECTORY: Final = 0o700
-_SHARED_FILE: Final = 0o666
-_SHARED_DIRECTORY: Final = 0o777
+_READ: Final = 0o444
+# The names of a record's objects in a store: they sort in the order in which they are created.
+_PLAN: Final = "1-plan.jsonl"
+_OUTCOMES: Final = "2-outcomes-{:04}.jsonl"
+_END: Final = "3-end.jsonl"
 
 
 class JournalLocation(Protocol):
-    """The records of runs, by id. Methods raise OSError, except where they say something else."""
+    """The records of runs, by id. Methods raise OSError."""
 
     @property
     def name(self) -> str:
@@ -34,7 +39,7 @@ class JournalLocation(Protocol):
         """Return whether a run can find out cheaply which runs came before it."""
 
     def names(self) -> list[str]:
-        """Return the names of all files; none if there is no journal yet."""
+        """Return the names of all files; none if there is no journal yet. That of a record is its id and SUFFIX."""
 
     def start_of(self, run_id: str, size: int) -> bytes:
         """Return the first bytes of a run's record."""
@@ -46,7 +51,10 @@ class JournalLocation(Protocol):
         """Write the plan of a new run durably; FileExistsError if the id is in use."""
 
     def append(self, run_id: str, content: bytes) -> None:
-        """Write outcomes, or the end, of a run durably, or nothing."""
+        """Write outcomes of a run durably, or nothing."""
+
+    def finish(self, run_id: str, content: bytes) -> None:
+        """Write the end of a run durably, or nothing."""
 
     def delete(self, run_id: str) -> None:
         """Delete the record of a run."""
@@ -62,6 +70,7 @@ class LocalJournal:
 
     def __init__(self, directory: Path, *, is_shared: bool = False) -> None:
         self._directory = directory
+        self._mode = PUBLIC if is_shared else PRIVATE
         self.is_shared = is_shared
 
     @property
@@ -90,36 +99,19 @@ class LocalJournal:
         return self._file(run_id).read_bytes()
 
     def create(self, run_id: str, content: bytes) -> None:
-        """Write a new file, and return when it and its name are on the disk."""
-        _create_directory(self._directory, _SHARED_DIRECTORY if self.is_shared else _PRIVATE_DIRECTORY)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        path = self._file(run_id)
-        descriptor = os.open(path, flags, _SHARED_FILE if self.is_shared else _PRIVATE_FILE)
-        try:
-            try:
-                _write(descriptor, content)
-            finally:
-                os.close(descriptor)
-            _sync(self._directory)
-        except BaseException:
-            with suppress(OSError):
-                path.unlink()
-            raise
+        """Write a new file, which appears when it is whole, and return when it and its name are on the disk."""
+        # Who may read the files may enter the directory.
+        make_directory(self.name, self._mode | (self._mode & _READ) >> 2, is_durable=True)
+        if not create_file(self.path(run_id), content, self._mode):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.path(run_id))
 
     def append(self, run_id: str, content: bytes) -> None:
         """Append to the file, and return when it is on the disk."""
-        descriptor = os.open(self._file(run_id), os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-        try:
-            size = os.fstat(descriptor).st_size
-            try:
-                _write(descriptor, content)
-            except OSError:
-                # The next line must not be appended to a part of this one.
-                with suppress(OSError):
-                    os.ftruncate(descriptor, size)
-                raise
-        finally:
-            os.close(descriptor)
+        append_file(self._file(run_id), content)
+
+    def finish(self, run_id: str, content: bytes) -> None:
+        """Append to the file, and return when it is on the disk."""
+        append_file(self._file(run_id), content)
 
     def delete(self, run_id: str) -> None:
         """Delete the file."""
@@ -129,13 +121,78 @@ class LocalJournal:
         return self._directory / f"{run_id}{SUFFIX}"
 
 
+class StoreJournal:
+    """A journal in an object store: a folder for each run, with objects that are only created.
+
+    Whoever reads a record lists its folder. A plan is read back before the run begins.
+    """
+
+    is_shared = True
+    # It would need a request for each earlier run.
+    is_ordered = False
+
+    def __init__(self, root: RootDirectory) -> None:
+        self._root = root
+        self._outcomes: dict[str, int] = {}
+
+    @property
+    def name(self) -> str:
+        """Return the address."""
+        return self._root.into.rstrip("/")
+
+    def path(self, run_id: str) -> str:
+        """Return the address of the folder of a run."""
+        return f"{self.name}/{run_id}"
+
+    def names(self) -> list[str]:
+        """Return the names of the folders, as those of files."""
+        return [f"{name}{SUFFIX}" for name in self._root.names(self._root.root)]
+
+    def start_of(self, run_id: str, size: int) -> bytes:
+        """Return the first bytes of the plan."""
+        return (self._root.read_small(self._root.join(run_id, _PLAN)) or b"")[:size]
+
+    def read(self, run_id: str) -> bytes:
+        """Return the content of all objects, in the order in which they were created."""
+        folder = self._root.join(run_id)
+        parts = [self._root.read_small(self._root.join(run_id, name)) for name in self._root.names(folder)]
+        return b"".join(part for part in parts if part is not None)
+
+    def create(self, run_id: str, content: bytes) -> None:
+        """Create the plan, and read it back."""
+        path = self._root.join(run_id, _PLAN)
+        self._root.create_small(path, content)
+        if self._root.read_small(path) != content:
+            message = f"the store returned another plan than the one that was written to {self.path(run_id)}"
+            raise OSError(message)
+
+    def append(self, run_id: str, content: bytes) -> None:
+        """Create the next object with outcomes."""
+        number = self._outcomes[run_id] = self._outcomes.get(run_id, 0) + 1
+        self._root.create_small(self._root.join(run_id, _OUTCOMES.format(number)), content)
+
+    def finish(self, run_id: str, content: bytes) -> None:
+        """Create the object of the end."""
+        self._root.create_small(self._root.join(run_id, _END), content)
+
+    def delete(self, run_id: str) -> None:
+        """Delete the objects of a run, the plan last: what is left of it is still a run."""
+        for name in sorted(self._root.names(self._root.join(run_id)), key=lambda each: each == _PLAN):
+            self._root.delete(self._root.join(run_id, name))
+
+
 def open_journal(address: str | None = None) -> JournalLocation:
     """Return the journal that the user named, or that of the user's state directory.
 
     Raises JournalError for an address that is none, and for a user without a home directory.
     """
+    if address is not None and "://" in address:
+        root = open_root(address, failure=_refuse_address, holds="a journal")
+        if not root.is_local:
+            return StoreJournal(open_root(address, holds="a journal"))
+        return LocalJournal(Path(root.root), is_shared=True)
     if address is not None:
-        return LocalJournal(Path(address), is_shared=True)
+        return LocalJournal(Path(address).absolute(), is_shared=True)
     from platformdirs import user_state_path
 
     try:
@@ -151,32 +208,9 @@ def run_ids(names: Sequence[str]) -> list[str]:
 
 
 def reason_of(error: OSError) -> str:
-    """Return the reason of an error of the operating system."""
+    """Return the reason of an error of the operating system, or of a store."""
     return error.strerror or str(error)
 
 
-def _create_directory(directory: Path, mode: int) -> None:
-    """Create a directory with missing parents, and return when their names are on the disk."""
-    if not directory.exists():
-        _create_directory(directory.parent, mode)
-        directory.mkdir(mode=mode, exist_ok=True)
-        _sync(directory.parent)
-
-
-def _write(descriptor: int, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-    os.fsync(descriptor)
-
-
-def _sync(directory: Path) -> None:
-    """Return when the names in a directory are on the disk."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # the file system writes names at once
-            raise
-    finally:
-        os.close(descriptor)
+def _refuse_address(message: str) -> JournalError:
+    return JournalError(f"--journal: {message}")

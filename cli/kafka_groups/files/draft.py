@@ -38,7 +38,12 @@ class Draft(NamedTuple):
     def link_target(self) -> None:
         """Give the draft the name of its target, too, which must be free. Raises FileExistsError if it is not."""
         os.link(self.name, self.target, src_dir_fd=self.folder, dst_dir_fd=self.folder)
-        sync_names(self.folder)
+        try:
+            sync_names(self.folder)
+        except BaseException:
+            # A file that may not be on the disk was not created.
+            os.unlink(self.target, dir_fd=self.folder)
+            raise
 
     def replace_target(self) -> None:
         """Give the draft the name of its target, in one step, and wait until the name is on the disk."""

@@ -15,7 +15,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import BinaryIO, Final, NamedTuple
 
 from kafka_groups.files.draft import copy_access, open_draft, sync, sync_names
@@ -245,3 +245,20 @@ def _overwrite(descriptor: int, content: bytes) -> None:
     write_all(descriptor, content)
     os.ftruncate(descriptor, len(content))
     sync(descriptor)
+
+
+def append_file(path: str | os.PathLike[str], content: bytes) -> None:
+    """Append to a file that exists, and return when it is on the disk; if that fails, nothing is appended."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    try:
+        size = os.fstat(descriptor).st_size
+        try:
+            write_all(descriptor, content)
+            os.fsync(descriptor)
+        except OSError:
+            # What comes next must not be appended to a part of this.
+            with suppress(OSError):
+                os.ftruncate(descriptor, size)
+            raise
+    finally:
+        os.close(descriptor)
