@@ -193,6 +193,7 @@ def deleting(cluster: FakeCluster) -> Callable[..., None]:
 
     def pause(_seconds: float) -> None:
         cluster.descriptions.pop("billing", None)
+        cluster.offsets.pop("billing", None)
 
     return pause
 

@@ -117,6 +117,8 @@ def test_only_such_a_group_costs_a_listing(cluster: FakeCluster) -> None:
         names = [call[0] for call in cluster.admin.method_calls]
         return [name for name in names if name not in {"brokers", "deadline", "__exit__"}]
 
-    assert calls("describe", "deleted") == ["describe_with_offsets"]
+    # Nothing is similar to an empty id, so that no suggestion needs a listing.
+    assert calls("describe", "--group", "") == ["describe_with_offsets"]
+    assert calls("describe", "deleted") == ["describe_with_offsets", "list_groups"]
     assert calls("describe", "dead")[:2] == ["describe_with_offsets", "list_groups"]
     assert calls("describe", "--all-groups")[:3] == ["list_groups", "describe_with_offsets", "list_offsets"]

@@ -212,4 +212,5 @@ def test_options_that_cannot_be_used_are_usage_errors(arguments: tuple[str, ...]
     outcome = run("lag", *arguments)
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert outcome.stderr.startswith(f"Error: {message}")
-    assert outcome.stderr.endswith("; see kafka-groups lag --help\n")
+    # A suggestion before it ends with a question mark.
+    assert outcome.stderr.endswith(("; see kafka-groups lag --help\n", "? See kafka-groups lag --help\n"))

@@ -160,7 +160,7 @@ import kafka_groups.cli as root
 def interrupted():
     raise KeyboardInterrupt
 
-root._open_missing_streams = interrupted
+root.open_missing_streams = interrupted
 root.main()
 """
     assert _run_in_shell("", program=program) == (130, "", "")

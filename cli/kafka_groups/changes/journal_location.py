@@ -124,7 +124,7 @@ class LocalJournal:
 class StoreJournal:
     """A journal in an object store: a folder for each run, with objects that are only created.
 
-    Whoever reads a record lists its folder. A plan is read back before the run begins.
+    A reader of a record lists its folder. A plan is read back before the run begins.
     """
 
     is_shared = True
