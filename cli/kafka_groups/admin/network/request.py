@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kafka_groups.errors import AdminError, ConnectionFailedError, ResponseTooLargeError
+from kafka_groups.errors import AdminError, BrokerTimeoutError, ConnectionFailedError, ResponseTooLargeError
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Channel
@@ -82,3 +82,8 @@ def lost_responses(outstanding: Sequence[InFlight], error: AdminError, channel: 
         lost = ConnectionFailedError("closed after a response that is too large")
         failed[1:] = [response._replace(error=lost) for response in failed[1:]]
     return [response for response, each in zip(failed, outstanding, strict=True) if not each.is_released]
+
+
+def idle_error(idle_timeout_s: float) -> BrokerTimeoutError:
+    """Return the error of a request without a response for so many seconds."""
+    return BrokerTimeoutError(f"accepted the request but sent nothing for {round(idle_timeout_s, 1):g} s")
