@@ -179,6 +179,16 @@ def test_a_call_of_less_than_a_quarter_of_a_second_has_no_repeats() -> None:
     assert [call.repeats.due(step / 100, 0.24) for step in range(24)] == [[]] * 24
 
 
+def test_a_single_key_that_is_only_slow_keeps_its_connection() -> None:
+    call = Call(KEYS[:8], hanging=["k000", "k001"])
+    call.run(8.0)
+    singles = [spec for _, spec in call.sent if spec.keys in (("k000",), ("k001",))]
+    assert len(singles) == 2
+    assert not {spec.connection for spec in singles} & {*call.connections.closed}
+    call.respond(singles[0], 9.0)
+    assert {*call.driver.completed} == {*KEYS[:8]} - {singles[1].keys[0]}
+
+
 def test_a_connection_is_used_again_after_its_response() -> None:
     call = Call(KEYS, hanging=["k000"])
     call.run(8.0)

@@ -42,6 +42,8 @@ _MOST_FRUITLESS: Final = 4
 _MOST_CONNECTIONS: Final = 8
 _MOST_REPEATS: Final = 256
 _MOST_LOSSES: Final = 2
+# Connections that wait to the end of the call for the response of a single key.
+_MOST_SINGLE: Final = 16
 
 Driver: TypeAlias = ApiDriver[Any, Any]
 Spec: TypeAlias = RequestSpec[Any]
@@ -108,6 +110,7 @@ class Repeats:
         self._took: dict[tuple[Driver, int | None], _Split] = {}
         self._fruitless: Counter[int | None] = Counter()
         self._repeated: Counter[int | None] = Counter()
+        self._single = 0
         self._wakes_at = 0.0
         for each in sent:
             self.add(each)
@@ -208,9 +211,11 @@ class Repeats:
             self._wake(late_at)
         elif self._may_split(part):
             self._open.remove(part)
-            if other is not None:
-                self._connections.close(part.endpoint, part.spec.connection)
             keys = part.driver.awaited(part.spec)
+            # A key that is alone has no other request; its broker may only be slow.
+            self._single += len(keys) == 1
+            if other is not None and (len(keys) > 1 or self._single > _MOST_SINGLE):
+                self._connections.close(part.endpoint, part.spec.connection)
             self._fruitless[part.spec.broker] += len(keys) > 1 and part.split.took_s is None
             self._split(part.driver, part.spec, keys, _HALVES if other is None else _QUARTERS)
 
