@@ -167,11 +167,9 @@ class Member(NamedTuple):
 
 
 class GroupDescription(NamedTuple):
-    """The state and the members of a group. Both epochs are None for classic groups, the assignor if unknown.
+    """The state and the members of a group, without both (`is_described` False) if only its offsets are known.
 
-    A broker may identify the topics of assignments only by their ids. `unnamed_topics` has the ids, as Kafka's tools
-    print them, whose names could not be found; their partitions are in no assignment. `is_described` is False if the
-    description failed, so that state and members are unknown, and the group is there for its committed offsets.
+    Epochs are None for classic groups, the assignor if unknown. `unnamed_topics` has ids whose names were not found.
     """
 
     group: str
@@ -188,7 +186,7 @@ class GroupDescription(NamedTuple):
 
     @property
     def member_count(self) -> int | None:
-        """Return the number of members; None if they are unknown."""
+        """Return the number of members; None if it is unknown."""
         return len(self.members) if self.is_described else None
 
 

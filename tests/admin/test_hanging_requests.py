@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.admin import GroupAdmin
+from kafka_groups.admin.handlers import list_consumer_group_offsets
 from kafka_groups.admin.network.extra_connections import FIRST_EXTRA
 from kafka_groups.model import Results
 from tests.fakes.hanging_requests import HangingRequests, keys_of
@@ -123,12 +124,13 @@ def test_the_late_response_to_the_first_request_is_used() -> None:
         assert len(cluster.requests_of("OffsetFetch")) > 1
 
 
-@pytest.mark.parametrize("timeout", [2.0, 10.0])
+@pytest.mark.parametrize("timeout", [2.5, 10.0])
 def test_a_slow_broker_gets_each_request_once(timeout: float) -> None:
     with _cluster(FEW, brokers=3) as cluster, cluster.admin() as admin:
         for api in ("FindCoordinator", "ConsumerGroupDescribe", "DescribeGroups", "OffsetFetch", "ListOffsets"):
-            cluster.script(api, *[delayed(0.2)] * 3)
-        admin.describe_with_offsets(FEW, dict.fromkeys(FEW), timeout=timeout)
+            cluster.script(api, *[delayed(0.8)] * 3)
+        _fetch(admin, FEW, timeout).all()
+        _describe(admin, FEW, timeout).all()
         admin.list_offsets([("t", 0)], timeout=timeout).all()
         requests = cluster.requests()
         assert requests == dict.fromkeys(requests, 1)
@@ -141,6 +143,14 @@ def test_a_broker_that_throttles_the_client_gets_no_repeats() -> None:
         admin.list_groups()
         assert sorted(_fetch(admin, FEW, 1.0).failed) == FEW
         assert cluster.requests_of("OffsetFetch") == []
+
+
+def test_requests_that_a_throttled_broker_holds_back_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_consumer_group_offsets, "MAX_GROUPS", 3)
+    with _cluster(FEW) as cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", throttled(60_000), *[silent] * 20)
+        assert sorted(_fetch(admin, FEW, 1.0).failed) == ["g3", "g4", "g5"]
+        assert len(cluster.requests_of("OffsetFetch")) == 2
 
 
 def test_a_broker_that_responds_to_nothing_gets_ten_repeats_of_a_request() -> None:

@@ -100,7 +100,7 @@ def test_a_coordinator_without_a_host_keeps_the_address_that_the_metadata_had() 
 
     groups = {"a": Group(coordinator=2, commits={("t", 0): 5})}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
-        cluster.script("FindCoordinator", without_hosts)
+        cluster.script("FindCoordinator", *[without_hosts] * 10)
         assert list(admin.list_consumer_group_offsets({"a": None}).all()) == ["a"]
 
 

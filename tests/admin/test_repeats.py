@@ -8,7 +8,7 @@ import pytest
 
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.driver import ApiDriver, RequestSpec
-from kafka_groups.admin.repeats import Repeats
+from kafka_groups.admin.repeats import Repeats, SentRequest
 from kafka_groups.settings import Endpoint
 from tests.fakes.silent_handler import driver_of
 
@@ -62,7 +62,7 @@ class Call:
         assert endpoint is not None
         self.connections.sent_at[endpoint, spec.connection] = now
         self.sent.append((now, spec))
-        self.repeats.add(driver, spec, 1, now)
+        self.repeats.add(SentRequest(driver, spec, 1, now))
 
     def run(self, until: float = LIMIT) -> None:
         """Pass the time in steps of 10 ms, with responses to what was sent in the step before."""
@@ -169,7 +169,7 @@ def test_a_change_is_not_repeated() -> None:
     driver = driver_of("a", "b", known=dict.fromkeys("ab", 1), idempotent=False)
     [spec] = driver.ready(0.0)
     connections.sent_at[Endpoint(host="b1", port=9092), 0] = 0.0
-    repeats.add(driver, spec, 1, 0.0)
+    repeats.add(SentRequest(driver, spec, 1, 0.0))
     assert [repeats.due(step / 10, LIMIT) for step in range(100)] == [[]] * 100
     assert connections.set_aside_at == []
 
@@ -177,6 +177,16 @@ def test_a_change_is_not_repeated() -> None:
 def test_a_call_of_less_than_a_quarter_of_a_second_has_no_repeats() -> None:
     call = Call(KEYS, hanging=KEYS)
     assert [call.repeats.due(step / 100, 0.24) for step in range(24)] == [[]] * 24
+
+
+def test_a_single_key_that_is_only_slow_keeps_its_connection() -> None:
+    call = Call(KEYS[:8], hanging=["k000", "k001"])
+    call.run(8.0)
+    singles = [spec for _, spec in call.sent if spec.keys in (("k000",), ("k001",))]
+    assert len(singles) == 2
+    assert not {spec.connection for spec in singles} & {*call.connections.closed}
+    call.respond(singles[0], 9.0)
+    assert {*call.driver.completed} == {*KEYS[:8]} - {singles[1].keys[0]}
 
 
 def test_a_connection_is_used_again_after_its_response() -> None:

@@ -128,7 +128,11 @@ def test_a_name_on_stderr_that_the_locale_cannot_show_is_replaced(cluster: Scrip
 def test_a_reply_that_is_not_ascii_changes_nothing(cluster: ScriptedCluster, reply: bytes) -> None:
     command = ("reset", "x", "--topic", "t", "--to-latest", "--execute", *address(cluster))
     code, output = run_on_terminal("ascii", *command, reply=reply)
-    assert (code, b"Nothing was changed; the attempt is recorded as " in output, b"internal error" in output) == (1, True, False)
+    assert (code, b"Nothing was changed; the attempt is recorded as " in output, b"internal error" in output) == (
+        1,
+        True,
+        False,
+    )
 
 
 @pytest.mark.parametrize("encoding", [name for name in ENCODINGS if name not in ("utf-8", "utf-16")])

@@ -33,7 +33,7 @@ def cluster() -> Iterator[ScriptedCluster]:
 
 
 def _run(cluster: ScriptedCluster, *arguments: str) -> Outcome:
-    return run(*arguments, "--timeout", "2s", bootstrap=str(cluster.addresses[1]))
+    return run(*arguments, "--timeout", "3s", bootstrap=str(cluster.addresses[1]))
 
 
 def _errors(outcome: Outcome) -> list[str]:

@@ -44,7 +44,20 @@ ORPHAN = {"topic", "partition", "committed_offset", "reason"}
 RESET = {"topic", "partition", "committed_offset", "new_offset", "delta", "note", "status"}
 DELETED_COMMIT = {"topic", "partition", "committed_offset", "note", "status"}
 REMOVED_MEMBER = {"member_id", "group_instance_id", "note", "status"}
-RUN = {"id", "created_at", "command", "cluster_id", "groups", "changes", "undoes", "status"}
+RUN = {
+    "id",
+    "created_at",
+    "command",
+    "cluster_id",
+    "bootstrap_servers",
+    "user",
+    "host",
+    "groups",
+    "changes",
+    "undoes",
+    "rows",
+    "status",
+}
 EXECUTE = ("--execute", "--yes")
 STATE = LISTING | {"coordinator", "assignor", "group_epoch", "target_assignment_epoch"}
 
@@ -183,3 +196,4 @@ def test_undo_and_its_list_have_these_keys() -> None:
     listed = document_of("undo", "--list")
     assert (set(listed), set(listed["runs"][0])) == ({"schema", "runs"}, RUN)
     assert set(row_of("undo", "--list")) == RUN
+    assert set(listed["runs"][0]["rows"]) == {"planned", "done", "refused", "failed", "unknown"}

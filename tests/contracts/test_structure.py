@@ -28,6 +28,7 @@ CONTRACT_NAMES = {
     "OUTCOME_UNKNOWN",
     "MALFORMED_RESPONSE",
     "REFUSED",
+    "TOPIC_RECREATED",
     "INTERRUPTED",
 }
 
@@ -137,7 +138,13 @@ def test_no_error_without_a_name_is_raised() -> None:
 def test_exit_codes_are_those_of_the_contract() -> None:
     codes = {found.__name__: found.exit_code for found in error_classes()}
     other_codes = {name: code for name, code in codes.items() if code != 1}
-    assert other_codes == {"SettingsError": 2, "PlanFileError": 2, "HistoryFileError": 2, "CheckFailedError": 4}
+    assert other_codes == {
+        "SettingsError": 2,
+        "PlanFileError": 2,
+        "HistoryFileError": 2,
+        "UnwrittenResultError": 3,
+        "CheckFailedError": 4,
+    }
     assert errors.IncompleteResultError(anything_succeeded=True).exit_code == 3
     assert errors.IncompleteResultError(anything_succeeded=False).exit_code == 1
 

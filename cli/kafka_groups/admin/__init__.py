@@ -6,8 +6,8 @@
         print(results.failed)                   # a failure for each group that has no result
 
 `client` has the operations, `change_client` those that change groups, `cluster_client` their base, `driver` their
-state, `lookup` finds brokers, `handlers` build requests and handle responses, `network` sends and receives bytes, and
-`event_loop` runs drivers on the network.
+state, `lookup` finds brokers, `handlers` build requests and handle responses, `network` sends and receives bytes,
+`event_loop` runs drivers on the network, and `repeats` decides what is sent again because a broker is late.
 """
 
 from typing import TYPE_CHECKING, Any, Final

@@ -1,12 +1,19 @@
-"""The interface of the handlers: one Admin operation, from keys to requests and from a response to its outcome."""
+"""One Admin operation: from keys to requests, and from a response, or the error in its place, to its outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from kafka_groups.errors import AdminError, OutcomeUnknownError
+from kafka_groups.errors import (
+    AdminError,
+    ConnectionFailedError,
+    NameNotResolvedError,
+    OutcomeUnknownError,
+    TimeoutExceededError,
+    TlsFailedError,
+)
 from kafka_groups.model import Broker, Failure
 
 K = TypeVar("K", bound=Hashable)
@@ -58,6 +65,37 @@ class ApiHandler(Protocol[K, V]):
 
     def to_failure(self, key: K, error: AdminError, broker: int | None) -> Failure:
         """Return the failure of one key, with the group, topic, partition or broker that it stands for."""
+
+
+class RequestSpec(NamedTuple, Generic[K]):
+    """Keys to request now at a broker, on one of the connections to it, or (broker None) to look up.
+
+    A repeat is for keys whose first request has no response yet; the first response of both counts.
+    """
+
+    broker: int | None
+    keys: tuple[K, ...]
+    connection: int = 0
+    is_repeat: bool = False
+
+
+def is_request_lost(error: AdminError, *, for_any_broker: bool, has_lookup: bool) -> bool:
+    """Return whether an error in place of a response is about the connection, so that another request may succeed.
+
+    A name without an address may get one: a container that is being replaced is known under its new name soon. What is
+    wrong with one broker does not concern a request that any broker can serve.
+    """
+    if for_any_broker and isinstance(error, TlsFailedError):
+        return True
+    has_other_address = for_any_broker or has_lookup
+    return isinstance(error, ConnectionFailedError) or (has_other_address and isinstance(error, NameNotResolvedError))
+
+
+def timeout_error(waited_s: float, *, is_unsent: bool, reasons: Iterable[str | None]) -> AdminError:
+    """Return the error of a key without a result at the deadline, with the reasons of the delay that are known."""
+    what = "it was not sent" if is_unsent else "no response"
+    text = f"{what} within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to send it"
+    return TimeoutExceededError("; ".join(filter(None, (text, *reasons))))
 
 
 def as_unknown(failure: Failure) -> Failure:

@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from kafka_groups.admin.api_handler import ApiHandler, ApiResult, as_unknown
-from kafka_groups.admin.pending_requests import PendingRequests, RequestSpec
+from kafka_groups.admin.api_handler import (
+    ApiHandler,
+    ApiResult,
+    RequestSpec,
+    as_unknown,
+    is_request_lost,
+    timeout_error,
+)
 from kafka_groups.errors import (
     AdminError,
     BrokerTimeoutError,
-    ConnectionFailedError,
     MissingFromResponseError,
-    NameNotResolvedError,
     OutcomeUnknownError,
-    TimeoutExceededError,
-    TlsFailedError,
 )
 from kafka_groups.model import Failure, Results
 
@@ -39,6 +41,12 @@ _JITTER: Final = 0.2
 _MAX_LOST_CONNECTIONS: Final = 6
 # Fewer keys than this are not worth another connection.
 MIN_KEYS_PER_CONNECTION: Final = 8
+
+
+class _Batch(NamedTuple, Generic[K]):
+    not_before: float
+    broker: int | None
+    keys: tuple[K, ...]
 
 
 class ApiDriver(Generic[K, V]):
@@ -82,7 +90,7 @@ class ApiDriver(Generic[K, V]):
         self._late: set[K] = set()
         self._has_repeats = False
         self._found: dict[K, int] = {}
-        self._pending: PendingRequests[K] = PendingRequests()
+        self._pending: list[_Batch[K]] = []
         self._start(known)
 
     def is_complete(self) -> bool:
@@ -109,7 +117,7 @@ class ApiDriver(Generic[K, V]):
         """Return the keys of a request that are in flight: not finished, not pending, and not at another broker."""
         if spec.broker is None:
             return tuple(key for key in spec.keys if key in self._in_lookup)
-        elsewhere = self._pending.keys() | self._in_lookup
+        elsewhere = self._pending_keys() | self._in_lookup
         here = (key for key in self._unfinished(spec.keys) if self._requested_at.get(key) == spec.broker)
         return tuple(key for key in here if key not in elsewhere)
 
@@ -125,7 +133,10 @@ class ApiDriver(Generic[K, V]):
 
     def ready(self, now: float) -> list[RequestSpec[K]]:
         """Return the requests to send now: one a connection, and one for all lookups. They are in flight afterwards."""
-        due = self._pending.take_due(now)
+        due: dict[int | None, list[K]] = {}
+        for batch in (batch for batch in self._pending if batch.not_before <= now):
+            due.setdefault(batch.broker, []).extend(batch.keys)
+        self._pending = [batch for batch in self._pending if batch.not_before > now]
         if self._has_repeats:
             # A repeat may have completed a key that waited for its retry.
             due = {broker: keys for broker, each in due.items() if (keys := self._unfinished(each))}
@@ -145,7 +156,7 @@ class ApiDriver(Generic[K, V]):
 
     def wakes_at(self) -> float | None:
         """Return the time at which the next request becomes ready; None if none is pending."""
-        return self._pending.next_time()
+        return min((batch.not_before for batch in self._pending), default=None)
 
     def on_response(self, spec: RequestSpec[K], result: ApiResult[K, Any], now: float) -> None:
         """Record the outcome of a response. A key of the request that the outcome lacks fails alone.
@@ -185,9 +196,8 @@ class ApiDriver(Generic[K, V]):
     ) -> None:
         """Record an error in place of a response. After a lost connection the keys go back to the lookup.
 
-        So do keys of a broker whose name has no address, if there is a lookup: a container that is being replaced is
-        known under its new name soon. A request for any broker goes to the next one, whatever is wrong with this one.
-        A request that is not idempotent is not sent again if it `was_sent`: what became of its keys is unknown.
+        A request for any broker goes to the next one. A request that is not idempotent is not sent again if it
+        `was_sent`: what became of its keys is unknown.
         """
         remaining = self._unfinished(self.awaited(spec._replace(keys=tuple(keys))) if self._has_repeats else keys)
         if was_sent and self._is_change(spec.broker):
@@ -197,10 +207,7 @@ class ApiDriver(Generic[K, V]):
         if spec.broker is None:
             self._end_lookup(keys, {}, now)
         for_any_broker = spec.broker is None or spec.broker < 0
-        may_retry = isinstance(error, ConnectionFailedError) or (
-            (for_any_broker or self.lookup is not None) and isinstance(error, NameNotResolvedError)
-        )
-        if not may_retry and not (for_any_broker and isinstance(error, TlsFailedError)):
+        if not is_request_lost(error, for_any_broker=for_any_broker, has_lookup=self.lookup is not None):
             for key in remaining:
                 self._fail(key, error, spec.broker)
             return
@@ -220,18 +227,16 @@ class ApiDriver(Generic[K, V]):
         """Record that a request was given up before it was sent, and why: its keys are not in flight any more."""
         keys = self._unfinished(spec.keys)
         self._unsent.update(dict.fromkeys(keys, reason))
-        self._pending.add(spec.broker, keys, now)
+        self._pending.append(_Batch(now, spec.broker, tuple(keys)))
 
     def expire(self, waited_s: float, reason_for_delay: Callable[[int], str | None] = lambda _broker: None) -> None:
         """Fail every remaining key with a timeout, and with the reasons of the broker's delay and of the last retry."""
-        pending = self._pending.keys()
+        pending = self._pending_keys()
         for key in self._unfinished(self.keys):
             broker = self._requested_at.get(key)
             reason = self._unsent.get(key) or (reason_for_delay(broker) if broker is not None else None)
             last = f"last: {self._reasons[key]}" if key in self._reasons else None
-            what = "it was not sent" if key in self._unsent else "no response"
-            text = f"{what} within {round(waited_s, 1):g} s" if waited_s > 0 else "no time was left to send it"
-            error: AdminError = TimeoutExceededError("; ".join(filter(None, (text, reason, last))))
+            error = timeout_error(waited_s, is_unsent=key in self._unsent, reasons=(reason, last))
             # The response may still be on its way.
             if key not in pending and self._is_change(broker):
                 error = OutcomeUnknownError.because(error)
@@ -246,6 +251,9 @@ class ApiDriver(Generic[K, V]):
         """Return whether a request to this broker is not idempotent. Lookups, and requests for any broker, are."""
         return not self.handler.idempotent and broker is not None and broker >= 0
 
+    def _pending_keys(self) -> set[K]:
+        return {key for batch in self._pending for key in batch.keys}
+
     def _unfinished(self, keys: Iterable[K]) -> list[K]:
         return [key for key in keys if key not in self.completed and key not in self.failed]
 
@@ -257,7 +265,7 @@ class ApiDriver(Generic[K, V]):
         self._request_at({key: known[key] for key in self.keys if key in known}, now=0.0)
         unknown = tuple(key for key in self.keys if key not in known)
         if unknown:
-            self._pending.add(None, unknown, 0.0)
+            self._pending.append(_Batch(0.0, None, unknown))
 
     def _end_lookup(self, keys: Iterable[K], found: Mapping[K, int], now: float) -> None:
         self._in_lookup.difference_update(keys)
@@ -271,8 +279,7 @@ class ApiDriver(Generic[K, V]):
         for key, broker in brokers.items():
             by_broker.setdefault(broker, []).append(key)
         self.locations.update(brokers)
-        for broker, keys in by_broker.items():
-            self._pending.add(broker, keys, now)
+        self._pending += [_Batch(now, broker, tuple(keys)) for broker, keys in by_broker.items()]
 
     def _retry(self, reasons: Mapping[K, str], now: float, *, broker: int | None) -> None:
         if not reasons:
@@ -285,7 +292,7 @@ class ApiDriver(Generic[K, V]):
         retries = max(self._retries[key] for key in reasons)
         backoff = min(_MAX_BACKOFF_S, _MIN_BACKOFF_S * 2 ** min(retries - 1, 10))
         backoff *= 1 - _JITTER + 2 * _JITTER * self._jitter()
-        self._pending.add(broker, reasons, now + backoff)
+        self._pending.append(_Batch(now + backoff, broker, tuple(reasons)))
 
     def _fail(self, key: K, error: AdminError, broker: int | None) -> None:
         # A negative id stands for any broker, so the failure is not of a particular one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from kafka_groups.admin.api import Deadline
@@ -11,7 +12,7 @@ from kafka_groups.admin.api_handler import ApiHandler
 from kafka_groups.admin.driver import ApiDriver, RequestSpec
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
 from kafka_groups.admin.network.request import Request, Response
-from kafka_groups.admin.repeats import Connections, Repeats
+from kafka_groups.admin.repeats import SHORTEST_SHARE, Connections, Repeats, SentRequest
 from kafka_groups.errors import AdminError, InvalidRequestError, MalformedResponseError, ResponseTooLargeError
 from kafka_groups.model import Broker
 from kafka_groups.protocol import SchemaError
@@ -97,13 +98,14 @@ def run_until_complete(
 
     Requests that are not idempotent are not sent after the deadline, nor by a later call if this one is interrupted.
     """
+    loop = _Loop(pool, clock)
     try:
-        _Loop(pool, clock).run(drivers, deadline, progress, follow_up)
+        loop.run(drivers, deadline, progress, follow_up)
     except BaseException:
         pool.withdraw()
         raise
     finally:
-        pool.extra.close_all()
+        loop.close()
 
 
 class _Loop:
@@ -112,7 +114,11 @@ class _Loop:
     def __init__(self, pool: Brokers, clock: Callable[[], float]) -> None:
         self._pool = pool
         self._clock = clock
-        self._repeats = Repeats(pool.extra)
+        self._limit = inf
+        # In nearly all calls no response is late, so their requests are only noted until the first one may be.
+        self._sent: list[SentRequest] = []
+        self._first_check_at = inf
+        self._repeats: Repeats | None = None
 
     def run(
         self,
@@ -122,32 +128,43 @@ class _Loop:
         follow_up: Callable[[], Drivers],
     ) -> None:
         """Run the drivers, and those that follow them, until all are complete or the deadline has passed."""
-        started, limit = self._clock(), deadline.at
-        self._pool.set_deadline(limit)
+        started = self._clock()
+        self._set_limit(deadline.at)
         while (drivers := [*drivers, *follow_up()]) and not all(driver.is_complete() for driver in drivers):
             now = self._clock()
-            if now >= limit:
+            if now >= self._limit:
                 self._receive_arrived(now)
-                limit = _extend(now, deadline, drivers)
-                self._pool.set_deadline(limit)
-            if now >= limit:
-                self._expire(drivers, now, max(0.0, limit - started))
+                self._set_limit(_extend(now, deadline, drivers))
+            if now >= self._limit:
+                self._expire(drivers, now, max(0.0, self._limit - started))
                 return
-            self._send_ready(drivers, now, limit)
+            self._send_ready(drivers, now)
             # A request that cannot be sent fails at once; if that was the last one, no response will come.
             if not all(driver.is_complete() for driver in drivers):
                 wakes = [wake for driver in drivers if (wake := driver.wakes_at()) is not None]
-                for response in self._pool.poll(min([limit, self._repeats.wakes_at(), *wakes])):
+                wakes.append(self._repeats.wakes_at() if self._repeats is not None else self._first_check_at)
+                for response in self._pool.poll(min([self._limit, *wakes])):
                     self._receive(response, self._clock())
             if progress is not None:
                 total = sum(driver.key_count() for driver in drivers)
                 progress(sum(driver.finished_count() for driver in drivers), total)
 
-    def _send_ready(self, drivers: Drivers, now: float, limit: float) -> None:
+    def close(self) -> None:
+        """Close the connections of repeats."""
+        if self._repeats is not None:
+            self._pool.extra.close_all()
+
+    def _set_limit(self, limit: float) -> None:
+        self._limit = limit
+        self._pool.set_deadline(limit)
+
+    def _send_ready(self, drivers: Drivers, now: float) -> None:
         for driver in drivers:
             for spec in driver.ready(now):
                 self._send(driver, spec)
-        for driver, spec in self._repeats.due(now, limit):
+        if self._repeats is None and now >= self._first_check_at:
+            self._repeats = Repeats(self._pool.extra, self._sent)
+        for driver, spec in self._repeats.due(now, self._limit) if self._repeats is not None else ():
             self._send(driver, spec)
 
     def _expire(self, drivers: Drivers, now: float, waited_s: float) -> None:
@@ -176,9 +193,16 @@ class _Loop:
                 connection=spec.connection,
             )
             refused = self._pool.submit(broker, request)
-            self._repeats.add(driver, part, broker, self._clock())
+            self._note(SentRequest(driver, part, broker, self._clock()))
             for response in refused:
                 self._receive(response, self._clock())
+
+    def _note(self, sent: SentRequest) -> None:
+        if self._repeats is not None:
+            self._repeats.add(sent)
+        else:
+            self._sent.append(sent)
+            self._first_check_at = min(self._first_check_at, sent.at + (self._limit - sent.at) * SHORTEST_SHARE)
 
     def _receive(self, response: Response, now: float) -> None:
         token = response.request.token
@@ -190,7 +214,7 @@ class _Loop:
             return
         keys = token.spec.keys if response.part is None else tuple(response.part)
         spec = token.spec._replace(keys=keys)
-        if spec.is_repeat and (response.error is not None or response.reason is not None):
+        if self._repeats is not None and spec.is_repeat and (response.error or response.reason):
             self._repeats.remove(spec)
         elif response.reason is not None:
             driver.on_unsent(spec, response.reason, now)

@@ -10,11 +10,11 @@ change something are never repeated.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import inf
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from kafka_groups.admin.driver import ApiDriver, RequestSpec
 from kafka_groups.admin.network.extra_connections import FIRST_EXTRA
@@ -27,7 +27,7 @@ _SHORTEST_FIRST_S: Final = 0.25
 # The pool moves a request for any broker to another one after half of the time. It is halved only if that one is late,
 # too, which is soon noticed: two brokers have not responded then.
 _SHARE_OF_ANY_BROKER: Final = 0.6
-_SHARE_AFTER_MOVE: Final = 0.25
+SHORTEST_SHARE: Final = 0.25
 # Until the first repeat has a response nobody knows whether the broker still responds, or how fast.
 _SHARE_OF_REPEAT: Final = 0.125
 # Once one half has a response, the other one is late after twice that time, but not sooner than this.
@@ -42,6 +42,8 @@ _MOST_FRUITLESS: Final = 4
 _MOST_CONNECTIONS: Final = 8
 _MOST_REPEATS: Final = 256
 _MOST_LOSSES: Final = 2
+# Connections that wait to the end of the call for the response of a single key.
+_MOST_SINGLE: Final = 16
 
 Driver: TypeAlias = ApiDriver[Any, Any]
 Spec: TypeAlias = RequestSpec[Any]
@@ -66,12 +68,12 @@ class Connections(Protocol):
         """Close an extra connection."""
 
 
-@dataclass(eq=False)
-class _Sent:
-    """A request in flight on the first connection to a broker."""
+class SentRequest(NamedTuple):
+    """A request that was sent, to a broker or to any (-1), and when."""
 
     driver: Driver
     spec: Spec
+    broker: int
     at: float
 
 
@@ -98,9 +100,9 @@ class _Part:
 class Repeats:
     """The requests of one call that may be repeated, and their repeats."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, sent: Iterable[SentRequest] = ()) -> None:
         self._connections = connections
-        self._sent: defaultdict[Endpoint, list[_Sent]] = defaultdict(list)
+        self._sent: defaultdict[Endpoint, list[SentRequest]] = defaultdict(list)
         self._waiting: list[_Part] = []
         self._open: list[_Part] = []
         self._numbers = count(FIRST_EXTRA)
@@ -108,17 +110,20 @@ class Repeats:
         self._took: dict[tuple[Driver, int | None], _Split] = {}
         self._fruitless: Counter[int | None] = Counter()
         self._repeated: Counter[int | None] = Counter()
+        self._single = 0
         self._wakes_at = 0.0
+        for each in sent:
+            self.add(each)
 
-    def add(self, driver: Driver, spec: Spec, broker: int, now: float) -> None:
-        """Record a request that was sent, at this broker."""
-        endpoint = self._connections.endpoint_of(broker)
+    def add(self, sent: SentRequest) -> None:
+        """Record a request that was sent."""
+        endpoint, spec = self._connections.endpoint_of(sent.broker), sent.spec
         self._wakes_at = 0.0
         if spec.is_repeat:
             for part in (part for part in self._open if part.spec.connection == spec.connection):
                 part.endpoint = endpoint
-        elif endpoint is not None and spec.connection == 0 and driver.is_repeatable(spec):
-            self._sent[endpoint].append(_Sent(driver, spec, now))
+        elif endpoint is not None and spec.connection == 0 and sent.driver.is_repeatable(spec):
+            self._sent[endpoint].append(sent)
 
     def remove(self, spec: Spec) -> None:
         """Record that the connection of a repeat was lost. It is tried once more, and the first request remains."""
@@ -206,9 +211,11 @@ class Repeats:
             self._wake(late_at)
         elif self._may_split(part):
             self._open.remove(part)
-            if other is not None:
-                self._connections.close(part.endpoint, part.spec.connection)
             keys = part.driver.awaited(part.spec)
+            # A key that is alone has no other request; its broker may only be slow.
+            self._single += len(keys) == 1
+            if other is not None and (len(keys) > 1 or self._single > _MOST_SINGLE):
+                self._connections.close(part.endpoint, part.spec.connection)
             self._fruitless[part.spec.broker] += len(keys) > 1 and part.split.took_s is None
             self._split(part.driver, part.spec, keys, _HALVES if other is None else _QUARTERS)
 
@@ -259,9 +266,9 @@ class Repeats:
         self._wakes_at = min(self._wakes_at, at)
 
 
-def _awaited(sent: Sequence[_Sent]) -> list[tuple[_Sent, tuple[Any, ...]]]:
+def _awaited(sent: Sequence[SentRequest]) -> list[tuple[SentRequest, tuple[Any, ...]]]:
     """Return the requests that have no response yet, and their keys; a key that was retried is in the newest one."""
-    awaited: list[tuple[_Sent, tuple[Any, ...]]] = []
+    awaited: list[tuple[SentRequest, tuple[Any, ...]]] = []
     newer: defaultdict[Driver, set[Any]] = defaultdict(set)
     for each in reversed(sent):
         keys = tuple(key for key in each.driver.awaited(each.spec) if key not in newer[each.driver])
@@ -271,7 +278,7 @@ def _awaited(sent: Sequence[_Sent]) -> list[tuple[_Sent, tuple[Any, ...]]]:
     return awaited[::-1]
 
 
-def _share_of(sent: _Sent) -> float:
+def _share_of(sent: SentRequest) -> float:
     if sent.spec.broker is not None and sent.spec.broker >= 0:
         return _SHARE
-    return _SHARE_AFTER_MOVE if sent.driver.was_retried(sent.spec) else _SHARE_OF_ANY_BROKER
+    return SHORTEST_SHARE if sent.driver.was_retried(sent.spec) else _SHARE_OF_ANY_BROKER

@@ -81,8 +81,9 @@ def describe(
     described, only listed (kafka-groups list). --match and --all-groups skip them with a note; such a group that is
     named is an error.
 
-    If a group, a partition or a broker fails, its error is on stderr, and the others are printed. Nothing on the
-    cluster is changed, and no group is joined.
+    If a group, a partition or a broker fails, its error is on stderr, and the others are printed. A group whose offsets
+    are known and whose description is not is printed without members. Nothing on the cluster is changed, and no group
+    is joined.
 
     Needs Kafka 0.11 or newer. --in-state needs 2.6, and --type 3.8 (Classic: any version): on an older broker only
     these filters fail. Rights: DESCRIBE on each group, and on its topics. Without DESCRIBE on a topic, brokers leave

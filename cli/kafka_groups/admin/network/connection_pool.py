@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.admin.network.bootstrap import (
@@ -17,7 +18,7 @@ from kafka_groups.admin.network.bootstrap import (
 )
 from kafka_groups.admin.network.channel import Address, Channel
 from kafka_groups.admin.network.connection import Connection
-from kafka_groups.admin.network.extra_connections import ExtraConnections
+from kafka_groups.admin.network.extra_connections import FIRST_EXTRA, ExtraConnections
 from kafka_groups.admin.network.handshake import Handshake
 from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.admin.network.resolver import Resolve, resolve
@@ -64,7 +65,6 @@ class BrokerPool:
         self._resolve = resolve
         self._tls_context: ssl.SSLContext | None = None
         self._connections: dict[tuple[Endpoint, int], Connection] = {}
-        self.extra = ExtraConnections(self._connections, self._drop, self._endpoint_of, self._clock)
         self._bootstrap = Bootstrap(settings)
         self._deadline = self._idle_timeout_s = math.inf
         self._sent_before: Counter[tuple[str, int]] = Counter()
@@ -75,6 +75,11 @@ class BrokerPool:
     def sent(self) -> Counter[tuple[str, int]]:
         """The number of requests sent so far by (API name, version), connection set-up included."""
         return sum((connection.sent for connection in self._connections.values()), start=self._sent_before.copy())
+
+    @cached_property
+    def extra(self) -> ExtraConnections:
+        """The connections of repeated requests."""
+        return ExtraConnections(self._connections, self._drop, self._endpoint_of, self._clock)
 
     def open(self, deadline: float) -> None:
         """Connect to a bootstrap server and read the brokers of the cluster. AdminError if none responds.
@@ -140,11 +145,9 @@ class BrokerPool:
 
     def withdraw(self) -> list[Response]:
         """Give up the requests that must not be sent late, and return them as responses."""
-        responses: list[Response] = []
-        for (endpoint, _), connection in self._connections.items():
-            withdrawn = connection.withdraw(self._clock())
-            responses += [each._replace(reason=f"{self._name_of(endpoint)} {each.reason}") for each in withdrawn]
-        return responses
+        all_of_them = [(at, each) for (at, _), each in self._connections.items()]
+        withdrawn = ((at, each) for at, connection in all_of_them for each in connection.withdraw(self._clock()))
+        return [each._replace(reason=f"{self._name_of(at)} {each.reason}") for at, each in withdrawn]
 
     def close(self) -> None:
         """Close every connection."""
@@ -258,7 +261,9 @@ class BrokerPool:
             resolve=self._resolve,
             wakeup=self._selector.wakeup,
         )
-        self.extra.add(endpoint, number, connection)
+        self._connections[endpoint, number] = connection
+        # A broker that may be dead gets one request at first.
+        connection.window = 1 if number >= FIRST_EXTRA else connection.window
         self._selector.register(connection)
         return connection
 

@@ -39,12 +39,6 @@ class ExtraConnections:
         self._clock = clock
         self._set_aside = count(1)
 
-    def add(self, endpoint: Endpoint, number: int, connection: Connection) -> None:
-        """Add a new connection of any number. A broker that may be dead gets one request on an extra one at first."""
-        self._connections[endpoint, number] = connection
-        if _is_extra(number):
-            connection.window = 1
-
     def silent_since(self, endpoint: Endpoint, number: int) -> float | None:
         """Return since when a broker that owes a response on a connection has sent nothing.
 
@@ -72,14 +66,11 @@ class ExtraConnections:
 
     def close_all(self) -> None:
         """Close all extra connections, at the end of a call."""
-        for endpoint, number in [key for key in self._connections if _is_extra(key[1])]:
-            self.close(endpoint, number)
+        for endpoint, number in [*self._connections]:
+            if number < 0 or number >= FIRST_EXTRA:
+                self.close(endpoint, number)
 
     def reasons_for_delay(self, endpoint: Endpoint | None) -> Iterable[str | None]:
         """Yield what each connection to an address waits for, those first that were set aside."""
         numbers = sorted(number for at, number in self._connections if at == endpoint)
         return (self._connections[endpoint, number].reason_for_delay(self._clock()) for number in numbers if endpoint)
-
-
-def _is_extra(number: int) -> bool:
-    return number < 0 or number >= FIRST_EXTRA

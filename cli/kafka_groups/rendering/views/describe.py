@@ -85,7 +85,10 @@ def describe_schema() -> Schema:
     offsets = array_schema(
         "The partitions that a member owns, and those with a commit.", OFFSETS.schema(without=("group",))
     )
-    members = array_schema("The members; those with the most partitions first.", MEMBERS.schema(without=("group",)))
+    members = array_schema(
+        "The members; those with the most partitions first. None if the description failed: the state is null then.",
+        MEMBERS.schema(without=("group",)),
+    )
     return document_schema(
         "describe",
         {**STATES.properties(without=("members",)), "offsets": offsets, "members": members},
