@@ -94,7 +94,7 @@ def test_a_row_without_notes_has_none_of_them() -> None:
     ],
 )
 def test_a_value_that_a_key_never_has_is_refused(field: str, sign: str, misspelt: str, right: str) -> None:
-    outcome = run("lag", "--watch", "1s", "--fail-if", f"{field}{sign}{misspelt}")
+    outcome = run("lag", "--watch", "1s", "--samples", "1", "--fail-if", f"{field}{sign}{misspelt}")
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert f"{field} is never '{misspelt}'; write one of " in outcome.stderr
     assert f"; did you mean '{right}'?" in outcome.stderr
@@ -103,7 +103,7 @@ def test_a_value_that_a_key_never_has_is_refused(field: str, sign: str, misspelt
 @pytest.mark.parametrize("field", ["note", "state", "isolation", "time_lag_quality", "verdict", "rule"])
 @pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
 def test_a_word_is_neither_smaller_nor_larger(field: str, sign: str) -> None:
-    outcome = run("lag", "--watch", "1s", "--fail-if", f"{field}{sign}exact")
+    outcome = run("lag", "--watch", "1s", "--samples", "1", "--fail-if", f"{field}{sign}exact")
     assert outcome.exit_code == 2
     assert f"{field} is a text, which is compared only with == and !=" in outcome.stderr
 
@@ -114,7 +114,7 @@ def test_a_word_is_accepted_in_any_case(value: str) -> None:
 
 
 def test_wait_refuses_the_same_values() -> None:
-    outcome = run("wait", "behind", "--until", "note!=dataloss")
+    outcome = run("wait", "behind", "--until", "note!=dataloss", "--for", "1ms")
     assert outcome.exit_code == 2
     assert "did you mean 'data_loss'?" in outcome.stderr
 

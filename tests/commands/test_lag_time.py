@@ -118,7 +118,7 @@ def test_a_marker_behind_the_commit_is_a_lag_of_a_group_that_has_caught_up(clust
     line = next(
         line.split() for line in run("lag", "behind", "--time").stdout.splitlines() if line.startswith("behind")
     )
-    assert (line[3:6], line[-1]) == (["1", "0s", "exact"], "caught_up")
+    assert (line[3:6], line[-1]) == (["1", "0s", "compacted"], "caught_up")
 
 
 def test_a_condition_on_a_note_on_time_implies_time(cluster: FakeCluster) -> None:
@@ -126,8 +126,8 @@ def test_a_condition_on_a_note_on_time_implies_time(cluster: FakeCluster) -> Non
     cluster.records = {RecordPosition("t", 0, 8): None}
     assert run("lag", "behind", "--fail-if", "note==caught_up").exit_code == 4
     assert run("lag", "behind", "--fail-if", "lag>0 and note!=Caught_Up").exit_code == 0
-    assert run("wait", "behind", "--until", "lag<=0 or note==caught_up").exit_code == 0
-    assert run("wait", "behind", "--until", "time_lag<=0s").exit_code == 0
+    assert run("wait", "behind", "--until", "lag<=0 or note==caught_up", "--for", "1ms").exit_code == 0
+    assert run("wait", "behind", "--until", "time_lag<=0s", "--for", "1ms").exit_code == 0
     reads = len(cluster.record_requests)
     assert (reads, run("lag", "behind", "--fail-if", "note==data_loss").exit_code) == (4, 0)
     assert len(cluster.record_requests) == reads

@@ -53,7 +53,7 @@ def test_the_age_of_the_first_record_after_a_gap_is_called_compacted() -> None:
 
 @pytest.mark.parametrize("record", [None, RecordTime(9, NOW_MS - 1)])
 def test_a_group_has_caught_up_where_no_record_follows_before_the_log_end(record: RecordTime | None) -> None:
-    assert judge(row(5, 9), record) == TimeLag(0, "exact", ("caught_up",))
+    assert judge(row(5, 9), record) == TimeLag(0, "compacted", ("caught_up",))
 
 
 def test_a_commit_below_the_log_start_makes_the_age_of_the_next_record_a_lower_bound() -> None:
@@ -174,7 +174,7 @@ def test_markers_behind_every_commit_that_lags_are_a_group_that_has_caught_up(cl
     cluster.end("t", 9, 9, 9, starts=(0, 0, 0))
     cluster.add("g", commits={("t", 0): 8, ("t", 1): 5, ("t", 2): 9})
     cluster.records = {RecordPosition("t", 0, 8): None, RecordPosition("t", 1, 5): None}
-    assert summarize((read(cluster).groups[0].total,)) == [(None, None, 0, "exact", "caught_up")]
+    assert summarize((read(cluster).groups[0].total,)) == [(None, None, 0, "compacted", "caught_up")]
     notes = {found.partition: found.note for found in read(cluster, LagKey.PARTITION).groups[0].rows}
     assert notes == {0: "caught_up", 1: "caught_up", 2: None}
 
@@ -211,7 +211,7 @@ def test_aborted_records_up_to_the_last_stable_offset_are_nothing_to_read(cluste
     found = read(cluster, LagKey.PARTITION, committed=True).groups[0]
     assert {each.partition: (each.time_lag_quality, each.note) for each in found.rows} == {
         0: ("lower_bound", "open_transaction,caught_up"),
-        1: ("exact", "caught_up"),
+        1: ("compacted", "caught_up"),
     }
     assert found.total.note == "open_transaction,caught_up"
 

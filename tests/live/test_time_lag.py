@@ -172,6 +172,8 @@ def test_control_records_are_no_records_to_process(cluster: Cluster) -> None:
     assert (at_last_marker["lag"], at_last_marker["time_lag_ms"], at_last_marker.quality) == (1, 0, "compacted")
     (without_aborted,) = measure(cluster, (topic, 0, 1), options=["--isolation", "committed"])
     assert (without_aborted["lag"], without_aborted["time_lag_ms"], without_aborted.quality) == (3, 0, "compacted")
+    notes = [found["note"] for found in (at_first_marker, at_last_marker, without_aborted)]
+    assert notes == [None, "caught_up", "caught_up"]
 
 
 def test_an_open_transaction_delays_nothing_and_makes_a_lower_bound(cluster: Cluster) -> None:

@@ -44,7 +44,7 @@ class TimeLag(NamedTuple):
 NOT_MEASURED: Final = TimeLag(None, None)
 _UNKNOWN: Final = TimeLag(None, UNKNOWN)
 _NOTHING_LEFT: Final = TimeLag(0, EXACT)
-_NO_RECORD_LEFT: Final = TimeLag(0, EXACT, (CAUGHT_UP,))
+_NO_RECORD_LEFT: Final = TimeLag(0, COMPACTED, (CAUGHT_UP,))
 # A reading of log offsets gives the groups with the same commit the same time lag.
 TimeLags = Mapping[RecordPosition, TimeLag]
 
