@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_groups.admin.api_handler import ApiResult
-from kafka_groups.admin.driver import MIN_KEYS_PER_CONNECTION, ApiDriver, RequestSpec
+from kafka_groups.admin.api_handler import ApiResult, RequestSpec
+from kafka_groups.admin.driver import MIN_KEYS_PER_CONNECTION, ApiDriver
 from kafka_groups.errors import (
     AdminError,
     ConnectionFailedError,

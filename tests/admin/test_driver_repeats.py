@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_groups.admin.api_handler import ApiResult
-from kafka_groups.admin.driver import RequestSpec
+from kafka_groups.admin.api_handler import ApiResult, RequestSpec
 from kafka_groups.errors import ConnectionFailedError, MalformedResponseError
 from kafka_groups.protocol.errors import broker_error
 from tests.fakes.silent_handler import driver_of, failures, only, ready

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from kafka_groups.admin.api_handler import ApiResult
-from kafka_groups.admin.driver import ApiDriver, RequestSpec
+from kafka_groups.admin.api_handler import ApiResult, RequestSpec
+from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.repeats import Repeats, SentRequest
 from kafka_groups.settings import Endpoint
 from tests.fakes.silent_handler import driver_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kafka_groups.admin.api_handler import ApiResult
-from kafka_groups.admin.driver import ApiDriver, RequestSpec
+from kafka_groups.admin.api_handler import ApiResult, RequestSpec
+from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure
 

@@ -104,3 +104,10 @@ def as_unknown(failure: Failure) -> Failure:
         return failure
     unknown = OutcomeUnknownError.because(failure.to_error())
     return failure._replace(code=None, name=unknown.name, message=str(unknown))
+
+
+def take_outcomes(outcomes: Mapping[K, V], remaining: set[K]) -> dict[K, V]:
+    """Return the outcomes of keys in `remaining`, and remove these keys from it."""
+    taken = {key: value for key, value in outcomes.items() if key in remaining}
+    remaining.difference_update(taken)
+    return taken

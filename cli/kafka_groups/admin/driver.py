@@ -19,17 +19,11 @@ from kafka_groups.admin.api_handler import (
     RequestSpec,
     as_unknown,
     is_request_lost,
+    take_outcomes,
     timeout_error,
 )
-from kafka_groups.errors import (
-    AdminError,
-    BrokerTimeoutError,
-    MissingFromResponseError,
-    OutcomeUnknownError,
-)
+from kafka_groups.errors import AdminError, BrokerTimeoutError, MissingFromResponseError, OutcomeUnknownError
 from kafka_groups.model import Failure, Results
-
-__all__ = ["MIN_KEYS_PER_CONNECTION", "ApiDriver", "RequestSpec"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -169,9 +163,11 @@ class ApiDriver(Generic[K, V]):
             elsewhere = remaining.difference(self.awaited(spec))
             remaining -= elsewhere
             if spec.broker is not None:
-                self._complete(_take(result.completed, elsewhere))
-        failed, completed = _take(result.failed, remaining), _take(result.completed, remaining)
-        unmapped, retriable = _take(result.unmapped, remaining), _take(result.retriable, remaining)
+                self._complete(take_outcomes(result.completed, elsewhere))
+        failed = take_outcomes(result.failed, remaining)
+        completed = take_outcomes(result.completed, remaining)
+        unmapped = take_outcomes(result.unmapped, remaining)
+        retriable = take_outcomes(result.retriable, remaining)
         if spec.broker is None:
             self._end_lookup(spec.keys, completed, now)
         else:
@@ -300,10 +296,3 @@ class ApiDriver(Generic[K, V]):
         # Once an outcome was open, no later error shows that the change was not made.
         self.failed[key] = as_unknown(failure) if key in self._maybe_made else failure
         self._late.discard(key)
-
-
-def _take(outcomes: Mapping[K, V], remaining: set[K]) -> dict[K, V]:
-    """Return the outcomes of keys in `remaining`, and remove these keys from it."""
-    taken = {key: value for key, value in outcomes.items() if key in remaining}
-    remaining.difference_update(taken)
-    return taken

@@ -8,8 +8,8 @@ from math import inf
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from kafka_groups.admin.api import Deadline
-from kafka_groups.admin.api_handler import ApiHandler
-from kafka_groups.admin.driver import ApiDriver, RequestSpec
+from kafka_groups.admin.api_handler import ApiHandler, RequestSpec
+from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
 from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.admin.repeats import SHORTEST_SHARE, Connections, Repeats, SentRequest

@@ -16,7 +16,8 @@ from itertools import count
 from math import inf
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from kafka_groups.admin.driver import ApiDriver, RequestSpec
+from kafka_groups.admin.api_handler import RequestSpec
+from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.network.extra_connections import FIRST_EXTRA
 from kafka_groups.settings import Endpoint
 

@@ -13,6 +13,7 @@ from tests.admin.handlers.test_alter_consumer_group_offsets import outcomes, wit
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster, topic_id
 
 TOPICS = {"t": {0: 1, 1: 2}, "u": {0: 1}}
+Commits = dict[str, dict[tuple[str, int], CommittedOffset]]
 IDS = {name: topic_id(name) for name in TOPICS}
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 START = CommittedOffset(0, None, "")
@@ -34,7 +35,7 @@ def admin(cluster: ScriptedCluster) -> Iterator[GroupAdmin]:
 def test_topics_with_known_ids_are_requested_by_id_and_returned_by_name(
     cluster: ScriptedCluster, admin: GroupAdmin
 ) -> None:
-    commits = {"a": {T0: CommittedOffset(7, 3, "why"), T1: START, U0: START}}
+    commits: Commits = {"a": {T0: CommittedOffset(7, 3, "why"), T1: START, U0: START}}
     assert admin.alter_consumer_group_offsets(commits, topic_ids=IDS).all() == {"a": {T0: None, T1: None, U0: None}}
     (request,) = cluster.requests_of("OffsetCommit")
     assert request.version == 10
@@ -62,7 +63,7 @@ def test_after_a_partly_retriable_commit_only_the_open_partitions_are_sent_again
     cluster: ScriptedCluster, admin: GroupAdmin
 ) -> None:
     cluster.script("OffsetCommit", with_codes(0, 27, 0), brokers=[1])
-    commits = {"a": {T0: START, T1: START, U0: START}}
+    commits: Commits = {"a": {T0: START, T1: START, U0: START}}
     assert outcomes(admin.alter_consumer_group_offsets(commits, topic_ids=IDS).all()["a"]) == dict.fromkeys(
         (T0, T1, U0)
     )
@@ -75,7 +76,7 @@ def test_after_a_partly_retriable_commit_only_the_open_partitions_are_sent_again
 def test_a_group_with_a_topic_whose_id_is_unknown_is_requested_by_name(
     cluster: ScriptedCluster, admin: GroupAdmin
 ) -> None:
-    commits = {"a": {T0: START, U0: START}, "b": {T0: START}}
+    commits: Commits = {"a": {T0: START, U0: START}, "b": {T0: START}}
     results = admin.alter_consumer_group_offsets(commits, topic_ids={"t": topic_id("t")})
     assert results.all() == {"a": {T0: None, U0: None}, "b": {T0: None}}
     requests = cluster.requests_of("OffsetCommit")

@@ -16,7 +16,7 @@ from kafka_groups.admin.network.bootstrap import (
     metadata_request,
     read_metadata,
 )
-from kafka_groups.admin.network.channel import Address, Channel
+from kafka_groups.admin.network.channel import ChannelFactory
 from kafka_groups.admin.network.connection import Connection
 from kafka_groups.admin.network.extra_connections import FIRST_EXTRA, ExtraConnections
 from kafka_groups.admin.network.handshake import Handshake
@@ -29,8 +29,6 @@ from kafka_groups.model import Broker
 from kafka_groups.settings import Endpoint
 
 if TYPE_CHECKING:
-    import ssl
-
     from kafka_groups.settings import ConnectionSettings
 
 # The broker id of requests that any broker can serve.
@@ -63,7 +61,7 @@ class BrokerPool:
         self._settings = settings
         self._clock = clock
         self._resolve = resolve
-        self._tls_context: ssl.SSLContext | None = None
+        self._make_channel = ChannelFactory(settings)
         self._connections: dict[tuple[Endpoint, int], Connection] = {}
         self._bootstrap = Bootstrap(settings)
         self._deadline = self._idle_timeout_s = math.inf
@@ -272,15 +270,6 @@ class BrokerPool:
         limit = _SETUP_TIMEOUT_AFTER_SILENCE_S if self._bootstrap.was_silent(endpoint, now) else math.inf
         remaining = self._idle_timeout_s if request.for_any_broker else max(0.0, self._deadline - now)
         return min(self._settings.connect_timeout_s, limit, remaining)
-
-    def _make_channel(self, addresses: list[Address], host: str) -> Channel:
-        if self._settings.tls is None:
-            return Channel(addresses, tls_protocol="SASL_SSL" if self._settings.credentials else "SSL")
-        # The import of ssl takes a while, and many connections are plain.
-        from kafka_groups.admin.network.tls import TlsChannel, make_context
-
-        self._tls_context = self._tls_context or make_context(self._settings.tls)
-        return TlsChannel(addresses, context=self._tls_context, server_name=host)
 
     def _drop(self, endpoint: Endpoint, error: AdminError, number: int = 0) -> list[Response]:
         connection = self._connections.pop((endpoint, number), None)
