@@ -18,8 +18,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 (README_PLAN,) = re.findall(r"^```\n(\$ kafka-groups reset .*?)^```", README, re.DOTALL | re.MULTILINE)
 CHANGES = ("reset", "delete", "delete-offsets", "remove-members", "undo")
 _BLOCK = re.compile(r"^```(console|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-# What differs from run to run: IDs, times, and the id of the cluster, with the padding of their columns.
-_VARYING = re.compile(r"\d{8}-\d{6}-[0-9a-f]+|\d{4}-\d\d-\d\d[T ][\d:.]+|l8UO-lRzRMeJpHJDj3pMqw|\bscripted\b")
+# What differs from run to run: IDs, times, the ids of cluster and topics, and the journal, with the padding of columns.
+_VARYING = re.compile(
+    r"\d{8}-\d{6}-[0-9a-f]+|\d{4}-\d\d-\d\d[T ][\d:.]+|l8UO-lRzRMeJpHJDj3pMqw|\bscripted\b"
+    r"|(?<=\"topic_id\": \")[\w-]{22}|(?<= in )/[^ ]*/kafka-groups/journal"
+)
 # The options of each command, to find those that the page does not mention.
 _SHARED = {"--help", "--debug", "--format", "--color", "--bootstrap-server", "--config", "--profile", "-X"}
 
