@@ -138,7 +138,7 @@ def test_a_full_stdout_after_changes_is_exit_3_and_the_outcomes_are_recorded(out
 def test_a_full_stdout_hides_no_failure_of_a_change() -> None:
     code, messages = write_to_full_stdout("FAIL")
     assert (code, recorded_statuses()) == (3, ["done", "failed"])
-    text = "cannot write the results to stdout: No space left on device; 1 changes were made"
+    text = "cannot write the results to stdout: No space left on device; 1 change was made"
     assert f"Error: {text}" in messages
     assert "Error: group 'b': refused (GROUP_AUTHORIZATION_FAILED)" in messages
 
@@ -154,4 +154,4 @@ def test_a_full_stdout_after_no_change_is_exit_1() -> None:
 def test_a_plan_that_cannot_be_printed_is_not_executed() -> None:
     code, messages = write_to_full_stdout("OK", "--export", "-")
     text = "Error: cannot write the plan to stdout: No space left on device; nothing was changed"
-    assert (code, messages[-1], journal_files()) == (1, text, [])
+    assert (code, messages[-1], recorded_statuses()) == (1, text, [])

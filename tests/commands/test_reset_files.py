@@ -78,9 +78,11 @@ def test_a_file_that_cannot_be_written_is_an_error_before_anything_is_changed(
 ) -> None:
     outcome = run("reset", "a", *EARLIEST, "--export", str(tmp_path / name), *EXECUTE)
     assert (outcome.exit_code, outcome.stdout) == (1, "")
-    assert outcome.stderr.startswith(f"Error: cannot write the plan to {tmp_path / name}: ")
-    assert outcome.stderr.endswith("; nothing was changed\n")
-    assert (changes(cluster), journal_files()) == ([], [])
+    record, error = outcome.stderr.splitlines()
+    assert record.startswith("Nothing was changed; the attempt is recorded as ")
+    assert error.startswith(f"Error: cannot write the plan to {tmp_path / name}: ")
+    assert error.endswith("; nothing was changed")
+    assert (changes(cluster), len(journal_files())) == ([], 1)
 
 
 def test_a_file_that_cannot_be_written_is_an_error_of_the_document(tmp_path: Path) -> None:

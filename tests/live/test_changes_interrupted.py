@@ -91,7 +91,7 @@ def test_a_run_that_was_killed_before_its_change_is_unfinished_and_undo_finds_no
     assert [len(planned.rows), planned.code, len(undone.rows), undone.code] == [1, 0, 1, 0]
     assert f"{'1 commit is' if command == 'reset' else '2 commits are'} as before the run already." in planned.err
     assert "A broker may still make changes of this run" in undone.err
-    assert [run["status"] for run in _runs(cluster, tmp_path)] == ["unfinished"]
+    assert [run["status"] for run in _runs(cluster, tmp_path)] == ["unchanged", "unfinished"]
 
 
 @pytest.mark.parametrize("command", CHANGES)

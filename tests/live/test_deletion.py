@@ -146,7 +146,8 @@ def test_a_live_group_that_is_not_of_consumers_is_not_read(cluster: Cluster, top
     with connect(cluster.bootstrap) as name:
         result = run_command(cluster.bootstrap, "delete-offsets", name, "--topic", topic, *EXECUTE, home=tmp_path)
     assert f"group '{name}'" in result.err
-    assert (result.out, result.notes[-1], result.code) == ("", "Nothing was changed.", 1)
+    assert (result.out, result.code) == ("", 1)
+    assert result.notes[-1].startswith("Nothing was changed; the attempt is recorded as ")
 
 
 def test_an_unknown_topic_stops_the_command_before_anything_is_deleted(

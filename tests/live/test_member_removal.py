@@ -65,7 +65,7 @@ def test_a_static_member_that_was_killed_is_removed(cluster: Cluster, topic: str
     assert [row[0] for row in planned.rows[1:]] == [group]
     assert [row[2:] for row in removed.rows] == [["GROUP-INSTANCE-ID", "STATUS"], [INSTANCE, "done"]]
     assert f"no member has the group instance id '{INSTANCE}'" in again.err
-    assert "no recorded change of cluster" in undone.err
+    assert "(remove-members, " in undone.err
     assert [planned.code, removed.code, again.code, undone.code] == [0, 0, 1, 1]
 
 
@@ -86,7 +86,8 @@ def test_members_of_the_kip_848_protocol_are_refused(cluster: Cluster, topic: st
         result = run_command(cluster.bootstrap, "remove-members", "--group", group, "--all", *EXECUTE, home=tmp_path)
         assert len(list_member_ids(cluster.bootstrap, group)) == 1
     assert "uses the KIP-848 protocol; brokers remove only classic members" in result.err
-    assert ([row[-1] for row in result.rows[1:]], result.notes[-1]) == (["refused"], "Nothing was changed.")
+    assert [row[-1] for row in result.rows[1:]] == ["refused"]
+    assert result.notes[-1].startswith("Nothing was changed; the attempt is recorded as ")
     assert result.code == 1
 
 

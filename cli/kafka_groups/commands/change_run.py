@@ -24,7 +24,14 @@ from kafka_groups.commands.change_session import STDOUT
 from kafka_groups.commands.cluster_session import ClusterSession
 from kafka_groups.commands.export import export_text
 from kafka_groups.commands.signals import StopRequest, defer_signals
-from kafka_groups.errors import ExportError, IncompleteResultError, KafkaGroupsError, UnwrittenResultError
+from kafka_groups.errors import (
+    AdminError,
+    ChangeRefusedError,
+    ExportError,
+    IncompleteResultError,
+    KafkaGroupsError,
+    UnwrittenResultError,
+)
 from kafka_groups.model import Failure
 from kafka_groups.rendering.screen import silence
 from kafka_groups.rendering.stderr import print_note
@@ -32,6 +39,8 @@ from kafka_groups.rendering.views.changes import CHANGE_VIEWS, ChangeView
 from kafka_groups.rendering.writers import Entry
 
 _MAX_PREVIEW_ROWS: Final = 50
+# Why a group is refused as a whole, before it has rows: this tool does not try the change.
+_REFUSALS: Final = frozenset({"NON_EMPTY_GROUP", ChangeRefusedError.name})
 _CHANGED: Final = frozenset({Status.DONE, Status.UNKNOWN})
 
 Rows: TypeAlias = Mapping[str, Sequence[PlannedChange | Outcome]]
@@ -69,16 +78,17 @@ class ChangeRun:
         Raises IncompleteResultError if anything was refused, failed or is unknown. What `--execute` tried is recorded
         also where it changed nothing, so that `undo` does not take the run before it.
         """
+        planned = PlannedGroups()
         try:
             planned = plan()
+            failures = (*planned.failures, *planned.refusals())
+            changes = planned.changes()
+            self.session.failures = failures
+            self._export(changes)
         except KafkaGroupsError:
             if self.options.execute:
-                self._record_attempt(PlannedGroups(), failures=1)
+                self.session.print_notes(filter(None, [self._record_attempt(planned, failures=1)]))
             raise
-        failures = (*planned.failures, *planned.refusals())
-        changes = planned.changes()
-        self.session.failures = failures
-        self._export(changes)
         if self.options.execute and changes:
             self._confirm_and_execute(planned, changes)
             return
@@ -93,11 +103,22 @@ class ChangeRun:
         return "Nothing was changed; --execute makes these changes."
 
     def _record_attempt(self, planned: PlannedGroups, *, failures: int = 0) -> str:
-        """Record a run that changes nothing; return a sentence for the user."""
+        """Record a run that makes no change of a plan; return a sentence for the user, none without a cluster."""
+        rows = sum(len(each) for each in planned.rows.values())
         try:
-            head = self._head(planned)
-            run = begin_run(self._journal, head._replace(failures=head.failures + failures))
+            head = self._head(planned._replace(rows={}))
+            run = begin_run(
+                self._journal,
+                head._replace(
+                    refused=head.refused + rows,
+                    failures=head.failures + failures,
+                    other_groups=tuple(sorted(_groups_of(planned))),
+                ),
+            )
             run.finish()
+        except AdminError:
+            # Without its id, no undo finds the cluster either.
+            return ""
         except KafkaGroupsError:
             # Nothing depends on this record but the choice of an undo without an ID.
             return "Nothing was changed. The attempt could not be recorded: give `kafka-groups undo` an ID."
@@ -106,7 +127,7 @@ class ChangeRun:
     def _confirm_and_execute(self, planned: PlannedGroups, changes: Sequence[Change]) -> None:
         if not self.options.yes and not self._confirm(planned, changes):
             self.session.end_early(self.session.failures)
-            print_note(self.session.screen, self._record_attempt(PlannedGroups()))
+            print_note(self.session.screen, self._record_attempt(planned))
             raise IncompleteResultError(anything_succeeded=False)
         begun: list[str] = []
         with defer_signals() as stop:
@@ -141,7 +162,8 @@ class ChangeRun:
                 silence(self.session.screen.out)
                 self.session.is_ended = True
                 self.session.print_remaining_failures(failures)
-                done = f"{len(changed):,} changes were made" if changed else "nothing was changed"
+                count = "1 change was" if len(changed) == 1 else f"{len(changed):,} changes were"
+                done = f"{count} made" if changed else "nothing was changed"
                 msg = f"cannot write the results to stdout: {error.strerror or error}; {done}"
                 raise (UnwrittenResultError(msg) if changed else ExportError(msg)) from error
 
@@ -156,14 +178,15 @@ class ChangeRun:
     def _head(self, planned: PlannedGroups) -> RunHead:
         rows = [row for each in planned.rows.values() for row in each]
         changes = [row.change for row in rows if row.refusal is None]
+        refused_groups = [why for why in planned.failures if why.name in _REFUSALS]
         return RunHead(
             command=self.command,
             plan=self._plan(changes),
             bootstrap_servers=self.session.admin.bootstrap_servers,
             undoes=self.undoes,
             settles=self.settles(planned),
-            refused=len(rows) - len(changes),
-            failures=len(planned.failures),
+            refused=len(rows) - len(changes) + len(refused_groups),
+            failures=len(planned.failures) - len(refused_groups),
             other_groups=tuple(sorted(_groups_of(planned) - {change.group for change in changes})),
         )
 

@@ -29,6 +29,7 @@ _SHORTEST_SETUP_S: Final = 0.1
 _REFUSED_SHARE: Final = 0.1
 # In a long list of addresses the first ones get more than an equal share of the time.
 _MOST_LATER_SHARES: Final = 2
+_SETUP_TIMEOUT_AFTER_SILENCE_S: Final = 1.0
 _MIN_BACKOFF_S: Final = 0.1
 _MAX_BACKOFF_S: Final = 1.0
 _MOST_REASONS: Final = 5
@@ -149,6 +150,11 @@ class Bootstrap:
     def was_silent(self, endpoint: Endpoint, now: float) -> bool:
         """Return whether an address to avoid sent nothing until a timeout."""
         return endpoint in self.failed(now) and self._failed_until[endpoint][1]
+
+    def broker_timeout_s(self, endpoint: Endpoint, remaining_s: float, now: float) -> float:
+        """Return the time for a connection; a silent broker gets one more try, which leaves most time to the others."""
+        limit = _SETUP_TIMEOUT_AFTER_SILENCE_S if self.was_silent(endpoint, now) else remaining_s
+        return min(self._setup_timeout_s, limit, remaining_s)
 
     def unconnected(self, endpoint: Endpoint, name: str, error: AdminError) -> AdminError:
         """Return the error of a broker that was not connected; a wrong advertised address is the most common cause."""

@@ -19,9 +19,7 @@ from kafka_groups.errors import (
 )
 
 if TYPE_CHECKING:
-    import ssl
-
-    from kafka_groups.settings import ConnectionSettings, Endpoint
+    from kafka_groups.settings import Endpoint
 
 # The address family, and the argument of socket.connect.
 Address: TypeAlias = tuple[int, tuple[str, int] | tuple[str, int, int, int]]
@@ -263,21 +261,3 @@ def numeric_addresses(endpoint: Endpoint) -> list[Address] | None:
 def addresses_of(infos: Iterable[tuple[Any, ...]]) -> list[Address]:
     """Return the addresses in the result of socket.getaddrinfo."""
     return [(family, address) for family, _, _, _, address in infos]
-
-
-class ChannelFactory:
-    """A function that opens the channel of a connection, with TLS if the settings say so."""
-
-    def __init__(self, settings: ConnectionSettings) -> None:
-        self._settings = settings
-        self._tls_context: ssl.SSLContext | None = None
-
-    def __call__(self, addresses: list[Address], host: str) -> Channel:
-        """Return a channel to the first of the addresses of a host that accepts."""
-        if self._settings.tls is None:
-            return Channel(addresses, tls_protocol="SASL_SSL" if self._settings.credentials else "SSL")
-        # The import of ssl takes a while, and many connections are plain.
-        from kafka_groups.admin.network.tls import TlsChannel, make_context
-
-        self._tls_context = self._tls_context or make_context(self._settings.tls)
-        return TlsChannel(addresses, context=self._tls_context, server_name=host)

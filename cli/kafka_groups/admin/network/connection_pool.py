@@ -16,7 +16,7 @@ from kafka_groups.admin.network.bootstrap import (
     metadata_request,
     read_metadata,
 )
-from kafka_groups.admin.network.channel import ChannelFactory
+from kafka_groups.admin.network.channel import Address, Channel
 from kafka_groups.admin.network.connection import Connection
 from kafka_groups.admin.network.extra_connections import FIRST_EXTRA, ExtraConnections
 from kafka_groups.admin.network.handshake import Handshake
@@ -29,11 +29,12 @@ from kafka_groups.model import Broker
 from kafka_groups.settings import Endpoint
 
 if TYPE_CHECKING:
+    import ssl
+
     from kafka_groups.settings import ConnectionSettings
 
 # The broker id of requests that any broker can serve.
 ANY_BROKER: Final = -1
-_SETUP_TIMEOUT_AFTER_SILENCE_S: Final = 1.0
 _SHORTEST_SILENCE_S: Final = 1.0
 # How long requests for any broker avoid an address that could not be connected.
 _AVOIDED_S: Final = 5.0
@@ -61,7 +62,7 @@ class BrokerPool:
         self._settings = settings
         self._clock = clock
         self._resolve = resolve
-        self._make_channel = ChannelFactory(settings)
+        self._tls_context: ssl.SSLContext | None = None
         self._connections: dict[tuple[Endpoint, int], Connection] = {}
         self._bootstrap = Bootstrap(settings)
         self._deadline = self._idle_timeout_s = math.inf
@@ -238,7 +239,8 @@ class BrokerPool:
         if connection is not None and not connection.is_unused(now, _LONGEST_REUSE_S):
             return connection
         self._drop(endpoint, ConnectionFailedError("closed"), request.connection)
-        return self._connect(endpoint, self._setup_timeout_s(endpoint, request, now), request.connection)
+        remaining_s = self._idle_timeout_s if request.for_any_broker else max(0.0, self._deadline - now)
+        return self._connect(endpoint, self._bootstrap.broker_timeout_s(endpoint, remaining_s, now), request.connection)
 
     def _endpoint_for_any(self, now: float) -> Endpoint:
         current = self._bootstrap.current
@@ -265,11 +267,14 @@ class BrokerPool:
         self._selector.register(connection)
         return connection
 
-    def _setup_timeout_s(self, endpoint: Endpoint, request: Request, now: float) -> float:
-        # A broker that was silent before gets one more try, which must not take the time of the others.
-        limit = _SETUP_TIMEOUT_AFTER_SILENCE_S if self._bootstrap.was_silent(endpoint, now) else math.inf
-        remaining = self._idle_timeout_s if request.for_any_broker else max(0.0, self._deadline - now)
-        return min(self._settings.connect_timeout_s, limit, remaining)
+    def _make_channel(self, addresses: list[Address], host: str) -> Channel:
+        if self._settings.tls is None:
+            return Channel(addresses, tls_protocol="SASL_SSL" if self._settings.credentials else "SSL")
+        # The import of ssl takes a while, and many connections are plain.
+        from kafka_groups.admin.network.tls import TlsChannel, make_context
+
+        self._tls_context = self._tls_context or make_context(self._settings.tls)
+        return TlsChannel(addresses, context=self._tls_context, server_name=host)
 
     def _drop(self, endpoint: Endpoint, error: AdminError, number: int = 0) -> list[Response]:
         connection = self._connections.pop((endpoint, number), None)
