@@ -166,9 +166,9 @@ class Admin(Protocol):
         """List the log offset of partitions."""
 
     def list_partitions(
-        self, topics: Iterable[str], *, timeout: Timeout | None = None
+        self, topics: Iterable[str], *, max_age_s: float | None = None, timeout: Timeout | None = None
     ) -> Results[str, tuple[int, ...]]:
-        """List the partitions of topics."""
+        """List the partitions of topics; those that a response had within `max_age_s` need no request."""
 
     def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, Any]:
         """List all topics that the user may see, by name."""

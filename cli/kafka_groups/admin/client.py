@@ -129,17 +129,24 @@ class GroupAdmin(ChangeClient):
         handler, lookup = handlers.ListOffsetsHandler(spec, isolation_level), PartitionLeaderStrategy[TopicPartition]()
         driver = self._request("listing log offsets", handler, keys, self._known.leaders, deadline, lookup=lookup)
         store_locations(self._known.leaders, driver.locations, driver.failed)
+        self._known.store_topics(lookup.leaders, self._clock(), requested=set(keys))
         return driver.results()
 
     def list_partitions(
-        self, topics: Iterable[str], *, timeout: Timeout | None = None
+        self, topics: Iterable[str], *, max_age_s: float | None = None, timeout: Timeout | None = None
     ) -> Results[str, tuple[int, ...]]:
-        """List the partitions of each topic, ascending. A topic that does not exist fails; none is created."""
-        deadline = self._connect(timeout)
-        known, handler = dict.fromkeys(to_names(topics), ANY_BROKER), handlers.ListPartitionsHandler()
-        results = self._request("reading topics", handler, known, known, deadline).results()
-        self._known.leaders.update(handler.leaders)
-        return results
+        """List the partitions of each topic, ascending. A topic that does not exist fails; none is created.
+
+        With `max_age_s` only those topics are requested that no lookup of leaders has read within this time.
+        """
+        deadline, names = self._connect(timeout), to_names(topics)
+        recent = {} if max_age_s is None else self._known.partitions_since(self._clock() - max_age_s)
+        known, handler = dict.fromkeys(names, ANY_BROKER), handlers.ListPartitionsHandler()
+        unread = [name for name in names if name not in recent]
+        results = self._request("reading topics", handler, unread, known, deadline).results()
+        self._known.store_topics(handler.leaders, self._clock())
+        found = {**recent, **results.succeeded}
+        return Results(succeeded={name: found[name] for name in names if name in found}, failed=results.failed)
 
     def offsets_for_times(
         self, times: Iterable[tuple[str, int, int]], *, timeout: Timeout | None = None

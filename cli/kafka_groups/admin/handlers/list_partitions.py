@@ -7,20 +7,20 @@ from typing import Any
 
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError
-from kafka_groups.model import Failure, TopicPartition
+from kafka_groups.model import Failure
 from kafka_groups.protocol.errors import LEADER_NOT_AVAILABLE, broker_error
 from kafka_groups.protocol.messages import METADATA
 from kafka_groups.protocol.messages.metadata import NO_BROKERS
 
 
 class ListPartitionsHandler:
-    """Topic names to their partitions, ascending. `leaders` are those that the responses contained."""
+    """Topic names to their partitions, ascending. `leaders` are those of each topic, -1 for a partition without one."""
 
     api = METADATA
     idempotent = True
 
     def __init__(self) -> None:
-        self.leaders: dict[TopicPartition, int] = {}
+        self.leaders: dict[str, dict[int, int]] = {}
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return one body for all topics. It never creates a topic."""
@@ -41,7 +41,7 @@ class ListPartitionsHandler:
             else:
                 rows = sorted((row["partition_index"], row["leader_id"]) for row in topic["partitions"])
                 result.completed[name] = tuple(partition for partition, _ in rows)
-                self.leaders.update({TopicPartition(name, each): leader for each, leader in rows if leader >= 0})
+                self.leaders[name] = dict(rows)
         return result
 
     def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
