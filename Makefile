@@ -24,7 +24,7 @@ help:
 	@echo "make generated    write the completion scripts and the man pages, from the help of the commands"
 	@echo "make bench        the measurements of the README; make bench-large uses 65,000 groups"
 	@echo "make bench-pipeline  the measurements of the pipeline, with 4 million records"
-	@echo "make proof-changes  what undo promises, on real brokers under faults, ten times each; half an hour"
+	@echo "make proof-changes  what undo promises, on real brokers under faults, which are repeated ten times; ten minutes"
 	@echo "make proof-pipeline  the derived tables against those of the old storage, on 200 random histories; 40 kills a storage"
 
 demo: $(READY)

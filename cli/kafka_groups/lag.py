@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from operator import attrgetter, itemgetter
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kafka_groups.model import Member, OffsetRow, PartitionCommit, TopicCommits
@@ -14,18 +15,20 @@ Ends: TypeAlias = Mapping[str, Mapping[int, int]]
 
 _UNKNOWN: Final[Mapping[int, int]] = {}
 _NO_OWNER: Final = (None, None, None)
+_number_of: Final = itemgetter(0)
 _partition_of: Final = attrgetter("topic", "partition")
 # The same as OffsetRow._make, without a call of a Python function for each row.
 _as_row: Final[Callable[[tuple[object, ...]], OffsetRow]] = partial(tuple.__new__, OffsetRow)
 
 
 class LagTotals(NamedTuple):
-    """The totals of partitions; `margin` and `share` are the smallest ones, None if none is known."""
+    """The totals of partitions; `margin` and `share` are each the smallest one, None if there is none."""
 
     lag: int | None
+    readable_lag: int | None
     behind: int
     uncommitted: int
-    lost: int
+    lost: int | None
     margin: int | None
     share: float | None
     is_beyond_end: bool
@@ -59,13 +62,15 @@ def join_offsets(
     committed: Iterable[tuple[str, TopicCommits]],
     ends: Ends,
     starts: Ends,
+    partitions: Mapping[str, frozenset[int]] = MappingProxyType({}),
 ) -> list[OffsetRow]:
     """Return a row for each partition that a member owns or that has a commit.
 
     `committed` has the partitions of each topic in ascending order. `ends` and `starts` are log end offsets and
     log start offsets by topic and partition; the offset of a missing partition is unknown. Owned partitions come
     first, by member; then the commits of partitions that no member owns (KIP-88). A partition that several members own
-    has a row for each of them.
+    has a row for each of them. `partitions` are others of these topics, which have a row although they have neither an
+    owner nor a commit.
     """
     by_topic: dict[str, Sequence[PartitionCommit]] = {}
     for topic, commits in committed:
@@ -76,21 +81,23 @@ def join_offsets(
         return [
             row
             for topic, commits in sorted(by_topic.items())
-            for row in _rows(group, topic, commits, ends, starts, _NO_OWNER)
+            for row in _rows(group, topic, _with_others(commits, partitions.get(topic)), ends, starts, _NO_OWNER)
         ]
     commits_of = {topic: {commit[0]: commit for commit in commits} for topic, commits in sorted(by_topic.items())}
     rows: list[OffsetRow] = []
     for member in sort_members(members):
         owner = (member.member_id, member.host, member.client_id)
-        for topic, partitions in sorted(
+        for topic, numbers in sorted(
             (assigned.topic, sorted(assigned.partitions)) for assigned in member.assignment or ()
         ):
             known = commits_of.get(topic, {})
-            assigned_commits = [known.get(partition, (partition, None, None, None)) for partition in partitions]
+            assigned_commits = [known.get(number, (number, None, None, None)) for number in numbers]
             rows += _rows(group, topic, assigned_commits, ends, starts, owner)
     owned = {(row.topic, row.partition) for row in rows}
-    for topic, known in commits_of.items():
-        rest = [commit for partition, commit in known.items() if (topic, partition) not in owned]
+    for topic in dict.fromkeys((*commits_of, *(row.topic for row in rows))):
+        known_commits = [*commits_of.get(topic, {}).values()]
+        every_commit = _with_others(known_commits, partitions.get(topic))
+        rest = [commit for commit in every_commit if (topic, commit[0]) not in owned]
         rows += _rows(group, topic, rest, ends, starts, _NO_OWNER)
     return rows
 
@@ -107,10 +114,12 @@ def distinct_partitions(rows: Sequence[OffsetRow]) -> Sequence[OffsetRow]:
 def total_lag(rows: Iterable[OffsetRow]) -> LagTotals:
     """Return the totals, in one pass: a cluster has hundreds of thousands of rows. Each partition is one row.
 
-    A negative lag counts as 0, so that it hides no other partition's lag.
+    A negative lag counts as 0, so that it hides no other partition's lag. Only a partition of which messages can still
+    be read has a margin: no other one can lose any.
     """
     lag: int | None = None
-    behind = uncommitted = lost = 0
+    lost: int | None = None
+    readable = behind = uncommitted = 0
     margin: int | None = None
     share: float | None = None
     is_beyond_end = is_incomplete = False
@@ -120,25 +129,42 @@ def total_lag(rows: Iterable[OffsetRow]) -> LagTotals:
         if committed is None:
             uncommitted += 1
             continue
+        left = each_lag or 0
         if each_lag is not None:
-            lag = (lag or 0) + (max(0, each_lag))
-            behind += each_lag > 0
-            is_beyond_end = is_beyond_end or each_lag < 0
-        if start is None:
-            continue
-        each = committed - start
-        lost -= min(0, each)
-        margin = each if margin is None or each < margin else margin
-        if end is not None and end > start:
-            each_share = each / (end - start)
-            share = each_share if share is None or each_share < share else share
-    return LagTotals(lag, behind, uncommitted, lost, margin, share, is_beyond_end, is_incomplete)
+            lag = lag or 0
+            if left > 0:
+                lag += left
+                behind += 1
+            elif left < 0:
+                is_beyond_end = True
+        if start is not None:
+            lost = lost or 0
+            each = committed - start
+            if each < 0:
+                lost -= each
+                left += each
+                each = 0
+            if left > 0 and end is not None:
+                margin = each if margin is None or each < margin else margin
+                each_share = each / (end - start)
+                share = each_share if share is None or each_share < share else share
+        if left > 0:
+            readable += left
+    readable_lag = None if lag is None else readable
+    return LagTotals(lag, readable_lag, behind, uncommitted, lost, margin, share, is_beyond_end, is_incomplete)
 
 
 def _merge(commits: Iterable[PartitionCommit], others: Iterable[PartitionCommit]) -> list[PartitionCommit]:
     """Return the commits of a topic that a response contains twice, ascending; the later one of each partition."""
     by_partition = {commit[0]: commit for commit in (*commits, *others)}
-    return sorted(by_partition.values(), key=itemgetter(0))
+    return sorted(by_partition.values(), key=_number_of)
+
+
+def _with_others(commits: Sequence[PartitionCommit], partitions: frozenset[int] | None) -> Sequence[PartitionCommit]:
+    """Return the commits of a topic, and its other partitions as rows without a commit, ascending."""
+    if partitions is None or not (others := partitions.difference(map(_number_of, commits))):
+        return commits
+    return sorted((*commits, *((number, None, None, None) for number in others)), key=_number_of)
 
 
 def _rows(

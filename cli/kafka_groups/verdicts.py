@@ -79,11 +79,17 @@ class LogEnd(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A committed offset and the log end offset that were observed together."""
+    """A committed offset and the log offsets observed with it; `start` is 0 unless it is above the committed offset."""
 
     offset: int
     end: int
     at_ms: int
+    start: int = 0
+
+    @property
+    def lag(self) -> int:
+        """Return the number of messages that can still be read; it is negative if the commit is above the log end."""
+        return self.end - max(self.offset, self.start)
 
 
 class Point(NamedTuple):
@@ -98,8 +104,8 @@ class Window(NamedTuple):
     """The evidence on a partition at a time, everything ascending in time and of one log.
 
     `commits` are the last `intervals` ones, thinned. `ends` are the last `intervals` log end offsets until now.
-    `current_lag` is the last log end offset minus the last committed offset (None: unknown). `points` are the last ones
-    known by now; `is_sampled` if they and the commits come from samples alone.
+    `current_lag` is that of the last observation (None: unknown). `points` are the last ones known by now; `is_sampled`
+    if they and the commits come from samples alone.
     """
 
     commits: Sequence[Commit]
@@ -170,9 +176,8 @@ def commit_lag(offset: int, at_ms: int, ends: Sequence[LogEnd]) -> int | None:
 def thin(commits: Iterable[Commit], min_distance_ms: int) -> list[Commit]:
     """Return one commit for each slot of time: the offset and lag of its last commit, the time of its first one.
 
-    Slots are fixed, `floor(at_ms / min_distance_ms)`. Burrow drops commits that come too soon after the previous one,
-    so its result depends on where it began to read. With fixed slots, late, replayed and split input give the same
-    result. `commits` ascend in time.
+    Slots are fixed, `floor(at_ms / min_distance_ms)`, so late, replayed and split input give the same result. Burrow
+    drops commits that come too soon after the previous one. `commits` ascend in time.
     """
     slots: list[Commit] = []
     open_slot = None
@@ -196,10 +201,8 @@ def lag_points(commits: Sequence[Commit], ends: Iterable[LogEnd]) -> list[Point]
     points: dict[int, Point] = {}
     for end in ends:
         following = bisect_left(commits, end.at_ms, key=attrgetter("at_ms"))
-        if following < len(commits):
-            offset = _offset_at(end.at_ms, commits, following)
-            if offset is not None:
-                points[following] = Point(end.offset, max(0, end.offset - offset), commits[following].at_ms)
+        if following < len(commits) and (offset := _offset_at(end.at_ms, commits, following)) is not None:
+            points[following] = Point(end.offset, max(0, end.offset - offset), commits[following].at_ms)
     return list(points.values())
 
 
@@ -214,8 +217,8 @@ def moves(samples: Iterable[Sample]) -> list[Sample]:
 
 def evidence_of(changes: Sequence[Sample], rules: Rules) -> Evidence:
     """Return the part of a window that changes with a commit alone; `changes` are the `moves` of all samples."""
-    commits = [Commit(offset, at_ms, max(0, end - offset)) for offset, end, at_ms in changes]
-    points = [Point(end, max(0, end - offset), at_ms) for offset, end, at_ms in changes[-SAMPLE_POINTS:]]
+    commits = [Commit(change.offset, change.at_ms, max(0, change.lag)) for change in changes]
+    points = [Point(change.end, max(0, change.lag), change.at_ms) for change in changes[-SAMPLE_POINTS:]]
     return Evidence(thin(commits, rules.min_distance_ms)[-rules.intervals :], points)
 
 
@@ -226,8 +229,7 @@ def sampled_window(samples: Sequence[Sample], rules: Rules) -> Window:
 
 def moved_window(evidence: Evidence, ends: Sequence[int], last: Sample, rules: Rules) -> Window:
     """Return the evidence at the last sample; `ends` are the log ends of all samples, as many as the window has."""
-    lag = last.end - last.offset
-    return Window(evidence.commits, ends[-rules.intervals :], evidence.points, last.at_ms, lag, is_sampled=True)
+    return Window(evidence.commits, ends[-rules.intervals :], evidence.points, last.at_ms, last.lag, is_sampled=True)
 
 
 def _rule_of(window: Window, rules: Rules, complete: float) -> str:
@@ -253,8 +255,7 @@ def _has_stopped(window: Window, rules: Rules) -> bool:
     first, last = window.commits[0], window.commits[-1]
     length_ms = last.at_ms - first.at_ms
     usual_ms = length_ms if len(window.commits) >= rules.intervals else max(length_ms, SILENT_MS)
-    is_silent = window.now_ms - last.at_ms > usual_ms
-    return is_silent and min(window.ends, default=last.offset) > last.offset
+    return window.now_ms - last.at_ms > usual_ms and min(window.ends, default=last.offset) > last.offset
 
 
 def _was_rewound(commits: Sequence[Commit]) -> bool:

@@ -37,7 +37,7 @@ def test_a_condition_that_holds_is_exit_code_4(condition: str, exit_code: int) -
 
 def test_the_error_names_the_groups_for_which_it_holds(cluster: FakeCluster) -> None:
     for number in range(4):
-        cluster.add(f"g{number}", commits={("t", 0): 0})
+        cluster.add(f"g{number}", commits={("t", 0): 0, ("t", 1): 100, ("t", 2): 100})
     message = "Error: the condition of --fail-if holds for 'behind', 'g0', 'g1' and 2 more\n"
     assert run("lag", "--fail-if", "lag>=100").stderr == NOTE + message
 

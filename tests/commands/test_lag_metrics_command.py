@@ -74,3 +74,12 @@ def test_a_metrics_file_that_cannot_be_written_is_an_error_behind_the_output(tmp
         text.rstrip("\n"),
         "Error: the condition of --fail-if holds for 'lost'",
     ]
+
+
+def test_a_group_that_can_lose_nothing_has_no_metric_of_a_margin(cluster: FakeCluster) -> None:
+    cluster.end("emptied", 5, 100, starts=(5, 100))
+    cluster.add("small", commits={("emptied", 0): 5, ("emptied", 1): 10})
+    text = run("lag", "small", "lost", "--format", "openmetrics").stdout
+    assert 'retention_margin_messages{group="lost"} 0' in text
+    assert 'retention_margin_messages{group="small"}' not in text
+    assert 'lost_messages{group="small"} 90' in text

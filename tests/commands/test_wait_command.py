@@ -61,7 +61,7 @@ HEADER = "GROUP   STATE   MEMBERS  LAG  PARTITIONS-BEHIND  UNCOMMITTED  LOST  MA
 def test_a_condition_that_holds_ends_the_wait_at_once(clock: Clock) -> None:
     screen = (
         "GROUP  STATE  MEMBERS  LAG  PARTITIONS-BEHIND  UNCOMMITTED  LOST  MARGIN  MARGIN%  NOTE\n"
-        "done   Empty        0    0                  0            0     0     100    100.0  -\n"
+        "done   Empty        0    0                  0            1     0       -        -  -\n"
     )
     assert run("wait", "done", "--until", "lag<=0") == (0, screen, "")
     assert clock.pauses == []
@@ -79,13 +79,13 @@ def test_named_groups_cost_the_batched_requests_of_each_poll_and_no_listing(cloc
     clock.before[2] = catch_up(cluster)
     run("wait", "behind", "--until", "lag<=0")
     calls = [call[0] for call in cluster.admin.method_calls if call[0] not in {"brokers", "deadline", "__exit__"}]
-    assert calls == ["describe_with_offsets", "list_offsets", "list_offsets"] * 2
+    assert calls == ["describe_with_offsets", "list_offsets", "list_partitions", "list_offsets", "list_offsets"] * 2
 
 
 def test_a_condition_that_does_not_hold_in_time_is_exit_code_4(clock: Clock) -> None:
     screen = (
-        f"{HEADER}behind  Stable        1   90                  1            0     0      10     10.0  -\n"
-        "done    Empty         0    0                  0            0     0     100    100.0  -\n"
+        f"{HEADER}behind  Stable        1   90                  1            1     0      10     10.0  -\n"
+        "done    Empty         0    0                  0            1     0       -        -  -\n"
     )
     message = "Error: the condition of --until does not hold for 'behind'\n"
     assert run("wait", "--all-groups", "--until", "lag<=0", "--for", "10s") == (4, screen, message)
@@ -121,7 +121,7 @@ def test_ndjson_and_csv_have_a_row_for_each_group() -> None:
     assert (row["group"], row["lag"], row["isolation"]) == ("done", 0, "uncommitted")
     assert run("wait", "done", "--until", "lag<=0", "--format", "csv").stdout.splitlines() == [
         "GROUP,STATE,MEMBERS,LAG,TIME-LAG,QUALITY,PARTITIONS-BEHIND,UNCOMMITTED,LOST,MARGIN,MARGIN%,NOTE",
-        "done,Empty,0,0,,,0,0,0,100,100.0,",
+        "done,Empty,0,0,,,0,1,0,,,",
     ]
 
 
@@ -178,6 +178,24 @@ def test_an_unknown_log_end_does_not_fulfil_a_condition_on_the_lag(clock: Clock,
     assert run("wait", "two", "--until", "state==Empty").exit_code == 3
     clock.before[len(clock.pauses) + 2] = cluster.leaderless.clear
     assert run("wait", "two", "--until", "lag<=0", "--for", "1m").exit_code == 0
+
+
+def test_a_commit_above_the_log_end_is_named_at_the_end(cluster: FakeCluster) -> None:
+    cluster.add("recreated", commits={("t", 0): 5000, ("t", 1): 100})
+    outcome = run("wait", "recreated", "--until", "lag<=0", "--for", "1s")
+    message = (
+        "Error: the condition of --until does not hold for 'recreated': a commit of 'recreated' is above the log end "
+        "(beyond_end), so what was read is unknown; reset it, or add 'or note==beyond_end' to the condition\n"
+    )
+    assert (outcome.exit_code, outcome.stderr) == (4, message)
+    assert run("wait", "recreated", "--until", "lag<=0 or note==beyond_end", "--for", "1s").exit_code == 0
+
+
+def test_an_emptied_log_has_nothing_left_to_wait_for(cluster: FakeCluster) -> None:
+    cluster.end("emptied", 100, starts=(100,))
+    cluster.add("late", commits={("emptied", 0): 10})
+    assert run("wait", "late", "--until", "lag<=0", "--for", "1s").exit_code == 4
+    assert run("wait", "late", "--until", "readable_lag<=0", "--for", "1s").exit_code == 0
 
 
 def test_a_broker_that_does_not_list_its_groups_does_not_end_the_wait(clock: Clock, cluster: FakeCluster) -> None:

@@ -29,7 +29,7 @@ MEMBER = {
 }
 RETENTION = {"messages_lost", "retention_margin", "retention_margin_percent"}
 TIME = {"time_lag_ms", "time_lag_quality"}
-TOTAL = {"lag", "partitions_behind", "uncommitted_partitions", "note", "isolation"} | RETENTION | TIME
+TOTAL = {"lag", "readable_lag", "partitions_behind", "uncommitted_partitions", "note", "isolation"} | RETENTION | TIME
 PACE = {"consume_rate", "produce_rate", "trend", "catch_up_ms", "lags", "verdict", "rule", "at"}
 LAG = {"group", "state", "members"} | TOTAL
 OWNER = {"member_id", "host", "client_id"}
@@ -38,7 +38,7 @@ LAG_PARTS = {
     "group": set(),
     "topic": TOTAL | {"topic"},
     "member": TOTAL | OWNER,
-    "partition": RETENTION | TIME | OWNER | LOG | {"topic", "partition", "lag", "note", "isolation"},
+    "partition": RETENTION | TIME | OWNER | LOG | {"topic", "partition", "lag", "readable_lag", "note", "isolation"},
 }
 ORPHAN = {"topic", "partition", "committed_offset", "reason"}
 RESET = {"topic", "partition", "committed_offset", "new_offset", "delta", "note", "status"}

@@ -126,6 +126,7 @@ class FakeCluster(FakeChanges):
         self.admin.list_consumer_group_offsets.side_effect = self._list_consumer_group_offsets
         self.admin.list_offsets.side_effect = self._list_offsets
         self.admin.describe_topics.side_effect = self._describe_topics
+        self.admin.list_partitions.side_effect = self._list_partitions
         self.admin.list_topics.side_effect = lambda **_: Results(succeeded={n: self._topic(n) for n in self.partitions})
         self.admin.list_record_times.side_effect = self._list_record_times
         self.connect(self.admin)
@@ -254,6 +255,11 @@ class FakeCluster(FakeChanges):
         wanted = list(topics)
         failed = {topic: Failure(topic=topic, **unknown) for topic in wanted if topic not in self.partitions}  # type: ignore[arg-type]
         return Results(succeeded={name: self._topic(name) for name in wanted if name not in failed}, failed=failed)
+
+    def _list_partitions(self, topics: Iterable[str], **_: Any) -> Results[str, tuple[int, ...]]:
+        described = self._describe_topics(topics)
+        partitions = {name: topic.partitions for name, topic in described.succeeded.items()}
+        return Results(succeeded=partitions, failed=described.failed)
 
     def _topic(self, name: str) -> Topic:
         return Topic(name, self.topic_ids.get(name, topic_id(name)), internal=False, partitions=self.partitions[name])

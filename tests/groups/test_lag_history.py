@@ -10,9 +10,11 @@ from kafka_groups.verdicts import Rules, judge, sampled_window
 from tests.verdict_streams import STREAMS, Scenario, simulate
 
 
-def row(committed: int | None, end: int | None, *, group: str = "g", partition: int = 0) -> OffsetRow:
+def row(
+    committed: int | None, end: int | None, *, group: str = "g", partition: int = 0, start: int | None = 0
+) -> OffsetRow:
     """Return a partition of a group."""
-    return OffsetRow(group, "t", partition, None, committed, end, None, None, None, None, 0, "")
+    return OffsetRow(group, "t", partition, None, committed, end, None, None, None, None, start, "")
 
 
 def observed(*polls: tuple[int, int, int]) -> LagHistory:
@@ -209,3 +211,30 @@ def test_rates_are_those_of_the_last_polls() -> None:
     fast = [(at, 100 * at, 10_000) for at in range(20)]
     slow = [(20 + at, 2_000 + at, 10_000) for at in range(12)]
     assert observed(*fast, *slow).paces()["g"].consume_rate == 1.0
+
+
+def test_a_group_of_an_emptied_log_has_nothing_left_to_read_and_is_ok() -> None:
+    history = LagHistory()
+    for minute in range(20):
+        history.observe([row(10, 100, start=100)], minute * 60_000)
+    pace = history.paces()["g"]
+    assert (pace.verdict.status, pace.verdict.rule) == ("OK", "no_lag")
+    # The lag stays the one of the column.
+    assert pace.lags[-1] == 90
+
+
+def test_a_group_that_does_not_move_while_its_log_is_deleted_has_stopped_until_nothing_is_left() -> None:
+    history, rules = LagHistory(), []
+    for minute in range(20):
+        history.observe([row(10, 100, start=min(100, 5 * minute + 20))], minute * 60_000)
+        rules.append(history.paces()["g"].verdict.rule)
+    assert rules[11:16] == ["stopped"] * 5
+    assert rules[16:] == ["no_lag"] * 4
+
+
+def test_a_commit_above_the_log_end_gives_no_verdict() -> None:
+    history = LagHistory()
+    for minute in range(20):
+        history.observe([row(5000, 600), row(600, 600, partition=1)], minute * 60_000)
+    verdict = history.paces()["g"].verdict
+    assert (verdict.status, verdict.rule) == ("UNKNOWN", "lag_unknown")

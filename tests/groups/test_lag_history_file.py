@@ -49,6 +49,15 @@ def test_a_file_of_an_older_version_is_read() -> None:
     assert format_history(history_of(("g", 5, 100)), "c", "uncommitted") == text
 
 
+def test_a_log_start_above_the_commit_is_kept_for_the_next_run() -> None:
+    history = LagHistory()
+    for at_ms, start in enumerate((0, 0, 60, 100)):
+        row = OffsetRow("g", "t", 0, None, 10 + at_ms, 100, None, None, None, None, start, "")
+        history.observe([row], at_ms * 1000)
+    assert read(format_history(history, "c", "uncommitted")) == history
+    assert [sample.start for sample in history.partitions["g", "t", 0].moves] == [0, 0, 60, 100]
+
+
 @given(_POLLS, st.integers(0, 400))
 def test_a_file_that_was_cut_is_refused(polls: list[tuple[str, int, int]], size: int) -> None:
     text = format_history(history_of(*polls), "c", "uncommitted").rstrip("\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kafka_groups.groups.lag_summary import LagKey, LagRow, summarize_lag
 from kafka_groups.model import GroupDescription, OffsetRow
 from tests.fakes.fake_admin import member
@@ -79,3 +81,30 @@ def test_a_partition_has_its_own_offsets_and_its_lag_as_it_is() -> None:
         (1, None, 9, None),
     ]
     assert [each.note for each in rows] == ["beyond_end", None]
+
+
+def test_messages_that_were_deleted_can_be_read_no_more() -> None:
+    emptied, cut = row("t", 0, 10, 100, start=100), row("t", 1, 10, 100, start=40)
+    assert [each.readable_lag for each in (total(emptied), total(cut), total(emptied, cut))] == [0, 60, 60]
+    assert (total(emptied).lag, total(emptied).messages_lost) == (90, 90)
+
+
+def test_the_readable_lag_is_the_lag_where_the_log_start_is_unknown_and_nothing_above_the_log_end() -> None:
+    assert total(row("t", 0, 10, 100, start=None)).readable_lag == 90
+    assert total(row("t", 0, 120, 100)).readable_lag == 0
+    assert total(row("t", 0, None, 100), row("t", 1, 5, None)).readable_lag is None
+
+
+@pytest.mark.parametrize("by", [LagKey.GROUP, LagKey.TOPIC, LagKey.MEMBER])
+def test_partitions_that_can_lose_nothing_have_no_margin(by: LagKey) -> None:
+    big = row("t", 0, 1500, 3000)
+    others = (row("t", 1, 5, 5, start=5), row("t", 2, 10, 100, start=100), row("t", 3, 9, 4), row("t", 4, 9, None))
+    summary = summarize_lag(GROUP, [big, *others], by)
+    (found,) = summary.rows or (summary.total,)
+    assert (found.retention_margin, found.retention_margin_percent) == (1500, 50.0)
+    assert (found.messages_lost, found.lag) == (90, 1590)
+
+
+def test_a_group_that_can_lose_nothing_has_no_margin_and_its_losses() -> None:
+    found = total(row("t", 0, 5, 5, start=5), row("t", 1, 10, 100, start=100))
+    assert (found.messages_lost, found.retention_margin, found.retention_margin_percent) == (90, None, None)

@@ -42,9 +42,12 @@ def test_the_age_of_the_record_at_the_commit_is_exact() -> None:
     assert judge(row(5, 9), RecordTime(5, NOW_MS - 70)) == TimeLag(70, "exact")
 
 
-@pytest.mark.parametrize("committed", [9, 12])
-def test_a_partition_without_lag_has_none(committed: int) -> None:
-    assert judge_time_lag(row(committed, 9), {}, NOW_MS) == TimeLag(0, "exact")
+def test_a_partition_without_lag_has_none() -> None:
+    assert judge_time_lag(row(9, 9), {}, NOW_MS) == TimeLag(0, "exact")
+
+
+def test_a_commit_above_the_log_end_has_no_age() -> None:
+    assert judge_time_lag(row(12, 9), {}, NOW_MS) == TimeLag(None, "unknown")
 
 
 def test_the_age_of_the_first_record_after_a_gap_is_called_compacted() -> None:
@@ -168,6 +171,23 @@ def test_an_open_transaction_makes_a_finished_partition_a_lower_bound(cluster: F
         ("t", 1, 0, "exact", None),
     ]
     assert summarize((found.total,)) == [(None, None, 0, "lower_bound", "open_transaction")]
+
+
+def test_a_commit_above_the_log_end_is_unknown_also_beside_an_open_transaction(cluster: FakeCluster) -> None:
+    cluster.end("t", 9, 9, starts=(0, 0))
+    cluster.stable_ends = {TopicPartition("t", 0): 5, TopicPartition("t", 1): 5}
+    cluster.add("g", commits={("t", 0): 7, ("t", 1): 12})
+    assert summarize(read(cluster, LagKey.PARTITION, committed=True).groups[0].rows) == [
+        ("t", 0, 0, "lower_bound", "beyond_end,open_transaction"),
+        ("t", 1, None, "unknown", "beyond_end"),
+    ]
+
+
+def test_a_group_with_a_commit_above_the_log_end_has_not_caught_up(cluster: FakeCluster) -> None:
+    cluster.end("t", 9, 9, starts=(0, 0))
+    cluster.add("g", commits={("t", 0): 8, ("t", 1): 5000})
+    cluster.records = {RecordPosition("t", 0, 8): None}
+    assert summarize((read(cluster).groups[0].total,)) == [(None, None, None, "unknown", "beyond_end")]
 
 
 def test_markers_behind_every_commit_that_lags_are_a_group_that_has_caught_up(cluster: FakeCluster) -> None:

@@ -107,6 +107,35 @@ def test_an_unknown_log_end_does_not_fulfil_a_condition_on_the_lag(condition: st
     assert outcome.is_fulfilled is is_fulfilled
 
 
+@pytest.mark.parametrize(
+    ("condition", "is_fulfilled"),
+    [
+        ("lag<=0", False),
+        ("readable_lag<=0", False),
+        ("partitions_behind==0", False),
+        ("lag<=0 or note==caught_up", False),
+        ("lag<=0 and note!=data_loss", False),
+        ("state==Empty", True),
+        ("lag<=0 or state==Empty", True),
+        ("lag<=0 or note==beyond_end", True),
+        ("lag<=0 and note!=BEYOND_END", False),
+    ],
+)
+def test_a_commit_above_the_log_end_fulfils_a_condition_on_the_lag_only_if_it_compares_that_note(
+    condition: str, is_fulfilled: bool
+) -> None:
+    group = GroupDescription("g", "Classic", "Empty", "", None)
+    rows = [OffsetRow("g", "t", 0, None, 5000, 600, -4400, None, None, None, 0, "")]
+    recreated = LagReading((summarize_lag(group, rows, LagKey.GROUP),), (), (), anything_read=True)
+    numbers = dict.fromkeys(("lag", "readable_lag", "partitions_behind"), FieldType.NUMBER)
+    fields = {**numbers, "state": FieldType.TEXT, "note": FieldType.TEXT}
+    parsed = parse_condition(condition, fields, parse_duration=parse_duration)
+    clock = Clock()
+    outcome = wait_until(lambda _: recreated, parsed, named=(), limit_s=1, clock=lambda: clock.now, pause=clock.pause)
+    assert outcome.is_fulfilled is is_fulfilled
+    assert bool(outcome.beyond_end) == (not is_fulfilled and "BEYOND_END" not in condition)
+
+
 def test_a_broker_that_does_not_list_its_groups_does_not_end_the_wait() -> None:
     partial = reading(a=0)._replace(failures=(failure("TIMEOUT", code=None, broker=2),))
     outcome, clock = wait([partial, reading(a=0)])

@@ -189,6 +189,11 @@ class Admin(Protocol):
     def describe_topics(self, topics: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, Topic]:
         """Describe topics: id and partitions."""
 
+    def list_partitions(
+        self, topics: Iterable[str], *, max_age_s: float | None = None, timeout: Timeout | None = None
+    ) -> Results[str, tuple[int, ...]]:
+        """List the partitions of topics; those that a response had within `max_age_s` need no request."""
+
     def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, Topic]:
         """List all topics that the user may see, by name."""
 

@@ -137,6 +137,7 @@ class GroupAdmin(ChangeClient):
         handler, lookup = handlers.ListOffsetsHandler(spec, isolation_level), PartitionLeaderStrategy[TopicPartition]()
         driver = self._request("listing log offsets", handler, keys, self._known.leaders, deadline, lookup=lookup)
         store_locations(self._known.leaders, driver.locations, driver.failed)
+        self._known.store_topics(lookup.leaders, self._clock(), requested=set(keys))
         return driver.results()
 
     def describe_topics(self, topics: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, Topic]:
@@ -144,8 +145,21 @@ class GroupAdmin(ChangeClient):
         deadline = self._connect(timeout)
         known, handler = dict.fromkeys(to_names(topics), ANY_BROKER), handlers.DescribeTopicsHandler()
         results = self._request("reading topics", handler, known, known, deadline).results()
-        self._known.leaders.update(handler.leaders)
+        self._known.store_topics(handler.leaders, self._clock())
         return results
+
+    def list_partitions(
+        self, topics: Iterable[str], *, max_age_s: float | None = None, timeout: Timeout | None = None
+    ) -> Results[str, tuple[int, ...]]:
+        """List the partitions of each topic, ascending. A topic that does not exist fails; none is created.
+
+        With `max_age_s` only those topics are requested that no response has contained within this time.
+        """
+        recent = {} if max_age_s is None else self._known.partitions_since(self._clock() - max_age_s)
+        names = to_names(topics)
+        read = self.describe_topics([name for name in names if name not in recent], timeout=timeout)
+        found = {**recent, **{name: topic.partitions for name, topic in read.succeeded.items()}}
+        return Results(succeeded={name: found[name] for name in names if name in found}, failed=read.failed)
 
     def offsets_for_times(
         self, times: Iterable[tuple[str, int, int]], *, timeout: Timeout | None = None
@@ -172,7 +186,7 @@ class GroupAdmin(ChangeClient):
         known = {ANY_BROKER: ANY_BROKER}
         driver = self._request("listing topics", handlers.ListTopicsHandler(), known, known, deadline)
         listing = driver.results().all()[ANY_BROKER]
-        self._known.leaders.update(listing.leaders)
+        self._known.store_topics(listing.leaders, self._clock())
         return Results(succeeded=listing.topics, failed=listing.failed)
 
     def describe_features(self, *, timeout: Timeout | None = None) -> Results[int, handlers.Features]:

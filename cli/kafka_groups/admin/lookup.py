@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from kafka_groups.admin.api_handler import ApiResult
@@ -81,11 +81,15 @@ class PartitionLeaderStrategy(Generic[P]):
     """Metadata: from keys of partitions to the broker ids of their leaders, one request for all topics.
 
     A partition without a leader fails at once with LEADER_NOT_AVAILABLE: it may stay without one for long, and its
-    commits can be shown without its log offsets.
+    commits can be shown without its log offsets. `leaders` are those of all partitions of the topics, -1 for one
+    without a leader.
     """
 
     api = METADATA
     idempotent = True
+
+    def __init__(self) -> None:
+        self.leaders: dict[str, dict[int, int]] = {}
 
     def build_requests(self, keys: Sequence[P], version: int) -> list[tuple[Sequence[P], Mapping[str, Any]]]:
         """Return one body with each topic once. It never creates a topic."""
@@ -98,7 +102,11 @@ class PartitionLeaderStrategy(Generic[P]):
         if not response["brokers"]:
             return ApiResult(retriable=dict.fromkeys(keys, NO_BROKERS))
         topics: dict[str, Struct] = {topic["name"]: topic for topic in response["topics"]}
-        leaders = {name: {row["partition_index"]: row for row in topic["partitions"]} for name, topic in topics.items()}
+        leaders = {
+            name: {row["partition_index"]: row["leader_id"] for row in topic["partitions"]}
+            for name, topic in topics.items()
+        }
+        self.leaders.update({name: found for name, found in leaders.items() if not topics[name]["error_code"]})
         result: ApiResult[P, int] = ApiResult()
         for key in keys:
             if key.topic not in topics:
@@ -118,21 +126,23 @@ class PartitionLeaderStrategy(Generic[P]):
         return Failure.of(error, topic=key.topic, partition=key.partition, broker=broker)
 
 
-def _add_leader(result: ApiResult[P, int], key: P, row: Struct | None) -> None:
-    if row is None:
+def _add_leader(result: ApiResult[P, int], key: P, leader: int | None) -> None:
+    if leader is None:
         result.failed[key] = broker_error(UNKNOWN_TOPIC_OR_PARTITION)
-    elif row["leader_id"] == _NO_LEADER:
+    elif leader == _NO_LEADER:
         result.failed[key] = broker_error(LEADER_NOT_AVAILABLE, "the partition has no leader")
     else:
-        result.completed[key] = row["leader_id"]
+        result.completed[key] = leader
 
 
 class LocationCache:
-    """The coordinators, the leaders and the types of groups that earlier calls found."""
+    """The coordinators and types of groups, and the partitions of topics with their leaders, that calls found."""
 
     def __init__(self) -> None:
         self.coordinators: dict[str, int] = {}
         self.leaders: dict[TopicPartition, int] = {}
+        # The partitions of each topic, ascending, and when a response contained them.
+        self.partitions: dict[str, tuple[float, tuple[int, ...]]] = {}
         self.types: dict[str, str | None] = {}
         # The last listing, until `take_listing`: a command that only lists groups does not need its locations.
         self.listed: Mapping[str, GroupListing] = {}
@@ -145,6 +155,20 @@ class LocationCache:
             self.coordinators.pop(group, None)
             if listing.coordinator is not None:
                 self.coordinators[group] = listing.coordinator
+
+    def store_topics(
+        self, topics: Mapping[str, Mapping[int, int]], now: float, *, requested: Container[TopicPartition] = ()
+    ) -> None:
+        """Store the partitions of topics, and their leaders except for `requested` partitions."""
+        for topic, leaders in topics.items():
+            self.partitions[topic] = (now, tuple(sorted(leaders)))
+            for partition, leader in leaders.items():
+                if leader != _NO_LEADER and (key := TopicPartition(topic, partition)) not in requested:
+                    self.leaders[key] = leader
+
+    def partitions_since(self, earliest: float) -> Mapping[str, tuple[int, ...]]:
+        """Return the partitions of the topics that were read at or after a time."""
+        return {topic: numbers for topic, (at, numbers) in self.partitions.items() if at >= earliest}
 
     def forget_types(self, groups: Iterable[str]) -> None:
         """Forget the types of groups, so that they are described as groups of unknown type."""

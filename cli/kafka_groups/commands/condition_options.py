@@ -29,6 +29,7 @@ LAG_FIELDS: Final = {
     "log_start_offset": FieldType.NUMBER,
     "log_end_offset": FieldType.NUMBER,
     "lag": FieldType.NUMBER,
+    "readable_lag": FieldType.NUMBER,
     "partitions_behind": FieldType.NUMBER,
     "uncommitted_partitions": FieldType.NUMBER,
     "messages_lost": FieldType.NUMBER,

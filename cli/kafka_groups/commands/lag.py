@@ -109,11 +109,12 @@ def lag(
     """Show how far groups are behind, the worst first.
 
     Without ids, --match or --all-groups, all consumer groups are shown. LAG is the number of messages between the
-    commits and the log ends. PARTITIONS-BEHIND have a lag, UNCOMMITTED are owned by a member and have no commit. LOST
-    messages were deleted by retention before they were read. MARGIN messages, or MARGIN% of the log, may be deleted
-    before messages are lost; it is that of the partition that is nearest to its log start. NOTE marks commits below
-    the log start (data_loss) and above the log end (beyond_end), unknown log ends (incomplete), and members whose
-    partitions are unknown (unknown_assignment). A partition that several members own counts once.
+    commits and the log ends. PARTITIONS-BEHIND have a lag. UNCOMMITTED have no commit, although a member owns them, or
+    other partitions of their topic have an owner or a commit. LOST messages were deleted by retention before they were
+    read. MARGIN messages, or MARGIN% of the log, may be deleted before messages are lost; each is the smallest one of
+    the partitions of which messages can still be read. NOTE marks commits below the log start (data_loss) and above
+    the log end (beyond_end), unknown log ends (incomplete), and members whose partitions are unknown
+    (unknown_assignment). A partition that several members own counts once.
 
     With --time, one record of each lagging partition is read. TIME-LAG is its age, the largest of all partitions.
     QUALITY is exact; compacted (the record at the commit does not exist, the age is that of the next one); data_loss

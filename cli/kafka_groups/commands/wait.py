@@ -67,7 +67,10 @@ def wait(
     condition on time_lag also reads a record of each partition that lags.
 
     Behind the last commit of a transactional topic is the marker of a transaction, which has an offset and is no
-    record: there lag<=0 may never hold. Wait until 'time_lag<=0s' or 'lag<=0 or note==caught_up' instead.
+    record: there lag<=0 may never hold. Wait until 'time_lag<=0s' or 'lag<=0 or note==caught_up' instead. Nor does
+    lag<=0 hold where retention has deleted records before they were read: readable_lag counts those that are left. A
+    commit above the log end, such as that of a recreated topic, fulfils no condition on the lag, unless it compares
+    the note beyond_end.
 
     Nothing on the cluster is changed, and no group is joined.
 
@@ -157,6 +160,10 @@ def _write(session: ClusterSession, columns: tuple[Column, ...], outcome: WaitOu
         raise CheckFailedError("the condition of --until may not hold: a broker did not list its groups")
     if outcome.unfulfilled:
         msg = f"the condition of --until does not hold for {describe_names(outcome.unfulfilled)}"
+        if outcome.beyond_end:
+            names = describe_names(outcome.beyond_end)
+            msg += f": a commit of {names} is above the log end (beyond_end), so what was read is unknown; "
+            msg += "reset it, or add 'or note==beyond_end' to the condition"
         raise CheckFailedError(msg)
 
 

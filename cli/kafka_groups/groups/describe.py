@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, OffsetSpec
 from kafka_groups.groups.assignments import note_unreadable
@@ -32,6 +32,8 @@ from kafka_groups.protocol.errors import (
 
 # A group that fails with one of these is absent, of another kind, or denied. Any other error is about its description.
 _NOT_VISIBLE: Final = frozenset({GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL, GROUP_AUTHORIZATION_FAILED})
+# A poll sees a partition that was added to a topic this late at most.
+_PARTITIONS_MAX_AGE_S: Final = 10.0
 # The number of topic ids in a note.
 _MAX_IDS: Final = 5
 
@@ -41,14 +43,16 @@ class Details:
     """What a caller wants to know of the groups besides their states.
 
     `offsets`: committed offsets, with `log_offsets` log end offsets, and with `log_start_offsets` log start offsets,
-    too. `members`: members and epochs even of an empty group, which an `offsets` view does not show. `offsets_only`: a
-    group whose committed offsets are unknown has nothing to show, and is dropped; one whose description failed is
-    there without members. `isolation_level` is that of the log end offsets.
+    too. `whole_topics`: also the partitions of these topics that have neither an owner nor a commit, such as those that
+    were added to a topic. `members`: members and epochs even of an empty group, which an `offsets` view does not show.
+    `offsets_only`: a group whose committed offsets are unknown has nothing to show, and is dropped; one whose
+    description failed is there without members. `isolation_level` is that of the log end offsets.
     """
 
     offsets: bool
     log_offsets: bool = True
     log_start_offsets: bool = False
+    whole_topics: bool = False
     members: bool = True
     offsets_only: bool = False
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
@@ -56,7 +60,10 @@ class Details:
 
 @dataclass(frozen=True, kw_only=True)
 class DescribedGroups:
-    """Groups and what their rows are made of. Offsets stay packed until `rows` is called for a group."""
+    """Groups and what their rows are made of. Offsets stay packed until `rows` is called for a group.
+
+    `partitions` has all partitions of topics, by topic, if the caller wanted whole topics.
+    """
 
     descriptions: Mapping[str, GroupDescription]
     offsets: Mapping[str, GroupOffsets]
@@ -64,17 +71,26 @@ class DescribedGroups:
     log_start_offsets: Mapping[str, Mapping[int, int]]
     failures: tuple[Failure, ...]
     notes: tuple[str, ...]
+    partitions: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     def rows(self, group: str) -> list[OffsetRow]:
         """Return the offset rows of a group; none if its offsets are unknown."""
         if group not in self.offsets:
             return []
+        offsets, partitions = self.offsets[group], self.partitions
+        if partitions and offsets.failed:
+            # A commit that the broker refused may be there.
+            partitions = {
+                topic: frozenset(each for each in numbers if (topic, each) not in offsets.failed)
+                for topic, numbers in partitions.items()
+            }
         return join_offsets(
             group,
             members=self.descriptions[group].members,
-            committed=self.offsets[group].topics,
+            committed=offsets.topics,
             ends=self.log_end_offsets,
             starts=self.log_start_offsets,
+            partitions=partitions,
         )
 
 
@@ -113,16 +129,17 @@ def describe_groups(
     unreadable_notes = note_unreadable(unreadable) if unreadable else []
     has_logs = details.offsets and details.log_offsets
     partitions = _partitions(groups.values(), offsets_by_group.values()) if has_logs else []
-    ends, starts, log_failures = _log_offsets(admin, partitions, details, deadline)
+    logs = _log_offsets(admin, partitions, details, deadline)
     return DescribedGroups(
         descriptions={
             name: group for name, group in groups.items() if name in offsets_by_group or not details.offsets_only
         },
         offsets=offsets_by_group,
-        log_end_offsets=_by_topic(ends),
-        log_start_offsets=_by_topic(starts),
-        failures=(*selection.failures, *failures, *unnamed, *log_failures),
+        log_end_offsets=_by_topic(logs.ends),
+        log_start_offsets=_by_topic(logs.starts),
+        failures=(*selection.failures, *failures, *unnamed, *logs.failures),
         notes=(*selection.notes(), *notes, *unnamed_notes, *unreadable_notes),
+        partitions=logs.partitions,
     )
 
 
@@ -203,21 +220,53 @@ def _without_members(group: str, listing: GroupListing | None, failure: Failure)
     )
 
 
+class _LogOffsets(NamedTuple):
+    """Log end offsets, log start offsets, what failed, and all partitions of topics if they were wanted."""
+
+    ends: Mapping[TopicPartition, int | None]
+    starts: Mapping[TopicPartition, int | None]
+    failures: tuple[Failure, ...]
+    partitions: Mapping[str, frozenset[int]]
+
+
 def _log_offsets(
     admin: Admin, partitions: list[TopicPartition], details: Details, deadline: Deadline | None
-) -> tuple[Mapping[TopicPartition, int | None], Mapping[TopicPartition, int | None], list[Failure]]:
-    """Return log end offsets, log start offsets and failures."""
+) -> _LogOffsets:
+    """Return the log offsets of partitions, and of all others of their topics if the caller wants whole topics."""
     if not partitions:
-        return {}, {}, []
-    if not details.log_start_offsets:
-        ends = admin.list_offsets(partitions, isolation_level=details.isolation_level, timeout=deadline)
-        return ends.succeeded, {}, [*ends.failed.values()]
-    share = deadline and deadline.share(NOT_LAST)
+        return _LogOffsets({}, {}, (), {})
+    is_last = not (details.log_start_offsets or details.whole_topics)
+    share = deadline if is_last else deadline and deadline.share(NOT_LAST)
     ends = admin.list_offsets(partitions, isolation_level=details.isolation_level, timeout=share)
+    found = _LogOffsets(ends.succeeded, {}, (*ends.failed.values(),), {})
+    if details.whole_topics:
+        found = _with_other_partitions(admin, found, partitions, details, deadline)
+    if not details.log_start_offsets:
+        return found
     # A partition whose end is unknown would only fail a second time.
-    known = [key for key in partitions if key in ends.succeeded]
-    starts = admin.list_offsets(known, spec=OffsetSpec.earliest(), timeout=deadline)
-    return ends.succeeded, starts.succeeded, [*ends.failed.values(), *starts.failed.values()]
+    starts = admin.list_offsets([*found.ends], spec=OffsetSpec.earliest(), timeout=deadline)
+    return found._replace(starts=starts.succeeded, failures=(*found.failures, *starts.failed.values()))
+
+
+def _with_other_partitions(
+    admin: Admin, found: _LogOffsets, requested: Iterable[TopicPartition], details: Details, deadline: Deadline | None
+) -> _LogOffsets:
+    """Add the other partitions of the topics with a log end. The lookup of their leaders has just read most topics."""
+    names = dict.fromkeys(key.topic for key in found.ends)
+    share = deadline and deadline.share(NOT_LAST)
+    listed = admin.list_partitions(names, max_age_s=_PARTITIONS_MAX_AGE_S, timeout=share)
+    keys = (TopicPartition(topic, each) for topic, numbers in listed.succeeded.items() for each in numbers)
+    known = {*requested}
+    others = [key for key in keys if key not in known]
+    ends: Results[TopicPartition, int | None] = Results()
+    if others:
+        share = deadline and deadline.share(NOT_LAST)
+        ends = admin.list_offsets(others, isolation_level=details.isolation_level, timeout=share)
+    return found._replace(
+        ends={**found.ends, **ends.succeeded},
+        failures=(*found.failures, *listed.failed.values(), *ends.failed.values()),
+        partitions={topic: frozenset(numbers) for topic, numbers in listed.succeeded.items()},
+    )
 
 
 def _partitions(groups: Iterable[GroupDescription], offsets: Iterable[GroupOffsets]) -> list[TopicPartition]:

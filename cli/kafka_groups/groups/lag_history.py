@@ -98,7 +98,9 @@ class LagHistory:
                 incomplete.add(row.group)
                 continue
             totals[row.group] = totals.get(row.group, 0) + max(0, row.log_end_offset - row.committed_offset)
-            sample = Sample(row.committed_offset, row.log_end_offset, at_ms)
+            start = row.log_start_offset or 0
+            deleted_until = start if start > row.committed_offset else 0
+            sample = Sample(row.committed_offset, row.log_end_offset, at_ms, deleted_until)
             self.partitions[key] = seen = _add(self.partitions.get(key), sample)
             if seen.fallen is not None:
                 incomplete.add(row.group)
@@ -169,12 +171,15 @@ def _add(before: PartitionHistory | None, sample: Sample) -> PartitionHistory:
 
 
 def _judge(partition: PartitionHistory, evidence: Evidence) -> Verdict:
-    """Return the verdict, without WARN for a growth that one commit explains.
+    """Return the verdict on what can still be read, without WARN for a growth that one commit explains.
 
     If a group commits about as often as it is polled, each poll sees another part of the time between two commits: the
     lag that it sees grows by up to one commit, although the group keeps up.
     """
     verdict = judge(partition.window(evidence), RULES)
+    if partition.last.offset > partition.last.end:
+        # Nobody knows what the group has read: the topic was recreated, or its log was truncated.
+        return verdict._replace(status=VERDICTS["lag_unknown"], rule="lag_unknown")
     if verdict.rule != "falling_behind" or _has_outgrown_a_commit(partition.moves):
         return verdict
     return verdict._replace(status=VERDICTS["keeping_up"], rule="keeping_up")
@@ -182,7 +187,7 @@ def _judge(partition: PartitionHistory, evidence: Evidence) -> Verdict:
 
 def _has_outgrown_a_commit(moves: Sequence[Sample]) -> bool:
     """Return whether the lag has grown by more than the largest commit since it was lowest, as means of a few polls."""
-    lags = [max(0, move.end - move.offset) for move in moves]
+    lags = [max(0, move.lag) for move in moves]
     sums = [sum(lags[at : at + COMPARED_POINTS]) for at in range(len(lags) - COMPARED_POINTS + 1)]
     lowest = min(sums)
     since = moves[len(sums) - 1 - sums[::-1].index(lowest) :]

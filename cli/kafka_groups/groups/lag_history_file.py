@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from kafka_groups.errors import HistoryFileError
@@ -12,6 +13,8 @@ from kafka_groups.groups.lag_history import LagHistory, PartitionHistory
 from kafka_groups.verdicts import Sample
 
 SCHEMA: Final = "kafka-groups/lag-history/1"
+_start_of: Final = attrgetter("start")
+_without_start: Final = itemgetter(slice(3))
 
 
 def format_history(history: LagHistory, cluster_id: str, isolation: str) -> str:
@@ -70,7 +73,10 @@ def _line(group: str, topic: str, number: int, partition: PartitionHistory) -> s
 
 
 def _join(samples: Sequence[Sample]) -> str:
-    return ", ".join(["[%d, %d, %d]"] * len(samples)) % tuple(chain.from_iterable(samples))
+    """Return the JSON of samples. Most have no log start above the commit, and are written without it."""
+    if any(map(_start_of, samples)):
+        return ", ".join(str([*sample] if sample.start else [*sample[:-1]]) for sample in samples)
+    return ", ".join(["[%d, %d, %d]"] * len(samples)) % tuple(chain.from_iterable(map(_without_start, samples)))
 
 
 def _key(line: Any) -> tuple[str, str, int]:
@@ -91,5 +97,7 @@ def _partition(line: Any) -> PartitionHistory:
 
 
 def _sample(row: Any) -> Sample:
-    offset, end, at_ms = map(int, row)
-    return Sample(offset, end, at_ms)
+    offset, end, at_ms, *starts = map(int, row)
+    if len(starts) > 1:
+        raise ValueError(row)
+    return Sample(offset, end, at_ms, *starts)

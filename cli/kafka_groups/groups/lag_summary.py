@@ -39,10 +39,11 @@ class LagKey(StrEnum):
 class LagRow(NamedTuple):
     """The lag of a group, or of a part of it; what does not apply, or is unknown, is None.
 
-    `lag` is the number of messages between the commits and the log ends, of the partitions where both are known.
-    `messages_lost` were deleted by retention before the group read them. `retention_margin` is the number of messages
-    between the log start and the commit, the smallest of all partitions; `retention_margin_percent` is the smallest
-    share of a partition's log. `uncommitted_partitions` is None if a member may own partitions that are unknown. `note`
+    `lag` is the number of messages between the commits and the log ends, of the partitions where both are known;
+    `readable_lag` is the part of it that retention has not deleted. `messages_lost` were deleted before the group read
+    them. `retention_margin` is the number of messages between the log start and the commit, the smallest of the
+    partitions of which messages can still be read; `retention_margin_percent` is the smallest share of a log of these.
+    `uncommitted_partitions` is None if a member may own partitions that are unknown. `note`
     has these words: `data_loss` (a commit below the log start), `beyond_end` (a commit above the log end), `incomplete`
     (a log end is unknown), `unknown_assignment` (partitions of a member are unknown), and those of `time_lag`. The time
     lag is None unless it was measured. `isolation` is the level of the log ends: that of consumers that read
@@ -78,6 +79,7 @@ class LagRow(NamedTuple):
     at: str | None = None
     time_lag_ms: int | None = None
     time_lag_quality: str | None = None
+    readable_lag: int | None = None
 
     @property
     def time_lag_s(self) -> float | None:
@@ -129,7 +131,9 @@ def read_lag(
     """
     selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
     selection = select_groups(admin, selected, operation=Operation.DESCRIBE, deadline=deadline)
-    details = Details(offsets=True, log_start_offsets=True, offsets_only=True, isolation_level=isolation_level)
+    details = Details(
+        offsets=True, log_start_offsets=True, whole_topics=True, offsets_only=True, isolation_level=isolation_level
+    )
     share = deadline and deadline.share(NOT_LAST) if with_time else deadline
     described = describe_groups(admin, selection, details=details, deadline=share)
     time_lags, failures = None, described.failures
@@ -242,7 +246,7 @@ def _sum(
     """Return the totals of partitions; `is_unknown` if members may own others that nobody can see."""
     totals = total_lag(rows)
     notes = {
-        DATA_LOSS: totals.lost > 0,
+        DATA_LOSS: bool(totals.lost),
         BEYOND_END: totals.is_beyond_end,
         INCOMPLETE: totals.is_incomplete,
         UNKNOWN_ASSIGNMENT: is_unknown,
@@ -263,11 +267,12 @@ def _sum(
         lag=totals.lag,
         partitions_behind=totals.behind,
         uncommitted_partitions=None if is_unknown else totals.uncommitted,
-        messages_lost=None if totals.margin is None else totals.lost,
-        retention_margin=None if totals.margin is None else max(totals.margin, 0),
-        retention_margin_percent=None if totals.share is None else round(100 * min(max(totals.share, 0.0), 1.0), 1),
+        messages_lost=totals.lost,
+        retention_margin=totals.margin,
+        retention_margin_percent=None if totals.share is None else round(100 * totals.share, 1),
         note=",".join((*(word for word, holds in notes.items() if holds), *time_lag.notes)) or None,
         time_lag_ms=time_lag.ms,
         time_lag_quality=time_lag.quality,
+        readable_lag=totals.readable_lag,
         isolation=ISOLATION_LEVELS[isolation_level],
     )

@@ -3,7 +3,7 @@
 The quality says what the age is: `exact` (the record at the committed offset, or nothing is left to process),
 `compacted` (the first record that is left after the committed offset, where compaction or control records leave a gap),
 `data_loss` (the commit is below the log start: at least the age of the first record that is left), `lower_bound` (at
-least so much), or `unknown` (no age).
+least so much), or `unknown` (no age, such as that of a commit above the log end).
 """
 
 from __future__ import annotations
@@ -80,11 +80,16 @@ def read_time_lags(
     failures = tuple(dict.fromkeys(records.failed.values()))
     if isolation_level is IsolationLevel.READ_UNCOMMITTED:
         return TimeLagReading(time_lags, failures)
-    finished = [key for key, lag in time_lags.items() if lag.ms == 0 and lag.quality in {EXACT, COMPACTED}]
+    finished = [
+        key
+        for key, lag in time_lags.items()
+        if (lag.ms == 0 and lag.quality in {EXACT, COMPACTED}) or _is_beyond_end(committed[key])
+    ]
     ends = admin.list_offsets(dict.fromkeys(TopicPartition(*key[:2]) for key in finished), timeout=deadline)
     for key in finished:
         end, stable = ends.succeeded.get(TopicPartition(*key[:2])), committed[key].log_end_offset
-        if end is not None and stable is not None and end > stable:
+        # A commit above the log end stays unknown, unlike one that is only above the last stable offset.
+        if end is not None and stable is not None and end > stable and end >= key.offset:
             time_lags[key] = TimeLag(0, LOWER_BOUND, (OPEN_TRANSACTION, *time_lags[key].notes))
     return TimeLagReading(time_lags, (*failures, *ends.failed.values()))
 
@@ -95,9 +100,9 @@ def judge_time_lag(row: OffsetRow, found: Mapping[RecordPosition, RecordTime | N
     `found` has the first record that is left of each position that was read, None if there was none.
     """
     key = _key(row)
-    if row.lag is None or row.log_end_offset is None:
+    if row.lag is None or row.log_end_offset is None or _is_beyond_end(row):
         return _UNKNOWN
-    if row.lag <= 0:
+    if row.lag == 0:
         return _NOTHING_LEFT
     if not _has_records(row):
         return TimeLag(0, DATA_LOSS)
@@ -147,11 +152,11 @@ def worst_time_lag(time_lags: Iterable[TimeLag]) -> TimeLag:
 def time_lag_of(rows: Iterable[OffsetRow], time_lags: TimeLags) -> TimeLag:
     """Return the time lag of partitions together. Partitions without a commit have none, and do not count.
 
-    They have caught up if that is true of every partition with a lag.
+    They have caught up if that is true of every partition with a lag, and no commit is above the log end.
     """
     found = [(row, time_lags[_key(row)]) for row in rows if row.committed_offset is not None]
     worst = worst_time_lag(time_lag for _, time_lag in found)
-    if all(CAUGHT_UP in time_lag.notes for row, time_lag in found if row.lag is None or row.lag > 0):
+    if all(CAUGHT_UP in time_lag.notes for row, time_lag in found if row.lag != 0):
         return worst
     return worst._replace(notes=tuple(note for note in worst.notes if note != CAUGHT_UP))
 
@@ -159,6 +164,11 @@ def time_lag_of(rows: Iterable[OffsetRow], time_lags: TimeLags) -> TimeLag:
 def _key(row: OffsetRow) -> RecordPosition:
     assert row.committed_offset is not None
     return RecordPosition(row.topic, row.partition, row.committed_offset)
+
+
+def _is_beyond_end(row: OffsetRow) -> bool:
+    """Return whether the commit is above the log end: nobody knows which records were read."""
+    return row.lag is not None and row.lag < 0
 
 
 def _first_left(row: OffsetRow) -> RecordPosition:

@@ -6,25 +6,29 @@ from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import AdminError, AuthenticationFailedError
-from kafka_groups.groups.conditions import Condition
-from kafka_groups.groups.lag_summary import INCOMPLETE, LagReading, LagRow
+from kafka_groups.groups.conditions import Comparison, Condition
+from kafka_groups.groups.lag_summary import BEYOND_END, INCOMPLETE, LagReading, LagRow
 
 _FIRST_INTERVAL_S: Final = 1.0
 _LONGEST_INTERVAL_S: Final = 10.0
 _GROWTH: Final = 1.5
 # Totals of the partitions whose log ends are known.
-_SUMS: Final = ("lag", "partitions_behind")
+_SUMS: Final = ("lag", "readable_lag", "partitions_behind")
+# What nobody knows of a group with a commit above the log end, which may have read nothing of a recreated topic.
+_PROGRESS: Final = (*_SUMS, "time_lag", "time_lag_ms")
 
 
 class WaitOutcome(NamedTuple):
     """The last reading of a wait, and the groups that do not fulfil the condition.
 
-    `is_fulfilled` says that it holds for all. It is false, too, while a broker does not list its groups.
+    `is_fulfilled` says that it holds for all. It is false, too, while a broker does not list its groups. `beyond_end`
+    are the groups that would fulfil the condition if they had no commit above the log end.
     """
 
     reading: LagReading
     unfulfilled: tuple[str, ...]
     is_fulfilled: bool
+    beyond_end: tuple[str, ...] = ()
     last_error: AdminError | None = None
 
 
@@ -66,17 +70,29 @@ def wait_until(
 
 
 def _judge(reading: LagReading, condition: Condition, named: Collection[str]) -> WaitOutcome:
-    late = [group.total.group for group in reading.groups if not _fulfils(group.total, condition)]
-    unfulfilled = (*late, *_unread(reading, named))
+    late = [group.total for group in reading.groups if not _fulfils(group.total, condition)]
+    unfulfilled = (*(total.group for total in late), *_unread(reading, named))
+    beyond = (total for total in late if BEYOND_END in total.notes())
+    beyond_end = tuple(total.group for total in beyond if condition.holds(total.condition_values()))
     # Groups of a broker that failed are missing from the listing.
     is_listed = all(failure.broker is None or failure.group or failure.topic for failure in reading.failures)
-    return WaitOutcome(reading, unfulfilled, is_fulfilled=is_listed and not unfulfilled)
+    return WaitOutcome(reading, unfulfilled, is_fulfilled=is_listed and not unfulfilled, beyond_end=beyond_end)
 
 
 def _fulfils(total: LagRow, condition: Condition) -> bool:
-    """Return whether the condition holds; sums that lack a partition whose log end is unknown are unknown, too."""
-    is_incomplete = INCOMPLETE in total.notes()
-    return condition.holds({**total.condition_values(), **(dict.fromkeys(_SUMS) if is_incomplete else {})})
+    """Return whether the condition holds; sums that lack a partition whose log end is unknown are unknown, too.
+
+    So is the progress of a group with a commit above the log end, unless the condition compares that note.
+    """
+    notes = total.notes()
+    unknown: tuple[str, ...] = _SUMS if INCOMPLETE in notes else ()
+    if BEYOND_END in notes and not any(map(_compares_beyond_end, condition.comparisons())):
+        unknown = _PROGRESS
+    return condition.holds({**total.condition_values(), **dict.fromkeys(unknown)})
+
+
+def _compares_beyond_end(comparison: Comparison) -> bool:
+    return comparison.field == "note" and str(comparison.value).lower() == BEYOND_END
 
 
 def _unread(reading: LagReading, named: Collection[str]) -> tuple[str, ...]:

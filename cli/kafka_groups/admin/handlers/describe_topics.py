@@ -8,7 +8,7 @@ from typing import Any
 from kafka_groups.admin.api import Topic
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError
-from kafka_groups.model import Failure, TopicPartition
+from kafka_groups.model import Failure
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.errors import LEADER_NOT_AVAILABLE, broker_error
 from kafka_groups.protocol.messages import METADATA
@@ -16,13 +16,13 @@ from kafka_groups.protocol.messages.metadata import NO_BROKERS
 
 
 class DescribeTopicsHandler:
-    """Topic names to topics. `leaders` are those that the responses contained."""
+    """Topic names to topics. `leaders` are those of each topic's partitions, -1 for one without a leader."""
 
     api = METADATA
     idempotent = True
 
     def __init__(self) -> None:
-        self.leaders: dict[TopicPartition, int] = {}
+        self.leaders: dict[str, dict[int, int]] = {}
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return one body for all topics. It never creates a topic."""
@@ -42,7 +42,7 @@ class DescribeTopicsHandler:
                 result.failed[name] = broker_error(code)
             else:
                 result.completed[name] = read_topic(row)
-                self.leaders.update(read_leaders(row))
+                self.leaders[row["name"]] = read_leaders(row)
         return result
 
     def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
@@ -60,10 +60,6 @@ def read_topic(row: Struct) -> Topic:
     )
 
 
-def read_leaders(row: Struct) -> dict[TopicPartition, int]:
-    """Return the leaders of a topic in a Metadata response. A partition without a leader has none."""
-    return {
-        TopicPartition(row["name"], partition["partition_index"]): partition["leader_id"]
-        for partition in row["partitions"]
-        if partition["leader_id"] >= 0
-    }
+def read_leaders(row: Struct) -> dict[int, int]:
+    """Return the leader of each partition of a topic in a Metadata response, -1 for one without a leader."""
+    return {partition["partition_index"]: partition["leader_id"] for partition in row["partitions"]}

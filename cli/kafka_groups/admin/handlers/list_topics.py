@@ -10,7 +10,7 @@ from kafka_groups.admin.api import Topic
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.describe_topics import read_leaders, read_topic
 from kafka_groups.errors import AdminError
-from kafka_groups.model import Failure, TopicPartition
+from kafka_groups.model import Failure
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.errors import broker_error
 from kafka_groups.protocol.messages import METADATA
@@ -19,10 +19,10 @@ from kafka_groups.protocol.messages.metadata import NO_BROKERS
 
 @dataclass(kw_only=True)
 class TopicListing:
-    """All topics, from one broker. Partitions without a leader are not in `leaders`."""
+    """All topics, from one broker. A partition without a leader has -1 in `leaders`."""
 
     topics: dict[str, Topic] = field(default_factory=dict)
-    leaders: dict[TopicPartition, int] = field(default_factory=dict)
+    leaders: dict[str, dict[int, int]] = field(default_factory=dict)
     failed: dict[str, Failure] = field(default_factory=dict)
 
 
@@ -59,4 +59,4 @@ def _add_topic(listing: TopicListing, topic: Struct) -> None:
         listing.failed[name] = Failure.of(broker_error(topic["error_code"]), topic=name)
         return
     listing.topics[name] = read_topic(topic)
-    listing.leaders.update(read_leaders(topic))
+    listing.leaders[name] = read_leaders(topic)

@@ -31,11 +31,18 @@ _LAG: Final = _count(
     "counts a commit above the log end as 0; the lag of a partition is negative then.",
     minimum=None,
 )
+_READABLE_LAG: Final = _count(
+    "",
+    "readable_lag",
+    "The part of the lag that can still be read: from the commit, or from the log start if that is larger and known, "
+    "to the log end; 0 for a commit above the log end; null if the lag is.",
+)
 _BEHIND: Final = _count("PARTITIONS-BEHIND", "partitions_behind", "Partitions with a lag above 0.", nullable=False)
 _UNCOMMITTED: Final = _count(
     "UNCOMMITTED",
     "uncommitted_partitions",
-    "Partitions that a member owns, and that have no commit; null if the partitions of a member are unknown.",
+    "Partitions without a commit that a member owns, or whose topic has a commit of the group or is assigned to a "
+    "member; null if the partitions of a member are unknown.",
 )
 _LOST: Final = _count(
     "LOST", "messages_lost", "Messages that retention deleted before they were read; null if it is unknown."
@@ -43,13 +50,15 @@ _LOST: Final = _count(
 _MARGIN: Final = _count(
     "MARGIN",
     "retention_margin",
-    "Messages between the log start and the commit, the smallest of all partitions; null if it is unknown.",
+    "Messages between the log start and the commit, the smallest of the partitions of which messages can still be "
+    "read; null if there is none, or if it is unknown.",
 )
 _MARGIN_PERCENT: Final = number_column(
     "MARGIN%",
     "retention_margin_percent",
     schema={
-        "description": "The margin as a share of the partition's log, the smallest of all partitions.",
+        "description": "The margin as a share of the partition's log, the smallest of the partitions of which messages "
+        "can still be read; not always that of the partition with the smallest margin.",
         "type": ["number", "null"],
         "minimum": 0,
         "maximum": 100,
@@ -156,7 +165,7 @@ _CLIENT: Final = text_column(
     "CLIENT-ID", "client_id", when_narrow="cut", schema=text_schema(CLIENT_ID_TEXT, nullable=True)
 )
 _RETENTION: Final = (_LOST, _MARGIN, _MARGIN_PERCENT)
-_TOTALS: Final = (_LAG, *_TIME, _BEHIND, _UNCOMMITTED, *_RETENTION, _NOTE, _ISOLATION)
+_TOTALS: Final = (_LAG, _READABLE_LAG, *_TIME, _BEHIND, _UNCOMMITTED, *_RETENTION, _NOTE, _ISOLATION)
 _TOPIC: Final = TOPIC._replace(kafka_width=None)
 _PARTITION: Final = PARTITION._replace(kafka_width=None)
 _OFFSETS: Final = (
@@ -169,7 +178,21 @@ LAG_VIEWS: Final = {
     LagKey.TOPIC: View((GROUP, _TOPIC, *_TOTALS)),
     LagKey.MEMBER: View((GROUP, _MEMBER, _HOST, _CLIENT, *_TOTALS)),
     LagKey.PARTITION: View(
-        (GROUP, _TOPIC, _PARTITION, *_OFFSETS, _LAG, *_TIME, *_RETENTION, _MEMBER, _HOST, _CLIENT, _NOTE, _ISOLATION)
+        (
+            GROUP,
+            _TOPIC,
+            _PARTITION,
+            *_OFFSETS,
+            _LAG,
+            _READABLE_LAG,
+            *_TIME,
+            *_RETENTION,
+            _MEMBER,
+            _HOST,
+            _CLIENT,
+            _NOTE,
+            _ISOLATION,
+        )
     ),
 }
 # With a history, rates and verdicts replace the retention columns.
@@ -180,6 +203,7 @@ PACE_VIEW: Final = View(
         _STATE,
         _MEMBERS,
         _LAG,
+        _READABLE_LAG,
         *_TIME,
         _BEHIND,
         *_PACE,

@@ -18,9 +18,12 @@ _LABELS: Final = {
 _TOTALS: Final = {
     "messages": ("lag", "Messages between the commits and the log ends."),
     "partitions_behind": ("partitions_behind", "Partitions with a lag above 0."),
-    "uncommitted_partitions": ("uncommitted_partitions", "Partitions that a member owns, without a commit."),
+    "uncommitted_partitions": ("uncommitted_partitions", "Partitions that the group reads, without a commit."),
     "lost_messages": ("messages_lost", "Messages that retention deleted before they were read."),
-    "retention_margin_messages": ("retention_margin", "Messages between the log start and the commit."),
+    "retention_margin_messages": (
+        "retention_margin",
+        "Messages between the log start and the commit, of what is left to read.",
+    ),
 }
 _OF_KEY: Final = {
     LagKey.GROUP: {"members": ("members", "Members of the group.")},
