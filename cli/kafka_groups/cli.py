@@ -265,7 +265,8 @@ def pipeline() -> None:
     """Keep the history of groups in tables, and report on it.
 
     Collect data with ingest and sample, derive tables with build, view them with report. Find problems with doctor.
-    All commands of one history have the same --data-dir. They change nothing on the cluster and join no group.
+    All commands of one history have the same --data-dir, which may hold several clusters. They change nothing on the
+    cluster and join no group.
 
     Needs the extra pipeline, and ingest and large builds the extra spark (in a clone: pip install '.[spark]' for both).
     The help of each command names what else it needs.
