@@ -89,7 +89,9 @@ def test_without_execute_nothing_is_recorded(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["journal", "two words", "it's"])
-def test_the_last_line_is_a_command_that_takes_the_change_back(cluster: FakeCluster, tmp_path: Path, name: str) -> None:
+def test_the_last_line_is_a_command_that_takes_the_change_back(
+    cluster: FakeCluster, tmp_path: Path, name: str
+) -> None:
     run_id, outcome = execute(tmp_path / name, *RESET)
     _, text, _ = last_line(outcome).split("`")
     program, *arguments = shlex.split(text)
