@@ -11,13 +11,13 @@ import click
 
 from kafka_groups import __date__, __version__
 from kafka_groups.exit_codes import meanings_of
+from tools.man_files import files_of
 from tools.roff import bold, definition, examples, header, heading, literal, paragraph, preformatted, text
 
 _SECTION: Final = 1
 _MANUAL: Final = "kafka-groups manual"
+_JAVA_COMMANDS: Final = ("pipeline ingest", "pipeline build", "pipeline doctor", "sandbox up", "sandbox demo")
 _ENVIRONMENT: Final = re.compile(r"\[env: (\w+)")
-_CONFIGURATION: Final = "~/.config/kafka-groups/profiles.toml"
-_CACHE: Final = "~/.cache/kafka-groups/completion/"
 
 
 def man_pages(root: click.Command, name: str) -> dict[str, str]:
@@ -28,8 +28,8 @@ def man_pages(root: click.Command, name: str) -> dict[str, str]:
 def _contexts(context: click.Context) -> Iterator[click.Context]:
     """Yield the context of a command, and those of the commands below it."""
     yield context
-    for name, command in _subcommands(context).items():
-        yield from _contexts(_context(command, name, context))
+    for below in _below(context):
+        yield from _contexts(below)
 
 
 def _context(command: click.Command, name: str, parent: click.Context | None = None) -> click.Context:
@@ -135,22 +135,24 @@ def _environment(context: click.Context) -> Iterator[str]:
             yield from definition(bold(variable), f"The value of {name} if it is not given.")
     if any(option.name == "colour" for option in options):
         yield from definition(bold("NO_COLOR"), "If it is set, tables have no colour; --color overrides it.")
+    if context.command_path.partition(" ")[2] in _JAVA_COMMANDS:
+        yield from definition(bold("JAVA_HOME"), "The Java that is used; without it, the one on PATH.")
 
 
 def _files(context: click.Context) -> Iterator[str]:
-    options = {option.name for option in context.command.params}
-    if "profile" in options:
-        yield from definition(literal(_CONFIGURATION), "The profiles. This is the path on Linux.")
-    if context.command.name == "completion":
-        yield from definition(
-            literal(_CACHE), "Names of groups and topics, for ten seconds. This is the path on Linux."
-        )
+    for name, use in files_of(context):
+        path, _, metavar = name.partition(" ")
+        yield from definition(_option_names(name) if metavar else literal(path), use)
 
 
 def _see_also(context: click.Context) -> Iterator[str]:
     """Yield the pages above, beside and below this one."""
-    pages = {_page_name(each) for each in _contexts(context.find_root())}
-    name = _page_name(context)
-    parent = _page_name(context.parent) if context.parent else name
-    related = {page for page in pages if page == parent or page.rpartition("-")[0] in {name, parent}} - {name}
-    yield from paragraph(", ".join(f"{bold(page)}({_SECTION})" for page in sorted(related)))
+    parent = context.parent
+    related = [parent, *_below(parent)] if parent else []
+    pages = {_page_name(each) for each in (*related, *_below(context))} - {_page_name(context)}
+    yield from paragraph(", ".join(f"{bold(page)}({_SECTION})" for page in sorted(pages)))
+
+
+def _below(context: click.Context) -> list[click.Context]:
+    """Return the contexts of the commands of a group."""
+    return [_context(command, name, context) for name, command in _subcommands(context).items()]

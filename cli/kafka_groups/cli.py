@@ -242,7 +242,8 @@ def cli(ctx: click.Context, *, debug: bool) -> None:
 
     Name the cluster with -b, --profile, --config, or their environment variables; options stand after the command. -b
     and -X take precedence over --profile, and that over --config. With --profile or --config, the variables
-    KAFKA_GROUPS_BOOTSTRAP_SERVER, _PROFILE and _CONFIG are ignored.
+    KAFKA_GROUPS_BOOTSTRAP_SERVER, _PROFILE and _CONFIG are ignored. A DURATION has a unit, ms, s, m, h or d, such as
+    1.5h, or is ISO-8601, such as PT2H.
 
     Needs Kafka 0.11 or newer (with SASL: 1.0 or newer), tested with 2.5.1 to 4.4.0. The help of each command names the
     rights (ACLs) that it needs, and the options that need a newer Kafka. READ, WRITE, DELETE and ALTER on a resource
@@ -264,7 +265,8 @@ def pipeline() -> None:
     """Keep the history of groups in tables, and report on it.
 
     Collect data with ingest and sample, derive tables with build, view them with report. Find problems with doctor.
-    All commands of one history have the same --data-dir. They change nothing on the cluster and join no group.
+    All commands of one history have the same --data-dir, which may hold several clusters. They change nothing on the
+    cluster and join no group.
 
     Needs the extra pipeline, and ingest and large builds the extra spark (in a clone: pip install '.[spark]' for both).
     The help of each command names what else it needs.

@@ -58,9 +58,9 @@ def change_options(*, exports_csv: bool = False) -> Callable[[F], F]:
                 "--journal",
                 metavar="DIR",
                 envvar=JOURNAL_VARIABLE,
-                show_envvar=True,
                 shell_complete=offer("directories"),
-                help="Where changes are recorded, instead of in the user's state directory.",
+                help="Where changes are recorded, instead of in the user's state directory: a directory, or "
+                f"s3://BUCKET/PATH with the extra pipeline. [env: {JOURNAL_VARIABLE}]",
             ),
             click.option("--export", metavar="FILE", shell_complete=offer("files"), help=export),
             click.option("--dry-run", is_flag=True, help="Change nothing: only print the plan. This is the default."),

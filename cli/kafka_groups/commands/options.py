@@ -77,7 +77,7 @@ def selector_options(function: F) -> F:
             metavar="REGEX",
             type=NAME,
             callback=_regex,
-            help="Skip groups whose whole id matches this regular expression.",
+            help="Skip groups whose whole id matches this regular expression of Python's re.",
         ),
         click.option("--all-groups", "every", is_flag=True, help="All groups."),
         click.option(
@@ -85,7 +85,8 @@ def selector_options(function: F) -> F:
             metavar="REGEX",
             type=NAME,
             callback=_regex,
-            help="Groups whose whole id matches this regular expression.",
+            help="Groups whose whole id matches this regular expression of Python's re, case included unless it begins "
+            "with (?i): bill.* for all that begin with bill.",
         ),
         click.option(
             "-g",

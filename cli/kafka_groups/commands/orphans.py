@@ -42,7 +42,7 @@ _IDLE: Final = "7d"
 @click.option(
     "--idle",
     metavar="DURATION",
-    help=f"With --history: a group without members is idle if no commit has changed for so long. [default: {_IDLE}]",
+    help=f"With --history: a group without members is idle if no commit has changed for this time. [default: {_IDLE}]",
 )
 @click.option(
     "--export",

@@ -28,6 +28,15 @@ from tests.pipeline.backfills.backfills import (
 from tests.pipeline.fact_rows import new_storage
 
 
+def test_a_backfill_requests_topics_and_log_ends_and_nothing_about_groups(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
+    """So it needs no right to a group."""
+    run(cluster, storage)
+    requested = {request.api for broker in cluster.brokers.values() for request in broker.received}
+    assert requested == {"ApiVersions", "Metadata", "ListOffsets"}
+
+
 def test_rows_of_a_day_are_the_responses_for_each_time_and_quiet_times_are_not_requested(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:

@@ -70,8 +70,8 @@ def backfill(
     If a topic or a partition fails, its error is on stderr, and the others are written. Nothing on the cluster is
     changed. --timeout limits each request, of up to 20,000 pairs of partition and time.
 
-    Needs Kafka 0.11 or newer, and the extra pipeline, but no Java. Rights: DESCRIBE and DESCRIBE_CONFIGS on each topic.
-    Without DESCRIBE_CONFIGS, a note says that compacted topics were not recognized.
+    Needs Kafka 0.11 or newer, and the extra pipeline, but no Java. Rights: DESCRIBE and DESCRIBE_CONFIGS on each topic,
+    none on groups. Without DESCRIBE_CONFIGS, a note says that compacted topics were not recognized.
 
     \b
     Examples:

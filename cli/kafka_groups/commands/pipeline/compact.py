@@ -32,7 +32,7 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
     """Join small files, and remove old dates if --retention is given. No reader sees a row twice, or misses one.
 
     The newest date of each table is kept, and the last record of each group and member, however old it is: it shows
-    which groups and members exist. A date of which any facts were removed is not derived again. Replaced and removed
+    which groups and members exist. A date from which facts were removed is not derived again. Replaced and removed
     files stay for a day, for queries that are running; the next run after that deletes them. If a run fails, no row is
     lost, and the next run continues.
 

@@ -32,8 +32,8 @@ def doctor(*, data_dir: str | None, output_format: str, colour: str, connection:
     helps. It starts no Spark, and changes nothing. The failed checks are also errors of the JSON document, warnings
     are not. Without a cluster, only this machine and the tables are checked.
 
-    Needs Kafka 0.11 or newer. Rights: those of ingest and sample, and DESCRIBE_CONFIGS on the topic
-    __consumer_offsets; a missing right is a failed check or a warning.
+    Needs Kafka 0.11 or newer. Rights: READ and DESCRIBE_CONFIGS on the topic __consumer_offsets, and DESCRIBE on
+    the groups and their topics; a missing right is a failed check or a warning.
 
     \b
     Examples:
