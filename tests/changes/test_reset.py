@@ -63,6 +63,23 @@ def test_all_topics_are_the_partitions_with_a_commit(cluster: FakeCluster) -> No
     cluster.add("a", commits={("t", 1): 7})
     planned = plan(cluster, "a", request=ResetRequest(ToEarliest()))
     assert offsets(planned) == {("a", "t", 1): (7, 0, "")}
+    note = "Group 'a' has no commit on 1 partition of 't': it stays as it is (reset with --topic)."
+    assert planned.notes == (note,)
+
+
+def test_partitions_that_nobody_asked_for_get_no_note(cluster: FakeCluster) -> None:
+    cluster.add("a", commits={("t", 1): 7})
+    assert plan(cluster, "a", request=ResetRequest(ToEarliest(), topics={"t": (1,)})).notes == ()
+    cluster.add("b", commits={("t", 0): 60, ("t", 1): 7})
+    assert plan(cluster, "b", request=ResetRequest(ToEarliest())).notes == ()
+
+
+def test_many_groups_without_commits_share_a_note(cluster: FakeCluster) -> None:
+    for number in range(7):
+        cluster.add(f"g{number}", commits={("t", 1): 7})
+    notes = plan(cluster, *(f"g{number}" for number in range(7)), request=ResetRequest(ToEarliest())).notes
+    assert notes[-1] == "2 more groups have partitions without a commit, which stay as they are."
+    assert len(notes) == 6
 
 
 def test_a_named_partition_is_planned_alone(cluster: FakeCluster) -> None:

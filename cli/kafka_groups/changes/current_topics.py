@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -9,13 +10,14 @@ from typing import Final, NamedTuple
 from kafka_groups.admin.api import Admin, Timeout, Topic
 from kafka_groups.changes.change import Action, Change
 from kafka_groups.errors import TopicRecreatedError
-from kafka_groups.model import Failure
+from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kafka_groups.protocol.topic_ids import format_topic_id
 
 INVALID_TOPIC: Final = 17
 # The note of a row whose topic may have been recreated without a trace.
 UNKNOWN_ID: Final = "topic id unknown"
+_MAX_NOTES: Final = 5
 
 
 class CurrentTopics(NamedTuple):
@@ -89,3 +91,34 @@ def note_unknown_ids(changes: Iterable[Change], topics: CurrentTopics) -> list[s
         return []
     subject = "The id of 1 topic is" if len(unknown) == 1 else f"The ids of {len(unknown):,} topics are"
     return [f"{subject} unknown (Kafka before 2.8, or a plan without it): a recreated topic would not be noticed."]
+
+
+def note_uncommitted(partitions: Mapping[str, Iterable[TopicPartition]], topics: CurrentTopics) -> list[str]:
+    """Return a note for each group on the other partitions of its topics, on which it has no commit.
+
+    Consumers start on them where `auto.offset.reset` says, which may not be where a reset leads. Beyond a limit one
+    note counts the groups.
+    """
+    notes = [text for group, keys in partitions.items() if (text := _note_uncommitted(group, keys, topics))]
+    if (more := len(notes) - _MAX_NOTES) > 0:
+        return [*notes[:_MAX_NOTES], f"{more:,} more groups have partitions without a commit, which stay as they are."]
+    return notes
+
+
+def _note_uncommitted(group: str, keys: Iterable[TopicPartition], topics: CurrentTopics) -> str:
+    committed = Counter(key.topic for key in keys)
+    missing = {
+        topic: count
+        for topic, known in committed.items()
+        if topic in topics.described and (count := len(topics.described[topic].partitions) - known) > 0
+    }
+    if not missing:
+        return ""
+    total = sum(missing.values())
+    subject, verb = (
+        ("1 partition", "it stays as it is") if total == 1 else (f"{total:,} partitions", "they stay as they are")
+    )
+    shown = ", ".join(f"'{topic}'" for topic in list(missing)[:_MAX_NOTES]) + (
+        ", …" if len(missing) > _MAX_NOTES else ""
+    )
+    return f"Group '{group}' has no commit on {subject} of {shown}: {verb} (reset with --topic)."

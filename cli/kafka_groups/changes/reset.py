@@ -8,7 +8,12 @@ from typing import Final, NamedTuple
 from kafka_groups.admin.api import Admin, Deadline, OffsetSpec
 from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
 from kafka_groups.changes.current_groups import CurrentGroup, note_unstable, read_existing_groups, refuse, refuse_active
-from kafka_groups.changes.current_topics import CurrentTopics, note_unknown_ids, read_topics
+from kafka_groups.changes.current_topics import (
+    CurrentTopics,
+    note_uncommitted,
+    note_unknown_ids,
+    read_topics,
+)
 from kafka_groups.changes.partitions import NamedTopics, find_partitions
 from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
 from kafka_groups.changes.restoration import refuse_unrestorable
@@ -51,6 +56,10 @@ class ResetRequest(NamedTuple):
     file: PlanRows = NO_FILE
     create: bool = False
     force: bool = False
+
+    def is_for_commits(self) -> bool:
+        """Return whether the partitions are those on which each group has a commit (`--all-topics`)."""
+        return self.topics is None and not isinstance(self.specification, FromRows | ToGroup)
 
 
 class _Logs(NamedTuple):
@@ -120,6 +129,7 @@ def plan_reset(
             *selection.notes(),
             *notes,
             *note_unstable(current.succeeded.values()),
+            *(note_uncommitted(partitions, topics) if request.is_for_commits() else ()),
             *(note_unknown_ids(request.file.rows, topics) if request.file.cluster_id is not None else ()),
         ),
     )

@@ -34,11 +34,11 @@ def has_unreadable_assignments(group: GroupDescription) -> bool:
 def has_unknown_assignments(group: GroupDescription) -> bool:
     """Return whether a member may own partitions that no assignment shows, so that nobody can rule out a topic.
 
-    Brokers return no assignments of a classic group while it rebalances.
+    Brokers return no assignments of a classic group while it rebalances, and none of a group that they do not describe.
     """
-    return has_unreadable_assignments(group) or (
-        group.state in _WITHOUT_ASSIGNMENTS and not all(member.assignment for member in group.members)
-    )
+    if not group.is_described or has_unreadable_assignments(group):
+        return True
+    return group.state in _WITHOUT_ASSIGNMENTS and not all(member.assignment for member in group.members)
 
 
 def note_unreadable(groups: Iterable[GroupDescription]) -> list[str]:
