@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -135,8 +137,50 @@ def test_a_run_that_never_finished_can_be_undone(runs: Journal) -> None:
     first = runs.run(RESETS, finish=False)
     failed = runs.run(BACK[:1], FAILED, undoes=first)
     assert runs.status(first) == "unfinished"
-    runs.run(BACK[:1], undoes=first)
+    runs.run(BACK, undoes=first)
     assert (runs.status(first), runs.status(failed)) == ("undone", "failed")
+
+
+def test_a_change_that_may_still_arrive_is_not_undone(runs: Journal) -> None:
+    first = runs.run(RESETS, finish=False)
+    early = runs.run(BACK[:1], undoes=first)
+    assert runs.statuses() == {early: "done", first: "partly undone"}
+    late = runs.run(BACK[1:2], undoes=first, step=timedelta(minutes=11))
+    assert runs.statuses() == {late: "done", early: "done", first: "undone"}
+
+
+def test_an_undo_without_a_plan_settles_nothing(runs: Journal) -> None:
+    first = runs.run()
+    failed = runs.run([], undoes=first, settles=True, failures=1)
+    assert runs.statuses() == {failed: "failed", first: "done"}
+
+
+def test_an_undo_that_found_nothing_left_counts_until_a_later_run_brings_it_back(runs: Journal) -> None:
+    first = runs.run()
+    undo = runs.run(BACK, undoes=first)
+    settled = runs.run([], undoes=first, settles=True)
+    redo = runs.run(RESETS, undoes=undo)
+    assert (runs.status(first), runs.status(undo)) == ("done", "undone")
+    runs.run(BACK, undoes=redo)
+    assert (runs.status(first), runs.status(settled)) == ("undone", "unchanged")
+
+
+def test_the_statuses_of_a_long_chain_of_undos_are_found_in_linear_time(runs: Journal) -> None:
+    last = first = runs.run()
+    for number in range(199):
+        last = runs.run(BACK if number % 2 == 0 else RESETS, undoes=last)
+    begin = time.process_time()
+    statuses = runs.statuses()
+    assert time.process_time() - begin < 5
+    assert (statuses[first], statuses[last]) == ("undone", "done")
+
+
+def test_runs_that_undo_each_other_have_statuses(runs: Journal) -> None:
+    first = runs.run()
+    second = runs.run(BACK, undoes=first)
+    head, *rest = runs.path(first).read_text().splitlines(keepends=True)
+    runs.path(first).write_text("".join([json.dumps({**json.loads(head), "undoes": second}) + "\n", *rest]))
+    assert set(runs.statuses()) == {first, second}
 
 
 def test_an_undo_that_found_nothing_left_settles_its_run(runs: Journal) -> None:

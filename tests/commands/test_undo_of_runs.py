@@ -95,7 +95,7 @@ def test_a_file_that_is_no_journal_is_a_note_of_the_list() -> None:
 def test_a_broker_may_make_a_change_for_ten_minutes(
     cluster: FakeCluster, mocker: MockerFixture, *, late_min: int, note: bool, status: str
 ) -> None:
-    mocker.patch("kafka_groups.commands.undo._LATE", timedelta(minutes=late_min))
+    mocker.patch("kafka_groups.changes.run_record._LATE", timedelta(minutes=late_min))
     run_id = reset()
     (path,) = journal_files()
     path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if '"done"' not in line))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +17,8 @@ from kafka_groups.errors import JournalError, PlanFileError
 
 # Records of earlier versions have no sequence number, and no topic ids.
 _OLD_SCHEMA: Final = "kafka-groups/journal/1"
+# How long a broker may hold back a request whose response was lost.
+_LATE: Final = timedelta(minutes=10)
 _OLD_ROW_KEYS: Final = (
     "partition",
     "committed_offset",
@@ -84,6 +86,15 @@ class Run(NamedTuple):
         """Return the changes of commits that may have been made, or not."""
         made = set(self.made())
         return [change for change in self.changed() if change not in made]
+
+    def may_still_change(self, at: datetime) -> bool:
+        """Return whether the outcome of a change was not known at a time, and the run was recent then.
+
+        A broker may make a change some time after the client has ended.
+        """
+        outcomes = [self.outcomes.get(index) for index in range(len(self.plan.changes))]
+        is_known = all(outcome is not None and outcome.status is not Status.UNKNOWN for outcome in outcomes)
+        return not is_known and at - self.created_at <= _LATE
 
     def _may_be_made(self, index: int) -> bool:
         outcome = self.outcomes.get(index)

@@ -12,7 +12,8 @@ from typing import Final
 from kafka_groups.changes.change import Action
 from kafka_groups.changes.journal_location import JournalLocation
 from kafka_groups.changes.run_record import Run
-from kafka_groups.changes.runs import ListedRun, RunList, RunStatus, list_runs, read_run
+from kafka_groups.changes.run_status import RunStatus
+from kafka_groups.changes.runs import ListedRun, RunList, list_runs, read_run
 from kafka_groups.errors import JournalError
 
 _LIST: Final = "`kafka-groups undo --list` lists all runs"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,12 +19,12 @@ from kafka_groups.changes.journal_location import JournalLocation, open_journal
 from kafka_groups.changes.plan_file import format_plan
 from kafka_groups.changes.run_record import moves_commit
 from kafka_groups.commands.change_options import JOURNAL_VARIABLE, ChangeOptions
+from kafka_groups.commands.change_prompt import confirm_changes
 from kafka_groups.commands.change_session import STDOUT
 from kafka_groups.commands.cluster_session import ClusterSession
 from kafka_groups.commands.export import export_text
 from kafka_groups.commands.signals import StopRequest, defer_signals
 from kafka_groups.errors import (
-    AdminError,
     ChangeRefusedError,
     ExportError,
     IncompleteResultError,
@@ -38,7 +37,6 @@ from kafka_groups.rendering.stderr import print_note
 from kafka_groups.rendering.views.changes import CHANGE_VIEWS, ChangeView
 from kafka_groups.rendering.writers import Entry
 
-_MAX_PREVIEW_ROWS: Final = 50
 # Why a group is refused as a whole, before it has rows: this tool does not try the change.
 _REFUSALS: Final = frozenset({"NON_EMPTY_GROUP", ChangeRefusedError.name})
 _CHANGED: Final = frozenset({Status.DONE, Status.UNKNOWN})
@@ -79,21 +77,22 @@ class ChangeRun:
         also where it changed nothing, so that `undo` does not take the run before it.
         """
         planned = PlannedGroups()
-        try:
+        with self._record_if_raised(lambda: planned):
             planned = plan()
             failures = (*planned.failures, *planned.refusals())
             changes = planned.changes()
             self.session.failures = failures
             self._export(changes)
-        except KafkaGroupsError:
-            if self.options.execute:
-                self.session.print_notes(filter(None, [self._record_attempt(planned, failures=1)]))
-            raise
         if self.options.execute and changes:
             self._confirm_and_execute(planned, changes)
             return
         notes = (*planned.notes, self.summarize(changes))
-        last = self._record_attempt(planned) if self.options.execute else self._explain_no_change(changes)
+        is_settled = self.settles(planned)
+        last = (
+            self._record_attempt(planned, settles=is_settled)
+            if self.options.execute
+            else self._explain_no_change(changes)
+        )
         with self._last_line(last):
             self._write(planned.rows, failures, notes, anything_succeeded=bool(changes) or not failures)
 
@@ -102,11 +101,24 @@ class ChangeRun:
             return "Nothing was changed."
         return "Nothing was changed; --execute makes these changes."
 
-    def _record_attempt(self, planned: PlannedGroups, *, failures: int = 0) -> str:
-        """Record a run that makes no change of a plan; return a sentence for the user, none without a cluster."""
+    @contextmanager
+    def _record_if_raised(self, planned: Callable[[], PlannedGroups]) -> Iterator[None]:
+        """Record an attempt that ends before its plan is executed, also one that the user interrupts."""
+        try:
+            yield
+        except (KafkaGroupsError, KeyboardInterrupt, SystemExit):
+            if self.options.execute:
+                self.session.print_notes([self._record_attempt(planned(), failures=1)])
+            raise
+
+    def _record_attempt(self, planned: PlannedGroups, *, failures: int = 0, settles: bool = False) -> str:
+        """Record a run that makes no change of a plan; return a sentence for the user.
+
+        `settles` says that a plan, which was made as a whole, shows that nothing is left to undo.
+        """
         rows = sum(len(each) for each in planned.rows.values())
         try:
-            head = self._head(planned._replace(rows={}))
+            head = self._head(planned._replace(rows={}), settles=settles)
             run = begin_run(
                 self._journal,
                 head._replace(
@@ -116,16 +128,17 @@ class ChangeRun:
                 ),
             )
             run.finish()
-        except AdminError:
-            # Without its id, no undo finds the cluster either.
-            return ""
         except KafkaGroupsError:
             # Nothing depends on this record but the choice of an undo without an ID.
             return "Nothing was changed. The attempt could not be recorded: give `kafka-groups undo` an ID."
         return f"Nothing was changed; the attempt is recorded as {run.id} in {self._journal.name}."
 
     def _confirm_and_execute(self, planned: PlannedGroups, changes: Sequence[Change]) -> None:
-        if not self.options.yes and not self._confirm(planned, changes):
+        with self._record_if_raised(lambda: planned):
+            is_confirmed = self.options.yes or confirm_changes(
+                self.session, self._view, planned, self.summarize(changes)
+            )
+        if not is_confirmed:
             self.session.end_early(self.session.failures)
             print_note(self.session.screen, self._record_attempt(planned))
             raise IncompleteResultError(anything_succeeded=False)
@@ -139,13 +152,17 @@ class ChangeRun:
                     deadline=self.session.deadline.renew(),
                     force=self.force,
                 )
-            except (KeyboardInterrupt, SystemExit):
-                for run_id in begun:
-                    text = f"Run {run_id} is unfinished; `{self._undo_command(run_id)}` finds out what was changed."
-                    print_note(self.session.screen, text)
+            except (KafkaGroupsError, KeyboardInterrupt, SystemExit):
+                print_note(self.session.screen, self._explain_interruption(planned, begun))
                 raise
             self._report(planned, changes, execution)
             stop.raise_if_received()
+
+    def _explain_interruption(self, planned: PlannedGroups, begun: Sequence[str]) -> str:
+        """Return what is left of an execution that was interrupted; record it if it had not begun."""
+        if not begun:
+            return self._record_attempt(planned, failures=1)
+        return f"Run {begun[0]} is unfinished; `{self._undo_command(begun[0])}` finds out what was changed."
 
     def _report(self, planned: PlannedGroups, changes: Sequence[Change], execution: Execution) -> None:
         """Print the outcomes; what was made is printed on stderr also if stdout cannot be written."""
@@ -168,14 +185,12 @@ class ChangeRun:
                 raise (UnwrittenResultError(msg) if changed else ExportError(msg)) from error
 
     def _begin(self, stop: StopRequest, begun: list[str], planned: PlannedGroups) -> JournalWriter:
-        if stop.is_received():
-            print_note(self.session.screen, "Nothing was changed.")
-            stop.raise_if_received()
-        run = begin_run(self._journal, self._head(planned))
+        stop.raise_if_received()
+        run = begin_run(self._journal, self._head(planned, settles=False))
         begun.append(run.id)
         return run
 
-    def _head(self, planned: PlannedGroups) -> RunHead:
+    def _head(self, planned: PlannedGroups, *, settles: bool) -> RunHead:
         rows = [row for each in planned.rows.values() for row in each]
         changes = [row.change for row in rows if row.refusal is None]
         refused_groups = [why for why in planned.failures if why.name in _REFUSALS]
@@ -184,7 +199,7 @@ class ChangeRun:
             plan=self._plan(changes),
             bootstrap_servers=self.session.admin.bootstrap_servers,
             undoes=self.undoes,
-            settles=self.settles(planned),
+            settles=settles,
             refused=len(rows) - len(changes) + len(refused_groups),
             failures=len(planned.failures) - len(refused_groups),
             other_groups=tuple(sorted(_groups_of(planned) - {change.group for change in changes})),
@@ -243,27 +258,6 @@ class ChangeRun:
             silence(self.session.screen.out)
             msg = f"cannot write the plan to stdout: {error.strerror or error}; nothing was changed"
             raise ExportError(msg) from error
-
-    def _confirm(self, planned: PlannedGroups, changes: Sequence[Change]) -> bool:
-        """Print the plan on stderr, prompt, and return whether the user agrees. Ctrl-C raises KeyboardInterrupt."""
-        from kafka_groups.rendering.writers.table import write_table
-
-        self.session.end_progress()
-        screen = self.session.screen
-        rows = [row for group in planned.rows.values() for row in self._view.rows(group)]
-        preview = screen._replace(out=screen.err, out_is_terminal=screen.err_is_terminal)
-        write_table(preview, self._view.view.table(options=()), rows[:_MAX_PREVIEW_ROWS])
-        if len(rows) > _MAX_PREVIEW_ROWS:
-            print_note(screen, f"… and {len(rows) - _MAX_PREVIEW_ROWS:,} more rows")
-        for note in (*planned.notes, self.summarize(changes)):
-            print_note(screen, note)
-        self.session.print_failures_early((*planned.failures, *planned.refusals()))
-        screen.err.write("Make these changes? [y/N] ")
-        screen.err.flush()
-        answer = sys.stdin.readline()
-        if not answer.endswith("\n"):  # Ctrl-D
-            screen.err.write("\n")
-        return answer.strip().lower() in {"y", "yes"}
 
     def _write(
         self, rows: Rows, failures: Sequence[Failure], notes: Iterable[str], *, anything_succeeded: bool

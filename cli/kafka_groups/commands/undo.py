@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from kafka_groups.changes.change import PlannedGroups, Status
+from kafka_groups.changes.change import PlannedGroups
 from kafka_groups.changes.journal_location import JournalLocation, open_journal
 from kafka_groups.changes.retention import delete_runs, old_runs
 from kafka_groups.changes.run_record import Run
@@ -26,8 +26,6 @@ from kafka_groups.rendering.screen import Screen, inspect_streams
 from kafka_groups.rendering.stderr import print_note
 from kafka_groups.settings import parse_duration
 
-# How long a broker may still make a change whose outcome is not known.
-_LATE: Final = timedelta(minutes=10)
 _LONGEST_S: Final = 100 * 365 * 86_400.0
 
 
@@ -104,7 +102,7 @@ def undo(
             force=force,
             undoes=run.id,
             settles=lambda planned: _is_settled(planned) and _has_no_rest(run),
-        ).finish(lambda: _plan(session, run, force=force, execute=change.execute))
+        ).finish(lambda: _plan(session, run, force=force))
 
 
 def _choose_run(session: ClusterSession, journal: JournalLocation, run_id: str | None) -> Run:
@@ -115,9 +113,11 @@ def _choose_run(session: ClusterSession, journal: JournalLocation, run_id: str |
     return choose_newest_run(journal, cluster_id=cluster_id, bootstrap_servers=servers)
 
 
-def _plan(session: ClusterSession, run: Run, *, force: bool, execute: bool) -> PlannedGroups:
+def _plan(session: ClusterSession, run: Run, *, force: bool) -> PlannedGroups:
     planned = plan_undo(session.admin, run, force=force, timeout=session.deadline)
-    if _is_settled(planned) and run.undoes is None and _is_open(run) and not (execute and _has_no_rest(run)):
+    restored = {(change.group, change.key) for change in planned.changes()}
+    is_all_there = all((change.group, change.key) in restored for change in run.uncertain())
+    if run.may_still_change(datetime.now(UTC)) and not is_all_there:
         session.print_notes(["A broker may still make changes of this run; undo it again ten minutes after it began."])
     return planned
 
@@ -132,14 +132,7 @@ def _has_no_rest(run: Run) -> bool:
 
     A broker may make a change some time after the client has ended.
     """
-    return any(each.key is not None for each in run.plan.changes) and not _is_open(run)
-
-
-def _is_open(run: Run) -> bool:
-    """Return whether the outcome of a change is not known, and the run is recent."""
-    outcomes = [run.outcomes.get(place) for place in range(len(run.plan.changes))]
-    is_known = all(outcome is not None and outcome.status is not Status.UNKNOWN for outcome in outcomes)
-    return not is_known and datetime.now(UTC) - run.created_at <= _LATE
+    return any(each.key is not None for each in run.plan.changes) and not run.may_still_change(datetime.now(UTC))
 
 
 def _prune(screen: Screen, journal: JournalLocation, age: str, *, dry_run: bool) -> None:

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from kafka_groups.changes.change import Status
-from kafka_groups.changes.runs import ListedRun, RunStatus
+from kafka_groups.changes.run_status import RunStatus
+from kafka_groups.changes.runs import ListedRun
 from kafka_groups.rendering.columns import Column, View, text_column
 from kafka_groups.rendering.schemas import DRAFT, Schema, array_schema, number_schema, object_schema, text_schema
 
