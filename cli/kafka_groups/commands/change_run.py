@@ -17,6 +17,7 @@ from kafka_groups.changes.execution import Execution, execute_plan
 from kafka_groups.changes.journal import JournalWriter, RunHead, begin_run
 from kafka_groups.changes.journal_location import JournalLocation, open_journal
 from kafka_groups.changes.plan_file import format_plan
+from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
 from kafka_groups.changes.run_record import moves_commit
 from kafka_groups.commands.change_options import JOURNAL_VARIABLE, ChangeOptions
 from kafka_groups.commands.change_prompt import confirm_changes
@@ -48,7 +49,8 @@ Rows: TypeAlias = Mapping[str, Sequence[PlannedChange | Outcome]]
 class ChangeRun:
     """One run of a command that changes groups.
 
-    `summarize` returns a sentence on what changes do, such as how many records are read again. `undoes` is the ID
+    `summarize` returns a sentence on what changes do, such as how many records are read again. `file` are the rows of
+    a plan, which belongs to one cluster. `undoes` is the ID
     of the run that this one undoes, and `settles` whether a plan shows that nothing of it is left. `csv_with_group` is
     the form of a plan that is exported as CSV; None if the command has no such form.
     """
@@ -58,6 +60,7 @@ class ChangeRun:
     options: ChangeOptions
     summarize: Callable[[Sequence[Change]], str]
     force: bool = False
+    file: PlanRows = NO_FILE
     undoes: str | None = None
     settles: Callable[[PlannedGroups], bool] = lambda _: False
     csv_with_group: bool | None = None
@@ -78,6 +81,7 @@ class ChangeRun:
         """
         planned = PlannedGroups()
         with self._record_if_raised(lambda: planned):
+            self.file.require_cluster(self.session.admin, timeout=self.session.deadline)
             planned = plan()
             failures = (*planned.failures, *planned.refusals())
             changes = planned.changes()

@@ -64,7 +64,8 @@ def delete(
     with open_change_session(
         connection, command="delete", output_format=output_format, colour=colour, change=change
     ) as session:
-        rows.require_cluster(session.admin, timeout=session.deadline)
-        run = ChangeRun(session=session, command="delete", options=change, summarize=summarize_groups, force=force)
+        run = ChangeRun(
+            session=session, command="delete", options=change, summarize=summarize_groups, force=force, file=rows
+        )
         request = DeletionRequest(file=rows, any_type=any_type, force=force)
         run.finish(lambda: plan_group_deletion(session.admin, selectors, request, deadline=session.deadline))

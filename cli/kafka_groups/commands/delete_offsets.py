@@ -75,9 +75,13 @@ def delete_offsets(
     with open_change_session(
         connection, command="delete-offsets", output_format=output_format, colour=colour, change=change
     ) as session:
-        rows.require_cluster(session.admin, timeout=session.deadline)
         run = ChangeRun(
-            session=session, command="delete-offsets", options=change, summarize=summarize_commits, force=force
+            session=session,
+            command="delete-offsets",
+            options=change,
+            summarize=summarize_commits,
+            force=force,
+            file=rows,
         )
         request = DeletionRequest(topics=parse_topics(topics), file=rows, force=force)
         run.finish(lambda: plan_offset_deletion(session.admin, selectors, request, deadline=session.deadline))

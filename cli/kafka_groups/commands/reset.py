@@ -80,7 +80,6 @@ def reset(
     with open_change_session(
         connection, command="reset", output_format=output_format, colour=colour, change=change
     ) as session:
-        rows.require_cluster(session.admin, timeout=session.deadline)
         session.print_notes(filter(None, (rule.note,)))
         run = ChangeRun(
             session=session,
@@ -88,6 +87,7 @@ def reset(
             options=change,
             summarize=summarize_offsets,
             force=force,
+            file=rows,
             csv_with_group=not is_single,
         )
         request = ResetRequest(specification=rule.specification, topics=scope, file=rows, create=create, force=force)
