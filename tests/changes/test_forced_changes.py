@@ -43,9 +43,11 @@ def test_a_group_is_deleted_with_all_commits_that_it_has_by_then(cluster: FakeCl
     assert "a" not in cluster.offsets
 
 
-@pytest.mark.parametrize("why", ["INCONSISTENT_GROUP_PROTOCOL", "REFUSED"])
-def test_the_commits_of_a_group_that_is_not_of_consumers_are_recorded(cluster: FakeCluster, why: str) -> None:
-    cluster.undescribable["a"] = failure(why, code=23 if why.startswith("I") else None, group="a")
+@pytest.mark.parametrize(("why", "code"), [("INCONSISTENT_GROUP_PROTOCOL", 23), ("GROUP_ID_NOT_FOUND", 69)])
+def test_the_commits_of_a_group_that_is_not_of_consumers_are_recorded(
+    cluster: FakeCluster, why: str, code: int
+) -> None:
+    cluster.undescribable["a"] = failure(why, code=code, group="a")
     journal = MemoryJournal()
     execute(
         cluster.admin,

@@ -18,7 +18,13 @@ from kafka_groups.model import (
     Results,
     TopicPartition,
 )
-from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INVALID_GROUP_ID, NON_EMPTY_GROUP, broker_error
+from kafka_groups.protocol.errors import (
+    GROUP_ID_NOT_FOUND,
+    INCONSISTENT_GROUP_PROTOCOL,
+    INVALID_GROUP_ID,
+    NON_EMPTY_GROUP,
+    broker_error,
+)
 
 # The states of a group without members (GroupState.java).
 _INACTIVE: Final = frozenset({"Empty", "Dead"})
@@ -50,6 +56,7 @@ def read_groups(
     groups: Mapping[str, Sequence[TopicPartition] | None],
     *,
     require_stable: bool = True,
+    any_type: bool = False,
     timeout: Timeout | None = None,
 ) -> Results[str, CurrentGroup]:
     """Return the groups with their commits on partitions, on all if None, in one round of requests.
@@ -69,15 +76,18 @@ def read_groups(
     for group in groups:
         commits, why = offsets.succeeded.get(group), failures.get(group)
         if commits is None:
-            failed[group] = why or offsets.failed[group]
-        elif why is not None and not (why.code == GROUP_ID_NOT_FOUND and commits.has_commits()):
+            # The failure of the description of an absent group says nothing about its commits.
+            failed[group] = offsets.failed[group] if why is None or why.code == GROUP_ID_NOT_FOUND else why
+        elif why is not None and not _has_commits_only(why, commits, any_type=any_type):
             failed[group] = why
         else:
             found[group] = _current(group, descriptions.succeeded.get(group), commits)
     undescribed = [group for group, current in found.items() if current.description is None]
     listed = admin.list_groups(timeout=timeout).succeeded if undescribed else {}
     for group in undescribed:
-        if (listing := listed.get(group)) is not None and (why := _refuse_listing(listing)) is not None:
+        if (listing := listed.get(group)) is not None and (
+            why := _refuse_listing(listing, any_type=any_type)
+        ) is not None:
             del found[group]
             failed[group] = why
     return Results(succeeded=found, failed=failed)
@@ -107,8 +117,18 @@ def _as_absent(failure: Failure) -> Failure:
     return failure
 
 
-def _refuse_listing(listing: GroupListing) -> Failure | None:
-    if not supports(listing, Operation.LIST_OFFSETS):
+def _has_commits_only(failure: Failure, offsets: GroupOffsets, *, any_type: bool) -> bool:
+    """Return whether a group that is not described can be changed.
+
+    A commit that cannot be read, such as one that is pending in an open transaction, is one, too.
+    """
+    if failure.code == INCONSISTENT_GROUP_PROTOCOL:
+        return any_type
+    return failure.code == GROUP_ID_NOT_FOUND and (offsets.has_commits() or bool(offsets.failed))
+
+
+def _refuse_listing(listing: GroupListing, *, any_type: bool) -> Failure | None:
+    if not any_type and not supports(listing, Operation.LIST_OFFSETS):
         return refuse(listing.group, f"it is not a consumer group ({kind_of(listing)})")
     if listing.state is not None and listing.state not in _INACTIVE:
         return Failure.of(broker_error(NON_EMPTY_GROUP, f"it is {listing.state}"), group=listing.group)

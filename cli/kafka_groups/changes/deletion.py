@@ -25,7 +25,7 @@ from kafka_groups.groups.describe import without_deleted
 from kafka_groups.groups.kinds import Operation, kind_of, supports
 from kafka_groups.groups.selection import NOT_LAST, Selectors, list_selected, select_groups
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
-from kafka_groups.model import Failure, GroupListing, GroupOffsets, TopicPartition
+from kafka_groups.model import Failure, GroupListing, Results, TopicPartition
 from kafka_groups.protocol.errors import (
     GROUP_SUBSCRIBED_TO_TOPIC,
     NON_EMPTY_GROUP,
@@ -34,6 +34,7 @@ from kafka_groups.protocol.errors import (
 )
 
 _WITHOUT_MEMBERS: Final = ("Empty", "Dead", None)
+_SHARE: Final = "Share"
 _UNKNOWN_TOPICS: Final = "the partitions of a member are unknown, so it may read the topic; stop its consumers first"
 _ABSENT: Final = "the partition does not exist; brokers may refuse to delete its commit"
 
@@ -86,7 +87,10 @@ def plan_group_deletion(
         for group, listing in sorted(allowed.items())
         if listing.state not in _WITHOUT_MEMBERS
     ]
-    found |= _read_others(admin, [g for g, each in allowed.items() if each.state in _WITHOUT_MEMBERS], deadline)
+    inactive = {group: listing for group, listing in allowed.items() if listing.state in _WITHOUT_MEMBERS}
+    others_read = _read_others(admin, inactive, deadline)
+    found |= others_read.succeeded
+    failures += others_read.failed.values()
     topics = read_topics(admin, {key.topic for each in found.values() for key in each.offsets}, timeout=deadline)
     rows = {group: _delete_group(current, request, topics) for group, current in sorted(found.items())}
     changes = [row.change for planned in rows.values() for row in planned if row.refusal is None]
@@ -104,15 +108,20 @@ def plan_group_deletion(
     )
 
 
-def _read_others(admin: Admin, groups: Collection[str], deadline: Deadline | None) -> dict[str, CurrentGroup]:
+def _read_others(
+    admin: Admin, listings: Mapping[str, GroupListing], deadline: Deadline | None
+) -> Results[str, CurrentGroup]:
     """Return groups that are not described. Streams and Connect groups have commits, share groups have none."""
-    if not groups:
-        return {}
-    commits = admin.list_consumer_group_offsets(dict.fromkeys(groups), timeout=deadline).succeeded
-    return {
-        group: CurrentGroup(group, offsets=dict(offsets.rows()), unreadable=offsets.failed)
-        for group, offsets in ((group, commits.get(group, GroupOffsets())) for group in groups)
+    read = [group for group, listing in listings.items() if kind_of(listing) != _SHARE]
+    if not read:
+        return Results(succeeded={group: CurrentGroup(group) for group in listings})
+    offsets = admin.describe_with_offsets((), dict.fromkeys(read), require_stable=True, timeout=deadline)[1]
+    found = {
+        group: CurrentGroup(group, None, dict(commits.rows()), commits.failed, commits.is_stable)
+        for group, commits in offsets.succeeded.items()
     }
+    shares = {group: CurrentGroup(group) for group in listings if group not in read}
+    return Results(succeeded={**found, **shares}, failed=offsets.failed)
 
 
 def plan_offset_deletion(

@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
     def halves(self) -> tuple[Batch, Batch] | None:
         """Return both halves; None for a single commit, for a single group, and if the size is not the cause."""
-        if self._record_bytes() <= _SMALLEST_BYTES:
+        if self.is_small():
             return None
         if self.changes[0].action is not Action.DELETE_GROUP:
             middle = len(self.changes) // 2
@@ -44,8 +44,14 @@ class Batch(NamedTuple):
         first = tuple(change for each in groups[:middle] for change in each)
         return Batch(first), Batch(self.changes[len(first) :])
 
-    def _record_bytes(self) -> int:
-        return sum(_record_bytes(change) for change in self.changes)
+    def is_small(self) -> bool:
+        """Return whether the size is certainly not the cause."""
+        return sum(_record_bytes(change) for change in self.changes) <= _SMALLEST_BYTES
+
+    def is_one_group_of_commits(self) -> bool:
+        """Return whether this deletes one group with several commits."""
+        is_deletion = self.changes[0].action is Action.DELETE_GROUP
+        return is_deletion and len(self.changes) > 1 and len(by_group(self.changes)) == 1
 
 
 def _record_bytes(change: Change) -> int:
@@ -98,7 +104,7 @@ def _send_halves_of(admin: Admin, batches: Sequence[Batch], deadline: Deadline) 
     outcomes: dict[Change, Failure | None] = {}
     too_large: list[Batch] = []
     pairs = [pair for pair in (batch.halves() for batch in batches) if pair is not None]
-    single_groups = [batch for batch in batches if batch.halves() is None and _has_several_commits(batch)]
+    single_groups = [batch for batch in batches if batch.is_one_group_of_commits() and not batch.is_small()]
     for wave in _to_waves([half for pair in pairs for half in pair]):
         made = _send_together(admin, wave, deadline)
         outcomes |= made
@@ -126,12 +132,6 @@ def _to_waves(batches: Sequence[Batch]) -> list[list[Batch]]:
 def _send_together(admin: Admin, batches: Sequence[Batch], deadline: Deadline) -> dict[Change, Failure | None]:
     changes = [change for batch in batches for change in batch.changes]
     return dict(zip(changes, send_changes(admin, changes, deadline), strict=True))
-
-
-def _has_several_commits(batch: Batch) -> bool:
-    return (
-        batch.changes[0].action is Action.DELETE_GROUP and len(by_group(batch.changes)) == 1 and len(batch.changes) > 1
-    )
 
 
 def _delete_commits_first(admin: Admin, batch: Batch, deadline: Deadline) -> dict[Change, Failure | None]:

@@ -9,9 +9,8 @@ from kafka_groups.admin.api import Admin, Timeout
 from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
 from kafka_groups.changes.current_groups import CurrentGroup, read_groups, refuse, refuse_active
 from kafka_groups.changes.current_topics import CurrentTopics, read_topics
-from kafka_groups.errors import ChangeRefusedError
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
-from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL, UNSTABLE_OFFSET_COMMIT
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, UNSTABLE_OFFSET_COMMIT
 
 # Brokers refuse these while a group has members.
 _NEEDS_NO_MEMBERS: Final = frozenset({Action.COMMIT, Action.DELETE_GROUP})
@@ -27,7 +26,10 @@ def check_again(admin: Admin, planned: PlannedGroups, *, force: bool, timeout: T
     changes = [change for change in planned.changes() if change.action is not Action.REMOVE_MEMBER]
     if not changes:
         return planned
-    read = read_groups(admin, _scopes(changes), timeout=timeout)
+    scopes = _scopes(changes)
+    # The plan decided which types of groups are deleted.
+    is_deletion = any(change.action is Action.DELETE_GROUP for change in changes)
+    read = read_groups(admin, scopes, any_type=is_deletion, timeout=timeout)
     # A forced deletion of a group has the commits that are there now.
     read_keys = (key for current in read.succeeded.values() for key in current.offsets)
     names = {*(change.topic for change in changes), *(key.topic for key in read_keys)}
@@ -60,10 +62,10 @@ def _check_rows(rows: Sequence[PlannedChange], checked: _Reading, *, force: bool
     group = changes[0].group
     failure, invalid = checked.groups.failed.get(group), dict[Change, Failure]()
     current = checked.groups.succeeded.get(group) or CurrentGroup(group)
-    if failure is not None and not _is_expected(failure, changes):
+    if failure is not None and failure.code != GROUP_ID_NOT_FOUND:
         invalid = dict.fromkeys(changes, failure)
     elif failure is None or changes[0].action is not Action.DELETE_GROUP:
-        # Of a group that is not described, the commits are not read again before it is deleted.
+        # A group that is absent, or has no commits such as a share group, is left to the broker.
         invalid = dict(_check_group(current, changes, force=force))
     invalid = {**_recreated(changes, checked.topics), **invalid}
     if force and changes[0].action is Action.DELETE_GROUP and not invalid and group in checked.groups.succeeded:
@@ -71,7 +73,6 @@ def _check_rows(rows: Sequence[PlannedChange], checked: _Reading, *, force: bool
         for change in deletions_of(current):
             yield PlannedChange(change._replace(topic_id=checked.topics.topic_id(change.topic or "")), note)
         return
-    # A group of another type is not read again, and keeps the commits of its plan.
     rebases = force and (failure is None or changes[0].action is not Action.DELETE_GROUP)
     for row in rows:
         refusal = row.refusal or (invalid.get(row.change) if invalid else None)
@@ -102,14 +103,6 @@ def _rebase(change: Change, current: CurrentGroup) -> Change:
         return change
     commit = current.offsets.get(change.key)
     return to_change(change.action, change.group, change.key, commit, change.after, topic_id=change.topic_id)
-
-
-def _is_expected(failure: Failure, changes: Sequence[Change]) -> bool:
-    """Return whether a group can be changed that cannot be read: an absent one, or one of another type to delete."""
-    is_deleted = changes[0].action is Action.DELETE_GROUP
-    return failure.code == GROUP_ID_NOT_FOUND or (
-        is_deleted and (failure.code == INCONSISTENT_GROUP_PROTOCOL or failure.name == ChangeRefusedError.name)
-    )
 
 
 def describe_difference(planned: CommittedOffset | None, current: CommittedOffset | None) -> str:
