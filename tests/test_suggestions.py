@@ -81,6 +81,30 @@ def test_a_name_with_another_number_is_another_name() -> None:
     assert nearest("orders-1", ["orders-12"]) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("wroker-12", "worker-13"),
+        ("payments-2024-01", "payment-2024-02"),
+        ("order-v1", "orders-v2"),
+        ("2024-01-ordrs", "2024-02-orders"),
+        ("order-1", "orders-12"),
+        ("Order-1", "orders-2-eu"),
+    ],
+)
+def test_a_misspelt_name_with_another_number_is_another_name(name: str, known: str) -> None:
+    assert nearest(name, [known]) is None
+    assert nearest(name, [known, "worker-12", "payment-2024-01", "orders-v1", "2024-1-orders", "orders-1"]) not in {
+        None,
+        known,
+    }
+
+
+def test_a_number_that_is_missing_or_added_is_a_typing_error() -> None:
+    assert nearest("orders-v", ["orders-v2"]) == "orders-v2"
+    assert nearest("checkout3", ["checkout"]) == "checkout"
+
+
 def test_names_that_differ_only_in_case_keep_their_own_spelling() -> None:
     assert nearest("checkoUt", ["CHECKOUT", "checkout", "Checkout"]) == "checkout"
     assert did_you_mean("checkout", ["Checkout", "checkout"]) == ""

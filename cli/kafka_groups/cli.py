@@ -17,7 +17,7 @@ from kafka_groups import __version__
 from kafka_groups.commands import COMPLETION_VARIABLE, DEBUG
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.exit_codes import PARAGRAPHS, ExitCode
-from kafka_groups.rendering.screen import escape_controls, open_missing_streams, prepare_streams, print_line, silence
+from kafka_groups.rendering.screen import escape_controls, explain_error, prepare_streams, print_line, silence
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -176,7 +176,7 @@ def _handle_errors(ctx: click.Context) -> Iterator[None]:
         silence(sys.stdout)
         ctx.exit(ExitCode.OK)
     except OSError as error:
-        _exit(ctx, f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", ExitCode.FAILED)
+        _exit(ctx, explain_error(error), ExitCode.FAILED)
     except Exception as error:  # noqa: BLE001 - no traceback may reach a user
         _exit(ctx, f"internal error: {type(error).__name__}: {error}; --debug shows the traceback", ExitCode.FAILED)
 
@@ -281,7 +281,6 @@ def pipeline() -> None:
 def main() -> None:
     """Run the command line as the console script does."""
     try:
-        open_missing_streams()
         prepare_streams()
         if os.environ.get(COMPLETION_VARIABLE):
             from kafka_groups.commands.completion.shells import print_completions

@@ -2,8 +2,8 @@
 
 A name is near if few edits turn it into the other one (a letter that is missing, added or wrong, or two letters in the
 wrong order), or if one of both is the beginning of the other. A ratio of equal letters, as that of difflib, would
-suggest `--exclude` for `--execute`, and `delete-offsets` for `reset-offsets`. A name that differs only in a number is
-another name and no typing error: `worker-12`, `worker-13`.
+suggest `--exclude` for `--execute`, and `delete-offsets` for `reset-offsets`. A name with as many numbers, and other
+ones, is another name, whatever its letters: `worker-13` is not near to `worker-12`, nor to `wroker-12`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class _Search:
         shorter = [each for each in beginnings if each in self.spellings]
         candidates = [*(longer if len(longer) == 1 else ()), *shorter[:1]]
         near = (each for each in candidates if _is_beginning(*sorted((name, each), key=len)))
-        return next((each for each in near if not _differs_in_number(name, each)), None)
+        return next((each for each in near if not _has_other_numbers(name, each)), None)
 
     def within(self, name: str, edits: int) -> str | None:
         """Return the known name that so many edits turn into `name`, or fewer; None if there is none.
@@ -96,7 +96,7 @@ class _Search:
         def order(known: str) -> tuple[bool, int]:
             return sorted(known) != sorted(name), -_common_letters(known, name)
 
-        near = (known for known in self._all_within(name, edits) if not _differs_in_number(name, known))
+        near = (known for known in self._all_within(name, edits) if not _has_other_numbers(name, known))
         return min(near, key=order, default=None)
 
     def _all_within(self, name: str, edits: int) -> list[str]:
@@ -142,10 +142,10 @@ def _next_row(rows: Sequence[Sequence[int]], known: str, at: int, name: str, mos
     return row, min(row[first - 1 : last + 1])
 
 
-def _differs_in_number(name: str, other: str) -> bool:
-    """Return whether only a number of two names differs; leading zeros are a matter of spelling."""
-    is_same_text = _NUMBER.sub("0", name) == _NUMBER.sub("0", other)
-    return is_same_text and _NUMBER.sub(r"\1", name) != _NUMBER.sub(r"\1", other)
+def _has_other_numbers(name: str, other: str) -> bool:
+    """Return whether two names have equally many numbers, and other ones; leading zeros are a matter of spelling."""
+    numbers, others = _NUMBER.findall(name), _NUMBER.findall(other)
+    return len(numbers) == len(others) and numbers != others
 
 
 def _common_letters(one: str, other: str) -> int:

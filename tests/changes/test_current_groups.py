@@ -107,6 +107,9 @@ def test_a_group_in_another_state_is_active(cluster: FakeCluster, state: str | N
     [
         ((), "it is Stable with 0 members; stop its consumers first"),
         (("/h1",), "it is Stable with 1 member on h1; stop its consumers first"),
+        (("",), "it is Stable with 1 member; stop its consumers first"),
+        (("", "/"), "it is Stable with 2 members; stop its consumers first"),
+        (("", "/h1", "/h2"), "it is Stable with 3 members on h1, h2; stop its consumers first"),
         (("/h1", "/h2", "/h1"), "it is Stable with 3 members on h1, h2; stop its consumers first"),
         (tuple("abcdefg"), "it is Stable with 7 members on a, b, c, d, e, …; stop its consumers first"),
     ],

@@ -125,11 +125,50 @@ def _run_in_shell(
 VERSION = "import sys; from kafka_groups.cli import main; sys.argv[1:] = ['--version']; main()"
 
 
-@pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"])
+CLOSED = "Error: stdout is closed, or open only for reading; redirect it to a file, or to /dev/null\n"
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", "<&-", "<&- 2>&-"])
 @pytest.mark.parametrize("program", [MANY_GROUPS.replace("50_000", "3"), VERSION], ids=["list", "version"])
-def test_closed_streams_are_no_error(redirection: str, program: str) -> None:
-    code, _, stderr = _run_in_shell(redirection, program=program)
-    assert (code, stderr) == (0, "")
+def test_a_closed_stdin_or_stderr_is_no_error(redirection: str, program: str) -> None:
+    code, stdout, stderr = _run_in_shell(redirection, program=program)
+    assert (code, stdout, stderr) == (0, _run_in_shell("", program=program)[1], "")
+
+
+@pytest.mark.parametrize(
+    ("redirection", "message"), [(">&-", CLOSED), ("1</dev/null", CLOSED), (">&- 2>&-", ""), ("<&- >&- 2>&-", "")]
+)
+@pytest.mark.parametrize("program", [MANY_GROUPS.replace("50_000", "3"), VERSION], ids=["list", "version"])
+def test_a_closed_stdout_is_one_line_and_exit_1(redirection: str, message: str, program: str) -> None:
+    assert _run_in_shell(redirection, program=program) == (1, "", message)
+
+
+def _run_alone(redirection: str, arguments: str) -> tuple[int, str, str]:
+    program = "import sys; from kafka_groups.cli import main; sys.argv[1:] = sys.argv[1].split(); main()"
+    return _run_in_shell(redirection, arguments, program=program)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "lag --all-groups -b 127.0.0.1:1",
+        "delete g --execute --yes -b 127.0.0.1:1",
+        "undo --list",
+        "pipeline doctor",
+        "sandbox up",
+        "sandbox demo",
+        "schema list",
+        "completion bash",
+        "list --help",
+    ],
+)
+def test_a_command_that_cannot_print_its_result_starts_nothing(arguments: str) -> None:
+    assert _run_alone(">&-", arguments) == (1, "", CLOSED)
+
+
+def test_a_command_without_a_result_needs_no_stdout(tmp_path: Path) -> None:
+    message = "the sandbox 'sandbox' is not up\n"
+    assert _run_alone(">&-", f"sandbox down --dir {tmp_path / 'none'}") == (0, "", message)
 
 
 def test_a_usage_error_without_streams_is_exit_2() -> None:
@@ -160,7 +199,7 @@ import kafka_groups.cli as root
 def interrupted():
     raise KeyboardInterrupt
 
-root.open_missing_streams = interrupted
+root.prepare_streams = interrupted
 root.main()
 """
     assert _run_in_shell("", program=program) == (130, "", "")

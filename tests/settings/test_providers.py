@@ -116,6 +116,7 @@ def test_a_key_may_have_colons_and_a_replaced_value_is_not_searched_again(tmp_pa
         (VARIABLES, "${env:KAFKA_GROUPS_ABSENT}"),
         (f"{VARIABLES}config.providers.env.param.allowlist.pattern=KAFKA_.*\n", "${env:PATH}"),
         (f"{FILE}config.providers.file.param.allowed.paths=FOLDER/nested\n", "${file:SECRETS:user}"),
+        (f"{FILE}config.providers.file.param.allowed.paths=,,\n", "${file:SECRETS:user}"),
         (f"{FILE}config.providers.file.param.allowed.paths=FOLDER/nested\n", "${file:FOLDER/nested/../user:user}"),
     ],
 )
@@ -129,7 +130,7 @@ def test_a_variable_that_its_provider_does_not_have_stays_as_it_is(
     assert credentials(tmp_path, text) == ("me", filled(f"a {variable} b"))
 
 
-@pytest.mark.parametrize("allowed", ["FOLDER", "/nowhere-else,FOLDER", "SECRETS"])
+@pytest.mark.parametrize("allowed", ["FOLDER", "/nowhere-else,FOLDER", "SECRETS", "FOLDER,", "SECRETS,,,"])
 def test_allowed_paths_are_read(tmp_path: Path, secrets: Path, allowed: str) -> None:
     (tmp_path / "link").symlink_to(secrets)
     paths = allowed.replace("FOLDER", str(tmp_path)).replace("SECRETS", str(secrets)).replace("/nowhere-else", "/tmp")
@@ -166,6 +167,7 @@ def test_a_link_out_of_the_allowed_paths_is_not_read(tmp_path: Path, secrets: Pa
             f"{FILE}config.providers.file.param.allowed.paths=relative\n",
             "config.providers.file.param.allowed.paths: the path relative is not absolute; correct or remove it",
         ),
+        (f"{FILE}config.providers.file.param.allowed.paths=/tmp,,/tmp\n", "is not absolute; correct or remove it"),
         (
             f"{FILE}config.providers.file.param.allowed.paths=/nowhere/else\n",
             "config.providers.file.param.allowed.paths: the path /nowhere/else does not exist; correct or remove it",

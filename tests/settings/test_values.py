@@ -92,6 +92,13 @@ def test_text_that_is_not_a_bootstrap_server_is_rejected_with_examples(text: str
         ("a:1 b:2\nc:3", "commas separate servers", "a:1,b:2,c:3"),
         ("a:1; b:2;", "commas separate servers", "a:1,b:2"),
         ("SSL://a:1/,b:2", "a slash follows the port", "SSL://a:1,b:2"),
+        ("http://a:9092/", "a slash follows the port and http:// is not supported", "a:9092"),
+        ("kafka://a:9092;b:9092", "commas separate servers and kafka:// is not supported", "a:9092,b:9092"),
+        (
+            "http://a:1/,HTTPS://b:2/",
+            "a slash follows the port and HTTPS:// is not supported and http:// is not supported",
+            "a:1,b:2",
+        ),
         ("PLAINTEXT://[a:1]", "only an IPv6 address has brackets", "PLAINTEXT://a:1"),
     ],
 )
@@ -100,6 +107,24 @@ def test_the_error_of_a_pasted_list_has_the_list_to_write(text: str, reason: str
         parse_bootstrap(text)
     assert str(caught.value) == f"'{text}' is not a list of bootstrap servers: {reason}; write {servers}"
     assert ",".join(map(str, parse_bootstrap(servers))) == servers.replace("SSL://", "").replace("PLAINTEXT://", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "protocol"),
+    [
+        ("a:99999;b:9092", None),
+        ("a:9092/,b:0/", None),
+        ("a:1;[::1%]:1", None),
+        ("kafka://a:0;b:1", None),
+        ("SSL://a:1/", "PLAINTEXT"),
+        ("a:\uff19\uff19\uff19\uff19\uff19", None),
+        ("ssl://a:\uff19", "PLAINTEXT"),
+        ("http://a:\uff19", None),
+    ],
+)
+def test_no_error_suggests_a_list_that_is_refused(text: str, protocol: str | None) -> None:
+    with pytest.raises(SettingsError, match="' is not a bootstrap server; write host:port, for example localhost:9092"):
+        parse_bootstrap(text, protocol=protocol)
 
 
 @pytest.mark.parametrize("text", ["me:hidden-thing@b:9092", "SASL_SSL://me:hidden-thing@b:9092", "a:1,me@b:1"])

@@ -141,7 +141,8 @@ def refuse_active(current: CurrentGroup) -> Failure | None:
         return None
     assert current.description is not None
     members = current.description.members
-    hosts = list(dict.fromkeys(member.host.removeprefix("/") for member in members))
+    # Some brokers return no host of a member.
+    hosts = [host for host in dict.fromkeys(member.host.removeprefix("/") for member in members) if host]
     shown = ", ".join(hosts[:_MAX_HOSTS]) + (", …" if len(hosts) > _MAX_HOSTS else "")
     count = f"{len(members)} member{'' if len(members) == 1 else 's'}"
     where = f"{count} on {shown}" if hosts else count

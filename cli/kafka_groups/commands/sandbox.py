@@ -15,7 +15,7 @@ from kafka_groups.commands.parameter_types import Integer
 from kafka_groups.commands.signals import raise_on_sigterm
 from kafka_groups.commands.suggestions import Choice, suggest_command
 from kafka_groups.exit_codes import ExitCode
-from kafka_groups.rendering.screen import print_line
+from kafka_groups.rendering.screen import print_line, require_stdout
 
 _Command = Callable[..., None]
 # Names that other tools have for the commands.
@@ -125,6 +125,7 @@ def up(*, no_seed: bool, **spec: Any) -> None:
       kafka-groups sandbox up
       kafka-groups sandbox up --name old --kafka-version 2.8.2 --port 0
     """
+    require_stdout()
     started = _start(local_kafka.SandboxSpec(seed=not no_seed, **spec))
     click.echo(_as_text(started))
 
@@ -203,6 +204,7 @@ def demo(context: click.Context, /, *, data_dir: Path | None, **spec: Any) -> No
       kafka-groups sandbox demo
       kafka-groups sandbox demo --data-dir history
     """
+    require_stdout()
     started = _start(local_kafka.SandboxSpec(**spec))
     succeeded = local_kafka.run_demo(started.bootstrap, show=click.echo, data_dir=data_dir)
     click.echo(local_kafka.next_steps(started.name, home=spec["home"]))

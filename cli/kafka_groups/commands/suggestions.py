@@ -22,9 +22,12 @@ class Choice(click.Choice[str]):
 def suggest_command(name: str, commands: Iterable[str], other_names: Mapping[str, str]) -> str:
     """Return the end of the error for a command that does not exist.
 
-    `other_names` are names that users may expect, each with the command to suggest for it.
+    `other_names` are names that users may expect, each with the command to suggest for it. A command that begins with
+    the name comes before them: `stat` is nearer to `start`, and is meant as `status`.
     """
-    near = nearest(name, [*commands, *other_names])
+    names = list(commands)
+    longer = [command for command in names if command.startswith(name.lower())]
+    near = nearest(name, longer) or nearest(name, [*names, *other_names])
     return suggest(name, near and other_names.get(near, near))
 
 

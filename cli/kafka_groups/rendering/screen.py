@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
-from io import TextIOWrapper
+from io import TextIOWrapper, UnsupportedOperation
 from typing import Final, NamedTuple, TextIO
 
 # Control characters (Cc), line and paragraph separators, changes of the direction of text, and surrogates, which
@@ -16,6 +17,7 @@ from typing import Final, NamedTuple, TextIO
 _CONTROLS: Final = r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
 _AS_BYTES: Final = "kafka_groups.as_bytes"
+_CLOSED: Final = "stdout is closed, or open only for reading; redirect it to a file, or to /dev/null"
 
 
 class Screen(NamedTuple):
@@ -44,10 +46,12 @@ def _escaped(char: str) -> str:
 
 
 def prepare_streams() -> None:
-    """Make stdout UTF-8 unless it is a terminal, and make no name an error on a terminal, on stderr or in a reply.
+    """Replace closed streams, make stdout UTF-8 unless it is a terminal, and let every stream take every name.
 
-    Names in a pipe or a file are data: in another encoding, some would change or be lost.
+    Names in a pipe or a file are data: in another encoding, some would change or be lost. A terminal, stderr and a
+    reply have escapes in place of characters that they cannot have.
     """
+    _open_missing_streams()
     streams = [sys.stdin, sys.stdout, sys.stderr]
     if not sys.stdout.isatty():
         make_utf8(sys.stdout)
@@ -73,7 +77,11 @@ def _encode_surrogates(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def inspect_streams(colour: str = "auto", environment: Mapping[str, str] = os.environ) -> Screen:
-    """Return the streams of this process; `colour` is auto, always or never (auto respects NO_COLOR)."""
+    """Return the streams of this process; `colour` is auto, always or never (auto respects NO_COLOR).
+
+    Raises OSError if stdout cannot be written, because no command should run whose result would be lost.
+    """
+    require_stdout()
     out_is_terminal = sys.stdout.isatty()
     wanted = out_is_terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
     return Screen(
@@ -122,11 +130,35 @@ def silence(stream: TextIO) -> None:
     os.close(null)
 
 
-def open_missing_streams() -> None:
-    """Open the null device for each closed stream (`>&-`), so that no socket gets its number."""
+def require_stdout() -> None:
+    """Raise OSError if stdout was closed (`>&-`), or if it is open only for reading."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except UnsupportedOperation:  # a stream in memory
+        return
+    if sys.platform == "win32":
+        return
+    import fcntl  # here, because Windows has none
+
+    if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise OSError(errno.EBADF, _CLOSED)
+
+
+def explain_error(error: OSError) -> str:
+    """Return the text of an error of the operating system; without a file, EBADF is the error of a closed stdout."""
+    if error.errno == errno.EBADF and not error.filename:
+        return _CLOSED
+    return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+
+
+def _open_missing_streams() -> None:
+    """Open the null device for each closed stream (`>&-`), so that no socket gets its number.
+
+    For stdout it is open only for reading: a result that is not written is an error. Messages on stderr are dropped.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            null = os.open(os.devnull, os.O_RDWR)
+            null = os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_RDWR)
             os.dup2(null, number)
             if null != number:
                 os.close(null)

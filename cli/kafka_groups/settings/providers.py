@@ -93,7 +93,9 @@ class ConfigProviders:
         setting = self._declarations.get(f"{_LIST}.{name}.param.allowed.paths")
         if setting is None or not setting.value:
             return None
-        paths = [Path(path) for path in setting.value.split(",")]
+        # Java's split drops empty parts at the end; a list without any other part allows nothing.
+        listed = setting.value.rstrip(",")
+        paths = [Path(path) for path in listed.split(",")] if listed else []
         for path in paths:
             if not path.is_absolute() or not path.exists():
                 problem = "does not exist" if path.is_absolute() else "is not absolute"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -72,7 +73,7 @@ def parse_bootstrap(text: str, *, protocol: str | None = None) -> tuple[Endpoint
     try:
         endpoints = tuple(_parse_endpoint(part, protocol) for part in parts)
     except SettingsError:
-        _refuse_pasted(text)
+        _refuse_pasted(text, protocol)
         raise
     if not endpoints:
         raise SettingsError("the bootstrap server list is empty; write host:port, for example -b localhost:9092")
@@ -104,12 +105,20 @@ def _parse_endpoint(text: str, protocol: str | None) -> Endpoint:
     if not match or not 0 < port <= _LAST_PORT or (match["v6"] and not _is_ipv6(match["v6"])):
         host, _, number = text.rpartition(":")
         plain = f"{host}:{to_ascii(number)}"
-        example = f"write {plain}" if plain != text and _ENDPOINT.fullmatch(plain) else _EXAMPLE
+        example = f"write {plain}" if plain != text and _is_endpoint(plain, protocol) else _EXAMPLE
         msg = f"'{text}' is not a bootstrap server; {example}"
         raise SettingsError(msg)
     if match["scheme"]:
         _check_scheme(text, match["scheme"].upper(), protocol)
     return Endpoint(host=match["v6"] or match["host"], port=port)
+
+
+def _is_endpoint(text: str, protocol: str | None) -> bool:
+    try:
+        _parse_endpoint(text, protocol)
+    except SettingsError:
+        return False
+    return True
 
 
 def _is_ipv6(text: str) -> bool:
@@ -124,10 +133,10 @@ def _is_ipv6(text: str) -> bool:
     return bool(zone) == ("%" in text)
 
 
-def _refuse_pasted(text: str) -> None:
+def _refuse_pasted(text: str, protocol: str | None) -> None:
     """Raise SettingsError for a list with quotes, brackets or other separators; the error has the list without them.
 
-    It returns if the text is not a list even then.
+    It returns if the text is not a list even then, or if that list would be refused, too.
     """
     if "@" in text:
         # The text may have a password, so it is not repeated.
@@ -146,13 +155,23 @@ def _refuse_pasted(text: str) -> None:
         if is_found
     ]
     plain = _BRACKETS.sub(_without_brackets, _QUOTES.sub("", text))
-    servers = [part.rstrip("/") for part in _SEPARATORS.sub(",", plain).split(",") if part]
-    matches = [_ENDPOINT.fullmatch(server) for server in servers]
-    if not reasons or not all(match and match["port"] for match in matches):
+    parts = [part.rstrip("/") for part in _SEPARATORS.sub(",", plain).split(",") if part]
+    matches = [_ENDPOINT.fullmatch(part) for part in parts]
+    schemes = {match["scheme"] for match in matches if match and match["scheme"]}
+    unsupported = [f"{scheme}://" for scheme in sorted(schemes) if scheme.upper() not in PROTOCOLS]
+    servers = [_without_prefixes(part, unsupported) for part in parts]
+    if not reasons or not all(
+        match and match["port"] and _is_endpoint(server, protocol)
+        for match, server in zip(matches, servers, strict=True)
+    ):
         return
-    fixed = ",".join(servers)
-    msg = f"'{text.strip()}' is not a list of bootstrap servers: {' and '.join(reasons)}; write {fixed}"
+    reasons += [f"{scheme} is not supported" for scheme in unsupported]
+    msg = f"'{text.strip()}' is not a list of bootstrap servers: {' and '.join(reasons)}; write {','.join(servers)}"
     raise SettingsError(msg)
+
+
+def _without_prefixes(text: str, prefixes: Iterable[str]) -> str:
+    return next((text.removeprefix(prefix) for prefix in prefixes if text.startswith(prefix)), text)
 
 
 def _without_brackets(match: re.Match[str]) -> str:
