@@ -67,3 +67,30 @@ def test_a_wait_does_not_end_with_a_poll_without_a_description(cluster: FakeClus
     outcome = run("wait", "g", "--until", "lag<=0 and uncommitted_partitions==0")
     assert (outcome.exit_code, changes) == (0, [])
     assert outcome.stderr == f"Waiting for {ERROR.removeprefix('Error: ')}"
+
+
+def test_the_groups_of_a_topic_show_no_number_of_members_and_the_error() -> None:
+    outcome = run("list", "g", "--topic", "t")
+    assert [line.split() for line in outcome.stdout.splitlines()[1:]] == [["g", "-", "-", "1"]]
+    assert (outcome.exit_code, outcome.stderr) == (3, ERROR)
+
+
+def test_a_group_without_a_description_and_a_commit_on_the_topic_is_only_an_error(cluster: FakeCluster) -> None:
+    outcome = run("list", "g", "--topic", "u")
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (1, "", ERROR)
+    cluster.add("other", commits={("u", 1): 5})
+    outcome = run("list", "--topic", "u", "-q")
+    assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (3, "other\n", ERROR)
+
+
+def test_a_kip_848_group_whose_topics_are_denied_is_listed_for_the_topics_of_its_commits(cluster: FakeCluster) -> None:
+    cluster.undescribable["g"] = failure("TOPIC_AUTHORIZATION_FAILED", code=29, group="g")
+    assert run("list", "--topic", "t", "-q").stdout == "g\n"
+    assert run("list", "--topic", "u", "-q").stdout == ""
+    (group,) = json.loads(run("list", "--topic", "t", "--format", "json").stdout)["groups"]
+    assert (group["type"], group["state"], group["members"], group["committed_partitions"]) == (
+        "Consumer",
+        None,
+        None,
+        1,
+    )
