@@ -113,7 +113,7 @@ def lag(
     other partitions of their topic have an owner or a commit. LOST messages were deleted by retention before they were
     read. MARGIN messages, or MARGIN% of the log, may be deleted before messages are lost; each is the smallest one of
     the partitions of which messages can still be read. NOTE marks commits below the log start (data_loss) and above
-    the log end (beyond_end), unknown log ends (incomplete), and members whose partitions are unknown
+    the log end (beyond_end), unknown log ends or starts (incomplete), and members whose partitions are unknown
     (unknown_assignment). A partition that several members own counts once.
 
     With --time, one record of each lagging partition is read. TIME-LAG is its age, the largest of all partitions.
