@@ -177,7 +177,9 @@ def summarize_lag(
         parts.setdefault(_KEYS[by](row), []).append(row)
     # What a known member owns is known, and so is a partition; another member may own more of a topic.
     is_unknown = is_unknown and by is LagKey.TOPIC
-    named = (_with_names(add_up(rows, is_unknown=is_unknown), by, rows[0]) for rows in parts.values())
+    named = (
+        _with_names(add_up(distinct_partitions(rows), is_unknown=is_unknown), by, rows[0]) for rows in parts.values()
+    )
     return GroupSummary(total, tuple(sort_worst_first(named)))
 
 
@@ -214,7 +216,8 @@ def _order(row: LagRow) -> tuple[object, ...]:
 
 _KEYS: Final[Mapping[LagKey, Callable[[OffsetRow], tuple[object, ...]]]] = {
     LagKey.TOPIC: lambda row: (row.topic,),
-    LagKey.MEMBER: lambda row: (row.member_id,),
+    # Only host and client distinguish members without an id.
+    LagKey.MEMBER: lambda row: (row.member_id, row.host, row.client_id),
     LagKey.PARTITION: lambda row: (row.topic, row.partition),
 }
 
