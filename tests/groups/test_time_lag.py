@@ -65,6 +65,15 @@ def test_the_age_of_the_first_record_after_a_gap_is_called_compacted() -> None:
     assert judge(row(5, 9), RecordTime(7, NOW_MS - 70)) == TimeLag(70, "compacted")
 
 
+@pytest.mark.parametrize(("record", "ms"), [(RecordTime(7, NOW_MS - 70), 70), (None, 0)])
+def test_a_gap_may_be_lost_records_if_the_log_start_is_unknown(record: RecordTime | None, ms: int) -> None:
+    assert judge(row(5, 9, start=None), record) == TimeLag(ms, "lower_bound")
+
+
+def test_the_age_of_the_record_at_the_commit_is_exact_also_if_the_log_start_is_unknown() -> None:
+    assert judge(row(5, 9, start=None), RecordTime(5, NOW_MS - 70)) == TimeLag(70, "exact")
+
+
 @pytest.mark.parametrize("record", [None, RecordTime(9, NOW_MS - 1)])
 def test_a_group_has_caught_up_where_no_record_follows_before_the_log_end(record: RecordTime | None) -> None:
     assert judge(row(5, 9), record) == TimeLag(0, "compacted", ("caught_up",))

@@ -113,10 +113,13 @@ def judge_time_lag(row: OffsetRow, found: Mapping[RecordPosition, RecordTime | N
     left = record if record is not None and record.offset < row.log_end_offset else None
     time_lag = _age(key, left, now_ms)
     is_lost = _first_left(row) != key
-    if not is_lost or time_lag.ms is None:
+    # If the log start is unknown, nobody knows whether retention has deleted the records of a gap.
+    may_be_lost = row.log_start_offset is None and time_lag.quality == COMPACTED
+    if time_lag.ms is None or not (is_lost or may_be_lost):
         return time_lag
     # Who has lost messages has not caught up with them.
-    return TimeLag(time_lag.ms, DATA_LOSS, tuple(note for note in time_lag.notes if note != CAUGHT_UP))
+    notes = tuple(note for note in time_lag.notes if note != CAUGHT_UP)
+    return TimeLag(time_lag.ms, DATA_LOSS if is_lost else LOWER_BOUND, notes)
 
 
 def _age(committed: RecordPosition, record: RecordTime | None, now_ms: int) -> TimeLag:
