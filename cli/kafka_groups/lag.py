@@ -22,7 +22,11 @@ _as_row: Final[Callable[[tuple[object, ...]], OffsetRow]] = partial(tuple.__new_
 
 
 class LagTotals(NamedTuple):
-    """The totals of partitions; `margin` and `share` are each the smallest one, None if there is none."""
+    """The totals of partitions; `margin` and `share` are each the smallest one, None if there is none.
+
+    If a log start is unknown of a partition that may have lost messages, nobody knows the margin, nor that nothing was
+    lost: `margin` and `share` are None, and so is `lost` unless another partition has lost messages.
+    """
 
     lag: int | None
     readable_lag: int | None
@@ -111,12 +115,25 @@ def distinct_partitions(rows: Sequence[OffsetRow]) -> Sequence[OffsetRow]:
     return [first_rows[key] for key in dict.fromkeys(keys)]
 
 
-def total_lag(rows: Iterable[OffsetRow]) -> LagTotals:
-    """Return the totals, in one pass: a cluster has hundreds of thousands of rows. Each partition is one row.
+def total_lag(rows: Sequence[OffsetRow]) -> LagTotals:
+    """Return the totals. Each partition is one row.
 
     A negative lag counts as 0, so that it hides no other partition's lag. Only a partition of which messages can still
     be read has a margin: no other one can lose any.
     """
+    totals = _total_of_known(rows)
+    if not any(map(_may_have_lost, rows)):
+        return totals
+    return totals._replace(lost=totals.lost or None, margin=None, share=None, is_incomplete=True)
+
+
+def _may_have_lost(row: OffsetRow) -> bool:
+    """Return whether nobody knows what was lost: the log start is unknown, and may be above the commit."""
+    return row.log_start_offset is None and row.committed_offset is not None and (row.lag is None or row.lag > 0)
+
+
+def _total_of_known(rows: Iterable[OffsetRow]) -> LagTotals:
+    """Return the totals of what is known, in one pass: a cluster has hundreds of thousands of rows."""
     lag: int | None = None
     lost: int | None = None
     readable = behind = uncommitted = 0

@@ -126,3 +126,13 @@ def test_a_group_whose_offsets_hang_hides_no_other_one() -> None:
     assert [line.split(",")[0] for line in offsets.stdout.splitlines()[1:]] == others
     assert (described.exit_code, offsets.exit_code) == (3, 3)
     assert f"group '{HANGING}'" in _errors(offsets)[0]
+
+
+def test_groups_of_a_topic_include_it_without_a_number_of_members(cluster: ScriptedCluster) -> None:
+    outcome = _run(cluster, "list", "--topic", "t", "--format", "csv")
+    assert outcome.stdout.splitlines()[1:] == [
+        f"{HANGING},Classic,,consumer,,1" if name == HANGING else f"{name},Classic,Stable,consumer,1,1"
+        for name in NAMES
+    ]
+    assert [error.partition(":")[2].partition(":")[0] for error in _errors(outcome)] == [f" group '{HANGING}'"]
+    assert outcome.exit_code == 3

@@ -107,7 +107,10 @@ def test_a_run_that_fails_keeps_the_history(cluster: FakeCluster, history: Histo
         (b"[1, 2]\n", "is not a history of lag, or it is damaged; use another file, or remove it"),
         (
             b'{"schema": "kafka-groups/lag-history/2", "cluster_id": "cluster-1", "partitions": 0, "lags": {}}\n',
-            "has the schema kafka-groups/lag-history/2, not kafka-groups/lag-history/1; use another file",
+            (
+                "has the schema kafka-groups/lag-history/2, not kafka-groups/lag-history/1: a newer version of "
+                "kafka-groups wrote it; use that version, or another file"
+            ),
         ),
         (
             b'{"schema": "kafka-groups/lag-history/1", "cluster_id": "other", "partitions": 0, "lags": {}}\n',

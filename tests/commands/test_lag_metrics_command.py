@@ -83,3 +83,44 @@ def test_a_group_that_can_lose_nothing_has_no_metric_of_a_margin(cluster: FakeCl
     assert 'retention_margin_messages{group="lost"} 0' in text
     assert 'retention_margin_messages{group="small"}' not in text
     assert 'lost_messages{group="small"} 90' in text
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize("spelling", ["same", "dots", "link", "link of the directory", "relative"])
+def test_a_file_for_history_and_metrics_is_a_usage_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: FakeCluster, spelling: str, is_there: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    file = folder / "lag"
+    (tmp_path / "link").symlink_to(file)
+    (tmp_path / "other").symlink_to(folder)
+    other = {
+        "same": str(file),
+        "dots": f"{folder}/../folder/./lag",
+        "link": "link",
+        "link of the directory": "other/lag",
+        "relative": "folder/lag",
+    }[spelling]
+    if is_there:
+        file.write_text("")
+    outcome = run("lag", "--history", str(file), "--metrics-file", other)
+    message = f"--history and --metrics-file name the same file, {file}; each needs a file of its own"
+    assert outcome == (2, "", f"Error: {message}; see kafka-groups lag --help\n")
+    assert (file.read_text() if file.exists() else "") == ""
+    cluster.admin.list_groups.assert_not_called()
+
+
+def test_hard_links_of_a_file_are_the_same_file(tmp_path: Path) -> None:
+    (tmp_path / "history").write_text("")
+    (tmp_path / "metrics").hardlink_to(tmp_path / "history")
+    outcome = run("lag", "--history", str(tmp_path / "history"), "--metrics-file", str(tmp_path / "metrics"))
+    assert outcome.exit_code == 2
+
+
+def test_two_files_are_both_written(tmp_path: Path) -> None:
+    files = tmp_path / "history", tmp_path / "metrics"
+    assert run("lag", "lost", "--history", str(files[0]), "--metrics-file", str(files[1])).exit_code == 0
+    assert "kafka-groups/lag-history" in files[0].read_text()
+    assert files[1].read_text().endswith("# EOF\n")

@@ -49,6 +49,24 @@ def test_each_member_has_what_it_owns_and_their_group_has_it_once() -> None:
     assert group["lag"] == 140
 
 
+def test_members_without_an_id_are_different_if_their_hosts_or_clients_are(cluster: FakeCluster) -> None:
+    hosts = (("/h1", "a"), ("/h2", "a"), ("/h2", "b"))
+    members = [member("", {"t": (0,)}, host=host, client_id=client) for host, client in hosts]
+    cluster.add("g", state="Stable", members=members, commits={("t", 0): 60})
+    rows = [row for row in rows_of("lag", "--by", "member") if row["member_id"] is not None]
+    assert [(row["host"], row["client_id"], row["lag"], row["messages_lost"]) for row in rows] == [
+        (*names, 40, 3) for names in hosts
+    ]
+
+
+def test_members_that_nothing_distinguishes_are_a_row_with_each_partition_once(cluster: FakeCluster) -> None:
+    cluster.add(
+        "g", state="Stable", members=[member("", {"t": (0, 1)}), member("", {"t": (0,)})], commits={("t", 0): 60}
+    )
+    (row,) = [row for row in rows_of("lag", "--by", "member") if row["member_id"] is not None]
+    assert (row["lag"], row["partitions_behind"], row["uncommitted_partitions"], row["messages_lost"]) == (40, 1, 1, 3)
+
+
 def test_top_has_it_once() -> None:
     assert [row["partition"] for row in rows_of("lag", "--by", "partition", "--top", "2")] == [1, 0]
 

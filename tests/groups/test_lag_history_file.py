@@ -84,9 +84,29 @@ def test_a_file_of_another_cluster_is_refused() -> None:
         read(format_history(history_of(("g", 1, 5)), "c", "uncommitted"), "other")
 
 
-def test_a_file_of_another_schema_is_refused() -> None:
-    text = format_history(history_of(("g", 1, 5)), "c", "uncommitted").replace("lag-history/1", "lag-history/2")
-    with pytest.raises(HistoryFileError, match=r"has the schema kafka-groups/lag-history/2"):
+@pytest.mark.parametrize("version", [2, 10])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        '"cluster_id": "c", "partitions": 1, "lags": {}}\n["g", "t", 0, [[1, 5, 0]], [5], [1, 5, 0]]\n',
+        '"cluster_id": "other", "partitions": 1, "lags": {}}\n{"group": "g", "topics": {}}\n',
+        '"cluster": "c", "groups": 7}\nanother format\n',
+        "}",
+    ],
+)
+def test_a_file_of_a_newer_version_is_refused_whatever_its_lines_are(version: int, rest: str) -> None:
+    text = f'{{"schema": "kafka-groups/lag-history/{version}", {rest}'.replace(", }", "}")
+    message = f"has the schema kafka-groups/lag-history/{version}, not .*/1: a newer version of kafka-groups wrote it"
+    with pytest.raises(HistoryFileError, match=message):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    "schema", ["kafka-groups/lag/1", "kafka-groups/lag-history/0", "kafka-groups/lag-history/x", "7"]
+)
+def test_a_file_of_another_schema_is_refused(schema: str) -> None:
+    text = format_history(history_of(("g", 1, 5)), "c", "uncommitted").replace("kafka-groups/lag-history/1", schema)
+    with pytest.raises(HistoryFileError, match=f"is not a history of lag: its schema is {schema}; use another file"):
         read(text)
 
 

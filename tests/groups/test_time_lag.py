@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations_with_replacement, permutations
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from kafka_groups.admin import IsolationLevel
 from kafka_groups.admin.api import RecordPosition, RecordTime
 from kafka_groups.groups.lag_summary import LagKey, LagReading, LagRow, read_lag
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.groups.time_lag import TimeLag, judge_time_lag, read_time_lags, worst_time_lag
+from kafka_groups.groups.time_lag import TimeLag, judge_time_lag, read_time_lags, time_lag_of, worst_time_lag
 from kafka_groups.model import OffsetRow, TopicPartition
 from tests.fakes.fake_admin import FakeCluster, member
 
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
 
 NOW_MS = 1_000_000
 EXACT, GAP = TimeLag(7, "exact"), TimeLag(9, "compacted")
+EVERY_KIND = (
+    TimeLag(0, "exact"),
+    TimeLag(9, "exact"),
+    TimeLag(0, "compacted", ("caught_up",)),
+    TimeLag(9, "compacted"),
+    TimeLag(0, "data_loss"),
+    TimeLag(0, "lower_bound", ("open_transaction", "caught_up")),
+    TimeLag(0, "lower_bound", ("future_timestamp",)),
+    TimeLag(None, "unknown", ("no_timestamp",)),
+)
 
 
 @pytest.fixture
@@ -52,6 +63,15 @@ def test_a_commit_above_the_log_end_has_no_age() -> None:
 
 def test_the_age_of_the_first_record_after_a_gap_is_called_compacted() -> None:
     assert judge(row(5, 9), RecordTime(7, NOW_MS - 70)) == TimeLag(70, "compacted")
+
+
+@pytest.mark.parametrize(("record", "ms"), [(RecordTime(7, NOW_MS - 70), 70), (None, 0)])
+def test_a_gap_may_be_lost_records_if_the_log_start_is_unknown(record: RecordTime | None, ms: int) -> None:
+    assert judge(row(5, 9, start=None), record) == TimeLag(ms, "lower_bound")
+
+
+def test_the_age_of_the_record_at_the_commit_is_exact_also_if_the_log_start_is_unknown() -> None:
+    assert judge(row(5, 9, start=None), RecordTime(5, NOW_MS - 70)) == TimeLag(70, "exact")
 
 
 @pytest.mark.parametrize("record", [None, RecordTime(9, NOW_MS - 1)])
@@ -104,6 +124,21 @@ def test_several_partitions_have_the_largest_time_lag_and_the_worst_quality_that
 ) -> None:
     assert worst_time_lag(parts) == expected
     assert worst_time_lag(reversed(parts)) == expected
+
+
+@pytest.mark.parametrize("parts", list(combinations_with_replacement(EVERY_KIND, 3)))
+def test_the_order_of_partitions_changes_nothing(parts: tuple[TimeLag, ...]) -> None:
+    assert len({worst_time_lag(order) for order in permutations(parts)}) == 1
+
+
+def test_a_marker_and_a_partition_that_is_up_to_date_are_compacted_in_any_order() -> None:
+    expected = TimeLag(0, "compacted", ("caught_up",))
+    for rows in permutations([row(8, 9, topic="t"), row(9, 9, topic="u")]):
+        time_lags = {
+            RecordPosition("t", 0, 8): TimeLag(0, "compacted", ("caught_up",)),
+            RecordPosition("u", 0, 9): TimeLag(0, "exact"),
+        }
+        assert time_lag_of(rows, time_lags) == expected
 
 
 def test_each_record_is_read_once_from_where_records_are_left(cluster: FakeCluster) -> None:

@@ -22,6 +22,7 @@ from kafka_groups.commands.parameter_types import NAME, IntegerRange
 from kafka_groups.commands.signals import raise_on_sigterm
 from kafka_groups.commands.suggestions import Choice
 from kafka_groups.errors import IncompleteResultError
+from kafka_groups.files import is_same_file
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag_history import LagHistory
 from kafka_groups.groups.lag_summary import (
@@ -113,7 +114,7 @@ def lag(
     other partitions of their topic have an owner or a commit. LOST messages were deleted by retention before they were
     read. MARGIN messages, or MARGIN% of the log, may be deleted before messages are lost; each is the smallest one of
     the partitions of which messages can still be read. NOTE marks commits below the log start (data_loss) and above
-    the log end (beyond_end), unknown log ends (incomplete), and members whose partitions are unknown
+    the log end (beyond_end), unknown log ends or starts (incomplete), and members whose partitions are unknown
     (unknown_assignment). A partition that several members own counts once.
 
     With --time, one record of each lagging partition is read. TIME-LAG is its age, the largest of all partitions.
@@ -241,6 +242,9 @@ def _require_consistent(
         raise click.UsageError(msg)
     if watch is not None and metrics_file is not None:
         raise click.UsageError("--metrics-file contradicts --watch; run lag by cron instead")
+    if history_file is not None and metrics_file is not None and is_same_file(history_file, metrics_file):
+        msg = f"--history and --metrics-file name the same file, {history_file}; each needs a file of its own"
+        raise click.UsageError(msg)
 
 
 def _watch(

@@ -62,8 +62,8 @@ def wait(
 
     It must hold for every selected group. The command polls with the requests of lag: after 1 second, and then in
     intervals that grow to 10 seconds. At the end it prints the last lag of the groups. A group that does not exist, a
-    group that cannot be read, and one whose log end is unknown do not fulfil the condition. A cluster that restarts
-    meanwhile does not end the wait. For the condition see lag --help; it compares totals of groups. A
+    group that cannot be read, and one with an unknown log end or log start do not fulfil the condition. A cluster that
+    restarts meanwhile does not end the wait. For the condition see lag --help; it compares totals of groups. A
     condition on time_lag also reads a record of each partition that lags.
 
     Behind the last commit of a transactional topic is the marker of a transaction, which has an offset and is no

@@ -93,6 +93,17 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), target.name)
 
 
+def is_same_file(path: str, other: str) -> bool:
+    """Return whether two names lead to the same file, by links or another spelling, also if it does not exist yet."""
+    try:
+        return os.path.samefile(path, other)
+    except FileNotFoundError:
+        return os.path.realpath(path) == os.path.realpath(other)
+    except OSError:
+        # A name that cannot be followed is reported where its file is opened.
+        return False
+
+
 @contextmanager
 def open_new_file(path: str | os.PathLike[str], *, mode: int = PUBLIC) -> Iterator[BinaryIO]:
     """Open a file that gets its name when the context ends without an error, with content that is then on the disk."""

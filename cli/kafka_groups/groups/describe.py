@@ -45,8 +45,9 @@ class Details:
     `offsets`: committed offsets, with `log_offsets` log end offsets, and with `log_start_offsets` log start offsets,
     too. `whole_topics`: also the partitions of these topics that have neither an owner nor a commit, such as those that
     were added to a topic. `members`: members and epochs even of an empty group, which an `offsets` view does not show.
-    `offsets_only`: a group whose committed offsets are unknown has nothing to show, and is dropped; one whose
-    description failed is there without members. `isolation_level` is that of the log end offsets.
+    `undescribed`: a group whose description failed is there without members, if it has commits. `offsets_only` implies
+    it; a group whose committed offsets are unknown then has nothing to show, and is dropped. `isolation_level` is that
+    of the log end offsets.
     """
 
     offsets: bool
@@ -54,6 +55,7 @@ class Details:
     log_start_offsets: bool = False
     whole_topics: bool = False
     members: bool = True
+    undescribed: bool = False
     offsets_only: bool = False
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
 
@@ -204,7 +206,7 @@ def _undescribed(
         group: _without_members(group, selection.listings.get(group), failure)
         for group, failure in descriptions.failed.items()
         if failure.code not in _NOT_VISIBLE
-        and (details.offsets_only or failure.code == TOPIC_AUTHORIZATION_FAILED)
+        and (details.undescribed or details.offsets_only or failure.code == TOPIC_AUTHORIZATION_FAILED)
         and (visible := offsets.succeeded.get(group)) is not None
         and visible.has_commits()
     }

@@ -98,7 +98,9 @@ class LagHistory:
                 incomplete.add(row.group)
                 continue
             totals[row.group] = totals.get(row.group, 0) + max(0, row.log_end_offset - row.committed_offset)
-            start = row.log_start_offset or 0
+            start = row.log_start_offset
+            if start is None:
+                start = _last_start(self.partitions.get(key), row.log_end_offset)
             deleted_until = start if start > row.committed_offset else 0
             sample = Sample(row.committed_offset, row.log_end_offset, at_ms, deleted_until)
             self.partitions[key] = seen = _add(self.partitions.get(key), sample)
@@ -168,6 +170,15 @@ def _add(before: PartitionHistory | None, sample: Sample) -> PartitionHistory:
         return before._replace(fallen=sample) if before.fallen is None else _add(_add(None, before.fallen), sample)
     moves = before.moves if sample.offset == before.last.offset else (*before.moves, sample)[-_MOVES:]
     return PartitionHistory(moves, (*before.ends, sample.end)[-RULES.intervals :], sample)
+
+
+def _last_start(partition: PartitionHistory | None, end: int) -> int:
+    """Return the last known log start above a commit, which no log start of the same log is below; 0 if there is none.
+
+    A log start above the log end is that of another log.
+    """
+    start = 0 if partition is None else (partition.fallen or partition.last).start
+    return start if start <= end else 0
 
 
 def _judge(partition: PartitionHistory, evidence: Evidence) -> Verdict:

@@ -12,7 +12,9 @@ from kafka_groups.errors import HistoryFileError
 from kafka_groups.groups.lag_history import LagHistory, PartitionHistory
 from kafka_groups.verdicts import Sample
 
-SCHEMA: Final = "kafka-groups/lag-history/1"
+_KIND: Final = "kafka-groups/lag-history/"
+_VERSION: Final = 1
+SCHEMA: Final = f"{_KIND}{_VERSION}"
 _start_of: Final = attrgetter("start")
 _without_start: Final = itemgetter(slice(3))
 
@@ -30,20 +32,21 @@ def format_history(history: LagHistory, cluster_id: str, isolation: str) -> str:
 def read_history(text: str, *, name: str, cluster_id: str, isolation: str | None = None) -> LagHistory:
     """Return the history in a file's text; an empty file has none.
 
-    Raises HistoryFileError for a file of another kind, cluster or isolation level (None: any), and for a damaged one.
+    Raises HistoryFileError for a file of another kind, version, cluster or isolation level (None: any), and for a
+    damaged one.
     """
     if not text.strip():
         return LagHistory()
+    first, *rest = text.splitlines()
     try:
-        head, *lines = (json.loads(line) for line in text.splitlines())
-        schema, found_id, level = head["schema"], head["cluster_id"], head.get("isolation")
-        history = _history(head, lines)
+        head = json.loads(first)
+        # Only the schema is known of a file of another version.
+        _require_schema(head["schema"], name)
+        found_id, level = head["cluster_id"], head.get("isolation")
+        history = _history(head, [json.loads(line) for line in rest])
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError) as error:
         msg = f"{name} is not a history of lag, or it is damaged; use another file, or remove it"
         raise HistoryFileError(msg) from error
-    if schema != SCHEMA:
-        msg = f"{name} has the schema {schema}, not {SCHEMA}; use another file"
-        raise HistoryFileError(msg)
     if found_id != cluster_id:
         msg = f"{name} is the history of cluster {found_id}, and this is {cluster_id}; use another file"
         raise HistoryFileError(msg)
@@ -52,6 +55,21 @@ def read_history(text: str, *, name: str, cluster_id: str, isolation: str | None
         msg = f"{name} is the history of --isolation {level}, and this is --isolation {isolation}; use another file"
         raise HistoryFileError(msg)
     return history
+
+
+def _require_schema(schema: Any, name: str) -> None:
+    """Raise HistoryFileError for the schema of a newer version, or of a file of another kind."""
+    if schema == SCHEMA:
+        return
+    version = str(schema).removeprefix(_KIND)
+    if version != schema and version.isdecimal() and int(version) > _VERSION:
+        msg = (
+            f"{name} has the schema {schema}, not {SCHEMA}: a newer version of kafka-groups wrote it; use that "
+            "version, or another file"
+        )
+        raise HistoryFileError(msg)
+    msg = f"{name} is not a history of lag: its schema is {schema}; use another file"
+    raise HistoryFileError(msg)
 
 
 def _history(head: Mapping[str, Any], lines: Sequence[Any]) -> LagHistory:

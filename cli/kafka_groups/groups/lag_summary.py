@@ -41,13 +41,13 @@ class LagRow(NamedTuple):
 
     `lag` is the number of messages between the commits and the log ends, of the partitions where both are known;
     `readable_lag` is the part of it that retention has not deleted. `messages_lost` were deleted before the group read
-    them. `retention_margin` is the number of messages between the log start and the commit, the smallest of the
-    partitions of which messages can still be read; `retention_margin_percent` is the smallest share of a log of these.
-    `uncommitted_partitions` is None if a member may own partitions that are unknown. `note`
-    has these words: `data_loss` (a commit below the log start), `beyond_end` (a commit above the log end), `incomplete`
-    (a log end is unknown), `unknown_assignment` (partitions of a member are unknown), and those of `time_lag`. The time
-    lag is None unless it was measured. `isolation` is the level of the log ends: that of consumers that read
-    uncommitted messages, or only committed ones.
+    them; if a log start is unknown, only a number above 0 is known, of the other partitions. `retention_margin` is the
+    number of messages between the log start and the commit, the smallest of the partitions of which messages can still
+    be read; `retention_margin_percent` is the smallest share of a log of these. `uncommitted_partitions` is None if a
+    member may own partitions that are unknown. `note` has these words: `data_loss` (a commit below the log start),
+    `beyond_end` (a commit above the log end), `incomplete` (a log end or log start is unknown), `unknown_assignment`
+    (partitions of a member are unknown), and those of `time_lag`. The time lag is None unless it was measured.
+    `isolation` is the level of the log ends: that of consumers that read uncommitted messages, or only committed ones.
     """
 
     group: str
@@ -177,7 +177,9 @@ def summarize_lag(
         parts.setdefault(_KEYS[by](row), []).append(row)
     # What a known member owns is known, and so is a partition; another member may own more of a topic.
     is_unknown = is_unknown and by is LagKey.TOPIC
-    named = (_with_names(add_up(rows, is_unknown=is_unknown), by, rows[0]) for rows in parts.values())
+    named = (
+        _with_names(add_up(distinct_partitions(rows), is_unknown=is_unknown), by, rows[0]) for rows in parts.values()
+    )
     return GroupSummary(total, tuple(sort_worst_first(named)))
 
 
@@ -214,7 +216,8 @@ def _order(row: LagRow) -> tuple[object, ...]:
 
 _KEYS: Final[Mapping[LagKey, Callable[[OffsetRow], tuple[object, ...]]]] = {
     LagKey.TOPIC: lambda row: (row.topic,),
-    LagKey.MEMBER: lambda row: (row.member_id,),
+    # Only host and client distinguish members without an id.
+    LagKey.MEMBER: lambda row: (row.member_id, row.host, row.client_id),
     LagKey.PARTITION: lambda row: (row.topic, row.partition),
 }
 

@@ -113,10 +113,13 @@ def judge_time_lag(row: OffsetRow, found: Mapping[RecordPosition, RecordTime | N
     left = record if record is not None and record.offset < row.log_end_offset else None
     time_lag = _age(key, left, now_ms)
     is_lost = _first_left(row) != key
-    if not is_lost or time_lag.ms is None:
+    # If the log start is unknown, nobody knows whether retention has deleted the records of a gap.
+    may_be_lost = row.log_start_offset is None and time_lag.quality == COMPACTED
+    if time_lag.ms is None or not (is_lost or may_be_lost):
         return time_lag
     # Who has lost messages has not caught up with them.
-    return TimeLag(time_lag.ms, DATA_LOSS, tuple(note for note in time_lag.notes if note != CAUGHT_UP))
+    notes = tuple(note for note in time_lag.notes if note != CAUGHT_UP)
+    return TimeLag(time_lag.ms, DATA_LOSS if is_lost else LOWER_BOUND, notes)
 
 
 def _age(committed: RecordPosition, record: RecordTime | None, now_ms: int) -> TimeLag:
@@ -134,19 +137,25 @@ def worst_time_lag(time_lags: Iterable[TimeLag]) -> TimeLag:
 
     A partition whose commit is below the log start makes it `data_loss`. One that is unknown, or a lower bound, makes
     it a lower bound: that partition's may be the largest. If no partition has a time lag above 0 and one is unknown, it
-    is unknown. A gap matters only in the partition with the largest one.
+    is unknown. A gap matters only in a partition with the largest one. The order of the partitions does not matter.
     """
     parts = list(time_lags)
     if not parts:
         return _UNKNOWN
     qualities = {part.quality for part in parts}
-    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
-    largest = max((part for part in parts if part.ms is not None), key=lambda part: part.ms or 0, default=_UNKNOWN)
+    found = {note for part in parts for note in part.notes}
+    notes = tuple(note for note in TIME_NOTES if note in found)
+    largest = max((part for part in parts if part.ms is not None), key=_by_size, default=_UNKNOWN)
     if DATA_LOSS in qualities:
         return TimeLag(largest.ms, DATA_LOSS, notes)
     if UNKNOWN in qualities:
         return TimeLag(largest.ms, LOWER_BOUND, notes) if largest.ms else TimeLag(None, UNKNOWN, notes)
     return TimeLag(largest.ms, LOWER_BOUND if LOWER_BOUND in qualities else largest.quality, notes)
+
+
+def _by_size(time_lag: TimeLag) -> tuple[int, bool]:
+    """Return the order of time lags; of two that are equal, the one that is not exact is the larger one."""
+    return (time_lag.ms or 0, time_lag.quality != EXACT)
 
 
 def time_lag_of(rows: Iterable[OffsetRow], time_lags: TimeLags) -> TimeLag:

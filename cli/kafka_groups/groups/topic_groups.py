@@ -18,8 +18,8 @@ from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_erro
 class TopicGroup(NamedTuple):
     """A group that reads a topic: its members that own partitions of it, and the partitions with a commit.
 
-    `members` is None if it is unknown, so that the group may read the topic: a member's assignment is unreadable, or
-    the group is rebalancing.
+    `members` is None if it is unknown, so that the group may read the topic: a member's assignment is unreadable, the
+    group is rebalancing, or it could not be described.
     """
 
     group: str
@@ -45,18 +45,21 @@ def list_topic_groups(
     """List the selected groups, all if none is selected, that have commits on topics or members that own them.
 
     `topics` maps topics to partitions, none for all of the topic. A topic or a partition that does not exist is a
-    failure; groups with commits on it are listed all the same.
+    failure; groups with commits on it are listed all the same. A group that cannot be described is listed if it has a
+    commit on a topic, and it is a failure.
     """
     known = admin.describe_topics(topics, timeout=deadline and deadline.share(NOT_LAST))
     selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
     selection = select_groups(admin, selected, operation=Operation.DESCRIBE, deadline=deadline)
-    described = describe_groups(admin, selection, details=Details(offsets=True, log_offsets=False), deadline=deadline)
+    details = Details(offsets=True, log_offsets=False, undescribed=True)
+    described = describe_groups(admin, selection, details=details, deadline=deadline)
     named = {topic: frozenset(partitions) for topic, partitions in topics.items()}
-    found = [
-        _count(description, described.offsets.get(group, GroupOffsets()), named)
+    counts = [
+        (description, _count(description, described.offsets.get(group, GroupOffsets()), named))
         for group, description in described.descriptions.items()
     ]
-    groups = tuple(group for group in found if group.members != 0 or group.committed_partitions)
+    groups = tuple(count for description, count in counts if _may_read(description, count))
+    is_any_described = any(description.is_described for description, _ in counts)
     rebalancing = [group.group for group in groups if group.members is None and group.state in REBALANCING_STATES]
     absent = [
         _absent(topic, partition)
@@ -73,7 +76,7 @@ def list_topic_groups(
         groups=groups,
         failures=(*unknown, *absent, *failures),
         notes=(*described.notes, *map(_note_rebalancing, rebalancing)),
-        anything_read=bool(groups) or (bool(described.descriptions) and bool(known.succeeded) and not absent),
+        anything_read=bool(groups) or (is_any_described and bool(known.succeeded) and not absent),
     )
 
 
@@ -84,6 +87,11 @@ def _count(group: GroupDescription, offsets: GroupOffsets, topics: Mapping[str, 
     members = sum(any(_is_named(topics, *key) for key in assigned_partitions(member)) for member in group.members)
     known = None if has_unknown_assignments(group) else members
     return TopicGroup(group.group, group.type, group.state, group.protocol_type, known, committed)
+
+
+def _may_read(description: GroupDescription, count: TopicGroup) -> bool:
+    """Return whether a group is listed. The failure of a description alone says nothing about a topic."""
+    return bool(count.committed_partitions) or (description.is_described and count.members != 0)
 
 
 def _note_rebalancing(group: str) -> str:

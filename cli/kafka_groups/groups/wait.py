@@ -14,6 +14,8 @@ _LONGEST_INTERVAL_S: Final = 10.0
 _GROWTH: Final = 1.5
 # Totals of the partitions whose log ends are known.
 _SUMS: Final = ("lag", "readable_lag", "partitions_behind")
+# Totals of the partitions whose log starts are known, too.
+_RETENTION: Final = ("messages_lost", "retention_margin", "retention_margin_percent")
 # What nobody knows of a group with a commit above the log end, which may have read nothing of a recreated topic.
 _PROGRESS: Final = (*_SUMS, "time_lag", "time_lag_ms")
 
@@ -80,14 +82,14 @@ def _judge(reading: LagReading, condition: Condition, named: Collection[str]) ->
 
 
 def _fulfils(total: LagRow, condition: Condition) -> bool:
-    """Return whether the condition holds; sums that lack a partition whose log end is unknown are unknown, too.
+    """Return whether the condition holds; totals that lack a partition whose log is unknown are unknown, too.
 
     So is the progress of a group with a commit above the log end, unless the condition compares that note.
     """
     notes = total.notes()
-    unknown: tuple[str, ...] = _SUMS if INCOMPLETE in notes else ()
+    unknown: tuple[str, ...] = (*_SUMS, *_RETENTION) if INCOMPLETE in notes else ()
     if BEYOND_END in notes and not any(map(_compares_beyond_end, condition.comparisons())):
-        unknown = _PROGRESS
+        unknown = (*unknown, *_PROGRESS)
     return condition.holds({**total.condition_values(), **dict.fromkeys(unknown)})
 
 

@@ -45,13 +45,16 @@ _UNCOMMITTED: Final = _count(
     "member; null if the partitions of a member are unknown.",
 )
 _LOST: Final = _count(
-    "LOST", "messages_lost", "Messages that retention deleted before they were read; null if it is unknown."
+    "LOST",
+    "messages_lost",
+    "Messages that retention deleted before they were read, of the partitions whose log start is known; null if it is "
+    "unknown. It is 0 only if no partition that lags has an unknown log start.",
 )
 _MARGIN: Final = _count(
     "MARGIN",
     "retention_margin",
     "Messages between the log start and the commit, the smallest of the partitions of which messages can still be "
-    "read; null if there is none, or if it is unknown.",
+    "read; null if there is none, or if a log start is unknown.",
 )
 _MARGIN_PERCENT: Final = number_column(
     "MARGIN%",
@@ -70,8 +73,9 @@ _NOTE: Final = text_column(
     when_narrow="fold",
     schema=text_schema(
         "data_loss: a commit is below the log start. beyond_end: a commit is above the log end. incomplete: a log end "
-        "is unknown. unknown_assignment: partitions of a member are unknown, because its assignment cannot be read, or "
-        "the group is rebalancing. With --time: caught_up (there is a lag, and no record), open_transaction (the last "
+        "or a log start is unknown. unknown_assignment: partitions of a member are unknown, because its assignment "
+        "cannot be read, the group is rebalancing, or it could not be described. With --time: "
+        "caught_up (there is a lag, and no record), open_transaction (the last "
         "stable offset is below the log end), no_timestamp (a record has none), future_timestamp (a record's is later "
         "than now). Joined by commas; null if there is none.",
         nullable=True,

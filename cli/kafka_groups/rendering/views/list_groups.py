@@ -51,7 +51,7 @@ TOPIC_GROUPS: Final = View(
             "members",
             schema=number_schema(
                 "With --topic: the members that own partitions of the topics; null if it is unknown, because an "
-                "assignment cannot be read, or the group is rebalancing.",
+                "assignment cannot be read, the group is rebalancing, or it could not be described.",
             ),
         ),
         number_column(
