@@ -38,13 +38,9 @@ def decode_assignment(packed: bytes) -> list[tuple[str, Iterable[int]]] | None:
         return None
     topics = assignment["assigned_partitions"]
     is_followed = version <= _NEWEST_VERSION and cursor.remaining() > 0
-    if not is_readable or not all(map(_is_valid, topics)) or (is_followed and not topics):
+    if not is_readable or not all(topic["topic"] for topic in topics) or (is_followed and not topics):
         return None
     return [(topic["topic"], topic["partitions"]) for topic in topics]
-
-
-def _is_valid(topic: Struct) -> bool:
-    return bool(topic["topic"]) and min(topic["partitions"], default=0) >= 0
 
 
 def _encode(assignment: Struct) -> bytes:
