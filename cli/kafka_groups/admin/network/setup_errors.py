@@ -55,8 +55,19 @@ def not_set_up(channel: Channel | None, in_flight: Collection[InFlight], timeout
     """Return the error of a connection that takes too long; `in_flight` are its requests."""
     if channel is None or not channel.is_connected:
         return BrokerTimeoutError(f"did not accept the connection {_within(timeout_s)}")
-    step = " to SASL" if any(each.request.api in _SASL for each in in_flight) else ""
-    return BrokerTimeoutError(f"accepted the connection but did not respond{step} {_within(timeout_s)}")
+    step = open_step(channel, in_flight)
+    cause = "" if channel.is_open else "; the listener may not use TLS, or may not be Kafka's"
+    return BrokerTimeoutError(f"accepted the connection but did not respond{step} {_within(timeout_s)}{cause}")
+
+
+def open_step(channel: Channel, in_flight: Collection[InFlight]) -> str:
+    """Return the step to which a connected peer has not responded, as the end of a sentence; empty if it is the first.
+
+    Only a channel with TLS is connected and not open.
+    """
+    if not channel.is_open:
+        return " to the TLS handshake"
+    return " to SASL" if any(each.request.api in _SASL for each in in_flight) else ""
 
 
 def closed_at_once(channel: Channel | None, error: AdminError) -> bool:
