@@ -258,8 +258,8 @@ class Connection:
         return [response for request in unversioned for response in self._encode(request)]
 
     def _with_cause(self, error: AdminError) -> AdminError:
-        is_first = not self._has_responded and self._handshake.credentials is None
-        return with_cause(error, self.channel, self._in_flight.values()) if is_first else error
+        waiting, credentials = self._in_flight.values(), self._handshake.credentials
+        return error if self._has_responded else with_cause(error, self.channel, waiting, credentials)
 
     def _reconnect(self, error: AdminError, now: float) -> bool:
         """Connect again with an older first request if the peer closed the connection at it; return whether it did."""

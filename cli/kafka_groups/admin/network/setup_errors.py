@@ -75,19 +75,30 @@ def closed_at_once(channel: Channel | None, error: AdminError) -> bool:
     return channel is not None and channel.is_open and not channel.received and type(error) is ConnectionFailedError
 
 
-def with_cause(error: AdminError, channel: Channel | None, in_flight: Collection[InFlight]) -> AdminError:
-    """Return the error of a connection without credentials that is lost at its first Metadata request, with the cause.
+def with_cause(
+    error: AdminError, channel: Channel | None, in_flight: Collection[InFlight], credentials: SaslCredentials | None
+) -> AdminError:
+    """Return the error of a connection that is lost before its first response to an operation, with step and cause.
 
-    A listener with SASL responds to ApiVersions, and closes the connection at that request.
+    A listener with SASL responds to ApiVersions, and closes the connection at a first Metadata request of a client
+    without credentials.
     """
-    if (
-        channel is None
-        or [each.request.api for each in in_flight] != [METADATA]
-        or not isinstance(error, ConnectionFailedError)
-    ):
+    apis = [each.request.api for each in in_flight]
+    if channel is None or not isinstance(error, ConnectionFailedError) or len(apis) != 1:
         return error
-    setting = f"security.protocol={channel.sasl_protocol}"
-    return type(error)(f"{error}; the listener may require SASL (-X {setting}, and sasl.mechanism)")
+    if credentials is None and apis == [METADATA]:
+        setting = f"security.protocol={channel.sasl_protocol}"
+        cause = f"; the listener may require SASL (-X {setting}, and sasl.mechanism)"
+    elif credentials is not None and apis == [SASL_HANDSHAKE]:
+        setting = f"security.protocol={channel.sasl_protocol.removeprefix('SASL_')}"
+        cause = f" at the SaslHandshake request; the listener may not use SASL (-X {setting}), or not "
+        cause += f"{credentials.mechanism} (sasl.mechanism)"
+    elif credentials is not None and apis == [SASL_AUTHENTICATE]:
+        cause = " at the SaslAuthenticate request; check sasl.username and sasl.password, and whether the listener "
+        cause += f"supports {credentials.mechanism} (sasl.mechanism); the log of the broker has the reason"
+    else:
+        return error
+    return type(error)(f"{error}{cause}")
 
 
 def idle_error(idle_timeout_s: float) -> BrokerTimeoutError:
@@ -107,7 +118,8 @@ def with_settings(error: AdminError, settings: ConnectionSettings, endpoint: End
     prefixes = [*_UNUSED.get(type(error), ()), *(_UNUSED[TlsFailedError] if is_tls else ())]
     unused = _list_by_source(settings.sources, lambda name: _is_unused(name, prefixes))
     parts = [*(f"see {each}" for each in see), *(f"this tool does not use {each}" for each in unused)]
-    if isinstance(error, AuthenticationFailedError) and settings.credentials is not None:
+    is_refused = isinstance(error, AuthenticationFailedError) or "sasl.password" in named
+    if is_refused and settings.credentials is not None:
         parts += _unreplaced(settings.sources, settings.credentials)
     return type(error)("; ".join([text, *parts])) if parts else error
 
