@@ -17,6 +17,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.messages import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name
+from kafka_groups.settings.values import VARIABLE
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Channel
@@ -40,7 +41,6 @@ _UNUSED: Final[Mapping[type[AdminError], Sequence[str]]] = {
     TlsFailedError: ("security.providers", "ssl."),
     AuthenticationFailedError: ("sasl.client.", "sasl.login.", "security.providers"),
 }
-_VARIABLE: Final = re.compile(r"\$\{[^}]*:[^}]*\}")
 _PROPERTY: Final = re.compile(r"[a-z]+(?:\.[a-z]+)+")
 # A password of a key store has no part in a connection.
 _IRRELEVANT: Final = ("ssl.key.password", "ssl.keystore.password", "ssl.truststore.password")
@@ -139,7 +139,7 @@ def _deciding(error: AdminError, text: str, settings: ConnectionSettings, endpoi
 def _unreplaced(sources: Mapping[str, str], credentials: SaslCredentials) -> list[str]:
     """Return that a user name or a password is sent as a variable, as Kafka's clients do."""
     values = {"sasl.username": credentials.username, "sasl.password": credentials.password}
-    found = _list_by_source(sources, lambda name: bool(_VARIABLE.search(values.get(name, ""))))
+    found = _list_by_source(sources, lambda name: bool(VARIABLE.search(values.get(name, ""))))
     return [f"{each} has a variable ${{…}} that no config provider replaced; check config.providers" for each in found]
 
 
