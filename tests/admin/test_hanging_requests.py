@@ -12,8 +12,9 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.handlers import list_consumer_group_offsets
 from kafka_groups.admin.network.extra_connections import FIRST_EXTRA
 from kafka_groups.model import Results
+from kafka_groups.protocol import Struct
 from tests.fakes.hanging_requests import HangingRequests, keys_of
-from tests.fakes.scripted_broker import delayed, silent, throttled
+from tests.fakes.scripted_broker import ReceivedRequest, delayed, silent, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 pytestmark = pytest.mark.timed
@@ -221,3 +222,29 @@ def test_a_group_that_hangs_keeps_no_upgraded_group_from_being_described_as_its_
         results = _describe(admin, FEW, 2.0)
         assert results.succeeded["g1"].type == "Consumer"
         assert list(results.failed) == ["g3"]
+
+
+def _drops_newer(request: ReceivedRequest, response: Struct) -> Struct | None:
+    return response if request.version == 0 else None
+
+
+@pytest.mark.parametrize("brokers", [1, 2])
+@pytest.mark.parametrize(
+    ("api", "call"),
+    [
+        ("DescribeGroups", _describe),
+        ("OffsetFetch", _fetch),
+        ("FindCoordinator", _fetch),
+        ("FindCoordinator", _describe),
+    ],
+)
+def test_one_group_hangs_at_brokers_that_close_the_connection_at_a_newer_api_versions(
+    api: str, call: Callable[..., Results[str, Any]], brokers: int
+) -> None:
+    names = [f"g{number}" for number in range(40)]
+    with _cluster(names, brokers=brokers) as cluster:
+        cluster.script("ApiVersions", *[_drops_newer] * 500)
+        with cluster.admin() as admin, HangingRequests(cluster, api, ["g7"]):
+            results = call(admin, names, 4.0)
+            assert sorted(results.succeeded) == sorted({*names} - {"g7"})
+            assert {failure.name for failure in results.failed.values()} == {"TIMEOUT"}

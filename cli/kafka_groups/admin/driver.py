@@ -76,7 +76,7 @@ class ApiDriver(Generic[K, V]):
         self._lost_connections: dict[K, int] = {}
         self._reasons: dict[K, str] = {}
         self._last_broker: dict[K, int] = {}
-        self._requested_at: dict[K, int] = {}
+        self._requested_at: dict[K, int | None] = {}
         self._unsent: dict[K, str] = {}
         self._maybe_made: set[K] = set()
         self._in_lookup: set[K] = set()
@@ -138,8 +138,8 @@ class ApiDriver(Generic[K, V]):
             for key in keys if self._unsent else ():
                 self._unsent.pop(key, None)
             self._in_lookup.update(keys if broker is None else ())
-            # Where each key waits for a response; -1 is any broker.
-            self._requested_at.update(dict.fromkeys(keys, -1 if broker is None else broker))
+            # Where each key waits for a response; None is a lookup.
+            self._requested_at.update(dict.fromkeys(keys, broker))
         return [spec for broker, keys in due.items() for spec in self._spread(broker, keys)]
 
     def _spread(self, broker: int | None, keys: Sequence[K]) -> list[RequestSpec[K]]:
@@ -230,7 +230,9 @@ class ApiDriver(Generic[K, V]):
         pending = self._pending_keys()
         for key in self._unfinished(self.keys):
             broker = self._requested_at.get(key)
-            reason = self._unsent.get(key) or (reason_for_delay(broker) if broker is not None else None)
+            # A lookup goes to any broker, which has the id -1.
+            at = (-1 if broker is None else broker) if key in self._requested_at else None
+            reason = self._unsent.get(key) or (reason_for_delay(at) if at is not None else None)
             last = f"last: {self._reasons[key]}" if key in self._reasons else None
             error = timeout_error(waited_s, is_unsent=key in self._unsent, reasons=(reason, last))
             # The response may still be on its way.
@@ -244,8 +246,8 @@ class ApiDriver(Generic[K, V]):
         return Results(succeeded=succeeded, failed=self.failed)
 
     def _is_change(self, broker: int | None) -> bool:
-        """Return whether a request to this broker is not idempotent. Lookups, and requests for any broker, are."""
-        return not self.handler.idempotent and broker is not None and broker >= 0
+        """Return whether a request to this broker is not idempotent. Lookups are, to whichever broker they go."""
+        return not self.handler.idempotent and broker is not None
 
     def _pending_keys(self) -> set[K]:
         return {key for batch in self._pending for key in batch.keys}

@@ -21,7 +21,6 @@ from kafka_groups.protocol.messages.find_coordinator import BATCHED_SINCE
 from kafka_groups.protocol.messages.metadata import NO_BROKERS
 
 _RETRIABLE: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
-_NO_LEADER: Final = -1
 
 
 class PartitionKey(Protocol):
@@ -55,7 +54,7 @@ class CoordinatorStrategy:
         return [((group,), {"key": group}) for group in keys]
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, int]:
-        """Return the coordinator of each group. Errors 14 and 15 are retriable."""
+        """Return the coordinator of each group. Errors 14 and 15, and negative ids, are retriable."""
         response = FIND_COORDINATOR.read_response(version, payload)
         rows = response["coordinators"] if version >= BATCHED_SINCE else [{**response, "key": keys[0]}]
         result: ApiResult[str, int] = ApiResult()
@@ -66,9 +65,12 @@ class CoordinatorStrategy:
                 result.retriable[group] = str(error)
             elif code:
                 result.failed[group] = error
+            elif row["node_id"] < 0:
+                # Negative ids stand for no broker, and within this package for any broker.
+                result.retriable[group] = str(broker_error(COORDINATOR_NOT_AVAILABLE))
             else:
                 result.completed[group] = row["node_id"]
-        found = {row["node_id"]: row for row in rows if row["error_code"] == 0}
+        found = {row["node_id"]: row for row in rows if row["error_code"] == 0 and row["node_id"] >= 0}
         result.brokers = [Broker(id=node, host=row["host"], port=row["port"]) for node, row in found.items()]
         return result
 
@@ -129,7 +131,7 @@ class PartitionLeaderStrategy(Generic[P]):
 def _add_leader(result: ApiResult[P, int], key: P, leader: int | None) -> None:
     if leader is None:
         result.failed[key] = broker_error(UNKNOWN_TOPIC_OR_PARTITION)
-    elif leader == _NO_LEADER:
+    elif leader < 0:
         result.failed[key] = broker_error(LEADER_NOT_AVAILABLE, "the partition has no leader")
     else:
         result.completed[key] = leader
@@ -163,7 +165,7 @@ class LocationCache:
         for topic, leaders in topics.items():
             self.partitions[topic] = (now, tuple(sorted(leaders)))
             for partition, leader in leaders.items():
-                if leader != _NO_LEADER and (key := TopicPartition(topic, partition)) not in requested:
+                if leader >= 0 and (key := TopicPartition(topic, partition)) not in requested:
                     self.leaders[key] = leader
 
     def partitions_since(self, earliest: float) -> Mapping[str, tuple[int, ...]]:

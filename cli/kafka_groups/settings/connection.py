@@ -12,13 +12,14 @@ from kafka_groups.settings.pairs import (
     Setting,
     parse_network_pairs,
     require_effect,
+    security_protocol,
     to_network_settings,
 )
 from kafka_groups.settings.properties import NETWORK_KEYS
 from kafka_groups.settings.sasl import SaslCredentials, sasl_credentials
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, MergedSettings, Sources, merge_sources, parse_servers
 from kafka_groups.settings.tls import Tls, tls_settings
-from kafka_groups.settings.values import CANONICAL_NAMES, LONGEST_S, PROTOCOLS, Endpoint, is_utf8
+from kafka_groups.settings.values import CANONICAL_NAMES, LONGEST_S, Endpoint, hint_of_variable, is_utf8
 
 # Every request has the length of the client ID in 16 bits.
 _LONGEST_CLIENT_ID = 32_767
@@ -81,7 +82,7 @@ def settings_from(properties: Mapping[str, str | float]) -> ConnectionSettings:
 def _build(merged: MergedSettings, flag_settings: Mapping[str, Setting]) -> ConnectionSettings:
     servers = merged.bootstrap()
     settings = merged.settings
-    protocol = _protocol(settings.get("security.protocol"))
+    protocol = security_protocol(settings.get("security.protocol"))
     if flag_settings:
         require_effect(flag_settings, protocol.value)
     merged.require_values(NETWORK_KEYS, protocol.value)
@@ -117,7 +118,7 @@ def _wants_canonical_names(setting: Setting | None) -> bool:
         return False
     if setting.value.lower() != CANONICAL_NAMES:
         msg = f"{setting.source}={setting.value} is unknown; write use_all_dns_ips or {CANONICAL_NAMES}"
-        raise SettingsError(msg)
+        raise SettingsError(msg + hint_of_variable(setting.value))
     return True
 
 
@@ -128,20 +129,10 @@ def _milliseconds(setting: Setting | None, default: int) -> int:
     digits = text.removeprefix("+")
     if not (digits.isascii() and digits.isdigit()) or not digits.strip("0"):
         hint = hint_of_integer(text) or "; write for example 10000"
-        msg = f"{source}={text} is not a number of milliseconds greater than 0{hint}"
+        msg = f"{source}={text} is not a number of milliseconds greater than 0{hint}{hint_of_variable(text)}"
         raise SettingsError(msg)
     # The number of digits is compared first: a text of very many digits takes long to convert.
     if len(digits.lstrip("0")) > len("31536000000") or int(digits) / 1000 > LONGEST_S:
         msg = f"{source} is too long; 365 days ({LONGEST_S * 1000:.0f}) is the longest"
         raise SettingsError(msg)
     return int(digits)
-
-
-def _protocol(setting: Setting | None) -> Setting:
-    if setting is None:
-        return Setting(PROTOCOLS[0], "")
-    protocol = setting.checked().value.upper()
-    if protocol not in PROTOCOLS:
-        msg = f"{setting.source}={protocol} is unknown; write {', '.join(PROTOCOLS[:-1])} or {PROTOCOLS[-1]}"
-        raise SettingsError(msg)
-    return setting._replace(value=protocol)

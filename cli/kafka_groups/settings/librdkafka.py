@@ -9,7 +9,7 @@ from typing import Final, Unpack
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.connection import ConnectionSettings
-from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect
+from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect, security_protocol
 from kafka_groups.settings.pem import find_conversion
 from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS, is_provider_key
 from kafka_groups.settings.sasl import SaslCredentials, check_jaas, has_token, require_mechanism
@@ -71,8 +71,7 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
         if key in PASSED_KEYS or (key in flag_settings and key not in CONVERTED_KEYS and not is_provider_key(key))
     }
     _check_texts(merged.settings, properties)
-    merged.require_values({"security.protocol"}, "")
-    protocol = properties.get("security.protocol", "plaintext").upper()
+    protocol = security_protocol(merged.settings.get("security.protocol")).value
     merged.require_values(PASSED_KEYS | CONVERTED_KEYS | flag_settings.keys(), protocol)
     properties["bootstrap.servers"] = ",".join(map(str, parse_servers(servers, protocol)))
     properties.setdefault("client.id", "kafka-groups")

@@ -8,7 +8,7 @@ from typing import Final
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting
-from kafka_groups.settings.values import is_utf8
+from kafka_groups.settings.values import hint_of_variable, is_utf8
 
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _SUPPORTED: Final = f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}"
@@ -78,6 +78,7 @@ def _mechanism(setting: Setting) -> str:
         msg = (
             f"{setting.source}={setting.value} is not supported; write {_SUPPORTED} "
             f"(pipeline ingest and doctor also support OAUTHBEARER, and GSSAPI if librdkafka is built with it)"
+            f"{hint_of_variable(setting.value)}"
         )
         raise SettingsError(msg)
     return setting.value.upper()

@@ -13,7 +13,7 @@ from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import DERIVED_KEYS, Setting, has_effect, read_properties_file
 from kafka_groups.settings.profiles import read_profile
 from kafka_groups.settings.properties import is_known, is_provider_key
-from kafka_groups.settings.values import Endpoint, parse_bootstrap, parse_duration
+from kafka_groups.settings.values import Endpoint, hint_of_variable, parse_bootstrap, parse_duration
 
 DEFAULT_TIMEOUT_S: Final = 30.0
 _PREFIX: Final = "KAFKA_GROUPS_"
@@ -97,7 +97,7 @@ class MergedSettings(NamedTuple):
         try:
             seconds = parse_duration(self.timeout.checked().value)
         except ValueError as error:
-            msg = f"{self.timeout.source}: {error}"
+            msg = f"{self.timeout.source}: {error}{hint_of_variable(self.timeout.value)}"
             raise SettingsError(msg) from None
         if seconds <= 0:
             msg = f"{self.timeout.source} must be greater than 0, for example 30s"
@@ -157,7 +157,7 @@ def parse_servers(servers: Setting, protocol: str) -> tuple[Endpoint, ...]:
     try:
         return parse_bootstrap(servers.value, protocol=protocol)
     except SettingsError as error:
-        msg = f"{servers.source}: {error}"
+        msg = f"{servers.source}: {error}{hint_of_variable(servers.value)}"
         raise SettingsError(msg) from None
 
 

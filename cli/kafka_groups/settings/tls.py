@@ -9,6 +9,7 @@ from typing import Final
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.pem import CERTIFICATE, PRIVATE_KEY, conversion_command, has_block, pem_blocks
+from kafka_groups.settings.values import hint_of_variable
 
 CA_FILE: Final = "ssl.truststore.location"
 CA_PEM: Final = "ssl.truststore.certificates"
@@ -68,11 +69,12 @@ def check_store_type(settings: Mapping[str, Setting], key: str) -> None:
     msg = (
         f"{setting.source}={setting.value} is not supported; give PEM files (ssl.ca.location, ssl.certificate.location)"
     )
-    if path := settings.get(_STORES[key]):
+    hint = hint_of_variable(setting.value)
+    if not hint and (path := settings.get(_STORES[key])):
         with_key = key == "ssl.keystore.type"
         command = conversion_command(setting.value.upper(), path.value, with_key=with_key)
         msg = f"{msg}; convert the store with: {command}"
-    raise SettingsError(msg)
+    raise SettingsError(msg + hint)
 
 
 def pem_texts(settings: Mapping[str, Setting]) -> dict[str, str]:

@@ -18,6 +18,8 @@ CANONICAL_NAMES = "resolve_canonical_bootstrap_servers_only"
 # No command runs for longer, and the system calls that wait accept no unlimited time.
 LONGEST_S = 365 * 86_400.0
 
+# A value of a config provider (KIP-297), which stays as it is if no provider has it.
+VARIABLE: Final = re.compile(r"\$\{[^}]*:[^}]*\}")
 _DURATION = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>ms|s|m|h|d)")
 # Compiled at its first use: few durations are written so.
 _ISO_DURATION = r"(?ia)P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
@@ -87,6 +89,11 @@ def is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def hint_of_variable(text: str) -> str:
+    """Return that a value has a variable that was not replaced, as the end of an error; empty if it has none."""
+    return "; no config provider replaced its variable ${…}; check config.providers" if VARIABLE.search(text) else ""
 
 
 def _seconds(text: str) -> float | None:

@@ -115,6 +115,34 @@ def test_a_challenge_that_is_not_scram_is_refused(challenge: bytes) -> None:
     assert refusal(handshake, request, AuthenticationFailedError, auth_bytes=challenge)
 
 
+USER_STEP = "check sasl.username and sasl.password"
+LOG_STEP = "the log of the broker has the reason"
+
+
+@pytest.mark.parametrize(
+    ("challenge", "text"),
+    [
+        (b"e=other-error", f"other-error; {LOG_STEP}"),
+        (b"e=unknown-user,m=x", f"unknown-user; {USER_STEP}"),
+        (b"e=invalid-proof", f"invalid-proof; {USER_STEP}"),
+        (b"e=", f"it returned no reason; {LOG_STEP}"),
+    ],
+)
+@pytest.mark.parametrize("is_last", [False, True])
+def test_an_error_of_the_scram_server_is_reported_with_the_next_step(
+    challenge: bytes, text: str, is_last: bool
+) -> None:
+    handshake, request = accepted(SCRAM)
+    if is_last:
+        server = scram_server()
+        server.set_client_first(request.body["auth_bytes"].decode())
+        following = responded(handshake, request, auth_bytes=server.get_server_first().encode())
+        assert following is not None
+        request = following
+    error = refusal(handshake, request, AuthenticationFailedError, auth_bytes=challenge)
+    assert error == f"the broker refused the SCRAM authentication: {text}"
+
+
 @pytest.mark.parametrize("iterations", ["2000000000", "1000001", "2_000_000_000", "+3000000", "-1", "", "4096x"])
 def test_a_broker_cannot_make_the_client_hash_for_hours(iterations: str) -> None:
     handshake, request = accepted(SCRAM)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,12 @@ import pytest
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.network.connection_pool import BrokerPool
+from kafka_groups.admin.network.extra_connections import FIRST_EXTRA
+from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.errors import AdminError, AuthenticationFailedError
+from kafka_groups.model import Broker
 from kafka_groups.protocol import Struct
+from kafka_groups.protocol.messages import LIST_GROUPS
 from kafka_groups.settings import ConnectionSettings, Endpoint, SaslCredentials, Tls
 from tests.admin.network.tls_listener import tls_broker
 from tests.fakes.raw_port import responding
@@ -143,3 +149,55 @@ def test_a_second_connection_that_does_not_respond_ends_with_the_setup_timeout()
         broker.script("ApiVersions", drops, delayed(3))
         text = error_text(broker.settings(connect_timeout_s=0.5))
     assert "accepted the connection but did not respond within 0.5 s" in text
+
+
+def submit_and_wait(pool: BrokerPool, number: int) -> Response:
+    """Return the response to a request on a numbered connection to broker 1."""
+    request = Request(LIST_GROUPS, lambda _version: [((), {})], token=None, connection=number)
+    responses = pool.submit(1, request)
+    deadline = time.monotonic() + 5
+    while not responses and time.monotonic() < deadline:
+        responses = pool.poll(deadline)
+    return responses[0]
+
+
+@pytest.mark.parametrize("number", [1, FIRST_EXTRA])
+def test_a_further_connection_to_an_old_broker_begins_with_version_0(number: int) -> None:
+    with old_broker() as broker, contextlib.closing(BrokerPool(broker.settings())) as pool:
+        pool.open(time.monotonic() + 5)
+        assert submit_and_wait(pool, number).error is None
+        assert [each for each in sent(broker) if each[0] == "ApiVersions"] == [
+            ("ApiVersions", 3),
+            ("ApiVersions", 0),
+            ("ApiVersions", 0),
+        ]
+
+
+def test_a_further_connection_to_an_old_broker_with_tls_begins_with_version_0(
+    certificate: Callable[[str], Path],
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    with tls_broker(file) as broker:
+        broker.script("ApiVersions", *[drops_newer] * 9)
+        with contextlib.closing(BrokerPool(broker.settings(tls=Tls(ca_file=str(file))))) as pool:
+            pool.open(time.monotonic() + 5)
+            assert submit_and_wait(pool, FIRST_EXTRA).error is None
+        assert [version for api, version in sent(broker) if api == "ApiVersions"] == [3, 0, 0]
+
+
+def test_the_first_connection_to_another_old_broker_may_be_an_extra_one() -> None:
+    with old_broker() as broker, old_broker() as other:
+        with contextlib.closing(BrokerPool(broker.settings())) as pool:
+            pool.open(time.monotonic() + 5)
+            pool.update_brokers([Broker(id=1, host=other.endpoint.host, port=other.endpoint.port)])
+            assert submit_and_wait(pool, FIRST_EXTRA).error is None
+        assert [version for api, version in sent(other) if api == "ApiVersions"] == [3, 0]
+
+
+def test_a_further_connection_to_a_broker_with_newer_versions_has_one_attempt() -> None:
+    with old_broker() as broker, contextlib.closing(BrokerPool(broker.settings())) as pool:
+        broker._scripts.clear()
+        pool.open(time.monotonic() + 5)
+        broker.script("ApiVersions", *[drops] * 4)
+        assert submit_and_wait(pool, 1).error is not None
+        assert [version for api, version in sent(broker) if api == "ApiVersions"] == [3, 3]

@@ -14,7 +14,11 @@ import pytest
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.network.channel import Address
 from kafka_groups.admin.network.connection_pool import BrokerPool
+from kafka_groups.admin.network.request import Request
+from kafka_groups.admin.network.tls import TlsChannel, make_context
+from kafka_groups.errors import ConnectionFailedError
 from kafka_groups.model import Broker
+from kafka_groups.protocol.messages import LIST_GROUPS
 from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
 from tests.admin.network.tls_listener import listing_error, tls_broker
 from tests.fakes.raw_port import accepting_only, responding
@@ -57,7 +61,43 @@ def test_a_tls_client_at_a_silent_listener_fails_after_the_connect_timeout() -> 
     with accepting_only() as mute:
         name, text = listing_error(mute, tls=Tls(), connect_timeout_s=1.0)
     assert name == "TIMEOUT"
-    assert text.startswith("accepted the connection but")
+    assert text == (
+        "accepted the connection but did not respond to the TLS handshake within 1 s; "
+        "the listener may not use TLS, or may not be Kafka's"
+    )
+
+
+def test_a_broker_that_is_silent_in_the_tls_handshake_at_the_deadline_is_reported_with_that_step(
+    certificate: Callable[[str], Path],
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    with tls_broker(file) as broker, accepting_only() as mute:
+        settings = broker.settings(tls=Tls(ca_file=str(file)))
+        with GroupAdmin(settings) as admin:
+            admin.brokers()
+            admin._pool.update_brokers([Broker(id=2, host=mute.host, port=mute.port)])
+            failure = admin._pool.submit(2, Request(LIST_GROUPS, lambda _version: [], token=None))
+            admin._pool.poll(time.monotonic() + 0.3)
+            assert failure == []
+            reason = admin._pool.reason_for_delay(2)
+    assert reason == f"broker 2 ({mute}) accepted the connection but has not responded to the TLS handshake"
+
+
+def test_a_connection_that_ends_after_the_tls_handshake_without_the_end_of_tls_is_closed(
+    certificate: Callable[[str], Path],
+) -> None:
+    file = certificate("IP:127.0.0.1")
+    context = make_context(Tls(ca_file=str(file)))
+    with tls_broker(file) as broker:
+        address = (socket.AF_INET, (broker.endpoint.host, broker.endpoint.port))
+        channel = TlsChannel([address], context=context, server_name="127.0.0.1")
+        channel.is_open = True
+        channel.received = 1
+        error = channel.to_failure(ssl.SSLEOFError(8, "EOF occurred in violation of protocol (_ssl.c:2406)"))
+        channel.close()
+    assert isinstance(error, ConnectionFailedError)
+    assert str(error).startswith("closed the connection")
+    assert "_ssl.c" not in str(error)
 
 
 def _demanding(certificate: Path, version: ssl.TLSVersion) -> ScriptedBroker:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.admin.network.tls import make_context
+from kafka_groups.admin.network.tls_errors import certificate_error
 from kafka_groups.admin.network.tls_reasons import explain_librdkafka, handshake_error
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings import Tls
@@ -28,6 +29,7 @@ JdfsPK9KhIlqDl/ql9ojHbIRlHGfwduQ7VBCAh0AqpTtNgWIieG+gMvsLZaf3dkg
 1yEwxiKZ27MBBQ==
 -----END X9.42 DH PARAMETERS-----
 """
+KEY = "-----BEGIN PRIVATE KEY-----\nTUlJ\n-----END PRIVATE KEY-----\n"
 
 
 def error_of(reason: str | None, text: str = "") -> ssl.SSLError:
@@ -80,6 +82,7 @@ def refusal(code: int, message: str) -> ssl.SSLCertVerificationError:
         ("TLSV1_ALERT_ACCESS_DENIED", "ssl.keystore.location or ssl.certificate.location"),
         ("TLSV1_ALERT_DECRYPT_ERROR", "check that the client certificate and its key belong together"),
         ("TLSV1_UNRECOGNIZED_NAME", "connect by the name that its certificate has"),
+        ("TLSV1_ALERT_NO_APPLICATION_PROTOCOL", "the listener requires ALPN, which Kafka does not use; check host"),
         ("TLSV1_ALERT_INTERNAL_ERROR", "the log of the broker has the reason, and this command shows"),
         ("SOME_REASON_OF_A_LATER_OPENSSL", "some reason of a later openssl; the log of the broker has the reason"),
     ],
@@ -90,6 +93,25 @@ def test_every_reason_of_a_failed_handshake_has_a_next_step(reason: str, step: s
     assert step in text
     # A Python that is older than its OpenSSL has only the text.
     assert step in (handshake_error(error_of(None, f"error:0A00018A:SSL routines::{reason.replace('_', ' ')}")) or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[SSL] some new alert (_ssl.c:1006)",
+        "[SSL: SOME_NEW_ALERT] some new alert (_ssl.c:2576)",
+        "some new alert (_ssl.c:1006)",
+    ],
+)
+def test_no_text_of_a_reason_has_a_place_in_the_source_of_python(text: str) -> None:
+    assert (handshake_error(error_of(None, text)) or "").startswith("the TLS connection failed: some new alert; ")
+
+
+def test_a_pem_text_that_openssl_refuses_has_a_reason_without_a_place() -> None:
+    cut = "-----BEGIN CERTIFICATE-----\nTUlJ\n-----END CERTIFICATE-----\n"
+    for error in (error_of(None, "[SSL] PEM lib (_ssl.c:3900)"), error_of("PEM_LIB")):
+        text = certificate_error(Tls(certificate_pem=cut + KEY), error)
+        assert text.endswith("of ssl.certificate.pem: pem lib; write the PEM text again, from its source")
 
 
 @pytest.mark.parametrize(

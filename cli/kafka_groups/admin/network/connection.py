@@ -10,7 +10,7 @@ from kafka_groups.admin.network.channel import numeric_addresses
 from kafka_groups.admin.network.handshake import HandshakeRequest, Versions, agreed_version
 from kafka_groups.admin.network.request import InFlight, Request, Response, lost_responses, take
 from kafka_groups.admin.network.resolver import Resolution
-from kafka_groups.admin.network.setup_errors import closed_at_once, not_set_up, unresolved, with_cause
+from kafka_groups.admin.network.setup_errors import closed_at_once, not_set_up, open_step, unresolved, with_cause
 from kafka_groups.errors import (
     AdminError,
     ConnectionFailedError,
@@ -153,7 +153,7 @@ class Connection:
         if self.channel is None or not self.channel.is_connected:
             return "has not accepted the connection"
         if self.versions is None:
-            return "accepted the connection but has not responded"
+            return f"accepted the connection but has not responded{open_step(self.channel, self._in_flight.values())}"
         if self._waiting and self.is_throttled(now):
             return f"throttles this client for another {round(self._throttled_until - now, 1):g} s"
         return f"has sent nothing for {round(now - self.active_at, 1):g} s" if self._in_flight else None
@@ -258,8 +258,8 @@ class Connection:
         return [response for request in unversioned for response in self._encode(request)]
 
     def _with_cause(self, error: AdminError) -> AdminError:
-        is_first = not self._has_responded and self._handshake.credentials is None
-        return with_cause(error, self.channel, self._in_flight.values()) if is_first else error
+        waiting, credentials = self._in_flight.values(), self._handshake.credentials
+        return error if self._has_responded else with_cause(error, self.channel, waiting, credentials)
 
     def _reconnect(self, error: AdminError, now: float) -> bool:
         """Connect again with an older first request if the peer closed the connection at it; return whether it did."""

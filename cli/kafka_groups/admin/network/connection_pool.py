@@ -19,7 +19,7 @@ from kafka_groups.admin.network.bootstrap import (
 from kafka_groups.admin.network.channel import Address, Channel
 from kafka_groups.admin.network.connection import Connection
 from kafka_groups.admin.network.extra_connections import FIRST_EXTRA, ExtraConnections
-from kafka_groups.admin.network.handshake import Handshake
+from kafka_groups.admin.network.handshake import Handshakes
 from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.admin.network.selector import Selector
@@ -64,6 +64,7 @@ class BrokerPool:
         self._resolve = resolve
         self._tls_context: ssl.SSLContext | None = None
         self._connections: dict[tuple[Endpoint, int], Connection] = {}
+        self._handshakes = Handshakes(settings.client_id, settings.credentials)
         self._bootstrap = Bootstrap(settings)
         self._deadline = self._idle_timeout_s = math.inf
         self._sent_before: Counter[tuple[str, int]] = Counter()
@@ -253,8 +254,7 @@ class BrokerPool:
     def _connect(self, endpoint: Endpoint, setup_timeout_s: float, number: int = 0) -> Connection:
         connection = Connection(
             endpoint,
-            # A broker that closes a further connection may limit them.
-            handshake=Handshake(self._settings.client_id, self._settings.credentials, may_be_old=number == 0),
+            handshake=self._handshakes.create(endpoint, is_first=number == 0),
             make_channel=self._make_channel,
             setup_timeout_s=setup_timeout_s,
             now=self._clock(),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_groups import __version__
@@ -13,7 +14,7 @@ from kafka_groups.protocol.errors import ILLEGAL_SASL_STATE, UNSUPPORTED_SASL_ME
 from kafka_groups.protocol.messages import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
 
 if TYPE_CHECKING:
-    from kafka_groups.settings import SaslCredentials
+    from kafka_groups.settings import Endpoint, SaslCredentials
 
 Versions = Mapping[int, tuple[int, int]]
 
@@ -33,19 +34,30 @@ class Handshake:
     """The handshake of one connection. `versions` maps API keys to the broker's version ranges; it is None at first.
 
     A session may expire (KIP-368): the broker then closes the connection, and the request is sent on a new connection.
-    With `may_be_old`, the peer may know only the first version of ApiVersions.
+    With `may_be_old`, the peer may know only the first version of ApiVersions; one that `is_old` is known for it.
+    `note_age` receives whether the peer needed that version, as soon as its versions are known.
     """
 
-    def __init__(self, client_id: str, credentials: SaslCredentials | None = None, *, may_be_old: bool = True) -> None:
+    def __init__(
+        self,
+        client_id: str,
+        credentials: SaslCredentials | None = None,
+        *,
+        may_be_old: bool = True,
+        is_old: bool = False,
+        note_age: Callable[[bool], None] = lambda _is_old: None,
+    ) -> None:
         self.client_id = client_id
         self.credentials = credentials
         self.versions: Versions | None = None
         self._sasl_client: SaslClient | None = None
-        self._may_be_old = may_be_old
+        self._may_be_old = may_be_old and not is_old
+        self._is_old = is_old
+        self._note_age = note_age
 
     def first_request(self) -> HandshakeRequest:
         """Return the first request."""
-        return _api_versions_request(API_VERSIONS.highest)
+        return _api_versions_request(API_VERSIONS.lowest if self._is_old else API_VERSIONS.highest)
 
     def older_request(self) -> HandshakeRequest | None:
         """Return another first request, for a peer that closed the connection at the first one; None the next time.
@@ -55,7 +67,7 @@ class Handshake:
         """
         if not self._may_be_old:
             return None
-        self._may_be_old = False
+        self._may_be_old, self._is_old = False, True
         return _api_versions_request(API_VERSIONS.lowest)
 
     def next_request(self, request: HandshakeRequest, payload: bytes) -> HandshakeRequest | None:
@@ -88,6 +100,7 @@ class Handshake:
             msg = f"the broker refused the ApiVersions request (error {response['error_code']})"
             raise MalformedResponseError(msg)
         self.versions = {api["api_key"]: (api["min_version"], api["max_version"]) for api in response["api_keys"]}
+        self._note_age(self._is_old)
         if self.credentials is None:
             return None
         return self._request(SASL_HANDSHAKE, {"mechanism": self.credentials.mechanism})
@@ -121,6 +134,28 @@ class Handshake:
 
     def _request(self, api: Api, body: Mapping[str, Any]) -> HandshakeRequest:
         return HandshakeRequest(api, agreed_version(self.versions or {}, api), body)
+
+
+class Handshakes:
+    """The handshakes of the connections of one pool. Peers that need the first version of ApiVersions are known."""
+
+    def __init__(self, client_id: str, credentials: SaslCredentials | None) -> None:
+        self._client_id = client_id
+        self._credentials = credentials
+        # Whether each peer that responded needed the first version.
+        self._ages: dict[Endpoint, bool] = {}
+
+    def create(self, endpoint: Endpoint, *, is_first: bool) -> Handshake:
+        """Return the handshake of a new connection; `is_first` is whether the peer has no other one."""
+        age = self._ages.get(endpoint)
+        return Handshake(
+            self._client_id,
+            self._credentials,
+            # A broker that closes a further connection may limit them.
+            may_be_old=is_first or age is None,
+            is_old=bool(age),
+            note_age=partial(self._ages.__setitem__, endpoint),
+        )
 
 
 def agreed_version(versions: Versions, api: Api) -> int:

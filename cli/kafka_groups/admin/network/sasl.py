@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 _MAX_ITERATIONS: Final = 1_000_000
 _ITERATIONS: Final = re.compile(r"[^,]*,[^,]*,i=(\d{1,7})(?:,.*)?", re.DOTALL)
 
+_CHECK_USER: Final = "check sasl.username and sasl.password"
+# The next step for errors of RFC 5802 that are about the user.
+_SERVER_ERRORS: Final = dict.fromkeys(("invalid-proof", "unknown-user", "invalid-username-encoding"), _CHECK_USER)
+
 
 class SaslClient(Protocol):
     """The client's side of one authentication; its messages may hold a password."""
@@ -73,6 +77,7 @@ class _ScramClient:
 
         try:
             text = challenge.decode()
+            _raise_server_error(text)
             if self._is_last:
                 self._client.set_server_final(text)
                 return None
@@ -98,6 +103,16 @@ class _Verbatim:
     def escape(self) -> str:
         """Return the text as a SCRAM message has it."""
         return self._text.replace("=", "=3D").replace(",", "=2C")
+
+
+def _raise_server_error(text: str) -> None:
+    """Raise the error that a broker returned in place of a message (RFC 5802, section 7), with the next step."""
+    if not text.startswith("e="):
+        return
+    error = text.removeprefix("e=").partition(",")[0]
+    step = _SERVER_ERRORS.get(error, "the log of the broker has the reason")
+    msg = f"the broker refused the SCRAM authentication: {error or 'it returned no reason'}; {step}"
+    raise AuthenticationFailedError(msg)
 
 
 def _check_iterations(text: str) -> None:

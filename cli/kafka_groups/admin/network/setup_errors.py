@@ -17,6 +17,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.messages import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name
+from kafka_groups.settings.values import VARIABLE
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Channel
@@ -40,7 +41,6 @@ _UNUSED: Final[Mapping[type[AdminError], Sequence[str]]] = {
     TlsFailedError: ("security.providers", "ssl."),
     AuthenticationFailedError: ("sasl.client.", "sasl.login.", "security.providers"),
 }
-_VARIABLE: Final = re.compile(r"\$\{[^}]*:[^}]*\}")
 _PROPERTY: Final = re.compile(r"[a-z]+(?:\.[a-z]+)+")
 # A password of a key store has no part in a connection.
 _IRRELEVANT: Final = ("ssl.key.password", "ssl.keystore.password", "ssl.truststore.password")
@@ -55,8 +55,19 @@ def not_set_up(channel: Channel | None, in_flight: Collection[InFlight], timeout
     """Return the error of a connection that takes too long; `in_flight` are its requests."""
     if channel is None or not channel.is_connected:
         return BrokerTimeoutError(f"did not accept the connection {_within(timeout_s)}")
-    step = " to SASL" if any(each.request.api in _SASL for each in in_flight) else ""
-    return BrokerTimeoutError(f"accepted the connection but did not respond{step} {_within(timeout_s)}")
+    step = open_step(channel, in_flight)
+    cause = "" if channel.is_open else "; the listener may not use TLS, or may not be Kafka's"
+    return BrokerTimeoutError(f"accepted the connection but did not respond{step} {_within(timeout_s)}{cause}")
+
+
+def open_step(channel: Channel, in_flight: Collection[InFlight]) -> str:
+    """Return the step to which a connected peer has not responded, as the end of a sentence; empty if it is the first.
+
+    Only a channel with TLS is connected and not open.
+    """
+    if not channel.is_open:
+        return " to the TLS handshake"
+    return " to SASL" if any(each.request.api in _SASL for each in in_flight) else ""
 
 
 def closed_at_once(channel: Channel | None, error: AdminError) -> bool:
@@ -64,19 +75,30 @@ def closed_at_once(channel: Channel | None, error: AdminError) -> bool:
     return channel is not None and channel.is_open and not channel.received and type(error) is ConnectionFailedError
 
 
-def with_cause(error: AdminError, channel: Channel | None, in_flight: Collection[InFlight]) -> AdminError:
-    """Return the error of a connection without credentials that is lost at its first Metadata request, with the cause.
+def with_cause(
+    error: AdminError, channel: Channel | None, in_flight: Collection[InFlight], credentials: SaslCredentials | None
+) -> AdminError:
+    """Return the error of a connection that is lost before its first response to an operation, with step and cause.
 
-    A listener with SASL responds to ApiVersions, and closes the connection at that request.
+    A listener with SASL responds to ApiVersions, and closes the connection at a first Metadata request of a client
+    without credentials.
     """
-    if (
-        channel is None
-        or [each.request.api for each in in_flight] != [METADATA]
-        or not isinstance(error, ConnectionFailedError)
-    ):
+    apis = [each.request.api for each in in_flight]
+    if channel is None or not isinstance(error, ConnectionFailedError) or len(apis) != 1:
         return error
-    setting = f"security.protocol={channel.sasl_protocol}"
-    return type(error)(f"{error}; the listener may require SASL (-X {setting}, and sasl.mechanism)")
+    if credentials is None and apis == [METADATA]:
+        setting = f"security.protocol={channel.sasl_protocol}"
+        cause = f"; the listener may require SASL (-X {setting}, and sasl.mechanism)"
+    elif credentials is not None and apis == [SASL_HANDSHAKE]:
+        setting = f"security.protocol={channel.sasl_protocol.removeprefix('SASL_')}"
+        cause = f" at the SaslHandshake request; the listener may not use SASL (-X {setting}), or not "
+        cause += f"{credentials.mechanism} (sasl.mechanism)"
+    elif credentials is not None and apis == [SASL_AUTHENTICATE]:
+        cause = " at the SaslAuthenticate request; check sasl.username and sasl.password, and whether the listener "
+        cause += f"supports {credentials.mechanism} (sasl.mechanism); the log of the broker has the reason"
+    else:
+        return error
+    return type(error)(f"{error}{cause}")
 
 
 def idle_error(idle_timeout_s: float) -> BrokerTimeoutError:
@@ -96,7 +118,8 @@ def with_settings(error: AdminError, settings: ConnectionSettings, endpoint: End
     prefixes = [*_UNUSED.get(type(error), ()), *(_UNUSED[TlsFailedError] if is_tls else ())]
     unused = _list_by_source(settings.sources, lambda name: _is_unused(name, prefixes))
     parts = [*(f"see {each}" for each in see), *(f"this tool does not use {each}" for each in unused)]
-    if isinstance(error, AuthenticationFailedError) and settings.credentials is not None:
+    is_refused = isinstance(error, AuthenticationFailedError) or "sasl.password" in named
+    if is_refused and settings.credentials is not None:
         parts += _unreplaced(settings.sources, settings.credentials)
     return type(error)("; ".join([text, *parts])) if parts else error
 
@@ -116,7 +139,7 @@ def _deciding(error: AdminError, text: str, settings: ConnectionSettings, endpoi
 def _unreplaced(sources: Mapping[str, str], credentials: SaslCredentials) -> list[str]:
     """Return that a user name or a password is sent as a variable, as Kafka's clients do."""
     values = {"sasl.username": credentials.username, "sasl.password": credentials.password}
-    found = _list_by_source(sources, lambda name: bool(_VARIABLE.search(values.get(name, ""))))
+    found = _list_by_source(sources, lambda name: bool(VARIABLE.search(values.get(name, ""))))
     return [f"{each} has a variable ${{…}} that no config provider replaced; check config.providers" for each in found]
 
 

@@ -71,6 +71,9 @@ class TlsChannel(Channel):
         if not self.is_open:
             msg = "closed the connection in the TLS handshake; the listener may not use TLS, or only an older version"
             return ConnectionFailedError(msg)
+        if isinstance(error, ssl.SSLError):
+            # The peer closed the connection without the end of TLS; OpenSSL's text has a place in Python's source.
+            return self._connection_error("closed the connection")
         return super().to_failure(error)
 
 

@@ -6,6 +6,7 @@ import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kafka_groups.admin.network.tls_reasons import openssl_reason
 from kafka_groups.settings.pem import (
     CERTIFICATE,
     PRIVATE_KEY,
@@ -130,5 +131,6 @@ def _explain(error: Exception) -> str:
 
 
 def _reason(error: Exception) -> str:
-    reason = error.reason if isinstance(error, ssl.SSLError) else None
-    return (reason or (isinstance(error, OSError) and error.strerror) or str(error)).replace("_", " ").lower()
+    if isinstance(error, ssl.SSLError):
+        return openssl_reason(error)
+    return ((isinstance(error, OSError) and error.strerror) or str(error)).replace("_", " ").lower()

@@ -71,6 +71,7 @@ _REASONS: Final = {
     "UNRECOGNIZED_NAME": (
         "the listener has no certificate for this host name; connect by the name that its certificate has"
     ),
+    "NO_APPLICATION_PROTOCOL": "the listener requires ALPN, which Kafka does not use; check host and port",
     "CERTIFICATE_EXPIRED": (
         f"the broker refused the client certificate because it has expired; renew it ({_CLIENT_CERTIFICATE_SETTING})"
     ),
@@ -93,6 +94,8 @@ _REASONS: Final = {
     ),
     "ALERT_HANDSHAKE_FAILURE": f"the TLS handshake was refused: {_CLIENT_CERTIFICATE}, or no cipher is common",
 }
+# What Python adds to OpenSSL's text, as in [SSL] tlsv1 alert no application protocol (_ssl.c:1006).
+_PLACE: Final = re.compile(r"^\[[^\]]*\]\s*|\s*\(\w+\.c:\d+\)")
 # The reason in an error of librdkafka's, as in error:0A00018A:SSL routines::dh key too small.
 _ROUTINES: Final = re.compile(r"SSL routines:[^:]*:([^:(]+)")
 _SET_CA: Final = "set ssl.ca.location (ssl.truststore.location) to the CA of the brokers"
@@ -127,9 +130,17 @@ def handshake_error(error: OSError) -> str | None:
     # Python 3.11.2 has SSLZeroReturnError for a peer that closes the connection in the handshake.
     if not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return None
-    # A Python that is older than its OpenSSL has no name for some reasons, only their text.
-    text = error.reason or str(error)
-    return _explain(text) or f"the TLS connection failed: {text.replace('_', ' ').lower()}; {_BROKERS_LOG}"
+    text = openssl_reason(error)
+    return _explain(text) or f"the TLS connection failed: {text}; {_BROKERS_LOG}"
+
+
+def openssl_reason(error: ssl.SSLError) -> str:
+    """Return the reason of an error of OpenSSL's, in lower case, without its library and the place in Python's source.
+
+    A Python that is older than its OpenSSL has no name for some reasons, only their text.
+    """
+    text = error.reason or _PLACE.sub("", error.strerror or str(error))
+    return text.replace("_", " ").lower()
 
 
 def explain_librdkafka(text: str) -> str:
