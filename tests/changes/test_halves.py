@@ -169,6 +169,22 @@ def test_a_group_of_more_than_a_batch_loses_commits_before_it_is_deleted(
     assert (cluster.groups, sizes(cluster, "OffsetDelete")) == ({}, [4, 2])
 
 
+def test_brokers_that_cannot_delete_commits_get_a_large_group_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_groups.admin.handlers.record_sizes.MAX_BATCH_BYTES", 4 * 42)
+    commits = {("t", partition): Commit(5) for partition in range(COUNT)}
+    groups = {name: Group(state="Empty", commits=dict(commits)) for name in "ab"}
+    topics = {"t": dict.fromkeys(range(COUNT), 1)}
+    versions = {"OffsetDelete": (-1, -1)}
+    with (
+        ScriptedCluster(brokers=1, groups=groups, topics=topics, versions=versions) as cluster,
+        cluster.admin() as admin,
+    ):
+        changes = [deletion(name, 5, partition=each, action=DELETE) for name in "ab" for each in range(COUNT)]
+        assert set(statuses(execute(admin, *changes))) == {"done"}
+        assert (cluster.groups, cluster.requests_of("OffsetDelete")) == ({}, [])
+        assert [each.body["groups_names"] for each in cluster.requests_of("DeleteGroups")] == [["a"], ["b"]]
+
+
 def test_a_group_that_stays_after_its_commits_were_deleted_is_no_success(
     cluster: ScriptedCluster, admin: GroupAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from kafka_groups.admin.api import Admin, Deadline, MemberIdentity
 from kafka_groups.changes.change import Action, Change
-from kafka_groups.errors import AdminError
+from kafka_groups.errors import AdminError, UnsupportedVersionError
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.topic_ids import parse_topic_id
 
@@ -64,7 +64,10 @@ def _send(admin: Admin, action: Action, changes: Sequence[Change], deadline: Dea
 def _delete_groups(
     admin: Admin, changes: Sequence[Change], groups: Mapping[str, Sequence[Change]], deadline: Deadline
 ) -> list[Failure | None]:
-    """Delete groups. The commits of one that are too many for one batch of records are deleted before it, in parts."""
+    """Delete groups. The commits of one that are too many for one batch of records are deleted before it, in parts.
+
+    Brokers before Kafka 2.4 cannot delete commits, so they get the group as it is.
+    """
     from kafka_groups.admin.handlers.record_sizes import MAX_BATCH_BYTES, first_batch, tombstone_bytes
 
     keys = {group: [change.key for change in each if change.key is not None] for group, each in groups.items()}
@@ -75,7 +78,8 @@ def _delete_groups(
         last = first_batch(keys[group], partial(tombstone_bytes, group))
         results = admin.delete_consumer_group_offsets({group: keys[group][len(last) :]}, timeout=deadline)
         if group in results.failed:
-            failed[group] = results.failed[group]
+            if results.failed[group].name != UnsupportedVersionError.name:
+                failed[group] = results.failed[group]
             continue
         deleted |= {(group, key) for key, why in results.succeeded[group].items() if why is None}
         sizes[group] = _tombstones_bytes(group, [key for key in keys[group] if (group, key) not in deleted])
