@@ -10,7 +10,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import Action, Change
 from kafka_groups.protocol import Struct
 from tests.changes.executions import commit, deletion, execute, names, offsets, statuses
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest
+from tests.fakes.scripted_broker import Reaction, ReceivedRequest, drops, plain
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 COUNT = 10
@@ -199,3 +199,13 @@ def test_a_group_that_stays_after_its_commits_were_deleted_is_no_success(
     execution = execute(admin, *changes)
     assert statuses(execution) == [*["failed"] * 4, *["done"] * 6]
     assert names(execution)[0] == ("a", None, "GROUP_AUTHORIZATION_FAILED")
+
+
+def test_a_group_stays_if_it_is_unknown_whether_its_commits_were_deleted(
+    cluster: ScriptedCluster, admin: GroupAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kafka_groups.admin.handlers.record_sizes.MAX_BATCH_BYTES", 4 * 42)
+    cluster.script("OffsetDelete", plain, drops)
+    execution = execute(admin, *[deletion("a", 5, partition=each, action=DELETE) for each in range(COUNT)])
+    assert statuses(execution) == [*["failed"] * 4, *["done"] * 4, *["unknown"] * 2]
+    assert cluster.requests_of("DeleteGroups") == []
