@@ -10,7 +10,7 @@ from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import Action, Change
 from kafka_groups.protocol import Struct
 from tests.changes.executions import commit, deletion, execute, names, offsets, statuses
-from tests.fakes.scripted_broker import Reaction, ReceivedRequest
+from tests.fakes.scripted_broker import Reaction, ReceivedRequest, drops, plain
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 COUNT = 10
@@ -169,6 +169,22 @@ def test_a_group_of_more_than_a_batch_loses_commits_before_it_is_deleted(
     assert (cluster.groups, sizes(cluster, "OffsetDelete")) == ({}, [4, 2])
 
 
+def test_brokers_that_cannot_delete_commits_get_a_large_group_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_groups.admin.handlers.record_sizes.MAX_BATCH_BYTES", 4 * 42)
+    commits = {("t", partition): Commit(5) for partition in range(COUNT)}
+    groups = {name: Group(state="Empty", commits=dict(commits)) for name in "ab"}
+    topics = {"t": dict.fromkeys(range(COUNT), 1)}
+    versions = {"OffsetDelete": (-1, -1)}
+    with (
+        ScriptedCluster(brokers=1, groups=groups, topics=topics, versions=versions) as cluster,
+        cluster.admin() as admin,
+    ):
+        changes = [deletion(name, 5, partition=each, action=DELETE) for name in "ab" for each in range(COUNT)]
+        assert set(statuses(execute(admin, *changes))) == {"done"}
+        assert (cluster.groups, cluster.requests_of("OffsetDelete")) == ({}, [])
+        assert [each.body["groups_names"] for each in cluster.requests_of("DeleteGroups")] == [["a"], ["b"]]
+
+
 def test_a_group_that_stays_after_its_commits_were_deleted_is_no_success(
     cluster: ScriptedCluster, admin: GroupAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,3 +199,13 @@ def test_a_group_that_stays_after_its_commits_were_deleted_is_no_success(
     execution = execute(admin, *changes)
     assert statuses(execution) == [*["failed"] * 4, *["done"] * 6]
     assert names(execution)[0] == ("a", None, "GROUP_AUTHORIZATION_FAILED")
+
+
+def test_a_group_stays_if_it_is_unknown_whether_its_commits_were_deleted(
+    cluster: ScriptedCluster, admin: GroupAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kafka_groups.admin.handlers.record_sizes.MAX_BATCH_BYTES", 4 * 42)
+    cluster.script("OffsetDelete", plain, drops)
+    execution = execute(admin, *[deletion("a", 5, partition=each, action=DELETE) for each in range(COUNT)])
+    assert statuses(execution) == [*["failed"] * 4, *["done"] * 4, *["unknown"] * 2]
+    assert cluster.requests_of("DeleteGroups") == []

@@ -33,6 +33,24 @@ def test_a_run_behind_a_newer_one_is_kept_whatever_its_clock_said(runs: Journal)
     assert set(runs.statuses()) == {recent, late}
 
 
+def test_a_run_of_the_future_does_not_keep_the_runs_behind_it(runs: Journal) -> None:
+    ahead = runs.run(step=timedelta(days=3000))
+    old = [runs.run(step=timedelta(0)) for _ in range(2)]
+    newest = runs.run(step=timedelta(days=1))
+    found = old_runs(runs.location, before=NOON + timedelta(days=1))
+    assert [run.id for run in found] == old
+    delete_runs(runs.location, found)
+    assert set(runs.statuses()) == {ahead, newest}
+
+
+def test_a_run_and_its_undos_are_kept_together(runs: Journal) -> None:
+    old = runs.run()
+    first = runs.run()
+    undo = runs.run(BACK, undoes=first)
+    runs.run(undoes=undo, step=timedelta(days=1))
+    assert [run.id for run in old_runs(runs.location, before=NOON + timedelta(days=1))] == [old]
+
+
 def test_a_removed_run_and_its_removed_undo_leave_nothing_behind(runs: Journal) -> None:
     first = runs.run()
     runs.run(BACK, undoes=first)

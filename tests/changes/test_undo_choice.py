@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,13 @@ def refusal(runs: Journal, *servers: str) -> str:
     with pytest.raises(JournalError) as caught:
         choose(runs, *servers)
     return str(caught.value)
+
+
+def make_old(runs: Journal, run_id: str) -> None:
+    """Rewrite the record of a run as an earlier version wrote it: without a sequence."""
+    content = runs.path(run_id).read_text()
+    content = re.sub('"sequence": [0-9]+', '"sequence": null', content)
+    runs.path(run_id).write_text(content.replace("journal/2", "journal/1"))
 
 
 @pytest.mark.parametrize("step", [timedelta(seconds=1), timedelta(0), timedelta(days=-1)])
@@ -133,10 +141,28 @@ def test_two_runs_of_one_moment_need_an_id(runs: Journal) -> None:
 
 def test_runs_of_an_earlier_version_need_their_id(runs: Journal) -> None:
     old = runs.run()
-    content = runs.path(old).read_text()
-    runs.path(old).write_text(content.replace("journal/2", "journal/1").replace('"sequence": 1', '"sequence": null'))
+    make_old(runs, old)
     assert refusal(runs) == f"run {old} was recorded without an order, by an earlier version; give its ID to undo it"
     newest = runs.run()
+    assert choose(runs) == newest
+
+
+@pytest.mark.parametrize("step", [timedelta(hours=-1), timedelta(milliseconds=-1)])
+def test_a_later_run_of_an_earlier_version_may_be_the_newest(runs: Journal, step: timedelta) -> None:
+    old = runs.run(step=step)
+    newest = runs.run(step=step)
+    make_old(runs, old)
+    assert refusal(runs) == (
+        f"run {old} was recorded without an order, by an earlier version, and it may be the newest; "
+        "give the ID of a run"
+    )
+    assert choose_named_run(runs.location, newest, cluster_id="cluster").id == newest
+
+
+def test_a_later_run_of_an_earlier_version_that_cannot_be_meant_does_not_matter(runs: Journal) -> None:
+    old = runs.run(step=timedelta(hours=-1), command="undo")
+    newest = runs.run(step=timedelta(hours=-1))
+    make_old(runs, old)
     assert choose(runs) == newest
 
 

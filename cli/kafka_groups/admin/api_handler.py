@@ -106,6 +106,13 @@ def as_unknown(failure: Failure) -> Failure:
     return failure._replace(code=None, name=unknown.name, message=str(unknown))
 
 
+def as_unsent(failure: Failure) -> Failure:
+    """Return the failure of a change that was not sent, because the outcome of a request before it is unknown."""
+    why = OutcomeUnknownError.reason_of(failure.message)
+    unsent = ConnectionFailedError(f"it was not sent, because an earlier request of the group failed: {why}")
+    return failure._replace(code=None, name=unsent.name, message=str(unsent), topic=None, partition=None)
+
+
 def take_outcomes(outcomes: Mapping[K, V], remaining: set[K]) -> dict[K, V]:
     """Return the outcomes of keys in `remaining`, and remove these keys from it."""
     taken = {key: value for key, value in outcomes.items() if key in remaining}

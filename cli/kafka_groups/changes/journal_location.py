@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Sequence
+from io import FileIO
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -91,12 +93,13 @@ class LocalJournal:
 
     def start_of(self, run_id: str, size: int) -> bytes:
         """Return the first bytes of the file."""
-        with self._file(run_id).open("rb", buffering=0) as file:
+        with _open_regular(self._file(run_id)) as file:
             return file.read(size) or b""
 
     def read(self, run_id: str) -> bytes:
         """Return the content of the file."""
-        return self._file(run_id).read_bytes()
+        with _open_regular(self._file(run_id)) as file:
+            return file.readall()
 
     def create(self, run_id: str, content: bytes) -> None:
         """Write a new file, which appears when it is whole, and return when it and its name are on the disk."""
@@ -210,6 +213,21 @@ def run_ids(names: Sequence[str]) -> list[str]:
 def reason_of(error: OSError) -> str:
     """Return the reason of an error of the operating system, or of a store."""
     return error.strerror or str(error)
+
+
+def _open_regular(path: Path) -> FileIO:
+    """Return a file that is open for reading; raise OSError if it is no regular file.
+
+    A pipe without a writer would block the command, so the file is opened without waiting.
+    """
+    file = FileIO(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    mode = os.fstat(file.fileno()).st_mode
+    if stat.S_ISREG(mode):
+        return file
+    file.close()
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
 def _refuse_address(message: str) -> JournalError:

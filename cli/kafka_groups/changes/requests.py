@@ -9,7 +9,7 @@ from uuid import UUID
 
 from kafka_groups.admin.api import Admin, Deadline, MemberIdentity
 from kafka_groups.changes.change import Action, Change
-from kafka_groups.errors import AdminError
+from kafka_groups.errors import AdminError, OutcomeUnknownError, UnsupportedVersionError
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.topic_ids import parse_topic_id
 
@@ -64,26 +64,36 @@ def _send(admin: Admin, action: Action, changes: Sequence[Change], deadline: Dea
 def _delete_groups(
     admin: Admin, changes: Sequence[Change], groups: Mapping[str, Sequence[Change]], deadline: Deadline
 ) -> list[Failure | None]:
-    """Delete groups. The commits of one that are too many for one batch of records are deleted before it, in parts."""
+    """Delete groups. The commits of one that are too many for one batch of records are deleted before it, in parts.
+
+    Brokers before Kafka 2.4 cannot delete commits, so they get the group as it is. A group stays if it is unknown what
+    became of a commit: its deletion would hide that.
+    """
+    from kafka_groups.admin.api_handler import as_unsent
     from kafka_groups.admin.handlers.record_sizes import MAX_BATCH_BYTES, first_batch, tombstone_bytes
 
     keys = {group: [change.key for change in each if change.key is not None] for group, each in groups.items()}
     sizes = {group: _tombstones_bytes(group, each) for group, each in keys.items()}
-    deleted: set[tuple[str, TopicPartition]] = set()
+    known: dict[tuple[str, TopicPartition], Failure | None] = {}
     failed: dict[str, Failure] = {}
     for group in [group for group, size in sizes.items() if size > MAX_BATCH_BYTES]:
         last = first_batch(keys[group], partial(tombstone_bytes, group))
-        results = admin.delete_consumer_group_offsets({group: keys[group][len(last) :]}, timeout=deadline)
-        if group in results.failed:
+        first = keys[group][len(last) :]
+        results = admin.delete_consumer_group_offsets({group: first}, timeout=deadline)
+        outcomes = {key: _failure_of(results, group, key) for key in first}
+        lost = {key: why for key, why in outcomes.items() if why is not None and why.name == OutcomeUnknownError.name}
+        if lost:
+            failed[group] = as_unsent(next(iter(lost.values())))
+        elif group in results.failed and results.failed[group].name != UnsupportedVersionError.name:
             failed[group] = results.failed[group]
-            continue
-        deleted |= {(group, key) for key, why in results.succeeded[group].items() if why is None}
-        sizes[group] = _tombstones_bytes(group, [key for key in keys[group] if (group, key) not in deleted])
+        deleted = {key: None for key, why in outcomes.items() if why is None}
+        known |= {(group, key): why for key, why in {**deleted, **lost}.items()}
+        sizes[group] = _tombstones_bytes(group, [key for key in keys[group] if key not in deleted])
     remaining = [group for group in groups if group not in failed]
     failed |= admin.delete_consumer_groups(remaining, record_bytes=sizes, timeout=deadline).failed
     # A commit that was deleted before its group is deleted, whatever became of the group.
     return [
-        None if change.key is not None and (change.group, change.key) in deleted else failed.get(change.group)
+        known.get((change.group, change.key), failed.get(change.group)) if change.key else failed.get(change.group)
         for change in changes
     ]
 

@@ -84,6 +84,16 @@ def _require_order(listed: RunList, candidates: list[ListedRun]) -> None:
     if len(twins) > 1:
         msg = f"the runs {' and '.join(sorted(twins))} were made at the same time; give the ID of one of them"
         raise JournalError(msg)
+    # Runs without a sequence, of earlier versions, are listed after all others. Only their times show their order.
+    second = newest.created_at.replace(microsecond=0)
+    unordered = [each.run for each in candidates if each.run.sequence is None and each.run.created_at >= second]
+    if unordered:
+        latest = max(unordered, key=lambda run: (run.created_at, run.id))
+        msg = (
+            f"run {latest.id} was recorded without an order, by an earlier version, and it may be the newest; "
+            "give the ID of a run"
+        )
+        raise JournalError(msg)
     # The order of a record that cannot be read is unknown. Its ID has the second in which it began.
     incomplete = [each.run.id for each in listed.runs if not each.run.is_whole]
     if unread := [each for each in (*listed.damaged, *incomplete) if _second_of(each) >= _second_of(newest.id)]:

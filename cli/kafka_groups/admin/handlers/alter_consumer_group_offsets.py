@@ -78,7 +78,6 @@ class AlterConsumerGroupOffsetsHandler(PartitionChangeHandler):
         repeated = self._record_codes(group, codes, retriable=MAYBE_MADE | _RETRIABLE)
         if repeated & MAYBE_MADE:
             result.unmapped[group] = str(broker_error(min(repeated & MAYBE_MADE)))
-            result.maybe_made.add(group)
         elif repeated:
             result.retriable[group] = str(broker_error(min(repeated)))
         else:

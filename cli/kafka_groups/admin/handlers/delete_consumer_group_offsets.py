@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.group_change import PartitionChangeHandler, rights
-from kafka_groups.admin.handlers.group_errors import add_group_error
 from kafka_groups.admin.handlers.record_sizes import tombstone_bytes
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.protocol.messages import OFFSET_DELETE
@@ -31,7 +30,7 @@ class DeleteConsumerGroupOffsetsHandler(PartitionChangeHandler):
         result: ApiResult[str, Mapping[TopicPartition, Failure | None]] = ApiResult()
         response = OFFSET_DELETE.read_response(version, payload)
         if response["error_code"]:
-            add_group_error(result, group, response["error_code"], None)
+            self._add_group_error(result, group, response["error_code"])
             return result
         codes = {
             TopicPartition(topic["name"], row["partition_index"]): row["error_code"]

@@ -10,7 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from kafka_groups.admin.api_handler import ApiResult, as_unknown
+from kafka_groups.admin.api_handler import ApiResult, as_unknown, as_unsent
+from kafka_groups.admin.handlers.group_errors import add_group_error
 from kafka_groups.admin.handlers.record_sizes import first_batch
 from kafka_groups.errors import AdminError, MissingFromResponseError, OutcomeUnknownError
 from kafka_groups.model import Failure, Results, TopicPartition
@@ -62,14 +63,28 @@ class GroupChangeHandler(ABC, Generic[T]):
     def with_outcomes(
         self, results: Results[str, Mapping[T, Failure | None]]
     ) -> Results[str, Mapping[T, Failure | None]]:
-        """Return the results with the known items of failed groups; their other items have the group's failure."""
-        partial = {
-            group: {item: self._outcomes[group].get(item, self._item_failure(failure, item)) for item in items}
-            for group, failure in results.failed.items()
-            if self._outcomes.get(group) and (items := self._items[group])
-        }
-        failed = {group: failure for group, failure in results.failed.items() if group not in partial}
+        """Return the results with the known items of failed groups; their other items have the group's failure.
+
+        It is unknown what became of an item only if a request had this item.
+        """
+        partial: dict[str, Mapping[T, Failure | None]] = {}
+        failed: dict[str, Failure] = {}
+        for group, failure in results.failed.items():
+            open_failures = {item: self._failure_of(group, item, failure) for item in self._open_items(group)}
+            if not self._outcomes.get(group) and len(set(open_failures.values())) == 1:
+                failed[group] = next(iter(open_failures.values()))
+                continue
+            of_items = {item: self._item_failure(failure, item) for item, failure in open_failures.items()}
+            known = {**self._outcomes.get(group, {}), **of_items}
+            partial[group] = {item: known[item] for item in self._items[group]}
         return Results(succeeded={**results.succeeded, **partial}, failed=failed)
+
+    def _failure_of(self, group: str, item: T, failure: Failure) -> Failure:
+        """Return what the failure of a group means for an open item: unknown only if a request had the item."""
+        if item in self._maybe_made.get(group, ()):
+            return as_unknown(failure)
+        was_sent = item in self._requested.get(group, self._items[group])
+        return failure if was_sent or failure.name != OutcomeUnknownError.name else as_unsent(failure)
 
     @abstractmethod
     def _item_failure(self, failure: Failure, item: T) -> Failure:
@@ -88,6 +103,14 @@ class GroupChangeHandler(ABC, Generic[T]):
         """Return the open items of the next request."""
         self._requested[group] = first_batch(self._open_items(group), lambda item: self._record_bytes(group, item))
         return self._requested[group]
+
+    def _add_group_error(self, result: ApiResult[str, Mapping[T, Failure | None]], group: str, code: int) -> None:
+        """Add a group to the result by its error code, and remember which items the request may have changed."""
+        add_group_error(result, group, code, None)
+        if code in MAYBE_MADE:
+            self._maybe_made.setdefault(group, set()).update(self._requested[group])
+        # The driver would apply it to all items of the group, also to those that no request had.
+        result.maybe_made.discard(group)
 
     def _add_outcome(self, result: ApiResult[str, Mapping[T, Failure | None]], group: str) -> None:
         """Complete a group without open items; the others have another request."""

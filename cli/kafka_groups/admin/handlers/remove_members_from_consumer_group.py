@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Final
 from kafka_groups.admin.api import MemberIdentity
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.group_change import GroupChangeHandler, rights
-from kafka_groups.admin.handlers.group_errors import add_group_error
 from kafka_groups.errors import AdminError, UnsupportedVersionError
 from kafka_groups.model import Failure
 from kafka_groups.protocol import Struct
@@ -45,7 +44,7 @@ class RemoveMembersFromConsumerGroupHandler(GroupChangeHandler[MemberIdentity]):
         # Before version 3 an unknown member is the error of the response.
         is_single = version < BATCHED_SINCE
         if code and not (is_single and code == UNKNOWN_MEMBER_ID):
-            add_group_error(result, group, code, None)
+            self._add_group_error(result, group, code)
             return result
         if is_single:
             self._record_next(group, code)
@@ -79,9 +78,8 @@ class RemoveMembersFromConsumerGroupHandler(GroupChangeHandler[MemberIdentity]):
         if not named:
             return unsupported
         self._record(group, {member: unsupported for member in members if not member.member_id})
+        self._requested[group] = named[:1]
         return {"group_id": group, "member_id": named[0].member_id}
 
     def _record_next(self, group: str, code: int) -> None:
-        # Requests of a group are sent one after the other, so the response is of the first open member.
-        member = self._open_items(group)[0]
-        self._record(group, {member: broker_error(code) if code else None})
+        self._record(group, {member: broker_error(code) if code else None for member in self._requested[group]})
