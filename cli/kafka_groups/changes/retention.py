@@ -7,7 +7,8 @@ from datetime import datetime
 
 from kafka_groups.changes.journal_location import JournalLocation, reason_of
 from kafka_groups.changes.run_record import Run
-from kafka_groups.changes.runs import ListedRun, RunStatus, list_runs
+from kafka_groups.changes.run_status import RunStatus
+from kafka_groups.changes.runs import ListedRun, list_runs
 from kafka_groups.errors import JournalError
 
 
