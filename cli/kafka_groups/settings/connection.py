@@ -12,14 +12,13 @@ from kafka_groups.settings.pairs import (
     Setting,
     parse_network_pairs,
     require_effect,
-    security_protocol,
     to_network_settings,
 )
 from kafka_groups.settings.properties import NETWORK_KEYS
 from kafka_groups.settings.sasl import SaslCredentials, sasl_credentials
 from kafka_groups.settings.sources import DEFAULT_TIMEOUT_S, MergedSettings, Sources, merge_sources, parse_servers
 from kafka_groups.settings.tls import Tls, tls_settings
-from kafka_groups.settings.values import CANONICAL_NAMES, LONGEST_S, Endpoint, hint_of_variable, is_utf8
+from kafka_groups.settings.values import CANONICAL_NAMES, LONGEST_S, PROTOCOLS, Endpoint, hint_of_variable, is_utf8
 
 # Every request has the length of the client ID in 16 bits.
 _LONGEST_CLIENT_ID = 32_767
@@ -136,3 +135,16 @@ def _milliseconds(setting: Setting | None, default: int) -> int:
         msg = f"{source} is too long; 365 days ({LONGEST_S * 1000:.0f}) is the longest"
         raise SettingsError(msg)
     return int(digits)
+
+
+def security_protocol(setting: Setting | None) -> Setting:
+    """Return the security protocol in upper case, PLAINTEXT if none is set; SettingsError for an unknown one."""
+    if setting is None:
+        return Setting(PROTOCOLS[0], "")
+    value = setting.checked().value
+    protocol = value.upper()
+    if protocol not in PROTOCOLS:
+        ways = f"write {', '.join(PROTOCOLS[:-1])} or {PROTOCOLS[-1]}"
+        msg = f"{setting.source}={value} is unknown; {ways}{hint_of_variable(value)}"
+        raise SettingsError(msg)
+    return setting._replace(value=protocol)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final, Unpack
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.settings.connection import ConnectionSettings
-from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect, security_protocol
+from kafka_groups.settings.connection import ConnectionSettings, security_protocol
+from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect
 from kafka_groups.settings.pem import find_conversion
 from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS, is_provider_key
 from kafka_groups.settings.sasl import SaslCredentials, check_jaas, has_token, require_mechanism

@@ -17,7 +17,6 @@ from kafka_groups.settings.properties import (
     is_provider_key,
     suggest_property,
 )
-from kafka_groups.settings.values import PROTOCOLS, hint_of_variable
 
 # Kafka's clients trim every value with Java's String.trim, passwords included (ConfigDef.parseType).
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
@@ -129,19 +128,6 @@ def _require_network(settings: dict[str, Setting]) -> dict[str, Setting]:
             msg = f"{setting.source}: this property is not supported; supported properties are {supported}{hint}"
             raise SettingsError(msg)
     return settings
-
-
-def security_protocol(setting: Setting | None) -> Setting:
-    """Return the security protocol in upper case, PLAINTEXT if none is set; SettingsError for an unknown one."""
-    if setting is None:
-        return Setting(PROTOCOLS[0], "")
-    value = setting.checked().value
-    protocol = value.upper()
-    if protocol not in PROTOCOLS:
-        ways = f"write {', '.join(PROTOCOLS[:-1])} or {PROTOCOLS[-1]}"
-        msg = f"{setting.source}={value} is unknown; {ways}{hint_of_variable(value)}"
-        raise SettingsError(msg)
-    return setting._replace(value=protocol)
 
 
 def require_effect(flag_settings: Mapping[str, Setting], protocol: str) -> None:
