@@ -209,3 +209,5 @@ def test_a_group_stays_if_it_is_unknown_whether_its_commits_were_deleted(
     execution = execute(admin, *[deletion("a", 5, partition=each, action=DELETE) for each in range(COUNT)])
     assert statuses(execution) == [*["failed"] * 4, *["done"] * 4, *["unknown"] * 2]
     assert cluster.requests_of("DeleteGroups") == []
+    lost = [each.failure for each in execution.all_outcomes() if each.failure is not None][-1]
+    assert "the group still exists, without this commit" in lost.message

@@ -187,10 +187,24 @@ def test_a_journal_without_a_name_is_a_usage_error(cluster: FakeCluster, command
     assert "--journal needs the name of a directory" in outcome.stderr
 
 
-def test_an_address_of_no_store_is_an_error_before_anything_is_changed(cluster: FakeCluster) -> None:
-    outcome = run(*RESET, *EXECUTE, "--journal", "nonsense://bucket/journal")
-    assert (outcome.exit_code, changes(cluster)) == (1, [])
+@pytest.mark.parametrize("address", ["nonsense://bucket/journal", "s3:/bucket/x", "nonsense:/x", "s3:x"])
+def test_an_address_of_no_store_is_a_usage_error_before_anything_is_changed(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = run(*RESET, *EXECUTE, "--journal", address)
+    assert (outcome.exit_code, changes(cluster)) == (2, [])
     assert "Error: --journal: " in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [("--list",), ("--prune", "90d")])
+def test_a_named_journal_that_does_not_exist_is_an_error_for_commands_that_read_it(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    outcome = run("undo", *arguments, "--journal", str(tmp_path / "typo"))
+    assert outcome.exit_code == 1
+    assert f"--journal: {tmp_path}/typo does not exist; check the path" in outcome.stderr
 
 
 def aged(directory: Path, days: float, *arguments: str) -> str:

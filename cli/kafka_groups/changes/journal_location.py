@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Final, Protocol
 
-from kafka_groups.errors import JournalError
+from kafka_groups.errors import JournalError, SettingsError
 from kafka_groups.files import PRIVATE, PUBLIC, append_file, create_file, make_directory
 from kafka_groups.files.root_directory import RootDirectory, open_root
 
@@ -184,12 +185,21 @@ class StoreJournal:
             self._root.delete(self._root.join(run_id, name))
 
 
+def open_named_journal(address: str | None) -> JournalLocation:
+    """Return the journal to read as `open_journal` does; raise JournalError if the named directory does not exist."""
+    journal = open_journal(address)
+    if address is not None and isinstance(journal, LocalJournal) and not os.path.lexists(journal.name):
+        msg = f"--journal: {journal.name} does not exist; check the path"
+        raise JournalError(msg)
+    return journal
+
+
 def open_journal(address: str | None = None) -> JournalLocation:
     """Return the journal that the user named, or that of the user's state directory.
 
-    Raises JournalError for an address that is none, and for a user without a home directory.
+    Raises SettingsError for an address that is none, and JournalError for a user without a home directory.
     """
-    if address is not None and "://" in address:
+    if address is not None and re.match("[A-Za-z][A-Za-z0-9+.-]+:/|(file|s3|gs|abfss):", address):
         root = open_root(address, failure=_refuse_address, holds="a journal")
         if not root.is_local:
             return StoreJournal(open_root(address, holds="a journal"))
@@ -230,5 +240,5 @@ def _open_regular(path: Path) -> FileIO:
     raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
-def _refuse_address(message: str) -> JournalError:
-    return JournalError(f"--journal: {message}")
+def _refuse_address(message: str) -> SettingsError:
+    return SettingsError(f"--journal: {message}")

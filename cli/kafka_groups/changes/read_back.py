@@ -106,7 +106,8 @@ def _see_group(change: Change, current: CurrentGroup | None, listed: Results[str
         return _UNREADABLE if listed.failed else _MADE
     if current is None or change.key is None or current.offsets.get(change.key) == change.before:
         return State.of(Seen.AS_BEFORE, "the group still exists")
-    return State.of(Seen.OTHER, "the group still exists, with another commit")
+    is_deleted = current.offsets.get(change.key) is None
+    return State.of(Seen.OTHER, f"the group still exists, {'without this' if is_deleted else 'with another'} commit")
 
 
 def _scopes(changes: Sequence[Change]) -> dict[str, list[TopicPartition]]:

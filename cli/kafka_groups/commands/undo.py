@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from kafka_groups.changes.change import PlannedGroups
-from kafka_groups.changes.journal_location import JournalLocation, open_journal
+from kafka_groups.changes.journal_location import JournalLocation, open_named_journal
 from kafka_groups.changes.retention import delete_runs, old_runs
 from kafka_groups.changes.run_record import Run
 from kafka_groups.changes.undo import plan_undo
@@ -81,7 +81,7 @@ def undo(
         if run_id is not None or force or change.execute or change.export is not None or (lists and change.dry_run):
             msg = f"{option}; an ID, --execute, --export and --force contradict it"
             raise click.UsageError(msg)
-        journal, screen = open_journal(change.journal), inspect_streams(colour)
+        journal, screen = open_named_journal(change.journal), inspect_streams(colour)
         if prune is None:
             print_runs(screen, journal, output_format)
         else:
@@ -92,7 +92,7 @@ def undo(
     with open_change_session(
         connection, command="undo", output_format=output_format, colour=colour, change=change
     ) as session:
-        run = _choose_run(session, open_journal(change.journal), run_id)
+        run = _choose_run(session, open_named_journal(change.journal), run_id)
         session.print_notes([f"Undoing {run.id}: {run.command}, {run.created_at:%Y-%m-%d %H:%M:%S} UTC."])
         ChangeRun(
             session=session,

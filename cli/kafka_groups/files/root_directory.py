@@ -234,6 +234,8 @@ def open_root(address: str, *, failure: Failure = FileSystemError, holds: str = 
     is_store = is_uri and scheme != "file"
     if re.match("file:(?!//)", address):
         why = f"is neither a path nor a complete URI; {_LOCAL}"
+    elif re.match("[A-Za-z][A-Za-z0-9+.-]+:/(?!/)|(s3|gs|abfss):(?!/)", address):
+        why = "is neither a path nor a complete URI: a scheme has two slashes (s3://); write ./ before a path"
     elif not is_store and bucket not in {"", "localhost"}:
         why = f"names another machine, {bucket!r}; {_LOCAL}"
     elif is_uri and not is_store and "/" not in rest:
