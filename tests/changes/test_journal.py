@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 from kafka_groups.changes import journal
 from kafka_groups.changes.change import Outcome, Status
 from kafka_groups.changes.journal import JournalWriter, RunHead, begin_run
-from kafka_groups.changes.journal_location import LocalJournal, open_journal
+from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.runs import list_runs, read_run
 from kafka_groups.errors import JournalError
 from kafka_groups.model import Failure
@@ -35,18 +35,6 @@ def lines_of(directory: Path) -> list[dict[str, Any]]:
     """Return the lines of the only file."""
     (path,) = directory.iterdir()
     return [json.loads(line) for line in path.read_bytes().splitlines()]
-
-
-def mode_of(path: Path) -> int:
-    return path.stat().st_mode & 0o777
-
-
-@pytest.fixture(params=[0o000, 0o022, 0o077, 0o177], ids=oct)
-def umask(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Set the umask of the process during a test."""
-    before = os.umask(request.param)
-    yield request.param
-    os.umask(before)
 
 
 def fail(code: int) -> Callable[..., int]:
@@ -138,25 +126,6 @@ def test_no_outcomes_are_no_write(tmp_path: Path) -> None:
     writer = begin(tmp_path)
     (tmp_path / f"{writer.id}.jsonl").unlink()
     writer.record([])
-
-
-@pytest.mark.usefixtures("umask")
-def test_only_the_user_can_read_the_file(tmp_path: Path) -> None:
-    begin(tmp_path)
-    assert [mode_of(path) for path in tmp_path.iterdir()] == [0o600]
-
-
-def test_missing_directories_are_created_for_the_user_alone(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    begin(tmp_path / "state" / "kafka-groups" / "journal")
-    created = [tmp_path / "state", tmp_path / "state" / "kafka-groups", tmp_path / "state" / "kafka-groups" / "journal"]
-    assert [mode_of(path) for path in (tmp_path, *created)] == [0o755, 0o700, 0o700, 0o700]
-
-
-def test_a_directory_that_exists_keeps_its_mode(tmp_path: Path) -> None:
-    tmp_path.chmod(0o750)
-    begin(tmp_path)
-    assert mode_of(tmp_path) == 0o750
 
 
 def test_the_directory_may_be_a_symbolic_link(tmp_path: Path) -> None:
@@ -319,32 +288,6 @@ def test_real_tokens_and_times_make_different_ids(tmp_path: Path) -> None:
     assert {run.id for run in runs} == ids
     assert len(ids) == 3
     assert max(run.created_at for run in runs) - min(run.created_at for run in runs) < timedelta(minutes=1)
-
-
-def test_the_journal_is_in_the_state_directory_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.platform", "linux")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    journal = open_journal()
-    assert (journal.name, journal.is_shared) == (str(tmp_path / "kafka-groups" / "journal"), False)
-
-
-@pytest.mark.usefixtures("umask")
-def test_the_mode_of_a_journal_that_was_named_is_that_of_the_umask(tmp_path: Path, umask: int) -> None:
-    location = open_journal(str(tmp_path / "shared" / "journal"))
-    begin_run(location, RunHead("reset", plan()))
-    (file,) = (tmp_path / "shared" / "journal").iterdir()
-    directories = (tmp_path / "shared", tmp_path / "shared" / "journal")
-    assert [mode_of(each) for each in directories] == [0o777 & ~umask] * 2
-    assert (mode_of(file), location.is_shared) == (0o666 & ~umask, True)
-
-
-def test_a_user_without_a_home_directory_gets_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail_to_find(_: str) -> Path:
-        raise RuntimeError
-
-    monkeypatch.setattr("platformdirs.user_state_path", fail_to_find)
-    with pytest.raises(JournalError, match="set HOME, XDG_STATE_HOME or --journal"):
-        open_journal()
 
 
 def test_the_schema_has_a_number() -> None:
