@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -65,7 +66,9 @@ def test_a_change_is_sent_once_and_read_back(
                 *(proxy.bootstrap, command, name, *arguments, *EXECUTE, *timeout, "--format", "ndjson"), home=tmp_path
             )
         offsets = read_offsets(cluster.bootstrap, name)
-        undone = run_command(cluster.bootstrap, "undo", *EXECUTE, home=tmp_path)
+        # The run kept the address of the proxy, so an undo elsewhere needs the ID.
+        (run_id,) = re.findall(r"Recorded as (\S+) in ", result.err)
+        undone = run_command(cluster.bootstrap, "undo", run_id, *EXECUTE, home=tmp_path)
         restored = read_offsets(cluster.bootstrap, name)
     assert proxy.requests[case.api_key] == 1
     assert offsets == {(topic, at): offset for at, offset in (case.done if is_done else BEFORE).items()}
