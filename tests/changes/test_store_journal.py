@@ -12,7 +12,7 @@ from kafka_groups.changes.journal import RunHead, begin_run
 from kafka_groups.changes.journal_location import JournalLocation, open_journal
 from kafka_groups.changes.retention import delete_runs, old_runs
 from kafka_groups.changes.runs import list_runs, read_run
-from kafka_groups.errors import JournalError
+from kafka_groups.errors import JournalError, SettingsError
 from kafka_groups.files.root_directory import RootDirectory
 from tests.changes.plans import CHANGES, NOON, plan
 from tests.pipeline.storage.object_stores import new_bucket, object_store
@@ -97,5 +97,5 @@ def test_old_runs_are_removed_with_all_their_objects(journal: JournalLocation) -
 
 @pytest.mark.parametrize("address", ["s3://bucket", "ftp://host/journal", "s3://"])
 def test_an_address_that_is_no_journal_is_refused(address: str) -> None:
-    with pytest.raises(JournalError, match=r"^--journal: .* is no address of a journal"):
+    with pytest.raises(SettingsError, match=r"^--journal: .* is no address of a journal"):
         open_journal(address)
