@@ -16,7 +16,7 @@ from typing import Final
 
 # Of more names that do not exist, the first ones get a suggestion.
 _MOST_NAMES: Final = 10
-# The number of edits, and the shortest names that may have so many.
+# The number of edits, and the shortest names that may have this number.
 _LENGTHS: Final = {1: 3, 2: 6, 3: 15}
 # Longer names are no typing errors, and their tables would be large.
 _LONGEST: Final = 255
@@ -88,7 +88,7 @@ class _Search:
         return next((each for each in near if not _has_other_numbers(name, each)), None)
 
     def within(self, name: str, edits: int) -> str | None:
-        """Return the known name that so many edits turn into `name`, or fewer; None if there is none.
+        """Return the known name that at most this number of edits turns into `name`; None if there is none.
 
         Two letters in the wrong order come first, then the name with the longest common beginning.
         """

@@ -20,7 +20,7 @@ _LIST: Final = "`kafka-groups undo --list` lists all runs"
 
 
 def choose_named_run(location: JournalLocation, run_id: str, *, cluster_id: str) -> Run:
-    """Return the run with an ID; raise JournalError if there is none, or if it is of another cluster."""
+    """Return the run with an ID; raise JournalError if there is none, or if it belongs to another cluster."""
     run = read_run(location, run_id)
     if run.plan.cluster_id != cluster_id:
         msg = f"{run.id} changed cluster {run.plan.cluster_id}, and this is {cluster_id}; name its brokers with -b"

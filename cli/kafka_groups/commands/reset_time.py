@@ -22,7 +22,7 @@ _UTC_NAMES: Final = frozenset({"UTC", "GMT", "Z"})
 # An abbreviation such as PST or IST may stand for several zones, so no other one is suggested for it.
 _ABBREVIATION: Final = r"[A-Za-z]{1,5}"
 _OFFSET_OF_UTC: Final = r"(?:UTC|GMT)(?P<sign>[+-])(?P<hours>[0-9]{1,2})(?::?(?P<minutes>[0-9]{2}))?"
-# No record is older, and no other time is so far in the future.
+# No record is older, and no later time is meant.
 _FIRST_YEAR: Final = 1969
 _LAST_YEAR: Final = 9998
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)

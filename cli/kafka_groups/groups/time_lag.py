@@ -2,8 +2,8 @@
 
 The quality says what the age is: `exact` (the record at the committed offset, or nothing is left to process),
 `compacted` (the first record that is left after the committed offset, where compaction or control records leave a gap),
-`data_loss` (the commit is below the log start: at least the age of the first record that is left), `lower_bound` (at
-least so much), or `unknown` (no age, such as that of a commit above the log end).
+`data_loss` (the commit is below the log start: at least the age of the first record that is left), `lower_bound` (the
+true age may be larger), or `unknown` (no age, such as that of a commit above the log end).
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def test_the_error_of_librdkafka_gets_the_next_step_of_its_reason() -> None:
 
 @pytest.fixture
 def rsa_certificate(openssl: Callable[..., Path]) -> Callable[[int], Path]:
-    """Return a function that makes a self-signed certificate for 127.0.0.1 with an RSA key of so many bits."""
+    """Return a function that makes a self-signed certificate for 127.0.0.1 with an RSA key of this number of bits."""
 
     def make(bits: int) -> Path:
         key = openssl("rsa.pem", "genpkey", "-algorithm", "RSA", "-pkeyopt", f"rsa_keygen_bits:{bits}")
