@@ -117,10 +117,11 @@ class GroupDescriber:
         """Return each group's description with its coordinator, or the most informative of its failures."""
         succeeded: dict[str, GroupDescription] = {}
         failed: dict[str, Failure] = {}
+        locations = {driver: driver.locations for driver in self._all()}
         for group in self._groups:
             driver = next((driver for driver in self._all() if group in driver.completed), None)
             if driver is not None:
-                coordinator = brokers.get(driver.locations[group])
+                coordinator = brokers.get(locations[driver][group])
                 succeeded[group] = self._with_topic_names(driver.completed[group]._replace(coordinator=coordinator))
             else:
                 failed[group] = self._failure(group)
