@@ -23,7 +23,8 @@ from kafka_groups.rendering.history.units import (
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.sparkline import BLOCKS, DIGITS, draw_sparkline
 from kafka_groups.rendering.stderr import print_note
-from kafka_groups.rendering.writers.table import cells_of, write_table
+from kafka_groups.rendering.writers.cells import column_texts
+from kafka_groups.rendering.writers.table import write_table
 
 _TREND_CELLS: Final = 20
 _GAP: Final = 2
@@ -150,7 +151,8 @@ def _fitting(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> 
     from rich.cells import cell_len
 
     widths = {
-        column.header: max(map(cell_len, (column.header, *cells_of(column, rows, escaped=True)))) for column in columns
+        column.header: max(map(cell_len, (column.header, *column_texts(column, rows, escaped=True))))
+        for column in columns
     }
     left = _as_many_as_fit(widths, screen.width)
     if len(left) < len(widths):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.screen import Screen, escape_controls
+from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.writers import Entry
+from kafka_groups.rendering.writers.cells import csv_cell
 
 if TYPE_CHECKING:
     from _csv import Writer
@@ -22,7 +23,7 @@ class CsvWriter:
         self._writer = open_csv(screen)
         self._columns = columns
         self._cells = [column.of for column in columns]
-        self._show = _show_on_terminal if screen.out_is_terminal else _show_as_is
+        self._show = csv_cell(screen)
         self._is_fresh = True
 
     def add(self, entry: Entry) -> None:
@@ -56,11 +57,3 @@ class _Lines:
     def write(self, line: str) -> int:
         """Write one line."""
         return self._write(line.removesuffix("\r\n") + "\n")
-
-
-def _show_as_is(value: Any) -> Any:
-    return value
-
-
-def _show_on_terminal(value: Any) -> Any:
-    return escape_controls(value) if isinstance(value, str) else value

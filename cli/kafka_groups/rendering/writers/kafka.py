@@ -7,8 +7,9 @@ from typing import Any
 
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.screen import Screen, escape_controls
+from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.writers import Entry
+from kafka_groups.rendering.writers.cells import kafka_texts
 
 
 class KafkaWriter:
@@ -69,7 +70,7 @@ def kafka_lines(columns: Sequence[Column], rows: Sequence[Any], *, spare: int = 
     """Return lines as Kafka's tool prints them: its widths, all aligned to the left, `spare` blanks after the first."""
     padded = []
     for at, column in enumerate(columns):
-        texts = [column.header, *_cells(column, rows, escaped=escaped)]
+        texts = [column.header, *kafka_texts(column, rows, escaped=escaped)]
         longest = max(map(_java_length, texts[1:]), default=0) if column.fits_longest else 0
         width = max(column.kafka_width or 0, longest) + (0 if at else spare)
         padded.append([text + " " * (width - _java_length(text)) for text in texts])
@@ -79,9 +80,3 @@ def kafka_lines(columns: Sequence[Column], rows: Sequence[Any], *, spare: int = 
 def _java_length(text: str) -> int:
     """Return the length that Java pads: the number of UTF-16 units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _cells(column: Column, rows: Sequence[Any], *, escaped: bool) -> list[str]:
-    # Unlike our own tables, Kafka's tool leaves the cell of an empty text empty.
-    texts = [column.kafka_missing if value is None else str(value) for value in map(column.of, rows)]
-    return list(map(escape_controls, texts)) if escaped else texts
