@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from kafka_groups.lag import sort_members
 from kafka_groups.model import Assignment, GroupDescription, Member
 from kafka_groups.rendering.columns import Column, Document, View, name_column, number_column, text_column
-from kafka_groups.rendering.schemas import array_schema, number_schema, object_schema, text_schema
+from kafka_groups.rendering.schemas import array_schema, boolean_schema, number_schema, object_schema, text_schema
 from kafka_groups.rendering.views.list_groups import GROUP
 
 HOST_TEXT: Final = "The member's host, as the broker sees it."
@@ -81,10 +81,9 @@ _UPGRADED: Final = text_column(
     "member.upgraded",
     option="--verbose",
     show=_show_upgraded,
-    schema={
-        "description": "Whether a member of a KIP-848 group uses KIP-848; null if the broker does not return it.",
-        "type": ["boolean", "null"],
-    },
+    schema=boolean_schema(
+        "Whether a member of a KIP-848 group uses KIP-848; null if the broker does not return it.", nullable=True
+    ),
 )
 MEMBERS: Final = View(
     (

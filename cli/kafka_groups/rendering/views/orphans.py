@@ -7,7 +7,7 @@ from typing import Final
 
 from kafka_groups.groups.orphans import Orphan, Reason
 from kafka_groups.rendering.columns import Document, View, number_column, text_column
-from kafka_groups.rendering.schemas import Schema, array_schema, document_schema, number_schema
+from kafka_groups.rendering.schemas import Schema, array_schema, choice_schema, document_schema, number_schema
 from kafka_groups.rendering.views.list_groups import GROUP
 from kafka_groups.rendering.views.offsets import PARTITION, TOPIC
 
@@ -22,12 +22,12 @@ ORPHANS: Final = View(
         text_column(
             "REASON",
             "reason",
-            schema={
-                "description": "topic_deleted: the topic, or the partition, does not exist. not_subscribed: no member "
+            schema=choice_schema(
+                "topic_deleted: the topic, or the partition, does not exist. not_subscribed: no member "
                 "of the group, which is Stable, has a partition of the topic. idle: the group has no members, and none "
                 "of its commits has changed for the time of --idle.",
-                "enum": [reason.value for reason in Reason],
-            },
+                [reason.value for reason in Reason],
+            ),
             encode=str,
         ),
     )
