@@ -33,10 +33,10 @@ from kafka_groups.errors import (
     UnwrittenResultError,
 )
 from kafka_groups.model import Failure
+from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import silence
 from kafka_groups.rendering.stderr import print_note
 from kafka_groups.rendering.views.changes import CHANGE_VIEWS, ChangeView
-from kafka_groups.rendering.writers import Entry
 
 # Why a group is refused as a whole, before it has rows: this tool does not try the change.
 _REFUSALS: Final = frozenset({"NON_EMPTY_GROUP", ChangeRefusedError.name})

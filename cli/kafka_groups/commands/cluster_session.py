@@ -14,11 +14,12 @@ from kafka_groups.errors import AdminError, ChangeRefusedError, ExportError, Inc
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import Failure
+from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.schemas import INTERRUPTED
 from kafka_groups.rendering.screen import Screen, inspect_streams, silence
 from kafka_groups.rendering.stderr import print_failures, print_note
-from kafka_groups.rendering.writers import Entry, Writer
+from kafka_groups.rendering.writers import Writer
 from kafka_groups.settings import resolve_settings
 
 _PROGRESS_INTERVAL: Final = 256

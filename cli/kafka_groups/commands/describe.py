@@ -18,11 +18,11 @@ from kafka_groups.groups.describe import DescribedGroups, Details, describe_grou
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import Selectors, select_groups
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupDescription, OffsetRow
-from kafka_groups.rendering.columns import Column, View
+from kafka_groups.rendering.columns import Column, Entry, View
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.stderr import print_empty_groups, print_group_states
 from kafka_groups.rendering.views.describe import OFFSET_COLUMNS, OFFSETS, describe_document
-from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_writer
+from kafka_groups.rendering.writers import FORMATS, Writer, open_data_writer
 
 
 @click.command()

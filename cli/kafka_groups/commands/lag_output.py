@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from kafka_groups.commands.export import export_text
 from kafka_groups.groups.lag_summary import GroupSummary, LagKey, LagRow
-from kafka_groups.rendering.columns import Column, View
+from kafka_groups.rendering.columns import Column, Entry, View
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.lag import lag_columns, lag_document
-from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
+from kafka_groups.rendering.writers import Writer, open_data_writer
 
 
 class LagOutput(NamedTuple):

@@ -16,10 +16,9 @@ from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.groups.lag_history import LagHistory
 from kafka_groups.groups.lag_summary import LagReading, LagRow, with_pace
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.stderr import format_failure, print_failures
 from kafka_groups.rendering.views.lag import PACE_HIDEABLE
-from kafka_groups.rendering.writers import Entry
 from kafka_groups.rendering.writers.table import write_table
 
 _MAX_MESSAGES: Final = 3

@@ -20,7 +20,7 @@ from kafka_groups.commands.options import (
 )
 from kafka_groups.groups.selection import Selectors, list_selected, not_listed
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, GroupListing
-from kafka_groups.rendering.columns import Column, View
+from kafka_groups.rendering.columns import Column, Entry, View
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.list_groups import (
     GROUP,
@@ -29,7 +29,7 @@ from kafka_groups.rendering.views.list_groups import (
     encode_listing,
     encode_topic_group,
 )
-from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_writer
+from kafka_groups.rendering.writers import FORMATS, Writer, open_data_writer
 
 
 @click.command("list")

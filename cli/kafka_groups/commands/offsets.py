@@ -20,9 +20,10 @@ from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.offsets import list_group_offsets
 from kafka_groups.groups.selection import Selectors, select_groups
 from kafka_groups.model import GroupOffsets
+from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.offsets import COMMITS, commit_rows, offsets_document
-from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
+from kafka_groups.rendering.writers import Writer, open_data_writer
 
 
 @click.command()

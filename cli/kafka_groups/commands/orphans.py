@@ -21,9 +21,10 @@ from kafka_groups.commands.lag_history import load_history
 from kafka_groups.commands.options import filter_options, output_options, selector_options
 from kafka_groups.groups.orphans import IdleRule, Orphan, Orphans, Reason, find_orphans
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.orphans import ORPHANS, orphans_document
-from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
+from kafka_groups.rendering.writers import Writer, open_data_writer
 from kafka_groups.settings import parse_duration
 
 _IDLE: Final = "7d"

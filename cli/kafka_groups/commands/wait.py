@@ -20,10 +20,10 @@ from kafka_groups.groups.lag_summary import LagKey, LagReading, read_lag
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.groups.wait import WaitOutcome, wait_until
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.lag import LAG_VIEWS, lag_columns, lag_document
-from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
+from kafka_groups.rendering.writers import Writer, open_data_writer
 from kafka_groups.settings import parse_duration
 
 _VIEW = LAG_VIEWS[LagKey.GROUP]

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 Schema = dict[str, Any]
+# A JSON object.
+Document = dict[str, Any]
 
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _FAILED: Final = "everything failed, or a condition was not checked, because no group matches."

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from kafka_groups.rendering.columns import View, number_column
+from kafka_groups.rendering.columns import Entry, View, number_column
 from kafka_groups.rendering.schemas import number_schema
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.list_groups import GROUP, STATE
-from kafka_groups.rendering.writers import Entry, open_data_writer
+from kafka_groups.rendering.writers import open_data_writer
 from kafka_groups.rendering.writers.kafka import kafka_lines
 from kafka_groups.rendering.writers.table import TableWriter
 from tests.rendering.streams import written

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.model import Failure
 from kafka_groups.rendering.documents import failure_document
 from kafka_groups.rendering.history.units import show_instant
+from kafka_groups.rendering.schemas import Document
 
 SCHEMA_NAME: Final = "kafka-groups/pipeline-report/1"
-
-Document = dict[str, Any]
 
 
 def history_document(history: History, failures: Sequence[Failure] = ()) -> Document:

@@ -7,9 +7,10 @@ from typing import Final
 
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.history.document import Document, history_document
+from kafka_groups.rendering.history.document import history_document
 from kafka_groups.rendering.history.units import counted, longest_rebalance
 from kafka_groups.rendering.pipeline.rows import write_records, write_rows
+from kafka_groups.rendering.schemas import Document
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.stderr import print_note
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.documents import Document, format_json
+from kafka_groups.rendering.documents import format_json
+from kafka_groups.rendering.schemas import Document
 from kafka_groups.rendering.screen import Screen, escape_controls
 from kafka_groups.rendering.writers.csv import open_csv
 from kafka_groups.rendering.writers.table import write_table

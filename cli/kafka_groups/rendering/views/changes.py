@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka_groups.changes.change import Outcome, PlannedChange, Status
-from kafka_groups.rendering.columns import Column, Document, View, name_column, number_column, text_column
+from kafka_groups.rendering.columns import Column, View, name_column, number_column, text_column
 from kafka_groups.rendering.schemas import (
+    Document,
     Schema,
     array_schema,
     choice_schema,

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from kafka_groups.model import GroupDescription, OffsetRow
-from kafka_groups.rendering.columns import Document, View, name_column, number_column, text_column
-from kafka_groups.rendering.schemas import Schema, array_schema, document_schema, number_schema, text_schema
+from kafka_groups.rendering.columns import View, name_column, number_column, text_column
+from kafka_groups.rendering.schemas import Document, Schema, array_schema, document_schema, number_schema, text_schema
 from kafka_groups.rendering.views.list_groups import GROUP
 from kafka_groups.rendering.views.members import CLIENT_ID_TEXT, HOST_TEXT, MEMBERS, member_rows
 from kafka_groups.rendering.views.offsets import COMMITTED_SCHEMA, LEADER_EPOCH, METADATA, PARTITION, TOPIC

@@ -7,8 +7,15 @@ from typing import Final, NamedTuple
 
 from kafka_groups.lag import sort_members
 from kafka_groups.model import Assignment, GroupDescription, Member
-from kafka_groups.rendering.columns import Column, Document, View, name_column, number_column, text_column
-from kafka_groups.rendering.schemas import array_schema, boolean_schema, number_schema, object_schema, text_schema
+from kafka_groups.rendering.columns import Column, View, name_column, number_column, text_column
+from kafka_groups.rendering.schemas import (
+    Document,
+    array_schema,
+    boolean_schema,
+    number_schema,
+    object_schema,
+    text_schema,
+)
 from kafka_groups.rendering.views.list_groups import GROUP
 
 HOST_TEXT: Final = "The member's host, as the broker sees it."

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from kafka_groups.model import CommittedOffset, TopicPartition
-from kafka_groups.rendering.columns import Document, View, name_column, number_column, text_column
-from kafka_groups.rendering.schemas import Schema, array_schema, document_schema, number_schema, text_schema
+from kafka_groups.rendering.columns import View, name_column, number_column, text_column
+from kafka_groups.rendering.schemas import Document, Schema, array_schema, document_schema, number_schema, text_schema
 from kafka_groups.rendering.views.list_groups import GROUP
 
 TOPIC: Final = name_column("TOPIC", "topic", kafka_width=15, schema=text_schema("The topic's name."))

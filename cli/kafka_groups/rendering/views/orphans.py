@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from kafka_groups.groups.orphans import Orphan, Reason
-from kafka_groups.rendering.columns import Document, View, number_column, text_column
-from kafka_groups.rendering.schemas import Schema, array_schema, choice_schema, document_schema, number_schema
+from kafka_groups.rendering.columns import View, number_column, text_column
+from kafka_groups.rendering.schemas import Document, Schema, array_schema, choice_schema, document_schema, number_schema
 from kafka_groups.rendering.views.list_groups import GROUP
 from kafka_groups.rendering.views.offsets import PARTITION, TOPIC
 

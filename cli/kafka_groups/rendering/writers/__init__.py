@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import Final, Protocol
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import Column, Document, View
+from kafka_groups.rendering.columns import Entry, View
 from kafka_groups.rendering.screen import Screen
 
 FORMATS: Final = ("table", "json", "ndjson", "csv")
-
-
-class Entry(NamedTuple):
-    """One group to write: its rows, and the function that makes its JSON object.
-
-    `columns` may differ from group to group where a column is shown only if it has a value.
-    `is_header_kept` means that a block without rows has its header, as in Kafka's members view.
-    """
-
-    columns: Sequence[Column]
-    rows: Sequence[Any]
-    document: Callable[[], Document]
-    is_header_kept: bool = False
 
 
 class Writer(Protocol):

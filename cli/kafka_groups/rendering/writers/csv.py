@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.writers import Entry
 from kafka_groups.rendering.writers.cells import csv_cell
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.writers import Entry
 from kafka_groups.rendering.writers.cells import kafka_texts
 
 

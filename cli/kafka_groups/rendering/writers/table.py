@@ -7,9 +7,8 @@ from itertools import chain
 from typing import Any, Final
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.writers import Entry
 from kafka_groups.rendering.writers.cells import cell_texts
 
 # rich takes about a millisecond a row, and people read more than a few screenfuls in a pager.
