@@ -13,6 +13,7 @@ from kafka_groups.errors import AdminError, SettingsError, SourceError, SparkMis
 from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.java import java_version
 from kafka_groups.model import GroupListing, Results
+from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.reports.findings import GAPS
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS
 from kafka_groups.pipeline.source.plan import Log, count_between, lost
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
     from kafka_groups.settings.librdkafka import ClientSettings
 
-OK: Final = "ok"
-WARNING: Final = "warning"
-FAILED: Final = "failed"
 _METADATA: Final = "metadata.version"
 _MOST_NAMED: Final = 5
 # Each once, whatever was read twice.
@@ -37,14 +35,6 @@ _UNKNOWN: Final = f"""
         SELECT DISTINCT {", ".join(UNKNOWN_RECORDS.identity)}, record_type, value_version FROM {{rows}}
     ) GROUP BY record_type, value_version ORDER BY records DESC, record_type, value_version
 """
-
-
-class Check(NamedTuple):
-    """What was looked at, how it is (ok, warning, failed), and what was found or helps."""
-
-    check: str
-    status: str
-    detail: str
 
 
 def examine(

@@ -17,7 +17,7 @@ from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.backfills import read_settings
-from kafka_groups.pipeline.doctor import FAILED, OK, WARNING, Check
+from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import Brokers, new_consumer, source_error
 from kafka_groups.pipeline.source.plan import Log, Offsets
