@@ -15,10 +15,10 @@ from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag.rows import offset_rows
 from kafka_groups.groups.selection import Selectors, select_groups
 from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupDescription, OffsetRow
+from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import open_session
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
-from kafka_groups.options.parameters import offer
 from kafka_groups.options.selectors import parse_names, require_selectors, selector_options
 from kafka_groups.rendering.columns import Column, Entry, View
 from kafka_groups.rendering.screen import Screen

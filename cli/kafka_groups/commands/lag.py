@@ -29,10 +29,11 @@ from kafka_groups.groups.lag.summary import (
     with_pace,
 )
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
-from kafka_groups.options.parameters import NAME, IntegerRange, offer
+from kafka_groups.options.parameters import NAME, IntegerRange
 from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.options.suggestions import Choice

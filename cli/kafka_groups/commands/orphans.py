@@ -16,11 +16,11 @@ from kafka_groups.commands.change_session import STDOUT
 from kafka_groups.commands.lag_polls import load_history
 from kafka_groups.groups.orphans import IdleRule, Orphan, Orphans, Reason, find_orphans
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.export import export_text
 from kafka_groups.options.output import output_options
-from kafka_groups.options.parameters import offer
 from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen

@@ -17,10 +17,10 @@ from kafka_groups.commands.change_options import ChangeOptions, change_options
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
 from kafka_groups.commands.run_list import print_runs
+from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
-from kafka_groups.options.parameters import offer
 from kafka_groups.rendering.change_summary import summarize_offsets
 from kafka_groups.rendering.screen import Screen, inspect_streams
 from kafka_groups.rendering.stderr import print_note

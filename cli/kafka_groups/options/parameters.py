@@ -6,15 +6,12 @@ import os
 import re
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import click
 from click.types import IntParamType, StringParamType
 
 from kafka_groups.numerals import parse_decimal, parse_integer
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -92,18 +89,6 @@ def _parsed(
         return parse(value)
     except ValueError as error:
         kind.fail(str(error), param, ctx)
-
-
-def offer(name: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[Any]]]:
-    """Return the `shell_complete` of an option: a function of `completion.values`, imported when a shell needs it."""
-
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
-        from kafka_groups.options.completion import values
-
-        items: list[CompletionItem[Any]] = getattr(values, name)(ctx, param, incomplete)
-        return items
-
-    return complete
 
 
 def combine_options(function: F, name: str, make: Callable[..., Any], parts: tuple[str, ...]) -> F:
