@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from grimp import build_graph
 
 import kafka_groups
 from kafka_groups import errors
@@ -65,6 +67,33 @@ def importers() -> dict[str, set[str]]:
                 for path in (f"{module}.py", *(f"{module}/{alias.name}.py" for alias in node.names)):
                     found.setdefault(path, set()).add(name)
     return found
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[tuple[str, ...]]:
+    """Return the modules that import each other, directly or through others."""
+    reachable: dict[str, set[str]] = {}
+    for module in graph:
+        waiting, found = [module], set[str]()
+        while waiting:
+            new = graph.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        reachable[module] = found
+    mutual = {each: sorted(other for other in found if each in reachable[other]) for each, found in reachable.items()}
+    return sorted({tuple(others) for others in mutual.values() if others})
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """import-linter's contract compares siblings; this compares a package with its modules, too."""
+    graph = build_graph("kafka_groups", exclude_type_checking_imports=True, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(imports) > len(FILES) / 2
+    assert circles(imports) == []
+
+
+def test_circles_are_found_between_two_modules_and_through_a_third_one() -> None:
+    graph = {"a": {"b"}, "b": {"a", "c"}, "c": {"d"}, "d": {"e"}, "e": {"c", "f"}, "f": set[str]()}
+    assert circles(graph) == [("a", "b"), ("c", "d", "e")]
 
 
 def is_natural_unit(path: str) -> bool:

@@ -18,7 +18,8 @@ from kafka_groups.errors import IncompleteResultError, PipelineError
 from kafka_groups.options.connection import Connection, connection_options_per_request
 from kafka_groups.options.output import output_options
 from kafka_groups.rendering.pipeline.documents import error_document
-from kafka_groups.rendering.pipeline.rows import CHECKS, write_rows
+from kafka_groups.rendering.pipeline.rows import CHECKS
+from kafka_groups.rendering.writers.whole_result import write_rows
 
 
 @click.command(short_help="Check Python, Spark, Java, the brokers and the tables.")

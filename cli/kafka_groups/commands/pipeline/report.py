@@ -22,9 +22,9 @@ from kafka_groups.rendering.history import draw_history, history_document
 from kafka_groups.rendering.history.lines import write_history_lines
 from kafka_groups.rendering.history.units import tell_left_out
 from kafka_groups.rendering.pipeline.documents import error_document
-from kafka_groups.rendering.pipeline.rows import write_document
 from kafka_groups.rendering.schemas import Document
 from kafka_groups.rendering.stderr import print_failures
+from kafka_groups.rendering.writers.whole_result import write_document
 from kafka_groups.suggestions import suggest
 
 _MS = 1000

@@ -19,7 +19,7 @@ class CsvWriter:
     """RFC 4180 with one header, unless everything failed; a missing value is empty."""
 
     def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
-        self._writer = open_csv(screen)
+        self._writer = _open_csv(screen)
         self._columns = columns
         self._cells = [column.of for column in columns]
         self._show = csv_cell(screen)
@@ -41,7 +41,7 @@ class CsvWriter:
             self._is_fresh = False
 
 
-def open_csv(screen: Screen) -> Writer:
+def _open_csv(screen: Screen) -> Writer:
     """Return a writer of CSV to stdout that quotes every cell with a line break, also one with a carriage return."""
     # The csv module quotes the characters of its own line end and, before Python 3.13, no other line breaks.
     return csv.writer(_Lines(screen.out), lineterminator="\r\n")
