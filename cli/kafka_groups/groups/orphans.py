@@ -11,7 +11,7 @@ from kafka_groups.groups.assignments import has_unknown_assignments
 from kafka_groups.groups.dead_groups import DEAD
 from kafka_groups.groups.descriptions import Details, describe_groups
 from kafka_groups.groups.kinds import Operation
-from kafka_groups.groups.lag.polls import LagHistory, PartitionHistory
+from kafka_groups.groups.lag.polls import PartitionPolls, Polls
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
 from kafka_groups.groups.suggestions import suggest_groups
 from kafka_groups.model import CommittedOffset, Failure, GroupDescription, GroupOffsets, TopicPartition
@@ -61,17 +61,17 @@ class Orphans(NamedTuple):
 class IdleRule:
     """The rule for idle groups: no members, and commits that are as they were `idle_ms` before `now_ms`."""
 
-    def __init__(self, history: LagHistory, *, idle_ms: int, now_ms: int) -> None:
+    def __init__(self, polls: Polls, *, idle_ms: int, now_ms: int) -> None:
         self._idle_ms = idle_ms
         self._now_ms = now_ms
-        self._seen: dict[str, dict[TopicPartition, PartitionHistory]] = {}
-        for (group, topic, partition), found in history.partitions.items():
+        self._seen: dict[str, dict[TopicPartition, PartitionPolls]] = {}
+        for (group, topic, partition), found in polls.partitions.items():
             self._seen.setdefault(group, {})[TopicPartition(topic, partition)] = found
 
     def holds(self, group: str, commits: Commits, topics: Topics) -> bool:
         """Return whether every commit on a partition that exists was seen as it is now, long enough ago.
 
-        Commits of deleted topics do not count, because a history has only partitions with a log end.
+        Commits of deleted topics do not count, because polls have only partitions with a log end.
         """
         seen = self._seen.get(group, {})
         living = {key: commit for key, commit in commits.items() if exists(key, topics) is not False}

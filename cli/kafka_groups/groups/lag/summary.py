@@ -185,7 +185,7 @@ def summarize_lag(
 
 
 def with_pace(reading: LagReading, paces: Mapping[str, GroupPace]) -> LagReading:
-    """Return a reading with what the history of each group says."""
+    """Return a reading with what the polls of each group show."""
     return reading._replace(groups=tuple(_with_pace(group, paces.get(group.total.group)) for group in reading.groups))
 
 
