@@ -34,8 +34,7 @@ from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.export import export_text
 from kafka_groups.options.signals import StopRequest, defer_signals
 from kafka_groups.rendering.columns import Entry
-from kafka_groups.rendering.screen import silence
-from kafka_groups.rendering.stderr import print_note
+from kafka_groups.rendering.screen import print_note, silence
 from kafka_groups.rendering.views.changes import CHANGE_VIEWS, ChangeView
 
 # Why a group is refused as a whole, before it has rows: this tool does not try the change.

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
+from itertools import starmap
 from typing import Final
 
 import click
@@ -22,10 +23,9 @@ from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.export import export_text
 from kafka_groups.options.output import output_options
 from kafka_groups.options.selectors import filter_options, selector_options
-from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.views.orphans import ORPHANS, orphans_document
-from kafka_groups.rendering.writers import Writer, open_data_writer
+from kafka_groups.rendering.views.orphans import ORPHANS, orphans_entry
+from kafka_groups.rendering.writers import Writer, open_writer
 from kafka_groups.settings import parse_duration
 
 _IDLE: Final = "7d"
@@ -103,9 +103,8 @@ def orphans(
             _export(session, export, found)
         nothing = [] if found.groups or found.failures or not found.anything_read else ["No orphans."]
         session.print_notes([*found.notes, *([] if "No group matches." in found.notes else nothing)])
-        columns = ORPHANS.table()
         session.write(
-            (Entry(columns, rows, partial(orphans_document, group, rows)) for group, rows in found.groups.items()),
+            starmap(orphans_entry, found.groups.items()),
             total=len(found.groups),
             failures=found.failures,
             anything_succeeded=found.anything_read,
@@ -154,8 +153,4 @@ def _make_writer(output_format: str, screen: Screen, *, is_silent: bool) -> Writ
         from kafka_groups.rendering.writers.silent import SilentWriter
 
         return SilentWriter()
-    if writer := open_data_writer(screen, output_format, command="orphans", view=ORPHANS):
-        return writer
-    from kafka_groups.rendering.writers.table import TableWriter
-
-    return TableWriter(screen, ORPHANS.table())
+    return open_writer(screen, output_format, command="orphans", view=ORPHANS, columns=ORPHANS.columns)

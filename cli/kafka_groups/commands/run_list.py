@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from kafka_groups.changes.journal_location import JournalLocation
 from kafka_groups.changes.runs import list_runs
-from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.stderr import print_note
+from kafka_groups.rendering.screen import Screen, print_note
 from kafka_groups.rendering.views.runs import RUNS, SCHEMA, encode_run, run_row
 from kafka_groups.rendering.writers.whole_result import write_document, write_records, write_rows
 

@@ -22,8 +22,7 @@ from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
 from kafka_groups.rendering.change_summary import summarize_offsets
-from kafka_groups.rendering.screen import Screen, inspect_streams
-from kafka_groups.rendering.stderr import print_note
+from kafka_groups.rendering.screen import Screen, inspect_streams, print_note
 from kafka_groups.settings import parse_duration
 
 _LONGEST_S: Final = 100 * 365 * 86_400.0

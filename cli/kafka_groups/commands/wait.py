@@ -22,9 +22,8 @@ from kafka_groups.options.parameters import NAME
 from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
 from kafka_groups.options.signals import pause, raise_on_sigterm
 from kafka_groups.rendering.columns import Column, Entry
-from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.lag import LAG_VIEWS, lag_columns, lag_document
-from kafka_groups.rendering.writers import Writer, open_data_writer
+from kafka_groups.rendering.writers import open_writer
 from kafka_groups.settings import parse_duration
 
 _VIEW = LAG_VIEWS[LagKey.GROUP]
@@ -86,7 +85,7 @@ def wait(
     condition = read_condition(until, option="--until", view=_VIEW)
     limit_s = None if limit is None else _parse_limit(limit)
     columns = lag_columns(_VIEW, with_time=needs_time(condition))
-    make_writer = partial(_make_writer, columns, output_format)
+    make_writer = partial(open_writer, output_format=output_format, command="wait", view=_VIEW, columns=columns)
     with raise_on_sigterm(), open_session(connection, colour=colour, make_writer=make_writer) as session:
         outcome = wait_until(
             partial(_poll, session, selectors, needs_time(condition), set()),
@@ -174,11 +173,3 @@ def _parse_limit(text: str) -> float:
     except ValueError as error:
         msg = f"--for: {error}"
         raise click.UsageError(msg) from error
-
-
-def _make_writer(columns: tuple[Column, ...], output_format: str, screen: Screen) -> Writer:
-    if writer := open_data_writer(screen, output_format, command="wait", view=_VIEW):
-        return writer
-    from kafka_groups.rendering.writers.table import TableWriter
-
-    return TableWriter(screen, columns)

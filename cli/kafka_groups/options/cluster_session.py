@@ -17,8 +17,8 @@ from kafka_groups.options.connection import Connection
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.schemas import INTERRUPTED
-from kafka_groups.rendering.screen import Screen, inspect_streams, silence
-from kafka_groups.rendering.stderr import print_failures, print_note
+from kafka_groups.rendering.screen import Screen, inspect_streams, print_note, silence
+from kafka_groups.rendering.stderr import print_failures
 from kafka_groups.rendering.writers import Writer
 from kafka_groups.settings import resolve_settings
 
@@ -152,7 +152,8 @@ class ClusterSession:
             silence(self.screen.out)
         except ExportError as error:
             unwritten = error
-        self.print_remaining_failures(failures)
+        if failures:
+            self.print_remaining_failures(failures)
         if unwritten is not None:
             raise unwritten
         if is_incomplete:

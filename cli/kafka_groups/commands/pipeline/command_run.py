@@ -26,8 +26,8 @@ from kafka_groups.rendering.pipeline.documents import (
 )
 from kafka_groups.rendering.pipeline.rows import NUMBERS, WRITTEN, Number, TableRows
 from kafka_groups.rendering.progress import ProgressBar
-from kafka_groups.rendering.screen import Screen, inspect_streams
-from kafka_groups.rendering.stderr import print_failures, print_note
+from kafka_groups.rendering.screen import Screen, inspect_streams, print_note
+from kafka_groups.rendering.stderr import print_failures
 from kafka_groups.rendering.writers.whole_result import write_document, write_rows
 
 # Commands that write no rows and report numbers of their work.

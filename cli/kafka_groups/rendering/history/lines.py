@@ -10,8 +10,7 @@ from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.history.document import history_document
 from kafka_groups.rendering.history.units import counted, longest_rebalance
 from kafka_groups.rendering.schemas import Document
-from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.stderr import print_note
+from kafka_groups.rendering.screen import Screen, print_note
 from kafka_groups.rendering.writers.whole_result import write_records, write_rows
 
 # What a cell can hold: of points nothing, of rebalances how many there were, and the longest.

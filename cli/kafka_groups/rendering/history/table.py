@@ -20,9 +20,8 @@ from kafka_groups.rendering.history.units import (
     show_since,
     show_time_lag,
 )
-from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.screen import Screen, print_note
 from kafka_groups.rendering.sparkline import BLOCKS, DIGITS, draw_sparkline
-from kafka_groups.rendering.stderr import print_note
 from kafka_groups.rendering.writers.cells import column_texts
 from kafka_groups.rendering.writers.table import write_table
 

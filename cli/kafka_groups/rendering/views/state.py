@@ -73,3 +73,5 @@ STATES: Final = View(
         ),
     )
 )
+# The columns of the table by verbosity.
+STATE_COLUMNS: Final = {verbose: STATES.table(options={"--verbose"} if verbose else ()) for verbose in (False, True)}
