@@ -12,6 +12,7 @@ import click
 from click.types import IntParamType, StringParamType
 
 from kafka_groups.numerals import parse_decimal, parse_integer
+from kafka_groups.settings.values import LONGEST_S, parse_duration
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,6 +90,17 @@ def _parsed(
         return parse(value)
     except ValueError as error:
         kind.fail(str(error), param, ctx)
+
+
+def parse_option_duration(
+    option: str, text: str, *, longest_s: float = LONGEST_S, context: click.Context | None = None
+) -> float:
+    """Return the seconds of an option's duration; UsageError, with the option's name, for other text."""
+    try:
+        return parse_duration(text, longest_s=longest_s)
+    except ValueError as error:
+        msg = f"{option}: {error}"
+        raise click.UsageError(msg, context) from error
 
 
 def combine_options(function: F, name: str, make: Callable[..., Any], parts: tuple[str, ...]) -> F:
