@@ -34,6 +34,7 @@ from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.export import export_text
 from kafka_groups.options.signals import StopRequest, defer_signals
 from kafka_groups.rendering.columns import Entry
+from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.screen import print_note, silence
 from kafka_groups.rendering.views.changes import CHANGE_VIEWS, ChangeView
 
@@ -182,7 +183,7 @@ class ChangeRun:
                 silence(self.session.screen.out)
                 self.session.is_ended = True
                 self.session.print_remaining_failures(failures)
-                count = "1 change was" if len(changed) == 1 else f"{len(changed):,} changes were"
+                count = count_of(len(changed), "change was", "changes were")
                 done = f"{count} made" if changed else "nothing was changed"
                 msg = f"cannot write the results to stdout: {error.strerror or error}; {done}"
                 raise (UnwrittenResultError(msg) if changed else ExportError(msg)) from error

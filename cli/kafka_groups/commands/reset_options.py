@@ -23,6 +23,7 @@ from kafka_groups.changes.specification import (
 from kafka_groups.commands.reset_time import WITHOUT_ZONE, parse_time
 from kafka_groups.options import offer
 from kafka_groups.options.parameters import NAME, IntegerRange, combine_options, parse_option_duration
+from kafka_groups.rendering.times import format_time
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -140,5 +141,5 @@ def _parse_duration(text: str, now_ms: int) -> ResetRule:
 
 
 def _describe_time(time_ms: int) -> str:
-    since = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    since = format_time(datetime.fromtimestamp(time_ms / 1000, UTC), timespec="milliseconds")
     return f"New offsets are those of the first records since {since}"

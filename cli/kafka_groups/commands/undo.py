@@ -23,6 +23,7 @@ from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
 from kafka_groups.options.parameters import parse_option_duration
 from kafka_groups.rendering.change_summary import summarize_offsets
+from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.screen import Screen, inspect_streams, print_note
 
 _LONGEST_S: Final = 100 * 365 * 86_400.0
@@ -137,7 +138,7 @@ def _has_no_rest(run: Run) -> bool:
 def _prune(screen: Screen, journal: JournalLocation, age: str, *, dry_run: bool) -> None:
     seconds = parse_option_duration("--prune", age, longest_s=_LONGEST_S)
     runs = old_runs(journal, before=datetime.now(UTC) - timedelta(seconds=seconds))
-    count = "1 record" if len(runs) == 1 else f"{len(runs):,} records"
+    count = count_of(len(runs), "record")
     if dry_run:
         print_note(screen, f"{count} in {journal.name} would be removed.")
         return

@@ -73,6 +73,21 @@ _ASSIGNED: Final = object_schema(
         "partitions": array_schema("The numbers of the partitions, ascending.", {"type": "integer", "minimum": 0}),
     }
 )
+
+
+def _assignment_column(header: str, attribute: str, description: str) -> Column:
+    return name_column(
+        header,
+        attribute,
+        kafka_width=20,
+        when_narrow="fold",
+        option="--verbose",
+        show=_show_assignment,
+        encode=_encode_assignment,
+        schema=array_schema(description, _ASSIGNED, nullable=True),
+    )
+
+
 _INSTANCE: Final = name_column(
     "GROUP-INSTANCE-ID",
     "member.group_instance_id",
@@ -109,19 +124,10 @@ MEMBERS: Final = View(
             option="--verbose",
             schema=number_schema("The member's epoch; null in a classic group.", minimum=None),
         ),
-        name_column(
+        _assignment_column(
             "CURRENT-ASSIGNMENT",
             "member.assignment",
-            kafka_width=20,
-            when_narrow="fold",
-            option="--verbose",
-            show=_show_assignment,
-            encode=_encode_assignment,
-            schema=array_schema(
-                "The partitions that the member owns, by topic; null if its assignment cannot be read.",
-                _ASSIGNED,
-                nullable=True,
-            ),
+            "The partitions that the member owns, by topic; null if its assignment cannot be read.",
         ),
         number_column(
             "TARGET-EPOCH",
@@ -130,17 +136,10 @@ MEMBERS: Final = View(
             option="--verbose",
             schema=number_schema("The epoch of the target assignment; null in a classic group."),
         ),
-        name_column(
+        _assignment_column(
             "TARGET-ASSIGNMENT",
             "member.target_assignment",
-            kafka_width=20,
-            when_narrow="fold",
-            option="--verbose",
-            show=_show_assignment,
-            encode=_encode_assignment,
-            schema=array_schema(
-                "The partitions that the member will own; null in a classic group.", _ASSIGNED, nullable=True
-            ),
+            "The partitions that the member will own; null in a classic group.",
         ),
         _UPGRADED,
     )

@@ -20,6 +20,7 @@ from kafka_groups.rendering.schemas import (
     text_schema,
     titled_schema,
 )
+from kafka_groups.rendering.times import format_time
 
 SCHEMA: Final = "kafka-groups/undo-list/1"
 _MAX_GROUPS: Final = 3
@@ -63,10 +64,6 @@ def run_row(listed: ListedRun) -> RunRow:
     )
 
 
-def _format_time(value: datetime) -> str:
-    return value.isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
 def _format_groups(groups: Any) -> str:
     shown = ",".join(groups[:_MAX_GROUPS])
     return f"{shown},… ({len(groups)})" if len(groups) > _MAX_GROUPS else shown
@@ -83,8 +80,8 @@ RUNS: Final = View(
         text_column(
             "TIME",
             "created_at",
-            show=_format_time,
-            encode=_format_time,
+            show=format_time,
+            encode=format_time,
             schema=text_schema("When the run began, in UTC.", format="date-time"),
         ),
         text_column("COMMAND", "command", schema=text_schema("The command that made the changes.")),

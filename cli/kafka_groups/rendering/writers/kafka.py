@@ -30,39 +30,34 @@ class KafkaWriter:
 class KafkaListWriter:
     """The list as Kafka's tool prints it: one table, with ten blanks more after the group than it needs."""
 
+    _before = ""
+    _spare = 10
+
     def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
         self._screen = screen
         self._columns = columns
         self._rows: list[Any] = []
 
     def add(self, entry: Entry) -> None:
-        """Keep the rows: the widest id determines the width."""
+        """Keep the rows: the longest names determine the widths."""
         self._rows += entry.rows
 
     def end(self, failures: Iterable[Failure], *, status: str) -> None:
         """Write the whole table, unless everything failed."""
         if self._rows or status != "failed":
-            lines = kafka_lines(self._columns, self._rows, spare=10, escaped=self._screen.out_is_terminal)
-            self._screen.out.write("\n".join(lines) + "\n")
+            lines = kafka_lines(self._columns, self._rows, spare=self._spare, escaped=self._screen.out_is_terminal)
+            self._screen.out.write(self._before + "\n".join(lines) + "\n")
 
 
-class KafkaResetWriter:
+class KafkaResetWriter(KafkaListWriter):
     """New offsets as Kafka's tool prints them: one table behind a blank line, only of what is committed."""
 
-    def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
-        self._screen = screen
-        self._columns = columns
-        self._rows: list[Any] = []
+    _before = "\n"
+    _spare = 0
 
     def add(self, entry: Entry) -> None:
-        """Keep the rows with a new offset: the longest names determine the widths."""
+        """Keep the rows with a new offset."""
         self._rows += [row for row in entry.rows if row.new_offset is not None]
-
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
-        """Write the whole table, unless everything failed."""
-        if self._rows or status != "failed":
-            lines = kafka_lines(self._columns, self._rows, escaped=self._screen.out_is_terminal)
-            self._screen.out.write("\n" + "\n".join(lines) + "\n")
 
 
 def kafka_lines(columns: Sequence[Column], rows: Sequence[Any], *, spare: int = 0, escaped: bool = False) -> list[str]:
