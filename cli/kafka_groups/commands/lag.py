@@ -16,7 +16,6 @@ from kafka_groups.commands.lag_polls import PollsFile, open_polls
 from kafka_groups.commands.lag_watch import Read, WatchOptions, watch_lag
 from kafka_groups.errors import IncompleteResultError
 from kafka_groups.files import is_same_file
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.summary import (
     ISOLATION_LEVELS,
@@ -29,6 +28,7 @@ from kafka_groups.groups.lag.summary import (
     with_pace,
 )
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.kinds import Operation
 from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
@@ -199,7 +199,7 @@ def _read(
         observe=partial(polls.observe, at_ms=at_ms) if polls is not None else None,
         deadline=session.deadline.renew() if is_repeated else session.deadline,
     )
-    failures = session.suggest_groups(reading.failures, selectors, Operation.DESCRIBE)
+    failures = session.suggest_groups(reading.failures, selectors, Operation.LIST_OFFSETS)
     reading = reading._replace(failures=failures)
     if polls is None:
         return reading

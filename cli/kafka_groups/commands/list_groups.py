@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from kafka_groups.groups.selection import Selectors, list_selected, not_listed
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES
+from kafka_groups.kinds import GROUP_STATES, group_types
 from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
@@ -85,7 +85,7 @@ def list_groups(
         _require_bare(output_format, verbose=verbose, colour=colour)
     selectors = selectors._replace(
         states=parse_names(states, option="--state", valid=GROUP_STATES, may_be_bare=True),
-        types=parse_names(types, option="--type", valid=GROUP_TYPES, may_be_bare=True),
+        types=parse_names(types, option="--type", valid=group_types(), may_be_bare=True),
     )
     if topics and output_format == "kafka":
         raise click.UsageError("--topic contradicts --format kafka: Kafka's tool lists no groups of a topic")

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from kafka_groups.groups.descriptions import DescribedGroups, Details
 from kafka_groups.groups.lag.rows import has_offset_rows, offset_rows
-from kafka_groups.model import GROUP_STATES, REBALANCING_STATES, Failure, GroupDescription, OffsetRow
+from kafka_groups.kinds import GROUP_STATES, REBALANCING_STATES
+from kafka_groups.model import Failure, GroupDescription, OffsetRow
 from kafka_groups.rendering.columns import Column, Entry, View, name_column, number_column, text_column
 from kafka_groups.rendering.schemas import Document, Schema, array_schema, document_schema, number_schema, text_schema
 from kafka_groups.rendering.screen import Screen
