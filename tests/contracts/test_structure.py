@@ -135,6 +135,19 @@ def test_no_error_without_a_name_is_raised() -> None:
     assert [ast.unparse(call) for call in calls_of("AdminError")] == []
 
 
+def test_one_module_creates_the_clients_of_librdkafka() -> None:
+    names = {"Consumer", "AdminClient"}
+    files = {
+        str(file.relative_to(PACKAGE))
+        for file in FILES
+        for call in ast.walk(ast.parse(file.read_text()))
+        if isinstance(call, ast.Call) and names & {ast.unparse(part) for part in (call.func, *call.args)}
+    }
+    # The sandbox plays the members of groups. brokers.py passes the class to `open_consumer`.
+    theirs = {"pipeline/source/brokers.py", "admin/librdkafka.py"}
+    assert {file for file in files if not file.startswith("sandbox/")} == theirs
+
+
 def test_exit_codes_are_those_of_the_contract() -> None:
     codes = {found.__name__: found.exit_code for found in error_classes()}
     other_codes = {name: code for name, code in codes.items() if code != 1}
