@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.groups.lag import list_lag
-from tests.commands.idle_history import COMMITS, write_history
+from kafka_groups.groups.lag.group_lag import list_lag
+from tests.commands.idle_polls import COMMITS, write_history
 from tests.fakes.fake_admin import FakeCluster, run
 
 NO_MEMBERS = "Consumer group 'dead' has no active members.\n"

@@ -11,7 +11,7 @@ import pytest
 from kafka_groups.changes.change import Action
 from kafka_groups.changes.plan_file import read_plan
 from tests.commands.change_commands import EXECUTE
-from tests.commands.idle_history import write_history
+from tests.commands.idle_polls import write_history
 from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, failure, member, run, unreachable
 
 

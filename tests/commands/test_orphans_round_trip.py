@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.change_commands import EXECUTE
-from tests.commands.idle_history import COMMITS, write_history
+from tests.commands.idle_polls import COMMITS, write_history
 from tests.fakes.fake_admin import run
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.groups.lag_history_file import read_history
+from kafka_groups.groups.lag.polls_file import read_history
 from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, member, run
 
 

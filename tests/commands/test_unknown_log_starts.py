@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.groups.lag_history_file import read_history
+from kafka_groups.groups.lag.polls_file import read_history
 from kafka_groups.model import TopicPartition
 from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, run
 

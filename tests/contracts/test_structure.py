@@ -69,7 +69,15 @@ def importers() -> dict[str, set[str]]:
 
 def is_natural_unit(path: str) -> bool:
     """Return whether a small file is one message, operation, command, view or writer, or awaits its redesign."""
-    units = ("protocol/messages/", "admin/handlers/", "commands/", "changes/", "rendering/views/", "rendering/writers/")
+    units = (
+        "protocol/messages/",
+        "admin/handlers/",
+        "commands/",
+        "options/completion/",
+        "changes/",
+        "rendering/views/",
+        "rendering/writers/",
+    )
     redesigned = ("pipeline/", "rendering/history/", "rendering/pipeline/")
     return path.startswith((*units, *redesigned))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.groups.lag_history import LagHistory
+from kafka_groups.groups.lag.polls import LagHistory
 from kafka_groups.groups.orphans import IdleRule, Reason, Topics, orphans_of
 from kafka_groups.model import Assignment, GroupDescription, OffsetRow
 from tests.fakes.fake_admin import Commits, committed, failure, member

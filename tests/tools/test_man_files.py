@@ -9,7 +9,7 @@ import click
 import pytest
 
 from kafka_groups.changes.journal_location import open_journal
-from kafka_groups.commands.completion.name_cache import NameCache
+from kafka_groups.options.completion.name_cache import NameCache
 from kafka_groups.sandbox.directory import user_directory
 from kafka_groups.settings import profiles_file, resolve_settings
 from tests.help_examples import COMMANDS

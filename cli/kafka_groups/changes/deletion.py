@@ -21,7 +21,7 @@ from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
 from kafka_groups.changes.restoration import note_absent_topics, refuse_unrestorable
 from kafka_groups.changes.validity import deletions_of, describe_difference
 from kafka_groups.groups.assignments import has_unreadable_assignments
-from kafka_groups.groups.describe import without_deleted
+from kafka_groups.groups.descriptions import without_deleted
 from kafka_groups.groups.kinds import Operation, kind_of, supports
 from kafka_groups.groups.selection import NOT_LAST, Selectors, list_selected, select_groups
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics

@@ -28,7 +28,7 @@ from kafka_groups.changes.specification import (
     find_target,
 )
 from kafka_groups.changes.validity import describe_difference
-from kafka_groups.groups.describe import without_deleted
+from kafka_groups.groups.descriptions import without_deleted
 from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
 from kafka_groups.groups.suggestions import (

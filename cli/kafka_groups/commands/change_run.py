@@ -22,9 +22,6 @@ from kafka_groups.changes.run_record import moves_commit
 from kafka_groups.commands.change_options import JOURNAL_VARIABLE, ChangeOptions
 from kafka_groups.commands.change_prompt import confirm_changes
 from kafka_groups.commands.change_session import STDOUT
-from kafka_groups.commands.cluster_session import ClusterSession
-from kafka_groups.commands.export import export_text
-from kafka_groups.commands.signals import StopRequest, defer_signals
 from kafka_groups.errors import (
     ChangeRefusedError,
     ExportError,
@@ -33,6 +30,9 @@ from kafka_groups.errors import (
     UnwrittenResultError,
 )
 from kafka_groups.model import Failure
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.options.export import export_text
+from kafka_groups.options.signals import StopRequest, defer_signals
 from kafka_groups.rendering.screen import silence
 from kafka_groups.rendering.stderr import print_note
 from kafka_groups.rendering.views.changes import CHANGE_VIEWS, ChangeView

@@ -7,9 +7,9 @@ from typing import Final
 
 import click
 
-from kafka_groups.groups.conditions import Comparison, Condition, ConditionError, FieldType, parse_condition
-from kafka_groups.groups.lag_summary import ISOLATION_LEVELS, NOTES
-from kafka_groups.groups.time_lag import QUALITIES, TIME_NOTES
+from kafka_groups.groups.lag.conditions import Comparison, Condition, ConditionError, FieldType, parse_condition
+from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, NOTES
+from kafka_groups.groups.lag.time_lag import QUALITIES, TIME_NOTES
 from kafka_groups.model import GROUP_STATES
 from kafka_groups.rendering.columns import View
 from kafka_groups.settings import parse_duration

@@ -9,23 +9,16 @@ from functools import partial
 import click
 
 from kafka_groups.admin import IsolationLevel
-from kafka_groups.commands import offer
-from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.condition_options import needs_time, read_condition
-from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.lag_check import FailIf, judge_at_end
-from kafka_groups.commands.lag_history import HistoryFile, open_history
 from kafka_groups.commands.lag_output import LagOutput
+from kafka_groups.commands.lag_polls import HistoryFile, open_history
 from kafka_groups.commands.lag_watch import Read, WatchOptions, watch_lag
-from kafka_groups.commands.options import filter_options, output_options, selector_options
-from kafka_groups.commands.parameter_types import NAME, IntegerRange
-from kafka_groups.commands.signals import raise_on_sigterm
-from kafka_groups.commands.suggestions import Choice
 from kafka_groups.errors import IncompleteResultError
 from kafka_groups.files import is_same_file
 from kafka_groups.groups.kinds import Operation
-from kafka_groups.groups.lag_history import LagHistory
-from kafka_groups.groups.lag_summary import (
+from kafka_groups.groups.lag.polls import LagHistory
+from kafka_groups.groups.lag.summary import (
     ISOLATION_LEVELS,
     GroupSummary,
     LagKey,
@@ -36,6 +29,13 @@ from kafka_groups.groups.lag_summary import (
     with_pace,
 )
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.options.cluster_session import ClusterSession, open_session
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import NAME, IntegerRange, offer
+from kafka_groups.options.selectors import filter_options, selector_options
+from kafka_groups.options.signals import raise_on_sigterm
+from kafka_groups.options.suggestions import Choice
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.rendering.writers import FORMATS
 from kafka_groups.settings import parse_duration

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final, NamedTuple, TypeAlias
 
-from kafka_groups.commands.cluster_session import ClusterSession
-from kafka_groups.commands.lag_history import HistoryFile
-from kafka_groups.commands.signals import pause
+from kafka_groups.commands.lag_polls import HistoryFile
 from kafka_groups.errors import AdminError, AuthenticationFailedError
-from kafka_groups.groups.lag_history import LagHistory
-from kafka_groups.groups.lag_summary import LagReading, LagRow, with_pace
+from kafka_groups.groups.lag.polls import LagHistory
+from kafka_groups.groups.lag.summary import LagReading, LagRow, with_pace
 from kafka_groups.model import Failure
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.options.signals import pause
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.stderr import format_failure, print_failures
 from kafka_groups.rendering.views.lag import PACE_HIDEABLE

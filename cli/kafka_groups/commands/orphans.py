@@ -12,15 +12,16 @@ import click
 
 from kafka_groups.changes.change import Action, Change, Plan
 from kafka_groups.changes.plan_file import format_plan
-from kafka_groups.commands import offer
 from kafka_groups.commands.change_session import STDOUT
-from kafka_groups.commands.cluster_session import ClusterSession, open_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.export import export_text
-from kafka_groups.commands.lag_history import load_history
-from kafka_groups.commands.options import filter_options, output_options, selector_options
+from kafka_groups.commands.lag_polls import load_history
 from kafka_groups.groups.orphans import IdleRule, Orphan, Orphans, Reason, find_orphans
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.options.cluster_session import ClusterSession, open_session
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.export import export_text
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import offer
+from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.orphans import ORPHANS, orphans_document
 from kafka_groups.rendering.writers import Entry, Writer, open_data_writer

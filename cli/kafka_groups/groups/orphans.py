@@ -9,9 +9,9 @@ from typing import Final, NamedTuple, TypeAlias
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.groups.assignments import has_unknown_assignments
 from kafka_groups.groups.dead_groups import DEAD
-from kafka_groups.groups.describe import Details, describe_groups
+from kafka_groups.groups.descriptions import Details, describe_groups
 from kafka_groups.groups.kinds import Operation
-from kafka_groups.groups.lag_history import LagHistory, PartitionHistory
+from kafka_groups.groups.lag.polls import LagHistory, PartitionHistory
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
 from kafka_groups.groups.suggestions import suggest_groups
 from kafka_groups.model import CommittedOffset, Failure, GroupDescription, GroupOffsets, TopicPartition

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_groups.groups.lag_summary import ISOLATION_LEVELS, LagKey, LagRow
-from kafka_groups.groups.time_lag import QUALITIES
+from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, LagKey, LagRow
+from kafka_groups.groups.lag.time_lag import QUALITIES
 from kafka_groups.rendering.columns import Column, Document, View, number_column, text_column
 from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.schemas import Schema, array_schema, document_schema, number_schema, text_schema
