@@ -22,6 +22,7 @@ from kafka_groups.errors import (
     TimeoutExceededError,
 )
 from kafka_groups.model import Failure, Results, TopicPartition
+from kafka_groups.progress import StepProgress, ignore_step_progress
 from kafka_groups.protocol.errors import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kafka_groups.settings.librdkafka import ClientProperties
 
@@ -78,7 +79,7 @@ def read_record_times(
     isolation_level: IsolationLevel,
     deadline: Deadline,
     make_consumer: Callable[[dict[str, Any]], RecordConsumer] = Consumer,
-    progress: Callable[[int, int], None] = lambda _done, _all: None,
+    progress: StepProgress = ignore_step_progress,
 ) -> Results[RecordPosition, RecordTime | None]:
     """Return the offset and the timestamp of the first record at or after each position.
 

@@ -33,6 +33,7 @@ from kafka_groups.pipeline.source.ranges import read_rows
 from kafka_groups.pipeline.spark import error_in
 from kafka_groups.pipeline.storage import NewFile, Storage, new_writer
 from kafka_groups.pipeline.storage.layout import new_batch_name
+from kafka_groups.progress import Progress, ignore_progress
 from kafka_groups.settings.librdkafka import ClientProperties
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ _TABLES: Final = {
 }
 _NOTHING: Final = Stored(Log(None, {}), {}, {})
 
-Progress = Callable[[str, int, int], None]
 Stop = Callable[[], bool]
 
 
@@ -152,7 +152,7 @@ class Ingestion:
         continuous: bool = False,
         every_s: float = 30.0,
         records_per_batch: int | None = None,
-        progress: Progress = lambda _what, _done, _total: None,
+        progress: Progress = ignore_progress,
         note: Callable[[str], None] = lambda _text: None,
         stop: Stop = lambda: False,
     ) -> Ingested:

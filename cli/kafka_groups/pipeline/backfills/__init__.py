@@ -35,11 +35,11 @@ from kafka_groups.pipeline.source.brokers import new_admin
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import BACKFILL, new_batch_name
 from kafka_groups.pipeline.storage.root_directory import as_storage_error
+from kafka_groups.progress import Progress, ignore_progress
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kafka_groups.settings.librdkafka import ClientProperties
 from kafka_groups.suggestions import nearest_names, suggest
 
-Progress = Callable[[str, int, int], None]
 Sieve = Callable[[Sequence[str]], Collection[str]]  # which of these topics are to be left out
 
 _ORIGIN: Final = "backfill"
@@ -80,7 +80,7 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     step_ms: int,
     topics: Collection[str] | None = None,
     left_out: Sieve = lambda _names: (),
-    progress: Progress = lambda _what, _done, _total: None,
+    progress: Progress = ignore_progress,
     begun: Callable[[Backfilled], None] = lambda _done: None,
 ) -> Backfilled:
     """Write a row of PARTITION_OFFSETS for each partition and each multiple of the step from `since` to `until`.
