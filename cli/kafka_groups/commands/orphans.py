@@ -18,6 +18,7 @@ from kafka_groups.groups.orphans import IdleRule, Orphan, Orphans, Reason, find_
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.durations import read_duration
 from kafka_groups.options.export import export_text
 from kafka_groups.options.output import output_options
 from kafka_groups.options.parameters import offer
@@ -25,7 +26,6 @@ from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.orphans import ORPHANS, orphans_document
 from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
-from kafka_groups.settings import parse_duration
 
 _IDLE: Final = "7d"
 
@@ -86,7 +86,7 @@ def orphans(
     """
     if idle is not None and history_file is None:
         raise click.UsageError("--idle needs --history: brokers do not return when a group committed")
-    idle_ms = _parse_idle(_IDLE if idle is None else idle)
+    idle_ms = round(read_duration("--idle", _IDLE if idle is None else idle) * 1000)
     if export == STDOUT and output_format != "table":
         msg = f"--export - prints the plan in place of the table; --format {output_format} contradicts it"
         raise click.UsageError(msg)
@@ -138,14 +138,6 @@ def _change(orphan: Orphan) -> Change:
     action = Action.DELETE_GROUP if orphan.reason is Reason.IDLE else Action.DELETE_OFFSETS
     before = (orphan.committed_offset, orphan.leader_epoch, orphan.metadata)
     return Change(action, orphan.group, orphan.topic, orphan.partition, *before)
-
-
-def _parse_idle(text: str) -> int:
-    try:
-        return round(parse_duration(text) * 1000)
-    except ValueError as error:
-        msg = f"--idle: {error}"
-        raise click.UsageError(msg) from error
 
 
 def _make_writer(output_format: str, screen: Screen, *, is_silent: bool) -> Writer:

@@ -21,8 +21,8 @@ from kafka_groups.changes.specification import (
     ToTime,
 )
 from kafka_groups.commands.reset_time import WITHOUT_ZONE, parse_time
+from kafka_groups.options.durations import read_duration
 from kafka_groups.options.parameters import NAME, IntegerRange, combine_options, offer
-from kafka_groups.settings import parse_duration
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -134,11 +134,7 @@ def _parse_time(text: str, now_ms: int) -> ResetRule:
 
 
 def _parse_duration(text: str, now_ms: int) -> ResetRule:
-    try:
-        seconds = parse_duration(text, longest_s=_LONGEST_S)
-    except ValueError as error:
-        msg = f"--by-duration: {error}"
-        raise click.UsageError(msg) from error
+    seconds = read_duration("--by-duration", text, longest_s=_LONGEST_S)
     time_ms = max(0, now_ms - round(seconds * 1000))
     return ResetRule(ToTime(time_ms), note=f"{_describe_time(time_ms)}.")
 
