@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag.rows import offset_rows
 from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.kinds import Operation
 from kafka_groups.model import Assignment
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.topic_ids import format_topic_id

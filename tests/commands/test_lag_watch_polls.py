@@ -1,4 +1,4 @@
-"""`kafka-groups lag --watch --history`: the file after each poll, and writes that fail."""
+"""`kafka-groups lag --watch --polls`: the file after each poll, and writes that fail."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def interrupt() -> None:
 def test_the_file_has_every_poll_that_ended(polls: Polls, tmp_path: Path) -> None:
     file, seen = tmp_path / "history", []
     polls.after = {number: lambda: seen.append(points_in(file)) for number in (1, 2, 3)}
-    assert run("lag", "--watch", "1s", "--samples", "4", "--history", str(file)).exit_code == 0
+    assert run("lag", "--watch", "1s", "--samples", "4", "--polls", str(file)).exit_code == 0
     assert (seen, points_in(file)) == ([1, 2, 3], 4)
     assert list(tmp_path.iterdir()) == [file]
 
@@ -74,15 +74,15 @@ def test_a_poll_that_an_interrupt_ends_is_not_in_the_file(polls: Polls, cluster:
         return read(*arguments, **named)
 
     cluster.admin.list_offsets.side_effect = read_and_interrupt
-    assert run("lag", "--watch", "1s", "--history", str(file)).exit_code == 130
+    assert run("lag", "--watch", "1s", "--polls", str(file)).exit_code == 130
     assert points_in(file) == 2
 
 
 @pytest.mark.parametrize("output", ["table", "ndjson"])
 def test_a_write_that_fails_is_reported_once_and_the_watch_goes_on(tmp_path: Path, output: str) -> None:
     file = tmp_path / "missing" / "history"
-    outcome = run("lag", "--watch", "1s", "--samples", "3", "--history", str(file), "--format", output)
-    assert outcome.stderr == f"Error: cannot write the history to {file}: No such file or directory\n"
+    outcome = run("lag", "--watch", "1s", "--samples", "3", "--polls", str(file), "--format", output)
+    assert outcome.stderr == f"Error: cannot write the polls to {file}: No such file or directory\n"
     assert outcome.stdout.count("UNKNOWN") == 3
     assert outcome.exit_code == 1
 
@@ -90,7 +90,7 @@ def test_a_write_that_fails_is_reported_once_and_the_watch_goes_on(tmp_path: Pat
 def test_a_write_that_succeeds_later_has_all_polls(polls: Polls, tmp_path: Path) -> None:
     file = tmp_path / "later" / "history"
     polls.after[2] = file.parent.mkdir
-    outcome = run("lag", "--watch", "1s", "--samples", "3", "--history", str(file))
+    outcome = run("lag", "--watch", "1s", "--samples", "3", "--polls", str(file))
     assert (outcome.exit_code, outcome.stderr.count("cannot write"), points_in(file)) == (0, 1, 3)
 
 
@@ -103,19 +103,19 @@ def test_each_time_that_writes_begin_to_fail_is_reported(polls: Polls, tmp_path:
         file.parent.rmdir()
 
     polls.after = {1: remove, 3: file.parent.mkdir, 4: remove, 6: file.parent.mkdir}
-    outcome = run("lag", "--watch", "1s", "--samples", "7", "--history", str(file))
+    outcome = run("lag", "--watch", "1s", "--samples", "7", "--polls", str(file))
     assert (outcome.exit_code, outcome.stderr.count("cannot write"), points_in(file)) == (0, 2, 7)
 
 
 def test_an_interrupt_stays_one_if_the_file_cannot_be_written(polls: Polls, tmp_path: Path) -> None:
     file = tmp_path / "missing" / "history"
     polls.after[2] = interrupt
-    outcome = run("lag", "--watch", "1s", "--history", str(file))
+    outcome = run("lag", "--watch", "1s", "--polls", str(file))
     assert (outcome.exit_code, outcome.stderr.count("cannot write")) == (130, 1)
 
 
 def test_a_condition_that_holds_beats_a_write_that_fails(tmp_path: Path) -> None:
-    arguments = ("--watch", "1s", "--samples", "2", "--history", str(tmp_path / "missing" / "history"))
+    arguments = ("--watch", "1s", "--samples", "2", "--polls", str(tmp_path / "missing" / "history"))
     outcome = run("lag", *arguments, "--fail-if", "lag>0")
     assert (outcome.exit_code, outcome.stderr.count("cannot write")) == (4, 1)
 
@@ -125,7 +125,7 @@ def test_a_log_end_that_falls_for_one_run_drops_no_history(cluster: FakeCluster,
 
     def poll(end: int) -> int:
         cluster.end("t", end, starts=(0,))
-        run("lag", "--history", str(file))
+        run("lag", "--polls", str(file))
         return len(json.loads(file.read_text().splitlines()[1])[4])
 
     assert [poll(end) for end in (100, 110, 50, 120)] == [1, 2, 2, 3]

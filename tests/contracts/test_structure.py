@@ -162,7 +162,7 @@ def test_exit_codes_are_those_of_the_contract() -> None:
     assert other_codes == {
         "SettingsError": 2,
         "PlanFileError": 2,
-        "HistoryFileError": 2,
+        "PollsFileError": 2,
         "UnwrittenResultError": 3,
         "CheckFailedError": 4,
     }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafka_groups.groups.descriptions import Details, describe_groups
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag.rows import offset_rows
 from kafka_groups.groups.lag.summary import LagKey, LagRow, read_lag
 from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.kinds import Operation
 from tests.fakes.fake_admin import FakeCluster, member, run
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.groups.descriptions import Details, describe_groups
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag.rows import offset_rows
 from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.kinds import Operation
 from kafka_groups.model import Broker
 from tests.fakes.fake_admin import FakeCluster, failure, run
 from tests.fakes.scripted_broker import changed

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from kafka_groups.admin.driver import ApiDriver
-from kafka_groups.admin.handlers.describe_consumer_groups import HANDLERS, sort_assignments
+from kafka_groups.admin.handlers.describe_consumer_groups import sort_assignments
+from kafka_groups.admin.handlers.kind_handlers import DESCRIBE_HANDLERS
 from kafka_groups.admin.handlers.list_topic_names import ListTopicNamesHandler
 from kafka_groups.admin.lookup import CoordinatorStrategy
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
 from kafka_groups.errors import MissingFromResponseError, UnsupportedVersionError
+from kafka_groups.kinds import SIMPLE
 from kafka_groups.model import Assignment, Broker, Failure, GroupDescription, Results
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 from kafka_groups.protocol.topic_ids import format_topic_id
-
-_CLASSIC: Final = "Classic"
 
 
 class GroupDescriber:
@@ -32,18 +32,17 @@ class GroupDescriber:
     ) -> None:
         self._groups = tuple(groups)
         self._coordinators = coordinators
-        handled = {handler.group_type for handler in HANDLERS}
+        self._handlers = {kind.group_type: handler for kind, handler in DESCRIBE_HANDLERS.items()}
         self._types = {
-            group: (types[group],) if types.get(group) in handled else tuple(handled) for group in self._groups
+            group: (types[group],) if types.get(group) in self._handlers else tuple(self._handlers)
+            for group in self._groups
         }
         if "" in self._types:
             # Only a simple group has the empty id. Kafka 4.0 returns UNKNOWN_SERVER_ERROR to any other describe of it.
-            self._types[""] = (_CLASSIC,)
+            self._types[""] = (SIMPLE.group_type,)
         self._first = {
-            handler.group_type: self._driver(
-                handler.group_type, (group for group in self._groups if handler.group_type in self._types[group])
-            )
-            for handler in HANDLERS
+            group_type: self._driver(group_type, (group for group in self._groups if group_type in self._types[group]))
+            for group_type in self._handlers
         }
         self._second: list[ApiDriver[str, GroupDescription]] = []
         self._topic_names: list[ApiDriver[UUID, str]] = []
@@ -81,10 +80,8 @@ class GroupDescriber:
         # The first drivers may have found other coordinators.
         self._coordinators = {**self._coordinators, **self.locations()}
         drivers = [
-            self._driver(
-                handler.group_type, [group for group in changed if handler.group_type not in self._types[group]]
-            )
-            for handler in HANDLERS
+            self._driver(group_type, [group for group in changed if group_type not in self._types[group]])
+            for group_type in self._handlers
         ]
         self._second += drivers
         return drivers
@@ -157,8 +154,8 @@ class GroupDescriber:
         return reduce(_more_informative, unfinished or first)
 
     def _driver(self, group_type: str, groups: Iterable[str]) -> ApiDriver[str, GroupDescription]:
-        handler = next(handler for handler in HANDLERS if handler.group_type == group_type)
-        return ApiDriver(groups, handler=handler(), lookup=CoordinatorStrategy(), known=self._coordinators)
+        handler = self._handlers[group_type]()
+        return ApiDriver(groups, handler=handler, lookup=CoordinatorStrategy(), known=self._coordinators)
 
 
 def _more_informative(newer: Failure, older: Failure) -> Failure:

@@ -29,7 +29,6 @@ from kafka_groups.changes.specification import (
 )
 from kafka_groups.changes.validity import describe_difference
 from kafka_groups.groups.descriptions import without_deleted
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
 from kafka_groups.groups.suggestions import (
     nearest_groups,
@@ -37,6 +36,7 @@ from kafka_groups.groups.suggestions import (
     suggest_topics,
     with_nearest_groups,
 )
+from kafka_groups.kinds import Operation
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 

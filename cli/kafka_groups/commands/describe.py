@@ -11,10 +11,10 @@ import click
 
 from kafka_groups.groups.assignments import note_shared
 from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag.rows import offset_rows
 from kafka_groups.groups.selection import Selectors, select_groups
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupDescription, OffsetRow
+from kafka_groups.kinds import GROUP_STATES, Operation, group_types
+from kafka_groups.model import Failure, GroupDescription, OffsetRow
 from kafka_groups.options.cluster_session import open_session
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
@@ -102,7 +102,7 @@ def describe(
     require_selectors(selectors)
     selectors = selectors._replace(
         states=parse_names(in_state, option="--in-state", valid=GROUP_STATES),
-        types=parse_names(types, option="--type", valid=GROUP_TYPES),
+        types=parse_names(types, option="--type", valid=group_types()),
     )
     name = _one_view(offsets=offsets, members=members, state=state)
     output = DescribeOutput(name=name, verbose=verbose, output_format=output_format)

@@ -7,8 +7,8 @@ from functools import partial
 import click
 
 from kafka_groups.groups.committed_offsets import list_group_offsets
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.kinds import Operation
 from kafka_groups.model import GroupOffsets
 from kafka_groups.options.cluster_session import open_session
 from kafka_groups.options.connection import Connection, connection_options

@@ -10,10 +10,10 @@ import click
 
 from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag.summary import LagKey, LagReading, read_lag
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.groups.wait import WaitOutcome, wait_until
+from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options_per_poll
@@ -120,7 +120,7 @@ def _poll(
     if remaining_s is not None and remaining_s < deadline.timeout_s:
         deadline = session.admin.deadline(max(remaining_s, _SHORTEST_POLL_S))
     reading = read_lag(session.admin, selectors, with_time=with_time, deadline=deadline)
-    failures = session.suggest_groups(reading.failures, selectors, Operation.DESCRIBE)
+    failures = session.suggest_groups(reading.failures, selectors, Operation.LIST_OFFSETS)
     reading = reading._replace(failures=failures)
     # A name may be wrong; a pattern may select thousands that cannot be read.
     named = {*selectors.named} - known

@@ -8,9 +8,9 @@ from typing import Final
 
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.groups.descriptions import without_deleted
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import NOT_LAST, Selection
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
+from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, GroupOffsets, TopicPartition
 
 # Waiting is what `require_stable` is for, and what follows is one request to coordinators that are connected already.

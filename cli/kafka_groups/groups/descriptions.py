@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, OffsetSpec
 from kafka_groups.groups.assignments import note_unreadable
 from kafka_groups.groups.dead_groups import read_dead_groups
-from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.groups.selection import NOT_LAST, Selection
+from kafka_groups.kinds import KINDS, Operation, kind_of, supports
 from kafka_groups.model import (
     Broker,
     Failure,
@@ -93,9 +93,9 @@ def describe_groups(
     failed = {group: why for group, why in descriptions.failed.items() if group not in dead}
     groups = _merge(selection, {**listed, **dead}, descriptions, undescribed)
     # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
-    committing = [
+    committing = dict.fromkeys(
         name for name, group in groups.items() if name in undescribed or supports(group, Operation.LIST_OFFSETS)
-    ]
+    )
     unread = {
         group: offsets.failed[group]
         for group in committing
@@ -112,7 +112,9 @@ def describe_groups(
     logs = _log_offsets(admin, partitions, details, deadline)
     return DescribedGroups(
         descriptions={
-            name: group for name, group in groups.items() if name in offsets_by_group or not details.offsets_only
+            name: group
+            for name, group in groups.items()
+            if name in offsets_by_group or name not in committing or not details.offsets_only
         },
         offsets=offsets_by_group,
         log_end_offsets=_by_topic(logs.ends),
@@ -159,7 +161,7 @@ def _from_listings(
         for group, listing in selection.listings.items()
         if listing.coordinator is not None
         and listing.state == "Empty"
-        and (listing.type == "Classic" or not details.members)
+        and not (details.members and _has_epochs(listing))
     }
 
 
@@ -193,11 +195,28 @@ def _undescribed(
 def _without_members(group: str, listing: GroupListing | None, failure: Failure) -> GroupDescription:
     group_type, protocol_type = (listing.type, listing.protocol_type) if listing is not None else (None, None)
     if failure.code == TOPIC_AUTHORIZATION_FAILED:
-        # One topic that may not be described hides the members of a KIP-848 group, and only of such a one.
-        group_type, protocol_type = "Consumer", "consumer"
+        group_type, protocol_type = _type_without_rights_on_topics() or (group_type, protocol_type)
     return GroupDescription(
         group=group, type=group_type, state=None, protocol_type=protocol_type, coordinator=None, is_described=False
     )
+
+
+def _has_epochs(listing: GroupListing) -> bool:
+    """Return whether a group may have epochs, which its listing lacks. Brokers before 3.8 return no type."""
+    return listing.type is None or kind_of(listing).has_epochs
+
+
+def _type_without_rights_on_topics() -> tuple[str, str] | None:
+    """Return the type and protocol type of the groups whose members one topic hides that may not be described.
+
+    None if groups of several types are such ones.
+    """
+    types = {
+        (kind.group_type, max(kind.protocol_types or ("",)))
+        for kind in KINDS
+        if kind.needs_rights_on_topics and kind.supports(Operation.DESCRIBE)
+    }
+    return types.pop() if len(types) == 1 else None
 
 
 class _LogOffsets(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Final
 
 from kafka_groups.admin import Deadline, GroupAdmin
 from kafka_groups.errors import AdminError, ChangeRefusedError, ExportError, IncompleteResultError, KafkaGroupsError
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure
 from kafka_groups.options.connection import Connection
 from kafka_groups.rendering.progress import ProgressBar

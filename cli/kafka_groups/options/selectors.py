@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES
+from kafka_groups.kinds import GROUP_STATES, group_types
 from kafka_groups.options.parameters import NAME, F, combine_options, offer
 from kafka_groups.suggestions import nearest_names
 
@@ -63,7 +63,7 @@ def filter_options(function: F) -> F:
     def narrowed(*, selectors: Any, states: tuple[str, ...], types: tuple[str, ...], **arguments: Any) -> Any:
         selectors = selectors._replace(
             states=parse_names(states, option="--state", valid=GROUP_STATES),
-            types=parse_names(types, option="--type", valid=GROUP_TYPES),
+            types=parse_names(types, option="--type", valid=group_types()),
         )
         return function(selectors=selectors, **arguments)
 

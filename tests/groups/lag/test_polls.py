@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_groups.groups.lag.polls import LAG_POINTS, LagHistory
+from kafka_groups.groups.lag.polls import LAG_POINTS, Polls
 from kafka_groups.model import OffsetRow
 from kafka_groups.verdicts import Rules, judge, sampled_window
 from tests.verdict_streams import STREAMS, Scenario, simulate
@@ -17,9 +17,9 @@ def row(
     return OffsetRow(group, "t", partition, None, committed, end, None, None, None, None, start, "")
 
 
-def observed(*polls: tuple[int, int, int]) -> LagHistory:
+def observed(*polls: tuple[int, int, int]) -> Polls:
     """Return the history of one partition: time in seconds, committed offset, log end offset."""
-    history = LagHistory()
+    history = Polls()
     for at_s, committed, end in polls:
         history.observe([row(committed, end)], at_s * 1000)
     return history
@@ -31,7 +31,7 @@ def observed(*polls: tuple[int, int, int]) -> LagHistory:
 def test_verdicts_are_those_of_all_samples(stream: str, reads: float, commit_s: float) -> None:
     scenario = Scenario(stream=stream, reads=reads, commit_s=commit_s, sample_s=5, evaluations=300)
     samples = simulate(scenario).samples
-    history = LagHistory()
+    history = Polls()
     for at, sample in enumerate(samples, 1):
         history.observe([row(sample.offset, sample.end)], sample.at_ms)
         if at % 7 == 0:
@@ -46,7 +46,7 @@ def test_a_healthy_group_is_warned_of_in_at_most_one_percent_of_the_polls(
 ) -> None:
     verdicts = []
     for seed in range(2):
-        history = LagHistory()
+        history = Polls()
         scenario = Scenario(stream=stream, commit_s=commit_s, sample_s=sample_s, evaluations=500, seed=seed)
         for sample in simulate(scenario).samples:
             history.observe([row(sample.offset, sample.end)], sample.at_ms)
@@ -116,13 +116,13 @@ def test_a_poll_of_an_earlier_time_is_ignored() -> None:
 
 
 def test_partitions_without_a_commit_or_a_log_end_have_no_history() -> None:
-    history = LagHistory()
+    history = Polls()
     history.observe([row(None, 5), row(5, None, partition=1)], 0)
     assert (history.partitions, history.paces()) == ({}, {})
 
 
 def test_groups_that_are_gone_are_forgotten() -> None:
-    history = LagHistory()
+    history = Polls()
     history.observe([row(5, 9), row(5, 9, group="h")], 0)
     history.end_poll(["g", "h"], is_complete=True)
     history.observe([row(5, 9, group="h")], 1)
@@ -131,7 +131,7 @@ def test_groups_that_are_gone_are_forgotten() -> None:
 
 
 def test_groups_that_an_incomplete_poll_did_not_read_are_kept() -> None:
-    history = LagHistory()
+    history = Polls()
     history.observe([row(5, 9), row(5, 9, group="h")], 0)
     history.end_poll(["g", "h"], is_complete=False)
     history.end_poll(["h"], is_complete=False)
@@ -139,7 +139,7 @@ def test_groups_that_an_incomplete_poll_did_not_read_are_kept() -> None:
 
 
 def test_commits_that_were_deleted_are_forgotten_and_those_that_could_not_be_read_are_kept() -> None:
-    history = LagHistory()
+    history = Polls()
     history.observe([row(5, 9, partition=at) for at in range(4)], 0)
     history.end_poll(["g"], is_complete=True)
     # The log end of partition 1 is unknown; the commit of partition 2 cannot be read; that of partition 3 was deleted.
@@ -160,7 +160,7 @@ def test_the_number_of_points_is_limited() -> None:
 
 
 def test_a_poll_with_an_unknown_log_end_adds_no_lag_in_total() -> None:
-    history = LagHistory()
+    history = Polls()
     for at_s, (end, other) in enumerate([(1000, 1000), (1000, None), (1000, 1000)]):
         history.observe([row(10, end), row(20, other, partition=1)], at_s * 1000)
     pace = history.paces()["g"]
@@ -184,7 +184,7 @@ def test_a_poll_that_ends_a_moment_too_late_is_ignored() -> None:
 def test_a_group_that_falls_behind_is_warned_of(
     stream: str, commit_s: float, sample_s: int, reads: float, first: int, share: float
 ) -> None:
-    history = LagHistory()
+    history = Polls()
     verdicts = []
     scenario = Scenario(stream=stream, commit_s=commit_s, sample_s=sample_s, evaluations=300, reads=reads)
     for sample in simulate(scenario).samples:
@@ -195,7 +195,7 @@ def test_a_group_that_falls_behind_is_warned_of(
 
 
 def test_a_group_that_had_caught_up_and_falls_behind_again_is_warned_of_soon() -> None:
-    history, offset, end = LagHistory(), 0, 10_000
+    history, offset, end = Polls(), 0, 10_000
     verdicts = []
     for at in range(40):
         # It reads much faster than is produced until it has caught up, and then a little slower.
@@ -214,7 +214,7 @@ def test_rates_are_those_of_the_last_polls() -> None:
 
 
 def test_a_group_of_an_emptied_log_has_nothing_left_to_read_and_is_ok() -> None:
-    history = LagHistory()
+    history = Polls()
     for minute in range(20):
         history.observe([row(10, 100, start=100)], minute * 60_000)
     pace = history.paces()["g"]
@@ -224,7 +224,7 @@ def test_a_group_of_an_emptied_log_has_nothing_left_to_read_and_is_ok() -> None:
 
 
 def test_a_group_that_does_not_move_while_its_log_is_deleted_has_stopped_until_nothing_is_left() -> None:
-    history, rules = LagHistory(), []
+    history, rules = Polls(), []
     for minute in range(20):
         history.observe([row(10, 100, start=min(100, 5 * minute + 20))], minute * 60_000)
         rules.append(history.paces()["g"].verdict.rule)
@@ -233,7 +233,7 @@ def test_a_group_that_does_not_move_while_its_log_is_deleted_has_stopped_until_n
 
 
 def test_a_commit_above_the_log_end_gives_no_verdict() -> None:
-    history = LagHistory()
+    history = Polls()
     for minute in range(20):
         history.observe([row(5000, 600), row(600, 600, partition=1)], minute * 60_000)
     verdict = history.paces()["g"].verdict

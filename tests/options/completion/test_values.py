@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES
+from kafka_groups.kinds import GROUP_STATES, group_types
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.options.completion.lines import kinds_offered, offered
 
@@ -105,7 +105,7 @@ def test_partitions_may_follow_a_topic_where_the_command_takes_them() -> None:
     assert offered("offsets", "--topic", "payments:0,") == []
 
 
-@pytest.mark.parametrize(("option", "names"), [("--state", GROUP_STATES), ("--type", GROUP_TYPES)])
+@pytest.mark.parametrize(("option", "names"), [("--state", GROUP_STATES), ("--type", group_types())])
 def test_states_and_types_are_those_of_kafka(option: str, names: tuple[str, ...]) -> None:
     assert offered("list", option, "") == list(names)
     assert offered("offsets", option, "") == list(names)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Timeout, to_names
 from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
 from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, GroupDescription, OffsetRow, Results
 
 
@@ -60,7 +60,7 @@ def list_lag(
     """
     deadline = admin.deadline(timeout)
     selectors = Selectors(all_groups=True) if groups is None else Selectors(named=to_names(groups))
-    selection = select_groups(admin, selectors, operation=Operation.DESCRIBE, deadline=deadline)
+    selection = select_groups(admin, selectors, operation=Operation.LIST_OFFSETS, deadline=deadline)
     details = Details(offsets=True, log_start_offsets=log_start_offsets, offsets_only=True)
     described = describe_groups(admin, selection, details=details, deadline=deadline)
     by_item = _by_item(described.failures)

@@ -1,4 +1,4 @@
-"""The history of lag: what polls saw of each partition, as much of it as verdicts and rates need."""
+"""Polls of lag: what they saw of each partition, as much of it as verdicts and rates need."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LAG_UNKNOWN: Final = Verdict(VERDICTS["lag_unknown"], "lag_unknown", 0.0)
 _MOVES: Final = 30
 
 
-class PartitionHistory(NamedTuple):
+class PartitionPolls(NamedTuple):
     """The samples of a partition that matter: the first one of each of the last offsets, and the last one.
 
     `ends` are the last log end offsets, one for each sample. `fallen` is a later sample with a lower log end, which is
@@ -53,7 +53,7 @@ class PartitionHistory(NamedTuple):
 
 
 class GroupPace(NamedTuple):
-    """What the history of a group says: verdict, rates in messages a second, and when the lag is gone.
+    """What the polls of a group show: verdict, rates in messages a second, and when the lag is gone.
 
     A rate is None after one sample. `catch_up_ms` is None unless the group reads faster than producers write.
     `trend` is the change of the lag over the kept points.
@@ -68,13 +68,13 @@ class GroupPace(NamedTuple):
 
 
 @dataclass
-class LagHistory:
-    """The history of all groups of a cluster that were polled."""
+class Polls:
+    """The polls of a cluster: what they saw of each group."""
 
-    partitions: dict[PartitionKey, PartitionHistory] = field(default_factory=dict)
+    partitions: dict[PartitionKey, PartitionPolls] = field(default_factory=dict)
     lags: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
-    # The number of polls that ended since the history was read.
-    polls: int = field(default=0, compare=False)
+    # The number of polls that ended since the file was read.
+    ended: int = field(default=0, compare=False)
     # What the moves of a partition give, which most polls leave as they are.
     _evidence: dict[PartitionKey, tuple[tuple[Sample, ...], Evidence]] = field(
         default_factory=dict, repr=False, compare=False
@@ -118,7 +118,7 @@ class LagHistory:
 
         If the poll was complete, it read all groups of the cluster, and the others were deleted, too.
         """
-        self.polls += 1
+        self.ended += 1
         kept = {*self._committed, *unread}
         self._committed = set()
         if self.partitions.keys() <= kept:
@@ -134,7 +134,7 @@ class LagHistory:
 
     def paces(self) -> Mapping[str, GroupPace]:
         """Return the pace of each group."""
-        by_group: dict[str, list[tuple[PartitionHistory, Verdict]]] = {}
+        by_group: dict[str, list[tuple[PartitionPolls, Verdict]]] = {}
         known, self._evidence = self._evidence, {}
         for key, found in self.partitions.items():
             moves, evidence = known.get(key, (None, None))
@@ -158,21 +158,21 @@ def pace_without_samples(*, is_incomplete: bool) -> GroupPace:
     return GroupPace(verdict, None, None, None, None, ())
 
 
-def _add(before: PartitionHistory | None, sample: Sample) -> PartitionHistory:
+def _add(before: PartitionPolls | None, sample: Sample) -> PartitionPolls:
     if before is not None and _is_from_the_future(before.last.at_ms, sample.at_ms):
         before = None
     if before is None:
-        return PartitionHistory((sample,), (sample.end,), sample)
+        return PartitionPolls((sample,), (sample.end,), sample)
     if sample.at_ms <= (before.fallen or before.last).at_ms:
         return before
     if sample.end < before.last.end:
         # A log end that stays lower is the one of another log: the topic was recreated. Once may be a stale answer.
         return before._replace(fallen=sample) if before.fallen is None else _add(_add(None, before.fallen), sample)
     moves = before.moves if sample.offset == before.last.offset else (*before.moves, sample)[-_MOVES:]
-    return PartitionHistory(moves, (*before.ends, sample.end)[-RULES.intervals :], sample)
+    return PartitionPolls(moves, (*before.ends, sample.end)[-RULES.intervals :], sample)
 
 
-def _last_start(partition: PartitionHistory | None, end: int) -> int:
+def _last_start(partition: PartitionPolls | None, end: int) -> int:
     """Return the last known log start above a commit, which no log start of the same log is below; 0 if there is none.
 
     A log start above the log end is that of another log.
@@ -181,7 +181,7 @@ def _last_start(partition: PartitionHistory | None, end: int) -> int:
     return start if start <= end else 0
 
 
-def _judge(partition: PartitionHistory, evidence: Evidence) -> Verdict:
+def _judge(partition: PartitionPolls, evidence: Evidence) -> Verdict:
     """Return the verdict on what can still be read, without WARN for a growth that one commit explains.
 
     If a group commits about as often as it is polled, each poll sees another part of the time between two commits: the
@@ -210,7 +210,7 @@ def _is_from_the_future(before_ms: int, at_ms: int) -> bool:
     return before_ms - at_ms > _CLOCK_TOLERANCE_MS
 
 
-def _pace(judged: Sequence[tuple[PartitionHistory, Verdict]], lags: tuple[tuple[int, int], ...]) -> GroupPace:
+def _pace(judged: Sequence[tuple[PartitionPolls, Verdict]], lags: tuple[tuple[int, int], ...]) -> GroupPace:
     verdict = judge_group(verdict for _, verdict in judged)
     consumed, produced = _rates([partition for partition, _ in judged])
     lag = lags[-1][1] if lags else 0
@@ -221,7 +221,7 @@ def _pace(judged: Sequence[tuple[PartitionHistory, Verdict]], lags: tuple[tuple[
     return GroupPace(verdict, consumed, produced, catch_up_ms, trend, tuple(lag for _, lag in lags))
 
 
-def _rates(partitions: Iterable[PartitionHistory]) -> tuple[float | None, float | None]:
+def _rates(partitions: Iterable[PartitionPolls]) -> tuple[float | None, float | None]:
     """Return how much is committed and how much is produced, in messages a second; None after one sample."""
     consumed, produced = [], []
     for each in partitions:

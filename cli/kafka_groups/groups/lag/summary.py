@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel
 from kafka_groups.groups.assignments import has_unknown_assignments
 from kafka_groups.groups.descriptions import Details, describe_groups
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.lag.polls import GroupPace, pace_without_samples
 from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
 from kafka_groups.groups.lag.time_lag import NOT_MEASURED, TIME_NOTES, TimeLags, read_time_lags, time_lag_of
 from kafka_groups.groups.lag.totals import total_lag
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
+from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
 
 BEYOND_END: Final = "beyond_end"
@@ -131,7 +131,7 @@ def read_lag(
     reads a record of each partition that lags, too. `observe` receives the partitions of each group.
     """
     selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
-    selection = select_groups(admin, selected, operation=Operation.DESCRIBE, deadline=deadline)
+    selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, deadline=deadline)
     details = Details(
         offsets=True, log_start_offsets=True, whole_topics=True, offsets_only=True, isolation_level=isolation_level
     )
@@ -185,7 +185,7 @@ def summarize_lag(
 
 
 def with_pace(reading: LagReading, paces: Mapping[str, GroupPace]) -> LagReading:
-    """Return a reading with what the history of each group says."""
+    """Return a reading with what the polls of each group show."""
     return reading._replace(groups=tuple(_with_pace(group, paces.get(group.total.group)) for group in reading.groups))
 
 

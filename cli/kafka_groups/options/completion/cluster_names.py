@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import AdminError
-from kafka_groups.groups.kinds import Operation, supports
+from kafka_groups.kinds import Operation, supports
 from kafka_groups.options.completion.name_cache import NameCache
 from kafka_groups.settings import ConnectionSettings, resolve_settings
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import click
 from click.shell_completion import CompletionItem
 
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES
+from kafka_groups.kinds import GROUP_STATES, group_types
 from kafka_groups.options.completion.shell import PREFIX
 
 Items: TypeAlias = list[CompletionItem[Any]]
@@ -59,7 +59,7 @@ def states(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Ite
 
 def types(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:
     """Return the names of types for the last place of a list."""
-    return _list_items(GROUP_TYPES, incomplete)
+    return _list_items(group_types(), incomplete)
 
 
 def files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> Items:

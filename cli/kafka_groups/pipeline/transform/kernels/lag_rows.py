@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from kafka_groups.pipeline.transform.kernels import segments
-from kafka_groups.pipeline.transform.kernels.offsets import Commits, LogEnds
+from kafka_groups.pipeline.transform.kernels.offset_history import Commits, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL, Flags, Floats, Ints, Rows
 
 _CLOCKS_MS: Final = 60_000  # producers' clocks may be so far ahead
