@@ -10,6 +10,7 @@ from pathlib import Path
 
 import kafka_groups
 from kafka_groups import errors
+from kafka_groups.exit_codes import ResultStatus
 from kafka_groups.protocol.errors import error_name
 from kafka_groups.rendering.schemas import CLIENT_ERROR_NAMES, INTERRUPTED
 
@@ -166,8 +167,8 @@ def test_exit_codes_are_those_of_the_contract() -> None:
         "UnwrittenResultError": 3,
         "CheckFailedError": 4,
     }
-    assert errors.IncompleteResultError(anything_succeeded=True).exit_code == 3
-    assert errors.IncompleteResultError(anything_succeeded=False).exit_code == 1
+    assert errors.IncompleteResultError(ResultStatus.PARTIAL).exit_code == 3
+    assert errors.IncompleteResultError(ResultStatus.FAILED).exit_code == 1
 
 
 def test_no_module_but_one_has_numbers_of_exit_codes() -> None:
