@@ -29,6 +29,7 @@ from kafka_groups.errors import (
     KafkaGroupsError,
     UnwrittenResultError,
 )
+from kafka_groups.exit_codes import ResultStatus
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.export import export_text
@@ -145,7 +146,7 @@ class ChangeRun:
         if not is_confirmed:
             self.session.end_early(self.session.failures)
             print_note(self.session.screen, self._record_attempt(planned))
-            raise IncompleteResultError(anything_succeeded=False)
+            raise IncompleteResultError(ResultStatus.FAILED)
         begun: list[str] = []
         with defer_signals() as stop:
             try:

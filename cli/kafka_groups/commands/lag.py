@@ -29,6 +29,7 @@ from kafka_groups.groups.lag.summary import (
 )
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
+from kafka_groups.model import status_of
 from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
@@ -259,7 +260,7 @@ def _watch(
     if not failures:
         session.print_notes(check.notes())
     if failures or check.is_unchecked:
-        raise IncompleteResultError(anything_succeeded=bool(rows))
+        raise IncompleteResultError(status_of(anything_failed=True, anything_succeeded=bool(rows)))
 
 
 def _rows(key: LagKey, groups: Sequence[GroupSummary]) -> list[LagRow]:

@@ -22,6 +22,7 @@ from kafka_groups.pipeline.spark.requirements import check_pyspark, find_java
 from kafka_groups.pipeline.storage import Queries, Storage, open_storage
 from kafka_groups.pipeline.storage.layout import is_new
 from kafka_groups.pipeline.storage.root_directory import open_root
+from kafka_groups.progress import Progress, ignore_progress
 
 if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
@@ -43,7 +44,7 @@ def examine(
     *,
     environment: Mapping[str, str],
     wire: Callable[[], ConnectionSettings] | None = None,
-    progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None,
+    progress: Progress = ignore_progress,
 ) -> list[Check]:
     """Return all checks that can be made with what is known; each that cannot says so. Raises nothing of its own.
 
