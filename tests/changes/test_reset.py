@@ -10,7 +10,15 @@ import pytest
 from kafka_groups.changes.change import Action, Change, PlannedGroups
 from kafka_groups.changes.plan_rows import PlanRows
 from kafka_groups.changes.reset import ResetRequest, plan_reset
-from kafka_groups.changes.specification import FromRows, ShiftBy, ToCurrent, ToEarliest, ToGroup, ToLatest, ToOffset
+from kafka_groups.changes.specifications.specification import (
+    FromRows,
+    ShiftBy,
+    ToCurrent,
+    ToEarliest,
+    ToGroup,
+    ToLatest,
+    ToOffset,
+)
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import CommittedOffset, TopicPartition
 from tests.fakes.fake_admin import FakeCluster, failure, member

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_groups.changes.specification import (
+from kafka_groups.changes.specifications.specification import (
     FromRows,
     Position,
     Refusal,

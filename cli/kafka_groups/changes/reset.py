@@ -17,7 +17,7 @@ from kafka_groups.changes.current_topics import (
 from kafka_groups.changes.partitions import NamedTopics, find_partitions
 from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
 from kafka_groups.changes.restoration import refuse_unrestorable
-from kafka_groups.changes.specification import (
+from kafka_groups.changes.specifications.specification import (
     FromRows,
     Position,
     Refusal,

@@ -6,7 +6,7 @@ import click
 
 from kafka_groups.changes.plan_rows import NO_FILE, read_reset_rows
 from kafka_groups.changes.reset import ResetRequest, plan_reset
-from kafka_groups.changes.specification import ToGroup
+from kafka_groups.changes.specifications.specification import ToGroup
 from kafka_groups.commands.change_options import ChangeOptions, change_options, read_text, select_rows
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-from kafka_groups.changes.specification import (
+from kafka_groups.changes.specifications.specification import (
     FromRows,
     ShiftBy,
     Specification,

@@ -1,0 +1,1 @@
+"""The specifications of `reset`: sources of new offsets."""
