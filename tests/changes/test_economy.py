@@ -16,7 +16,7 @@ from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, 
 from kafka_groups.changes.execution import execute_plan
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.run_record import RecordedOutcome, Run
-from kafka_groups.changes.specifications.specification import ToLatest, ToTime
+from kafka_groups.changes.specifications.log_offsets import ToLatest, ToTime
 from kafka_groups.changes.undo import plan_undo
 from kafka_groups.groups.selection import Selectors
 from tests.changes.executions import MemoryJournal

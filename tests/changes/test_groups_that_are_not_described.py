@@ -12,7 +12,7 @@ from kafka_groups.changes.change import PlannedGroups
 from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion
 from kafka_groups.changes.execution import execute_plan
 from kafka_groups.changes.reset import ResetRequest, plan_reset
-from kafka_groups.changes.specifications.specification import ToOffset
+from kafka_groups.changes.specifications.log_offsets import ToOffset
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.protocol import Struct
 from tests.changes.executions import MemoryJournal, statuses

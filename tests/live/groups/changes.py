@@ -18,7 +18,7 @@ from kafka_groups.changes.execution import Execution, execute_plan
 from kafka_groups.changes.journal import JournalWriter, RunHead, begin_run
 from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.reset import ResetRequest, plan_reset
-from kafka_groups.changes.specifications.specification import ToOffset
+from kafka_groups.changes.specifications.log_offsets import ToOffset
 from kafka_groups.groups.selection import Selectors
 from tests.live.groups.clients import CommandResult, command_environment, open_admin
 

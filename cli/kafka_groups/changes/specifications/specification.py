@@ -1,26 +1,28 @@
-"""The specifications of `reset`: from what is known of a partition to its new offset. No requests, no clock.
-
-They are those of kafka-consumer-groups.sh (GroupOffsetsResetter.java), and the commits of another group.
-"""
+"""What the specifications of `reset` share: from what is known of a partition to its new offset."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple, Self
 
-from kafka_groups.model import CommittedOffset
+from kafka_groups.admin.api import OffsetSpec
+from kafka_groups.changes.current_groups import CurrentGroup
+from kafka_groups.changes.current_topics import CurrentTopics, note_uncommitted
+from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
+from kafka_groups.model import CommittedOffset, Failure, TopicPartition
 
 
 class Position(NamedTuple):
-    """What is known of a partition: the group's commit, the ends of the log, and the offset that was looked up.
+    """What is known of a partition of a group: its commit, the ends of the log, and the offsets that were looked up."""
 
-    `found` is the first record at or after a time, the other group's commit, or the offset of a file.
-    """
-
+    group: str
+    key: TopicPartition
     committed: CommittedOffset | None
     log_start_offset: int
     log_end_offset: int
-    found: int | None = None
+    found: Mapping[OffsetSpec, int | None] = MappingProxyType({})
 
     def clamp(self, offset: int) -> Target:
         """Return the offset, or the nearest one inside the log."""
@@ -32,10 +34,14 @@ class Position(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The new offset of a partition, and a note on how it differs from what the user may expect."""
+    """The new offset of a partition, and a note on how it differs from what the user may expect.
+
+    `commit` is what is committed, leader epoch and metadata included; None if these are the usual ones.
+    """
 
     offset: int
     note: str = ""
+    commit: CommittedOffset | None = None
 
 
 class Refusal(NamedTuple):
@@ -44,100 +50,62 @@ class Refusal(NamedTuple):
     message: str
 
 
-class Specification(Protocol):
-    """A rule for the new offset of a partition."""
+class Specification(ABC):
+    """A source of new offsets. `plan_reset` calls the methods in their order; most sources need only `find`.
 
+    `file` are the rows that name the partitions. A source that `needs_scope` has no partitions of its own.
+    """
+
+    file: PlanRows = NO_FILE
+    needs_scope: ClassVar[bool] = True
+
+    def scope(self, group: str, named: Sequence[TopicPartition] | None) -> Sequence[TopicPartition] | None:
+        """Return the partitions of a group that are read, None for all; `named` are those that the user named."""
+        return named
+
+    def groups(self) -> tuple[str, ...]:
+        """Return the groups whose commits are read as new offsets, together with those of the groups to reset."""
+        return ()
+
+    def with_groups(self, groups: Mapping[str, CurrentGroup]) -> Self:
+        """Return the specification with those groups."""
+        return self
+
+    def partitions(self, current: CurrentGroup, scope: Sequence[TopicPartition] | None) -> list[TopicPartition]:
+        """Return the partitions of a group to reset: those in scope, or all on which it has a commit."""
+        if scope is not None:
+            return list(scope)
+        return sorted(committed_partitions(current) | current.unreadable.keys())
+
+    def lookups(self) -> tuple[OffsetSpec, ...]:
+        """Return the log offsets that are read of each partition, beside both ends of its log."""
+        return ()
+
+    def refuse(self, current: CurrentGroup, key: TopicPartition, topics: CurrentTopics) -> Failure | None:
+        """Return why a partition is not reset, whatever its log offsets are; None if nothing forbids it."""
+        return None
+
+    @abstractmethod
     def find(self, position: Position) -> Target | Refusal:
         """Return the new offset, or the reason why there is none."""
 
+    def failures(self, scope: Sequence[TopicPartition] | None) -> list[Failure]:
+        """Return the failures of the source that belong to none of the groups to reset."""
+        return []
 
-@dataclass(frozen=True)
-class ToOffset:
-    """One offset for every partition, clamped to its log."""
-
-    offset: int
-
-    def find(self, position: Position) -> Target | Refusal:
-        """Return the offset inside the log."""
-        return position.clamp(self.offset)
-
-
-@dataclass(frozen=True)
-class ToEarliest:
-    """The log start offset."""
-
-    def find(self, position: Position) -> Target | Refusal:
-        """Return the log start offset."""
-        return Target(position.log_start_offset)
+    def notes(
+        self,
+        scope: Sequence[TopicPartition] | None,
+        partitions: Mapping[str, Sequence[TopicPartition]],
+        topics: CurrentTopics,
+    ) -> list[str]:
+        """Return notes on the partitions of each group: without a scope, on those that the reset leaves out."""
+        return note_uncommitted(partitions, topics) if scope is None else []
 
 
-@dataclass(frozen=True)
-class ToLatest:
-    """The log end offset."""
-
-    def find(self, position: Position) -> Target | Refusal:
-        """Return the log end offset."""
-        return Target(position.log_end_offset)
-
-
-@dataclass(frozen=True)
-class ToCurrent:
-    """The committed offset; the log end offset where nothing is committed."""
-
-    def find(self, position: Position) -> Target | Refusal:
-        """Return the committed offset, as it is, or the log end offset."""
-        if position.committed is None:
-            return Target(position.log_end_offset, "log end offset")
-        return Target(position.committed.offset)
-
-
-@dataclass(frozen=True)
-class ShiftBy:
-    """The committed offset plus a number of records, negative to go back, clamped to the log."""
-
-    records: int
-
-    def find(self, position: Position) -> Target | Refusal:
-        """Return the shifted offset; there is none without a commit."""
-        if position.committed is None:
-            return Refusal("nothing is committed that could be shifted")
-        return position.clamp(position.committed.offset + self.records)
-
-
-@dataclass(frozen=True)
-class ToTime:
-    """The first record at or after a time, in milliseconds since 1970; the log end offset if there is none."""
-
-    time_ms: int
-
-    def find(self, position: Position) -> Target | Refusal:
-        """Return the offset of the record that was looked up."""
-        if position.found is None:
-            return Target(position.log_end_offset, "no record since then: log end offset")
-        return Target(position.found)
-
-
-@dataclass(frozen=True)
-class ToGroup:
-    """The committed offset of another group, clamped to the log."""
-
-    group: str
-
-    def find(self, position: Position) -> Target | Refusal:
-        """Return the other group's offset; there is none without a commit of that group."""
-        if position.found is None:
-            return Refusal(f"group '{self.group}' has no commit on it")
-        return position.clamp(position.found)
-
-
-@dataclass(frozen=True)
-class FromRows:
-    """The offset of a file, clamped to the log."""
-
-    def find(self, position: Position) -> Target | Refusal:
-        """Return the offset of the file."""
-        assert position.found is not None
-        return position.clamp(position.found)
+def committed_partitions(current: CurrentGroup) -> set[TopicPartition]:
+    """Return the partitions on which a group is known to have a commit."""
+    return {key for key, commit in current.offsets.items() if commit is not None}
 
 
 def find_target(specification: Specification, position: Position) -> Target | Refusal:
@@ -152,4 +120,4 @@ def find_target(specification: Specification, position: Position) -> Target | Re
         notes.append("unchanged")
     if position.log_start_offset == position.log_end_offset:
         notes.append("empty partition")
-    return Target(target.offset, ", ".join(notes)) if notes else target
+    return target._replace(note=", ".join(notes))
