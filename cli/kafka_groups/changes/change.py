@@ -130,6 +130,10 @@ class PlannedGroups(NamedTuple):
         """Return the failures of the changes that are refused, in as few as possible."""
         return summarize_failures({group: [row.refusal for row in rows] for group, rows in self.rows.items()})
 
+    def all_failures(self) -> tuple[Failure, ...]:
+        """Return the failures and the refusals."""
+        return (*self.failures, *self.refusals())
+
 
 class Outcome(NamedTuple):
     """The outcome of a change: its status, and the failure if it was not made."""

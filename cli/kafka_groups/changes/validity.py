@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_groups.admin.api import Admin, Timeout
+from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
 from kafka_groups.changes.current_groups import CurrentGroup, read_groups, refuse, refuse_active
 from kafka_groups.changes.current_topics import CurrentTopics, read_topics
+from kafka_groups.groups.selection import NOT_LAST
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, UNSTABLE_OFFSET_COMMIT
 
@@ -16,16 +17,20 @@ from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, UNSTABLE_OFFSET_COM
 _NEEDS_NO_MEMBERS: Final = frozenset({Action.COMMIT, Action.DELETE_GROUP})
 
 
-def check_again(admin: Admin, planned: PlannedGroups, *, force: bool, timeout: Timeout | None = None) -> PlannedGroups:
+def check_again(
+    admin: Admin, planned: PlannedGroups, *, force: bool, deadline: Deadline | None = None
+) -> PlannedGroups:
     """Return the plan after reading its groups again in one round, with what is no longer valid refused.
 
     A change is invalid if its group has members now, if its commit cannot be read or is pending in an open transaction,
     if its topic was recreated, or if the commit is no longer the one before the change. `force` allows the latter: the
     change gets the commit that is there now, so that it can be undone. Members that are to be removed are not checked.
+    The changes after the check need a share of the deadline.
     """
     changes = [change for change in planned.changes() if change.action is not Action.REMOVE_MEMBER]
     if not changes:
         return planned
+    timeout = deadline and deadline.share(NOT_LAST)
     scopes = _scopes(changes)
     # The plan decided which types of groups are deleted.
     is_deletion = any(change.action is Action.DELETE_GROUP for change in changes)

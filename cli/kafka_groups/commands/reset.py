@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from kafka_groups.changes.partitions import NamedTopics
 from kafka_groups.changes.plan_rows import read_reset_rows
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.specifications.file_rows import from_rows
@@ -22,7 +23,6 @@ from kafka_groups.commands.options import (
 )
 from kafka_groups.commands.reset_options import ResetRule, specification_options
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.rendering.change_summary import summarize_offsets
 from kafka_groups.rendering.writers import FORMATS
 
 
@@ -68,8 +68,7 @@ def reset(
       kafka-groups reset billing --topic orders --to-earliest -b localhost:9092
       kafka-groups reset billing --all-topics --by-duration 2h --execute --yes -b localhost:9092
     """
-    scope = parse_topics(topics) if topics else None
-    _require_scope(rule, has_topics=scope is not None, all_topics=all_topics)
+    scope = _find_scope(rule, topics, all_topics=all_topics)
     # As in Kafka's tool, a CSV names its group unless exactly one --group was given.
     is_single = len(selectors.named) == 1 and selectors.match is None and not selectors.all_groups
     specification, selectors = _find_specification(rule, selectors, force=force)
@@ -77,17 +76,18 @@ def reset(
         connection, command="reset", output_format=output_format, colour=colour, change=change
     ) as session:
         session.print_notes(filter(None, (rule.note,)))
+        request = ResetRequest(specification, topics=scope, create=create, force=force)
         run = ChangeRun(
             session=session,
             command="reset",
             options=change,
-            summarize=summarize_offsets,
             force=force,
             file=specification.file,
             csv_with_group=not is_single,
         )
-        request = ResetRequest(specification, topics=scope, create=create, force=force)
-        run.finish(lambda: plan_reset(session.admin, selectors, request, deadline=session.deadline))
+        with run.planning():
+            planned = plan_reset(session.admin, selectors, request, deadline=session.deadline)
+        run.finish(planned)
 
 
 def _find_specification(rule: ResetRule, selectors: Selectors, *, force: bool) -> tuple[Specification, Selectors]:
@@ -100,10 +100,13 @@ def _find_specification(rule: ResetRule, selectors: Selectors, *, force: bool) -
     return from_rows(rows, force=force), selectors
 
 
-def _require_scope(rule: ResetRule, *, has_topics: bool, all_topics: bool) -> None:
-    if has_topics and all_topics:
+def _find_scope(rule: ResetRule, topics: tuple[str, ...], *, all_topics: bool) -> NamedTopics | None:
+    """Return the partitions of --topic; None if the specification decides. UsageError if both do, or neither."""
+    scope = parse_topics(topics) if topics else None
+    if scope is not None and all_topics:
         raise click.UsageError("--topic contradicts --all-topics: give one or the other")
-    if rule.specification is None and (has_topics or all_topics):
+    if rule.specification is None and (scope is not None or all_topics):
         raise click.UsageError("--from-file names the partitions; --topic and --all-topics contradict it")
-    if rule.needs_scope and not (has_topics or all_topics):
+    if rule.needs_scope and scope is None and not all_topics:
         raise click.UsageError("no partition is selected; give --topic T[:P,…], or --all-topics")
+    return scope
