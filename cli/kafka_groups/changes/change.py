@@ -116,11 +116,15 @@ class PlannedChange(NamedTuple):
 
 
 class PlannedGroups(NamedTuple):
-    """The planned changes of each group, by id, with what could not be planned, and notes."""
+    """The planned changes of each group, by id, with what could not be planned, and notes.
+
+    `existing` are groups that no change may create: they existed when they were planned.
+    """
 
     rows: Mapping[str, tuple[PlannedChange, ...]] = MappingProxyType({})
     failures: tuple[Failure, ...] = ()
     notes: tuple[str, ...] = ()
+    existing: frozenset[str] = frozenset()
 
     def changes(self) -> list[Change]:
         """Return the changes to make: those that are not refused."""

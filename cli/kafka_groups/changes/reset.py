@@ -129,6 +129,7 @@ def _plan_groups(
             *note_unstable(reading.groups.succeeded.values()),
             *specification.notes(reading.scope, partitions, topics),
         ),
+        existing=frozenset() if request.create else frozenset(planned),
     )
 
 
