@@ -81,7 +81,7 @@ class ChangeRun:
             self._print_plan(planned, self._explain_dry_run(changes))
         elif not changes:
             self._print_plan(planned, self._record_attempt(planned, settles=settles))
-        elif self._is_confirmed(planned):
+        elif self._confirm(planned):
             self._execute(planned)
         else:
             self._decline(planned)
@@ -90,7 +90,7 @@ class ChangeRun:
         report = report_plan(planned, self._view.summarize(planned.changes()), last_line)
         print_plan(self.session, self._view, self._columns, report)
 
-    def _is_confirmed(self, planned: PlannedGroups) -> bool:
+    def _confirm(self, planned: PlannedGroups) -> bool:
         with self._record_if_raised(planned):
             summary = self._view.summarize(planned.changes())
             return self.options.yes or confirm_changes(self.session, self._view, planned, summary)
