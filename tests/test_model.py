@@ -21,7 +21,7 @@ from kafka_groups.errors import (
     TlsFailedError,
     UnsupportedVersionError,
 )
-from kafka_groups.model import Assignment, Failure, Member, Results, TopicPartition, canonical_name
+from kafka_groups.model import Assignment, Failure, Member, Results, TopicPartition
 from kafka_groups.protocol.errors import broker_error, error_name
 
 OWN_ERRORS = [
@@ -34,22 +34,6 @@ OWN_ERRORS = [
     (MissingFromResponseError, "MISSING_FROM_RESPONSE"),
     (MalformedResponseError, "MALFORMED_RESPONSE"),
 ]
-
-
-@pytest.mark.parametrize(
-    ("text", "spelled"),
-    [
-        ("stable", "Stable"),
-        ("PREPARINGREBALANCE", "PreparingRebalance"),
-        ("NotReady", "NotReady"),
-        ("consumer", "Consumer"),
-        ("streams", "Streams"),
-        ("Hibernating", "Hibernating"),
-        ("", None),
-    ],
-)
-def test_states_and_types_are_spelled_as_in_kafkas_tools(text: str, spelled: str | None) -> None:
-    assert canonical_name(text) == spelled
 
 
 @pytest.mark.parametrize(("kind", "name"), OWN_ERRORS)

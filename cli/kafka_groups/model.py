@@ -17,20 +17,6 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-# Spelled as Kafka's tools print them (GroupState.java, GroupType.java).
-_REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
-GROUP_STATES: Final = ("Stable", "Empty", *_REBALANCING, "NotReady", "Dead")
-GROUP_TYPES: Final = ("Classic", "Consumer", "Share", "Streams")
-# Protocol types of groups whose members are consumers; empty for a group that only commits offsets.
-CONSUMER_PROTOCOL_TYPES: Final = frozenset({"consumer", ""})
-REBALANCING_STATES: Final = frozenset(_REBALANCING)
-_SPELLINGS: Final = {name.lower(): name for name in (*GROUP_STATES, *GROUP_TYPES)}
-
-
-def canonical_name(name: str) -> str | None:
-    """Return a state or type in the spelling of Kafka's tools, whatever its case; None for an empty text."""
-    return _SPELLINGS.get(name.lower(), name) or None
-
 
 class TopicPartition(NamedTuple):
     """One partition of a topic."""

@@ -69,7 +69,15 @@ def importers() -> dict[str, set[str]]:
 
 def is_natural_unit(path: str) -> bool:
     """Return whether a small file is one message, operation, command, view or writer, or awaits its redesign."""
-    units = ("protocol/messages/", "admin/handlers/", "commands/", "changes/", "rendering/views/", "rendering/writers/")
+    units = (
+        "protocol/messages/",
+        "admin/handlers/",
+        "commands/",
+        "options/completion/",
+        "changes/",
+        "rendering/views/",
+        "rendering/writers/",
+    )
     redesigned = ("pipeline/", "rendering/history/", "rendering/pipeline/")
     return path.startswith((*units, *redesigned))
 
@@ -141,7 +149,7 @@ def test_exit_codes_are_those_of_the_contract() -> None:
     assert other_codes == {
         "SettingsError": 2,
         "PlanFileError": 2,
-        "HistoryFileError": 2,
+        "PollsFileError": 2,
         "UnwrittenResultError": 3,
         "CheckFailedError": 4,
     }

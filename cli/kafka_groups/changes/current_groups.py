@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Timeout
 from kafka_groups.errors import ChangeRefusedError
-from kafka_groups.groups.kinds import Operation, kind_of, supports
+from kafka_groups.kinds import Operation, label_of, supports
 from kafka_groups.model import (
     CommittedOffset,
     Failure,
@@ -144,7 +144,7 @@ def _has_commits_only(failure: Failure, offsets: GroupOffsets, *, any_type: bool
 
 def _refuse_listing(listing: GroupListing, *, any_type: bool) -> Failure | None:
     if not any_type and not supports(listing, Operation.LIST_OFFSETS):
-        return refuse(listing.group, f"it is not a consumer group ({kind_of(listing)})")
+        return refuse(listing.group, f"it is not a consumer group ({label_of(listing)})")
     if listing.state is not None and listing.state not in _INACTIVE:
         return Failure.of(broker_error(NON_EMPTY_GROUP, f"it is {listing.state}"), group=listing.group)
     return None

@@ -21,10 +21,10 @@ from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
 from kafka_groups.changes.restoration import note_absent_topics, refuse_unrestorable
 from kafka_groups.changes.validity import deletions_of, describe_difference
 from kafka_groups.groups.assignments import has_unreadable_assignments
-from kafka_groups.groups.describe import without_deleted
-from kafka_groups.groups.kinds import Operation, kind_of, supports
+from kafka_groups.groups.descriptions import without_deleted
 from kafka_groups.groups.selection import NOT_LAST, Selectors, list_selected, select_groups
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
+from kafka_groups.kinds import SIMPLE, Operation, kind_of, label_of, supports
 from kafka_groups.model import Failure, GroupListing, TopicPartition
 from kafka_groups.protocol.errors import (
     GROUP_SUBSCRIBED_TO_TOPIC,
@@ -34,7 +34,6 @@ from kafka_groups.protocol.errors import (
 )
 
 _WITHOUT_MEMBERS: Final = ("Empty", "Dead", None)
-_SHARE: Final = "Share"
 _UNKNOWN_TOPICS: Final = "the partitions of a member are unknown, so it may read the topic; stop its consumers first"
 _ABSENT: Final = "the partition does not exist; brokers may refuse to delete its commit"
 
@@ -118,7 +117,7 @@ def _read_others(admin: Admin, listings: Mapping[str, GroupListing], deadline: D
         if listing.state not in _WITHOUT_MEMBERS
     ]
     inactive = {group: listing for group, listing in listings.items() if listing.state in _WITHOUT_MEMBERS}
-    with_commits = {group: None for group, listing in inactive.items() if kind_of(listing) != _SHARE}
+    with_commits = {group: None for group, listing in inactive.items() if kind_of(listing).has_commits}
     found = {group: CurrentGroup(group) for group in inactive if group not in with_commits}
     if not with_commits:
         return _Others(found, tuple(active))
@@ -273,12 +272,12 @@ def _refuse_for_the_broker(current: CurrentGroup, key: TopicPartition, assigned:
 
 
 def _refuse_kind(listing: GroupListing) -> Failure:
-    kind = kind_of(listing) or "Classic"
+    kind = label_of(listing) or SIMPLE.group_type
     return refuse(listing.group, f"it is not a consumer group ({kind}); --any-type deletes groups of every type")
 
 
 def _note_skipped(skipped: Iterable[GroupListing]) -> list[str]:
     listings: Mapping[str, GroupListing] = {listing.group: listing for listing in skipped}
-    kinds = ", ".join(sorted({kind_of(listing) for listing in listings.values()} - {""}))
+    kinds = ", ".join(sorted({label_of(listing) for listing in listings.values()} - {""}))
     subject = "1 group of another kind is" if len(listings) == 1 else f"{len(listings):,} groups of other kinds are"
     return [f"{subject} skipped ({kinds})."] if listings else []

@@ -12,8 +12,7 @@ from kafka_groups.changes.current_topics import CurrentTopics, read_topics
 from kafka_groups.changes.partitions import FoundPartitions, NamedTopics, find_partitions
 from kafka_groups.changes.restoration import refuse_unrestorable
 from kafka_groups.changes.specifications.specification import Position, Refusal, Specification, Target, find_target
-from kafka_groups.groups.describe import without_deleted
-from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.descriptions import without_deleted
 from kafka_groups.groups.selection import NOT_LAST, Selection, Selectors, select_groups
 from kafka_groups.groups.suggestions import (
     nearest_groups,
@@ -21,6 +20,7 @@ from kafka_groups.groups.suggestions import (
     suggest_topics,
     with_nearest_groups,
 )
+from kafka_groups.kinds import Operation
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 

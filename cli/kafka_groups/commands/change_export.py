@@ -6,9 +6,9 @@ from kafka_groups.changes.change import Plan
 from kafka_groups.changes.csv_file import format_csv
 from kafka_groups.changes.plan_file import format_plan
 from kafka_groups.commands.change_session import STDOUT
-from kafka_groups.commands.cluster_session import ClusterSession
-from kafka_groups.commands.export import export_text
 from kafka_groups.errors import ExportError
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.options.export import export_text
 from kafka_groups.rendering.screen import silence
 from kafka_groups.rendering.stderr import print_note
 

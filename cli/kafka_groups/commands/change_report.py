@@ -13,9 +13,9 @@ from typing import Final, NamedTuple, TypeAlias
 from kafka_groups.changes.change import Change, Outcome, PlannedChange, PlannedGroups, Status
 from kafka_groups.changes.execution import Execution
 from kafka_groups.changes.run_record import moves_commit
-from kafka_groups.commands.cluster_session import ClusterSession
 from kafka_groups.errors import ExportError, KafkaGroupsError, UnwrittenResultError
 from kafka_groups.model import Failure
+from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.screen import silence
 from kafka_groups.rendering.stderr import print_note

@@ -36,9 +36,9 @@ from kafka_groups.commands.change_report import (
     report_execution,
     report_plan,
 )
-from kafka_groups.commands.cluster_session import ClusterSession
-from kafka_groups.commands.signals import defer_signals
 from kafka_groups.errors import IncompleteResultError, KafkaGroupsError
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.options.signals import defer_signals
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.stderr import print_note
 from kafka_groups.rendering.views.changes import CHANGE_VIEWS, ChangeView

@@ -10,8 +10,8 @@ from typing import Final
 import click
 
 from kafka_groups.commands.change_options import ChangeOptions
-from kafka_groups.commands.cluster_session import ClusterSession, open_session
-from kafka_groups.commands.connection_options import Connection
+from kafka_groups.options.cluster_session import ClusterSession, open_session
+from kafka_groups.options.connection import Connection
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.changes import CHANGE_VIEWS
 from kafka_groups.rendering.writers import Writer, open_data_writer

@@ -16,16 +16,11 @@ from kafka_groups.commands.change_options import (
 )
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import (
-    filter_options,
-    output_options,
-    parse_topics,
-    require_selectors,
-    selector_options,
-    topic_option,
-)
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
+from kafka_groups.options.topics import parse_topics, topic_option
 
 
 @click.command("delete-offsets")

@@ -9,15 +9,17 @@ from typing import Any
 
 import click
 
-from kafka_groups.commands import offer
-from kafka_groups.commands.cluster_session import open_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import output_options, parse_names, require_selectors, selector_options
 from kafka_groups.groups.assignments import note_shared
-from kafka_groups.groups.describe import DescribedGroups, Details, describe_groups
-from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups
+from kafka_groups.groups.lag.rows import offset_rows
 from kafka_groups.groups.selection import Selectors, select_groups
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupDescription, OffsetRow
+from kafka_groups.kinds import GROUP_STATES, Operation, group_types
+from kafka_groups.model import Failure, GroupDescription, OffsetRow
+from kafka_groups.options.cluster_session import open_session
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import offer
+from kafka_groups.options.selectors import parse_names, require_selectors, selector_options
 from kafka_groups.rendering.columns import Column, View
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.stderr import print_empty_groups, print_group_states
@@ -100,7 +102,7 @@ def describe(
     require_selectors(selectors)
     selectors = selectors._replace(
         states=parse_names(in_state, option="--in-state", valid=GROUP_STATES),
-        types=parse_names(types, option="--type", valid=GROUP_TYPES),
+        types=parse_names(types, option="--type", valid=group_types()),
     )
     name = _one_view(offsets=offsets, members=members, state=state)
     output = DescribeOutput(name=name, verbose=verbose, output_format=output_format)
@@ -186,7 +188,7 @@ class DescribeOutput:
         """
         needs_offsets = self.details().offsets
         for name, group in groups.descriptions.items():
-            rows = groups.rows(name) if needs_offsets else []
+            rows = offset_rows(groups, name) if needs_offsets else []
             if self.name == "offsets" and not rows:
                 without_rows.append(name)
             yield self._entry(group, rows)

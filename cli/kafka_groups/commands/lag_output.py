@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from kafka_groups.commands.export import export_text
-from kafka_groups.groups.lag_summary import GroupSummary, LagKey, LagRow
+from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagRow
+from kafka_groups.options.export import export_text
 from kafka_groups.rendering.columns import Column, View
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.lag import lag_columns, lag_document

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final, NamedTuple, TypeAlias
 
-from kafka_groups.commands.cluster_session import ClusterSession
-from kafka_groups.commands.lag_history import HistoryFile
-from kafka_groups.commands.signals import pause
+from kafka_groups.commands.lag_polls import PollsFile
 from kafka_groups.errors import AdminError, AuthenticationFailedError
-from kafka_groups.groups.lag_history import LagHistory
-from kafka_groups.groups.lag_summary import LagReading, LagRow, with_pace
+from kafka_groups.groups.lag.polls import Polls
+from kafka_groups.groups.lag.summary import LagReading, LagRow, with_pace
 from kafka_groups.model import Failure
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.options.signals import pause
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.stderr import format_failure, print_failures
 from kafka_groups.rendering.views.lag import PACE_HIDEABLE
@@ -23,7 +23,7 @@ from kafka_groups.rendering.writers import Entry
 from kafka_groups.rendering.writers.table import write_table
 
 _MAX_MESSAGES: Final = 3
-Read: TypeAlias = Callable[[LagHistory, int], LagReading]
+Read: TypeAlias = Callable[[Polls, int], LagReading]
 Show: TypeAlias = Callable[[datetime, list[LagRow], list[Failure], list[str]], None]
 
 
@@ -37,14 +37,14 @@ class WatchOptions(NamedTuple):
 
 
 def watch_lag(
-    session: ClusterSession, options: WatchOptions, file: HistoryFile, read: Read, *, output_format: str
+    session: ClusterSession, options: WatchOptions, file: PollsFile, read: Read, *, output_format: str
 ) -> tuple[list[LagRow], list[Failure]]:
     """Poll until all polls are done, and return the rows and failures of the last one.
 
     A poll that fails as a whole has only its error, and no rows; the first one raises its AdminError. A note is shown
-    at the first poll that has it. The history is saved after each poll: a failure is a note.
+    at the first poll that has it. The polls are saved after each of them: a failure is a note.
     """
-    history = file.history
+    polls = file.polls
     known_notes: set[str] = set()
     session.disable_progress()
     with _open_display(session, options.columns, output_format) as show:
@@ -56,8 +56,8 @@ def watch_lag(
             failures: list[Failure] = []
             notes: list[str] = []
             try:
-                reading = read(history, round(at.timestamp() * 1000))
-                rows = [group.total for group in with_pace(reading, history.paces()).groups]
+                reading = read(polls, round(at.timestamp() * 1000))
+                rows = [group.total for group in with_pace(reading, polls.paces()).groups]
                 failures = list(reading.failures)
                 notes = [note for note in reading.notes if note not in known_notes]
                 known_notes.update(notes)

@@ -7,19 +7,15 @@ from functools import partial
 
 import click
 
-from kafka_groups.commands import offer
-from kafka_groups.commands.cluster_session import ClusterSession, open_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import (
-    BARE,
-    output_options,
-    parse_names,
-    parse_topics,
-    selector_options,
-    topic_option,
-)
 from kafka_groups.groups.selection import Selectors, list_selected, not_listed
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES, GroupListing
+from kafka_groups.kinds import GROUP_STATES, group_types
+from kafka_groups.model import GroupListing
+from kafka_groups.options.cluster_session import ClusterSession, open_session
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import offer
+from kafka_groups.options.selectors import BARE, parse_names, selector_options
+from kafka_groups.options.topics import parse_topics, topic_option
 from kafka_groups.rendering.columns import Column, View
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.list_groups import (
@@ -99,7 +95,7 @@ def list_groups(
         _require_bare(output_format, verbose=verbose, colour=colour)
     selectors = selectors._replace(
         states=parse_names(states, option="--state", valid=GROUP_STATES, may_be_bare=True),
-        types=parse_names(types, option="--type", valid=GROUP_TYPES, may_be_bare=True),
+        types=parse_names(types, option="--type", valid=group_types(), may_be_bare=True),
     )
     view = TOPIC_GROUPS if topics else LISTING
     given = {"--type": types, "--state": states, "--verbose": verbose}

@@ -6,20 +6,15 @@ from functools import partial
 
 import click
 
-from kafka_groups.commands.cluster_session import open_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import (
-    filter_options,
-    output_options,
-    parse_topics,
-    require_selectors,
-    selector_options,
-    topic_option,
-)
-from kafka_groups.groups.kinds import Operation
-from kafka_groups.groups.offsets import list_group_offsets
+from kafka_groups.groups.committed_offsets import list_group_offsets
 from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.kinds import Operation
 from kafka_groups.model import GroupOffsets
+from kafka_groups.options.cluster_session import open_session
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
+from kafka_groups.options.topics import parse_topics, topic_option
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.offsets import COMMITS, commit_rows, offsets_document
 from kafka_groups.rendering.writers import Entry, Writer, open_data_writer

@@ -5,13 +5,12 @@ from __future__ import annotations
 import click
 
 from kafka_groups.changes.member_removal import plan_member_removal
-from kafka_groups.commands import offer
 from kafka_groups.commands.change_options import ChangeOptions, change_options
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import output_options
-from kafka_groups.commands.parameter_types import NAME
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import NAME, offer
 
 
 @click.command("remove-members")

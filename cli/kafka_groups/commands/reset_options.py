@@ -13,10 +13,8 @@ from kafka_groups.changes.specifications.log_offsets import ToEarliest, ToLatest
 from kafka_groups.changes.specifications.other_group import ToGroup
 from kafka_groups.changes.specifications.own_commits import ShiftBy, ToCurrent
 from kafka_groups.changes.specifications.specification import Specification
-from kafka_groups.commands import offer
-from kafka_groups.commands.options import combine_options
-from kafka_groups.commands.parameter_types import NAME, IntegerRange
 from kafka_groups.commands.reset_time import WITHOUT_ZONE, parse_time
+from kafka_groups.options.parameters import NAME, IntegerRange, combine_options, offer
 from kafka_groups.settings import parse_duration
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -13,14 +13,14 @@ from kafka_groups.changes.retention import delete_runs, old_runs
 from kafka_groups.changes.run_record import Run
 from kafka_groups.changes.undo import plan_undo
 from kafka_groups.changes.undo_choice import choose_named_run, choose_newest_run
-from kafka_groups.commands import offer
 from kafka_groups.commands.change_options import ChangeOptions, change_options
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
-from kafka_groups.commands.cluster_session import ClusterSession
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import output_options
 from kafka_groups.commands.run_list import print_runs
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import offer
 from kafka_groups.rendering.screen import Screen, inspect_streams
 from kafka_groups.rendering.stderr import print_note
 from kafka_groups.settings import parse_duration

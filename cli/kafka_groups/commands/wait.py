@@ -8,18 +8,19 @@ from typing import Final
 
 import click
 
-from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
-from kafka_groups.commands.connection_options import Connection, connection_options_per_poll
-from kafka_groups.commands.options import filter_options, output_options, require_selectors, selector_options
-from kafka_groups.commands.parameter_types import NAME
-from kafka_groups.commands.signals import pause, raise_on_sigterm
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
-from kafka_groups.groups.kinds import Operation
-from kafka_groups.groups.lag_summary import LagKey, LagReading, read_lag
+from kafka_groups.groups.lag.summary import LagKey, LagReading, read_lag
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.groups.wait import WaitOutcome, wait_until
+from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure
+from kafka_groups.options.cluster_session import ClusterSession, open_session
+from kafka_groups.options.connection import Connection, connection_options_per_poll
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import NAME
+from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
+from kafka_groups.options.signals import pause, raise_on_sigterm
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.lag import LAG_VIEWS, lag_columns, lag_document
@@ -119,7 +120,7 @@ def _poll(
     if remaining_s is not None and remaining_s < deadline.timeout_s:
         deadline = session.admin.deadline(max(remaining_s, _SHORTEST_POLL_S))
     reading = read_lag(session.admin, selectors, with_time=with_time, deadline=deadline)
-    failures = session.suggest_groups(reading.failures, selectors, Operation.DESCRIBE)
+    failures = session.suggest_groups(reading.failures, selectors, Operation.LIST_OFFSETS)
     reading = reading._replace(failures=failures)
     # A name may be wrong; a pattern may select thousands that cannot be read.
     named = {*selectors.named} - known

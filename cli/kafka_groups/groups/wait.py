@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import AdminError, AuthenticationFailedError
-from kafka_groups.groups.conditions import Comparison, Condition
-from kafka_groups.groups.lag_summary import BEYOND_END, INCOMPLETE, LagReading, LagRow
+from kafka_groups.groups.lag.conditions import Comparison, Condition
+from kafka_groups.groups.lag.summary import BEYOND_END, INCOMPLETE, LagReading, LagRow
 
 _FIRST_INTERVAL_S: Final = 1.0
 _LONGEST_INTERVAL_S: Final = 10.0

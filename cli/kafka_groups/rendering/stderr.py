@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kafka_groups.model import REBALANCING_STATES, Failure, GroupDescription
+from kafka_groups.kinds import REBALANCING_STATES
+from kafka_groups.model import Failure, GroupDescription
 from kafka_groups.rendering.screen import Screen, escape_controls, print_line
 
 # Above this number of groups that the user did not name, one line contains their number.

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import click
 
-from kafka_groups.commands.signals import raise_on_sigterm
 from kafka_groups.errors import IncompleteResultError, KafkaGroupsError, PipelineError, SettingsError
 from kafka_groups.exit_codes import ExitCode
 from kafka_groups.model import Failure
+from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.rendering.documents import failure_document
 from kafka_groups.rendering.pipeline.documents import (
     INTERRUPTED,

@@ -6,8 +6,6 @@ import os
 
 import click
 
-from kafka_groups.commands.connection_options import Connection, connection_options_per_request
-from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.commands.pipeline.connection_settings import (
     admin_settings,
@@ -17,6 +15,8 @@ from kafka_groups.commands.pipeline.connection_settings import (
 )
 from kafka_groups.commands.pipeline.options import optional_data_dir_option
 from kafka_groups.errors import IncompleteResultError, PipelineError
+from kafka_groups.options.connection import Connection, connection_options_per_request
+from kafka_groups.options.output import output_options
 from kafka_groups.rendering.pipeline.documents import error_document
 from kafka_groups.rendering.pipeline.rows import CHECKS, write_rows
 

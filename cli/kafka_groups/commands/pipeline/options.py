@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from kafka_groups.commands import offer
+from kafka_groups.options.parameters import offer
 from kafka_groups.settings import parse_duration
 from kafka_groups.settings.values import LONGEST_S
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import click
 
-from kafka_groups.commands.options import output_options, selector_options
-from kafka_groups.commands.parameter_types import IntegerRange
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.options import data_dir_option, past_option
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
@@ -16,6 +14,9 @@ from kafka_groups.errors import IncompleteResultError, PipelineError
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.history import Cut, History
 from kafka_groups.model import Failure
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import IntegerRange
+from kafka_groups.options.selectors import selector_options
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 from kafka_groups.rendering.documents import Document
 from kafka_groups.rendering.history import draw_history, history_document

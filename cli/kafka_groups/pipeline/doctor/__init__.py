@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import AdminError, SettingsError, SourceError, SparkMissingError, StorageError
-from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.java import java_version
+from kafka_groups.kinds import Operation, supports
 from kafka_groups.model import GroupListing, Results
 from kafka_groups.pipeline.reports.findings import GAPS
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES
+from kafka_groups.kinds import GROUP_STATES, group_types
 from kafka_groups.rendering.columns import View, name_column, number_column, text_column
 from kafka_groups.rendering.schemas import Schema, document_schema, number_schema, text_schema
 
@@ -16,7 +16,8 @@ TYPE: Final = text_column(
     kafka_width=20,
     kafka_missing="Unknown",
     schema=text_schema(
-        f"{', '.join(GROUP_TYPES)}, as Kafka's tools print them; null if the broker does not return it.", nullable=True
+        f"{', '.join(group_types())}, as Kafka's tools print them; null if the broker does not return it.",
+        nullable=True,
     ),
 )
 STATE: Final = text_column(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from kafka_groups.lag import sort_members
+from kafka_groups.groups.lag.rows import sort_members
 from kafka_groups.model import Assignment, GroupDescription, Member
 from kafka_groups.rendering.columns import Column, Document, View, name_column, number_column, text_column
 from kafka_groups.rendering.schemas import array_schema, number_schema, object_schema, text_schema
