@@ -100,9 +100,24 @@ def read_existing_groups(
     timeout: Timeout | None = None,
 ) -> Results[str, CurrentGroup]:
     """Return the groups as `read_groups` does; one that is not described exists if it has a commit on any partition."""
-    read = read_groups(admin, groups, timeout=timeout)
+    return with_existing_groups(admin, read_groups(admin, groups, timeout=timeout), groups, timeout=timeout)
+
+
+def with_existing_groups(
+    admin: Admin,
+    read: Results[str, CurrentGroup],
+    groups: Mapping[str, Sequence[TopicPartition] | None],
+    *,
+    timeout: Timeout | None = None,
+) -> Results[str, CurrentGroup]:
+    """Return what was read; of these `groups`, one that seems absent exists if it has a commit on any partition.
+
+    Only seemingly absent groups of which some partitions were read cost a request.
+    """
     absent = [
-        group for group, why in read.failed.items() if why.code == GROUP_ID_NOT_FOUND and groups[group] is not None
+        group
+        for group, scope in groups.items()
+        if scope is not None and group in read.failed and read.failed[group].code == GROUP_ID_NOT_FOUND
     ]
     commits = admin.list_consumer_group_offsets(dict.fromkeys(absent), timeout=timeout).succeeded if absent else {}
     existing = [group for group in absent if group in commits and commits[group].has_commits()]

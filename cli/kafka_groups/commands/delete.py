@@ -20,7 +20,6 @@ from kafka_groups.groups.selection import Selectors
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
 from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
-from kafka_groups.rendering.change_summary import summarize_groups
 
 
 @click.command()
@@ -65,8 +64,8 @@ def delete(
     with open_change_session(
         connection, command="delete", output_format=output_format, colour=colour, change=change
     ) as session:
-        run = ChangeRun(
-            session=session, command="delete", options=change, summarize=summarize_groups, force=force, file=rows
-        )
+        run = ChangeRun(session=session, command="delete", options=change, force=force, file=rows)
         request = DeletionRequest(file=rows, any_type=any_type, force=force)
-        run.finish(lambda: plan_group_deletion(session.admin, selectors, request, deadline=session.deadline))
+        with run.planning():
+            planned = plan_group_deletion(session.admin, selectors, request, deadline=session.deadline)
+        run.finish(planned)
