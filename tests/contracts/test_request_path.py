@@ -21,7 +21,7 @@ from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 PACKAGE = str(Path(kafka_groups.__file__).parent)
 # Modules and handlers that the command imports when it runs: the files are counted after imports.
-LAZY = ("kafka_groups.admin.describe", "kafka_groups.commands.describe", "kafka_groups.rendering.writers.table")
+LAZY = ("kafka_groups.admin.describer", "kafka_groups.commands.describe", "kafka_groups.rendering.writers.table")
 LAZY_HANDLERS = ("ListConsumerGroupOffsetsHandler", "ListOffsetsHandler")
 MAX_FILES = 40
 MAX_ROUNDS = 4

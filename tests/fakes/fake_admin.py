@@ -112,7 +112,7 @@ class FakeCluster(FakeChanges):
         self.is_stable = True
         self.unfetchable: dict[str, Failure] = {}
         self.leaderless: dict[TopicPartition, Failure] = {}
-        self.client = mocker.patch("kafka_groups.commands.cluster_session.GroupAdmin", autospec=True)
+        self.client = mocker.patch("kafka_groups.options.cluster_session.GroupAdmin", autospec=True)
         self.admin = self.client.return_value
         self.admin.__enter__.return_value = self.admin
         self.admin.__exit__.return_value = None
@@ -276,4 +276,4 @@ def pretend_terminal(mocker: MockerFixture, *, width: int = 200) -> None:
     def look(_colour: str) -> Screen:
         return inspect_streams("never")._replace(out_is_terminal=True, width=width)
 
-    mocker.patch("kafka_groups.commands.cluster_session.inspect_streams", side_effect=look)
+    mocker.patch("kafka_groups.options.cluster_session.inspect_streams", side_effect=look)
