@@ -133,10 +133,3 @@ def add_group_error(result: ApiResult[str, V], group: str, code: int, message: s
         result.retriable[group] = str(error)
     else:
         result.failed[group] = error
-
-
-def take_outcomes(outcomes: Mapping[K, V], remaining: set[K]) -> dict[K, V]:
-    """Return the outcomes of keys in `remaining`, and remove these keys from it."""
-    taken = {key: value for key, value in outcomes.items() if key in remaining}
-    remaining.difference_update(taken)
-    return taken

@@ -19,7 +19,6 @@ from kafka_groups.admin.api_handler import (
     RequestSpec,
     as_unknown,
     is_request_lost,
-    take_outcomes,
     timeout_error,
 )
 from kafka_groups.admin.key_records import KeyRecord, KeyRecords
@@ -158,10 +157,10 @@ class ApiDriver(Generic[K, V]):
         """
         awaited = self._take_awaited(spec, {} if spec.broker is None else result.completed)
         remaining = {*awaited}
-        failed = take_outcomes(result.failed, remaining)
-        completed = take_outcomes(result.completed, remaining)
-        unmapped = take_outcomes(result.unmapped, remaining)
-        retriable = take_outcomes(result.retriable, remaining)
+        failed = _take(result.failed, remaining)
+        completed = _take(result.completed, remaining)
+        unmapped = _take(result.unmapped, remaining)
+        retriable = _take(result.retriable, remaining)
         if spec.broker is None:
             self._end_lookup(awaited, completed, now)
         else:
@@ -199,8 +198,7 @@ class ApiDriver(Generic[K, V]):
             error = OutcomeUnknownError.because(error)
         elif is_request_lost(error, for_any_broker=for_any_broker, has_lookup=self.lookup is not None):
             # A timeout has used up so much time already that there is only one retry.
-            is_costly = isinstance(error, BrokerTimeoutError) and not for_any_broker
-            weight = _MAX_LOST_CONNECTIONS // 2 if is_costly else 1
+            weight = _MAX_LOST_CONNECTIONS // 2 if isinstance(error, BrokerTimeoutError) and not for_any_broker else 1
             self._records.change(failed, lambda record: record.with_lost_connections(weight))
             self._has_lost_connection |= bool(failed)
             retried = self._records.select(failed, lambda record: not record.has_lost(_MAX_LOST_CONNECTIONS))
@@ -222,8 +220,7 @@ class ApiDriver(Generic[K, V]):
             setbacks, at = record.setbacks, record.requested_at
             delay = setbacks.withdrawn_because or (reason_for_delay(at) if at is not None else None)
             last = f"last: {setbacks.reason}" if setbacks.reason is not None else None
-            is_unsent = setbacks.withdrawn_because is not None
-            error = timeout_error(waited_s, is_unsent=is_unsent, reasons=(delay, last))
+            error = timeout_error(waited_s, is_unsent=setbacks.withdrawn_because is not None, reasons=(delay, last))
             # The response may still be on its way.
             if record.state is State.REQUEST_IN_FLIGHT and not self.handler.idempotent:
                 error = OutcomeUnknownError.because(error)
@@ -243,7 +240,7 @@ class ApiDriver(Generic[K, V]):
         awaited = self.awaited(spec)
         if len(awaited) < len(spec.keys):
             late = {*spec.keys}.difference(awaited)
-            late_results = take_outcomes(results, late)
+            late_results = _take(results, late)
             unfinished = self._records.select(late_results, KeyRecord.is_unfinished)
             self.completed.update((key, late_results[key]) for key in unfinished)
             self._records.finish(late_results, Event.LATE_RESULT)
@@ -291,3 +288,10 @@ class ApiDriver(Generic[K, V]):
             backoff = min(_MAX_BACKOFF_S, _MIN_BACKOFF_S * 2 ** min(retries - 1, 10))
             backoff *= 1 - _JITTER + 2 * _JITTER * self._jitter()
             self._pending.append(_Batch(now + backoff, broker, tuple(reasons)))
+
+
+def _take(outcomes: Mapping[K, V], remaining: set[K]) -> dict[K, V]:
+    """Return the outcomes of keys in `remaining`, and remove these keys from it."""
+    taken = {key: value for key, value in outcomes.items() if key in remaining}
+    remaining.difference_update(taken)
+    return taken
