@@ -100,8 +100,11 @@ class Key:
     def in_flight(self) -> RequestSpec[str]:
         return LOOKUP if self.driver.awaited(LOOKUP) else REQUEST
 
+    def recorded_state(self) -> State:
+        return self.driver._records["a"].state
+
     def state(self) -> State:
-        """The state as the owner of the driver sees it."""
+        """The state as the owner of the driver sees it. To see what is pending, it is sent."""
         driver = self.driver
         if "a" in driver.completed:
             return S.COMPLETED
@@ -171,7 +174,7 @@ def test_a_key_in_a_state_gets_to_the_next_one_by_an_event(state: State, event: 
         return
     key = key_in(state, event)
     cause(event, key)
-    assert key.state() is after
+    assert (key.recorded_state(), key.state()) == (after, after)
 
 
 @pytest.mark.parametrize("state", PATH)
@@ -201,7 +204,7 @@ def test_every_unfinished_state_has_an_end_at_the_deadline() -> None:
     assert {state for state, event in TRANSITIONS if event is E.LOSE} == {*State} - OUTCOMES
 
 
-@pytest.mark.parametrize("state", OUTCOMES)
+@pytest.mark.parametrize("state", [S.COMPLETED, S.FAILED, S.OUTCOME_UNKNOWN])
 def test_a_late_response_changes_no_outcome(state: State) -> None:
     key = key_in(state, E.LATE_RESULT)
     results = key.driver.results()

@@ -94,7 +94,7 @@ class ApiDriver(Generic[K, V]):
     @property
     def locations(self) -> dict[K, int]:
         """The broker of each key, as far as it is known."""
-        return {key: broker for key in self._records if (broker := self._records[key].broker) is not None}
+        return self._records.locations()
 
     def is_complete(self) -> bool:
         """Return whether every key is completed or failed."""
@@ -190,7 +190,7 @@ class ApiDriver(Generic[K, V]):
         A request for any broker goes to the next one. A request that is not idempotent is not sent again if it
         `was_sent`: what became of its keys is unknown.
         """
-        failed: Sequence[K] = self._take_awaited(spec._replace(keys=tuple(keys)), {})
+        failed: Collection[K] = self._take_awaited(spec._replace(keys=tuple(keys)), {})
         if spec.broker is None:
             self._end_lookup(failed, {}, now)
         for_any_broker = spec.broker is None or spec.broker < 0
@@ -215,7 +215,7 @@ class ApiDriver(Generic[K, V]):
 
     def expire(self, waited_s: float, reason_for_delay: Callable[[int], str | None] = lambda _broker: None) -> None:
         """Fail every remaining key with a timeout, and with the reasons of the broker's delay and of the last retry."""
-        for key in self._records.select(self._records, KeyRecord.is_unfinished):
+        for key in self._records.select(self.keys, KeyRecord.is_unfinished):
             record = self._records[key]
             setbacks, at = record.setbacks, record.requested_at
             delay = setbacks.withdrawn_because or (reason_for_delay(at) if at is not None else None)
@@ -290,8 +290,8 @@ class ApiDriver(Generic[K, V]):
             self._pending.append(_Batch(now + backoff, broker, tuple(reasons)))
 
 
-def _take(outcomes: Mapping[K, V], remaining: set[K]) -> dict[K, V]:
+def _take(outcomes: Mapping[K, V], remaining: set[K]) -> Mapping[K, V]:
     """Return the outcomes of keys in `remaining`, and remove these keys from it."""
-    taken = {key: value for key, value in outcomes.items() if key in remaining}
+    taken = outcomes if outcomes.keys() == remaining else {key: outcomes[key] for key in outcomes if key in remaining}
     remaining.difference_update(taken)
     return taken

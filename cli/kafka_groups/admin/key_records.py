@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -140,6 +140,10 @@ class KeyRecords(Generic[K]):
     def __setitem__(self, key: K, record: KeyRecord) -> None:
         self._records[key] = record
 
+    def locations(self) -> dict[K, int]:
+        """Return the broker of each key, as far as it is known."""
+        return {key: record.broker for key, record in self._records.items() if record.broker is not None}
+
     def move(self, keys: Iterable[K], event: Event, broker: int | None = None) -> None:
         """Move keys to the states that follow an event, which may show their broker."""
         self.change(keys, lambda record: record.after(event, broker))
@@ -159,7 +163,7 @@ class KeyRecords(Generic[K]):
             records[key] = after
         return changed.values()
 
-    def send(self, keys: Sequence[K], broker: int) -> Sequence[K]:
+    def send(self, keys: Collection[K], broker: int) -> Collection[K]:
         """Move keys into flight at a broker, and return those that have no outcome yet."""
         sent = self.change(keys, lambda record: record.after_send(broker))
         return keys if all(map(KeyRecord.is_unfinished, sent)) else self.select(keys, KeyRecord.is_unfinished)
@@ -169,7 +173,7 @@ class KeyRecords(Generic[K]):
         self.late_count -= len(keys) - self.count_in_time(keys)
         self.move(keys, event)
 
-    def mark_late(self, keys: Iterable[K]) -> int:
+    def mark_late(self, keys: Collection[K]) -> int:
         """Record that the response for keys is late; return the number of those in lookups that were not late yet."""
         in_time = self.select(keys, lambda record: record.is_unfinished() and not record.is_late())
         self.late_count += len(in_time)
@@ -191,15 +195,9 @@ class KeyRecords(Generic[K]):
             self._records[key] = retried[case]
         return max(record.setbacks.retries for record in retried.values())
 
-    def select(self, keys: Iterable[K], test: Callable[[KeyRecord], bool]) -> list[K]:
+    def select(self, keys: Collection[K], test: Callable[[KeyRecord], bool]) -> Collection[K]:
         """Return the keys whose records pass a test, in the same order."""
         records = self._records
-        selected: list[K] = []
-        before, is_selected = None, False
-        for key in keys:
-            record = records[key]
-            if record is not before:
-                before, is_selected = record, test(record)
-            if is_selected:
-                selected.append(key)
-        return selected
+        shared = {*map(records.__getitem__, keys)}
+        selected = {record for record in shared if test(record)}
+        return keys if len(selected) == len(shared) else [key for key in keys if records[key] in selected]
