@@ -24,6 +24,7 @@ from kafka_groups.kinds import Operation
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
+_NOTHING: Final[Mapping[OffsetSpec, int | None]] = {}
 _ABSENT: Final = "there is no such group; --create creates it, by committing offsets for it"
 
 
@@ -213,7 +214,7 @@ def _find_target(
     start, end = logs.starts.get(key), logs.ends.get(key)
     if start is None or end is None:
         return Refusal("its log offsets are unknown")
-    found = {spec: offsets.get(key) for spec, offsets in logs.found.items()}
+    found = {spec: offsets.get(key) for spec, offsets in logs.found.items()} if logs.found else _NOTHING
     return find_target(specification, Position(group, key, commit, start, end, found))
 
 

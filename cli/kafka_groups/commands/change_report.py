@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
-from kafka_groups.changes.change import Change, Outcome, PlannedChange, PlannedGroups, Status
+from kafka_groups.changes.change import Outcome, PlannedChange, PlannedGroups, Status
 from kafka_groups.changes.execution import Execution
 from kafka_groups.changes.run_record import moves_commit
 from kafka_groups.errors import ExportError, KafkaGroupsError, UnwrittenResultError
@@ -58,19 +58,14 @@ def report_execution(
         rows=execution.outcomes,
         failures=(*planned.failures, *execution.failures),
         notes=[note for note in notes if note not in known],
-        anything_succeeded=bool(changed_by(execution)),
+        anything_succeeded=any(outcome.status in _CHANGED for outcome in execution.all_outcomes()),
         last_line=last_line,
     )
 
 
-def changed_by(execution: Execution) -> list[Change]:
-    """Return the changes that were made, or may have been."""
-    return [outcome.change for outcome in execution.all_outcomes() if outcome.status in _CHANGED]
-
-
 def describe_record(execution: Execution, journal: str, undo_command: str) -> str:
     """Return the last line of an execution: where it is recorded, and how it is taken back."""
-    changed = changed_by(execution)
+    changed = [outcome.change for outcome in execution.all_outcomes() if outcome.status in _CHANGED]
     where = f"{execution.run_id} in {journal}"
     if not changed:
         return f"Nothing was changed; the attempt is recorded as {where}."

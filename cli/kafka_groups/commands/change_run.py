@@ -91,9 +91,10 @@ class ChangeRun:
         print_plan(self.session, self._view, self._columns, report)
 
     def _confirm(self, planned: PlannedGroups) -> bool:
+        if self.options.yes:
+            return True
         with self._record_if_raised(planned):
-            summary = self._view.summarize(planned.changes())
-            return self.options.yes or confirm_changes(self.session, self._view, planned, summary)
+            return confirm_changes(self.session, self._view, planned, self._view.summarize(planned.changes()))
 
     def _decline(self, planned: PlannedGroups) -> None:
         self.session.end_early(self.session.failures)

@@ -120,4 +120,4 @@ def find_target(specification: Specification, position: Position) -> Target | Re
         notes.append("unchanged")
     if position.log_start_offset == position.log_end_offset:
         notes.append("empty partition")
-    return target._replace(note=", ".join(notes))
+    return target._replace(note=", ".join(notes)) if notes else target
