@@ -130,7 +130,7 @@ def _plan_groups(
             *note_unstable(reading.groups.succeeded.values()),
             *specification.notes(reading.scope, partitions, topics),
         ),
-        existing=frozenset() if request.create else frozenset(planned),
+        existing=frozenset(group for group, rows in planned.items() if rows and not request.create),
     )
 
 

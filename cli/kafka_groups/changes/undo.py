@@ -55,8 +55,9 @@ def plan_undo(admin: Admin, run: Run, *, force: bool = False, timeout: Timeout |
             failures.append(active)
             del rows[group]
     planned_changes = [row.change for planned in rows.values() for row in planned]
+    planned_rows = {group: tuple(planned) for group, planned in rows.items() if planned}
     return PlannedGroups(
-        rows={group: tuple(planned) for group, planned in rows.items() if planned},
+        rows=planned_rows,
         failures=tuple(failures),
         notes=(
             *_notes(run, rows, unchanged),
@@ -64,7 +65,7 @@ def plan_undo(admin: Admin, run: Run, *, force: bool = False, timeout: Timeout |
             *note_unknown_ids(planned_changes, topics),
         ),
         # Undo brings back groups that are deleted, but not those that somebody deletes while the prompt waits.
-        existing=frozenset() if force else frozenset(read.succeeded),
+        existing=frozenset() if force else frozenset(planned_rows.keys() & read.succeeded.keys()),
     )
 
 
