@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from kafka_groups.errors import (
@@ -21,7 +23,8 @@ from kafka_groups.errors import (
     TlsFailedError,
     UnsupportedVersionError,
 )
-from kafka_groups.model import Assignment, Failure, Member, Results, TopicPartition
+from kafka_groups.exit_codes import ResultStatus
+from kafka_groups.model import Assignment, Failure, Member, Results, TopicPartition, status_of
 from kafka_groups.protocol.errors import broker_error, error_name
 
 OWN_ERRORS = [
@@ -146,9 +149,25 @@ def test_partitions_are_ordered_by_topic_and_then_by_number() -> None:
         (SandboxError(), 1),
         (TimeoutExceededError(), 1),
         (broker_error(30), 1),
-        (IncompleteResultError(anything_succeeded=True), 3),
-        (IncompleteResultError(anything_succeeded=False), 1),
+        (IncompleteResultError(ResultStatus.PARTIAL), 3),
+        (IncompleteResultError(ResultStatus.FAILED), 1),
     ],
 )
 def test_every_error_has_an_exit_code(error: KafkaGroupsError, exit_code: int) -> None:
     assert error.exit_code == exit_code
+
+
+@pytest.mark.parametrize(
+    ("anything_failed", "anything_succeeded", "status", "exit_code"),
+    [
+        (False, False, "complete", 0),
+        (False, True, "complete", 0),
+        (True, True, "partial", 3),
+        (True, False, "failed", 1),
+    ],
+)
+def test_the_status_of_a_result_decides_its_exit_code(
+    anything_failed: bool, anything_succeeded: bool, status: str, exit_code: int
+) -> None:
+    found = status_of(anything_failed=anything_failed, anything_succeeded=anything_succeeded)
+    assert (json.dumps(found), found.exit_code) == (f'"{status}"', exit_code)

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_groups.exit_codes import ExitCode
+from kafka_groups.exit_codes import ExitCode, ResultStatus
 
 
 class KafkaGroupsError(Exception):
@@ -242,6 +242,6 @@ class ResponseTooLargeError(MalformedResponseError):
 class IncompleteResultError(KafkaGroupsError):
     """Items that failed and were reported one by one; it carries only the exit code."""
 
-    def __init__(self, *, anything_succeeded: bool) -> None:
+    def __init__(self, status: ResultStatus) -> None:
         super().__init__("")
-        self.exit_code = ExitCode.PARTIAL if anything_succeeded else ExitCode.FAILED
+        self.exit_code = status.exit_code

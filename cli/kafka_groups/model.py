@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from kafka_groups.errors import AdminError, BrokerError
+from kafka_groups.exit_codes import ResultStatus
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -102,6 +103,13 @@ class Results(NamedTuple, Generic[K, V]):
         """Return the results together with the failures of these keys."""
         failures = {key: failed[key] for key in keys if key in failed}
         return Results(succeeded=self.succeeded, failed={**self.failed, **failures})
+
+
+def status_of(*, anything_failed: bool, anything_succeeded: bool) -> ResultStatus:
+    """Return the status of a result, which decides the exit code, too. A result without any item is complete."""
+    if not anything_failed:
+        return ResultStatus.COMPLETE
+    return ResultStatus.PARTIAL if anything_succeeded else ResultStatus.FAILED
 
 
 class GroupListing(NamedTuple):

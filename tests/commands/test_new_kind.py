@@ -9,8 +9,7 @@ from typing import Any, Final
 import pytest
 
 from kafka_groups import kinds
-from kafka_groups.admin.api_handler import ApiResult
-from kafka_groups.admin.handlers.group_errors import add_group_error
+from kafka_groups.admin.api_handler import ApiResult, add_group_error
 from kafka_groups.admin.handlers.kind_handlers import DESCRIBE_HANDLERS
 from kafka_groups.errors import AdminError
 from kafka_groups.kinds import Kind, Operation

@@ -9,8 +9,7 @@ from kafka_groups.commands.change_session import STDOUT
 from kafka_groups.errors import ExportError
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.export import export_text
-from kafka_groups.rendering.screen import silence
-from kafka_groups.rendering.stderr import print_note
+from kafka_groups.rendering.screen import print_note, silence
 
 
 def export_plan(session: ClusterSession, name: str, plan: Plan, *, csv_with_group: bool | None) -> None:

@@ -16,11 +16,10 @@ from kafka_groups.changes.run_record import moves_commit
 from kafka_groups.errors import ExportError, KafkaGroupsError, UnwrittenResultError
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import ClusterSession
-from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.screen import silence
-from kafka_groups.rendering.stderr import print_note
+from kafka_groups.rendering.columns import Column, Entry
+from kafka_groups.rendering.counts import count_of
+from kafka_groups.rendering.screen import print_note, silence
 from kafka_groups.rendering.views.changes import ChangeView
-from kafka_groups.rendering.writers import Entry
 
 _CHANGED: Final = frozenset({Status.DONE, Status.UNKNOWN})
 
@@ -102,7 +101,7 @@ def print_outcomes(session: ClusterSession, view: ChangeView, columns: Sequence[
 def _unwritten(report: ChangeReport, error: OSError) -> KafkaGroupsError:
     statuses = [row.status for rows in report.rows.values() for row in rows if isinstance(row, Outcome)]
     changed = sum(status in _CHANGED for status in statuses)
-    count = "1 change was" if changed == 1 else f"{changed:,} changes were"
+    count = count_of(changed, "change was", "changes were")
     done = f"{count} made" if changed else "nothing was changed"
     msg = f"cannot write the results to stdout: {error.strerror or error}; {done}"
     return UnwrittenResultError(msg) if changed else ExportError(msg)

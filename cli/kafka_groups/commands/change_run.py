@@ -37,10 +37,11 @@ from kafka_groups.commands.change_report import (
     report_plan,
 )
 from kafka_groups.errors import IncompleteResultError, KafkaGroupsError
+from kafka_groups.exit_codes import ResultStatus
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.signals import defer_signals
 from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.stderr import print_note
+from kafka_groups.rendering.screen import print_note
 from kafka_groups.rendering.views.changes import CHANGE_VIEWS, ChangeView
 
 
@@ -99,7 +100,7 @@ class ChangeRun:
     def _decline(self, planned: PlannedGroups) -> None:
         self.session.end_early(self.session.failures)
         print_note(self.session.screen, self._record_attempt(planned))
-        raise IncompleteResultError(anything_succeeded=False)
+        raise IncompleteResultError(ResultStatus.FAILED)
 
     def _execute(self, planned: PlannedGroups) -> None:
         """Execute the plan. A first signal lets the changes that were sent end; a second one ends the run at once."""

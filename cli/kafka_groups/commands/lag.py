@@ -29,16 +29,17 @@ from kafka_groups.groups.lag.summary import (
 )
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
+from kafka_groups.model import status_of
+from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
-from kafka_groups.options.parameters import NAME, IntegerRange, offer
+from kafka_groups.options.parameters import NAME, IntegerRange, parse_option_duration
 from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.options.suggestions import Choice
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.rendering.writers import FORMATS
-from kafka_groups.settings import parse_duration
 
 _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
 
@@ -220,11 +221,7 @@ def _watch_options(watch: str | None, samples: int | None, top: int | None, outp
         if samples is not None:
             raise click.UsageError("--samples is only for --watch")
         return None
-    try:
-        interval_s = parse_duration(watch)
-    except ValueError as error:
-        msg = f"--watch: {error}"
-        raise click.UsageError(msg) from error
+    interval_s = parse_option_duration("--watch", watch)
     if not interval_s:
         raise click.UsageError("--watch needs an interval above 0, such as 5s")
     return WatchOptions(interval_s, samples, top, output.columns)
@@ -263,7 +260,7 @@ def _watch(
     if not failures:
         session.print_notes(check.notes())
     if failures or check.is_unchecked:
-        raise IncompleteResultError(anything_succeeded=bool(rows))
+        raise IncompleteResultError(status_of(anything_failed=True, anything_succeeded=bool(rows)))
 
 
 def _rows(key: LagKey, groups: Sequence[GroupSummary]) -> list[LagRow]:

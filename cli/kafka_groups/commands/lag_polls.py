@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kafka_groups.admin import Deadline, GroupAdmin
 from kafka_groups.errors import ExportError, IncompleteResultError, PollsFileError
+from kafka_groups.exit_codes import ResultStatus
 from kafka_groups.files import SpecialFileError, read_regular
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.polls_file import format_polls, read_polls
@@ -60,7 +61,7 @@ class PollsFile:
             self.save()
         except ExportError:
             if self._is_failure_reported:
-                raise IncompleteResultError(anything_succeeded=False) from None
+                raise IncompleteResultError(ResultStatus.FAILED) from None
             raise
 
 

@@ -16,10 +16,10 @@ from kafka_groups.groups.lag.summary import LagReading, LagRow, with_pace
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.signals import pause
-from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.stderr import format_failure, print_failures
+from kafka_groups.rendering.times import format_time
 from kafka_groups.rendering.views.lag import PACE_HIDEABLE
-from kafka_groups.rendering.writers import Entry
 from kafka_groups.rendering.writers.table import write_table
 
 _MAX_MESSAGES: Final = 3
@@ -82,10 +82,10 @@ def _open_display(session: ClusterSession, columns: tuple[Column, ...], output_f
 
         def write(at: datetime, rows: list[LagRow], failures: list[Failure], notes: list[str]) -> None:
             if output_format == "ndjson":
-                stamped = [row._replace(at=_format_time(at)) for row in rows]
+                stamped = [row._replace(at=format_time(at)) for row in rows]
                 session.writer.add(Entry(columns, stamped, dict))
             elif rows or not failures:
-                screen.out.write(f"\n{_format_time(at)}\n")
+                screen.out.write(f"\n{format_time(at)}\n")
                 write_table(screen, columns, rows)
             screen.out.flush()
             session.print_notes(notes)
@@ -102,14 +102,10 @@ def _open_display(session: ClusterSession, columns: tuple[Column, ...], output_f
             nonlocal last
             # The rows of the last poll that had some stay, with their time.
             last = last if last is not None and failures and not rows else (at, rows)
-            messages = [f"Error at {_format_time(at)}: {format_failure(failure)}" for failure in failures]
+            messages = [f"Error at {format_time(at)}: {format_failure(failure)}" for failure in failures]
             shown = [*notes, *messages[:_MAX_MESSAGES]]
             shown += [f"… and {len(messages) - _MAX_MESSAGES:,} more errors"] if len(messages) > _MAX_MESSAGES else []
-            caption = f"Lag at {_format_time(last[0])}"
+            caption = f"Lag at {format_time(last[0])}"
             table.draw(caption, columns, last[1], shown, hideable=PACE_HIDEABLE)
 
         yield draw
-
-
-def _format_time(at: datetime) -> str:
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
+from itertools import starmap
 from typing import Final
 
 import click
@@ -16,16 +17,16 @@ from kafka_groups.commands.change_session import STDOUT
 from kafka_groups.commands.lag_polls import load_polls
 from kafka_groups.groups.orphans import IdleRule, Orphan, Orphans, Reason, find_orphans
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.export import export_text
 from kafka_groups.options.output import output_options
-from kafka_groups.options.parameters import offer
+from kafka_groups.options.parameters import parse_option_duration
 from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.views.orphans import ORPHANS, orphans_document
-from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
-from kafka_groups.settings import parse_duration
+from kafka_groups.rendering.views.orphans import ORPHANS, orphans_entry
+from kafka_groups.rendering.writers import Writer, open_writer
 
 _IDLE: Final = "7d"
 
@@ -86,7 +87,7 @@ def orphans(
     """
     if idle is not None and polls_file is None:
         raise click.UsageError("--idle needs --polls: brokers do not return when a group committed")
-    idle_ms = _parse_idle(_IDLE if idle is None else idle)
+    idle_ms = round(parse_option_duration("--idle", _IDLE if idle is None else idle) * 1000)
     if export == STDOUT and output_format != "table":
         msg = f"--export - prints the plan in place of the table; --format {output_format} contradicts it"
         raise click.UsageError(msg)
@@ -102,9 +103,8 @@ def orphans(
             _export(session, export, found)
         nothing = [] if found.groups or found.failures or not found.anything_read else ["No orphans."]
         session.print_notes([*found.notes, *([] if "No group matches." in found.notes else nothing)])
-        columns = ORPHANS.table()
         session.write(
-            (Entry(columns, rows, partial(orphans_document, group, rows)) for group, rows in found.groups.items()),
+            starmap(orphans_entry, found.groups.items()),
             total=len(found.groups),
             failures=found.failures,
             anything_succeeded=found.anything_read,
@@ -140,21 +140,9 @@ def _change(orphan: Orphan) -> Change:
     return Change(action, orphan.group, orphan.topic, orphan.partition, *before)
 
 
-def _parse_idle(text: str) -> int:
-    try:
-        return round(parse_duration(text) * 1000)
-    except ValueError as error:
-        msg = f"--idle: {error}"
-        raise click.UsageError(msg) from error
-
-
 def _make_writer(output_format: str, screen: Screen, *, is_silent: bool) -> Writer:
     if is_silent:
         from kafka_groups.rendering.writers.silent import SilentWriter
 
         return SilentWriter()
-    if writer := open_data_writer(screen, output_format, command="orphans", view=ORPHANS):
-        return writer
-    from kafka_groups.rendering.writers.table import TableWriter
-
-    return TableWriter(screen, ORPHANS.table())
+    return open_writer(screen, output_format, command="orphans", view=ORPHANS, columns=ORPHANS.columns)

@@ -8,9 +8,10 @@ from kafka_groups.changes.member_removal import plan_member_removal
 from kafka_groups.commands.change_options import ChangeOptions, change_options
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
+from kafka_groups.options import offer
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
-from kafka_groups.options.parameters import NAME, offer
+from kafka_groups.options.parameters import NAME
 
 
 @click.command("remove-members")

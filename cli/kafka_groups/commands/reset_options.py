@@ -14,8 +14,9 @@ from kafka_groups.changes.specifications.other_group import ToGroup
 from kafka_groups.changes.specifications.own_commits import ShiftBy, ToCurrent
 from kafka_groups.changes.specifications.specification import Specification
 from kafka_groups.commands.reset_time import WITHOUT_ZONE, parse_time
-from kafka_groups.options.parameters import NAME, IntegerRange, combine_options, offer
-from kafka_groups.settings import parse_duration
+from kafka_groups.options import offer
+from kafka_groups.options.parameters import NAME, IntegerRange, combine_options, parse_option_duration
+from kafka_groups.rendering.times import format_time
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -84,11 +85,7 @@ def _parse_time(text: str) -> ResetRule:
 
 
 def _parse_duration(text: str) -> ResetRule:
-    try:
-        seconds = parse_duration(text, longest_s=_LONGEST_S)
-    except ValueError as error:
-        msg = f"--by-duration: {error}"
-        raise click.UsageError(msg) from error
+    seconds = parse_option_duration("--by-duration", text, longest_s=_LONGEST_S)
     time_ms = max(0, _now_ms() - round(seconds * 1000))
     return ResetRule(ToTime(time_ms), note=f"{_describe_time(time_ms)}.")
 
@@ -98,7 +95,7 @@ def _now_ms() -> int:
 
 
 def _describe_time(time_ms: int) -> str:
-    since = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    since = format_time(datetime.fromtimestamp(time_ms / 1000, UTC), timespec="milliseconds")
     return f"New offsets are those of the first records since {since}"
 
 

@@ -17,13 +17,13 @@ from kafka_groups.commands.change_options import ChangeOptions, change_options
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
 from kafka_groups.commands.run_list import print_runs
+from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
-from kafka_groups.options.parameters import offer
-from kafka_groups.rendering.screen import Screen, inspect_streams
-from kafka_groups.rendering.stderr import print_note
-from kafka_groups.settings import parse_duration
+from kafka_groups.options.parameters import parse_option_duration
+from kafka_groups.rendering.counts import count_of
+from kafka_groups.rendering.screen import Screen, inspect_streams, print_note
 
 _LONGEST_S: Final = 100 * 365 * 86_400.0
 
@@ -143,13 +143,9 @@ def _has_no_rest(run: Run) -> bool:
 
 
 def _prune(screen: Screen, journal: JournalLocation, age: str, *, dry_run: bool) -> None:
-    try:
-        seconds = parse_duration(age, longest_s=_LONGEST_S)
-    except ValueError as error:
-        msg = f"--prune: {error}"
-        raise click.UsageError(msg) from error
+    seconds = parse_option_duration("--prune", age, longest_s=_LONGEST_S)
     runs = old_runs(journal, before=datetime.now(UTC) - timedelta(seconds=seconds))
-    count = "1 record" if len(runs) == 1 else f"{len(runs):,} records"
+    count = count_of(len(runs), "record")
     if dry_run:
         print_note(screen, f"{count} in {journal.name} would be removed.")
         return

@@ -10,15 +10,17 @@ from typing import Final
 
 from kafka_groups.admin import Deadline, GroupAdmin
 from kafka_groups.errors import AdminError, ChangeRefusedError, ExportError, IncompleteResultError, KafkaGroupsError
+from kafka_groups.exit_codes import ResultStatus
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
-from kafka_groups.model import Failure
+from kafka_groups.model import Failure, status_of
 from kafka_groups.options.connection import Connection
+from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.progress import ProgressBar
 from kafka_groups.rendering.schemas import INTERRUPTED
-from kafka_groups.rendering.screen import Screen, inspect_streams, silence
-from kafka_groups.rendering.stderr import print_failures, print_note
-from kafka_groups.rendering.writers import Entry, Writer
+from kafka_groups.rendering.screen import Screen, inspect_streams, print_note, silence
+from kafka_groups.rendering.stderr import print_failures
+from kafka_groups.rendering.writers import Writer
 from kafka_groups.settings import resolve_settings
 
 _PROGRESS_INTERVAL: Final = 256
@@ -103,7 +105,7 @@ class ClusterSession:
     def end_early(self, failures: Iterable[Failure]) -> None:
         """End the document without results, because the user declined."""
         self.end_progress()
-        self.writer.end(failures, status="failed")
+        self.writer.end(failures, status=ResultStatus.FAILED)
         self.screen.out.flush()
         self.is_ended = True
 
@@ -135,9 +137,10 @@ class ClusterSession:
         """
         self.end_progress()
         self.failures = failures
-        is_incomplete = bool(failures) or is_unchecked
-        anything_succeeded = anything_succeeded and not is_unchecked
-        status = "complete" if not is_incomplete else "partial" if anything_succeeded else "failed"
+        status = status_of(
+            anything_failed=bool(failures) or is_unchecked,
+            anything_succeeded=anything_succeeded and not is_unchecked,
+        )
         unwritten: ExportError | None = None
         try:
             self._write_entries(entries, total)
@@ -151,11 +154,12 @@ class ClusterSession:
             silence(self.screen.out)
         except ExportError as error:
             unwritten = error
-        self.print_remaining_failures(failures)
+        if failures:
+            self.print_remaining_failures(failures)
         if unwritten is not None:
             raise unwritten
-        if is_incomplete:
-            raise IncompleteResultError(anything_succeeded=anything_succeeded)
+        if status is not ResultStatus.COMPLETE:
+            raise IncompleteResultError(status)
 
     def _write_entries(self, entries: Iterable[Entry], total: int) -> None:
         for entry in entries:
@@ -179,7 +183,7 @@ def open_session(
     try:
         settings = resolve_settings(**connection.sources())
     except AdminError as error:
-        make_writer(inspect_streams(colour)).end([_failure_of(error)], status="failed")
+        make_writer(inspect_streams(colour)).end([_failure_of(error)], status=ResultStatus.FAILED)
         raise
     screen = inspect_streams(colour)
     progress = ProgressBar(screen) if screen.err_is_terminal else None
@@ -193,13 +197,14 @@ def open_session(
         except KafkaGroupsError as error:
             session.end_progress()
             if not session.is_ended:
-                writer.end([*session.failures, _failure_of(error)], status="failed")
+                writer.end([*session.failures, _failure_of(error)], status=ResultStatus.FAILED)
                 session.print_remaining_failures(session.failures)
             raise
         except (KeyboardInterrupt, SystemExit):
             session.end_progress()
             if not session.is_ended:
-                writer.end([*session.failures, _INTERRUPTED], status="partial" if session.written else "failed")
+                status = status_of(anything_failed=True, anything_succeeded=session.written > 0)
+                writer.end([*session.failures, _INTERRUPTED], status=status)
             raise
         finally:
             session.end_progress()

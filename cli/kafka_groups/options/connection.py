@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kafka_groups.options.parameters import NAME, combine_options, offer
+from kafka_groups.options import offer
+from kafka_groups.options.parameters import NAME, combine_options
 
 if TYPE_CHECKING:
     from kafka_groups.settings.sources import Sources

@@ -6,15 +6,13 @@ import os
 import re
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import click
 from click.types import IntParamType, StringParamType
 
 from kafka_groups.numerals import parse_decimal, parse_integer
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+from kafka_groups.settings.values import LONGEST_S, parse_duration
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -94,16 +92,15 @@ def _parsed(
         kind.fail(str(error), param, ctx)
 
 
-def offer(name: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[Any]]]:
-    """Return the `shell_complete` of an option: a function of `completion.values`, imported when a shell needs it."""
-
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[Any]]:
-        from kafka_groups.options.completion import values
-
-        items: list[CompletionItem[Any]] = getattr(values, name)(ctx, param, incomplete)
-        return items
-
-    return complete
+def parse_option_duration(
+    option: str, text: str, *, longest_s: float = LONGEST_S, context: click.Context | None = None
+) -> float:
+    """Return the seconds of an option's duration; UsageError, with the option's name, for other text."""
+    try:
+        return parse_duration(text, longest_s=longest_s)
+    except ValueError as error:
+        msg = f"{option}: {error}"
+        raise click.UsageError(msg, context) from error
 
 
 def combine_options(function: F, name: str, make: Callable[..., Any], parts: tuple[str, ...]) -> F:

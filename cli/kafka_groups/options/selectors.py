@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import click
 
 from kafka_groups.kinds import GROUP_STATES, group_types
-from kafka_groups.options.parameters import NAME, F, combine_options, offer
+from kafka_groups.options import offer
+from kafka_groups.options.parameters import NAME, F, combine_options
 from kafka_groups.suggestions import nearest_names
 
 if TYPE_CHECKING:

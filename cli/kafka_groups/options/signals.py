@@ -23,9 +23,10 @@ _TERMINATING = (signal.SIGTERM, signal.SIGHUP) if sys.platform != "win32" else (
 
 
 class StopRequest:
-    """A request to stop, which a signal makes."""
+    """A request to stop, which a signal makes. Without `is_interruptible`, a second signal changes nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_interruptible: bool = True) -> None:
+        self._is_interruptible = is_interruptible
         self._number: int | None = None
 
     def is_received(self) -> bool:
@@ -34,14 +35,20 @@ class StopRequest:
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
         """Remember the first signal; raise its exception on the second one, because the user does not want to wait."""
-        if self._number is not None:
+        if self._number is None:
+            self._number = number
+        elif self._is_interruptible:
             _raise(number)
-        self._number = number
 
     def raise_if_received(self) -> None:
         """Raise KeyboardInterrupt or SystemExit if a signal was received."""
         if self._number is not None:
             _raise(self._number)
+
+    def repeat(self) -> None:
+        """Raise the signal again if one was received, for the handler that is installed now."""
+        if self._number is not None:
+            signal.raise_signal(self._number)
 
 
 @contextmanager
@@ -52,19 +59,24 @@ def raise_on_sigterm() -> Iterator[None]:
 
 
 @contextmanager
-def defer_signals() -> Iterator[StopRequest]:
+def defer_signals(*, is_interruptible: bool = True) -> Iterator[StopRequest]:
     """Remember the first signal inside the context instead of raising its exception.
 
-    Work that checks the StopRequest can then stop at a consistent state and report what it did.
+    Work that checks the StopRequest can then stop at a consistent state and report what it did. Work that is not
+    interruptible, such as the start of a process and the write of its ID, ends first; then the signal takes effect.
     """
-    request = StopRequest()
-    with _installed(dict.fromkeys((signal.SIGINT, *_TERMINATING), request.handle)):
-        try:
+    request = StopRequest(is_interruptible=is_interruptible)
+    try:
+        with _installed(dict.fromkeys((signal.SIGINT, *_TERMINATING), request.handle)):
             yield request
-        except Exception:
-            # A service manager ends the JVM at the same time; a failure after a signal is a consequence of it.
+    except Exception:
+        # A service manager ends the JVM at the same time; a failure after a signal is a consequence of it.
+        if is_interruptible:
             request.raise_if_received()
-            raise
+        raise
+    finally:
+        if not is_interruptible:
+            request.repeat()
 
 
 def pause(seconds: float) -> None:

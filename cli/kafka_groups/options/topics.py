@@ -8,7 +8,8 @@ from typing import Final
 import click
 
 from kafka_groups.numerals import BLANKS, hint_of_integer
-from kafka_groups.options.parameters import NAME, F, offer
+from kafka_groups.options import offer
+from kafka_groups.options.parameters import NAME, F
 
 _MAX_PARTITION: Final = 2**31 - 1
 

@@ -13,9 +13,9 @@ from prometheus_client.parser import text_string_to_metric_families as parse_pro
 
 from kafka_groups.groups.lag.summary import LagKey, LagRow, summarize_lag
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
+from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.views.lag import LAG_VIEWS
 from kafka_groups.rendering.views.lag_metrics import PREFIX, lag_metrics
-from kafka_groups.rendering.writers import Entry
 from kafka_groups.rendering.writers.openmetrics import OpenMetricsWriter
 
 Parse = Callable[[str], Iterator[Any]]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from kafka_groups.admin.api_handler import ApiResult
-from kafka_groups.admin.handlers.group_errors import add_group_error
+from kafka_groups.admin.api_handler import ApiResult, add_group_error
 from kafka_groups.errors import AdminError, TimeoutExceededError, UnsupportedVersionError
 from kafka_groups.model import Failure, GroupOffsets, Results, TopicPartition
 from kafka_groups.protocol import INT16, STRING, Cursor, read_count, skip_tags

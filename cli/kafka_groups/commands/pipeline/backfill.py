@@ -16,9 +16,10 @@ from kafka_groups.commands.pipeline.options import (
     past_option,
 )
 from kafka_groups.errors import SettingsError
+from kafka_groups.options import offer
 from kafka_groups.options.connection import Connection, connection_options_per_request
 from kafka_groups.options.output import output_options
-from kafka_groups.options.parameters import NAME, offer
+from kafka_groups.options.parameters import NAME
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:

@@ -63,6 +63,14 @@ def offset_rows(described: DescribedGroups, group: str) -> list[OffsetRow]:
     )
 
 
+def has_offset_rows(described: DescribedGroups, group: str) -> bool:
+    """Return whether a described group has offset rows. Commits are counted and not decoded."""
+    offsets = described.offsets.get(group)
+    if offsets is not None and any(len(commits) for _, commits in offsets.topics):
+        return True
+    return bool(offset_rows(described, group))
+
+
 def join_offsets(
     group: str,
     *,

@@ -6,8 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka_groups.changes.change import Change, Outcome, PlannedChange, Status
-from kafka_groups.rendering.columns import Column, Document, View, name_column, number_column, text_column
-from kafka_groups.rendering.schemas import Schema, array_schema, document_schema, number_schema, text_schema
+from kafka_groups.rendering.columns import Column, View, name_column, number_column, text_column
+from kafka_groups.rendering.schemas import (
+    Document,
+    Schema,
+    array_schema,
+    choice_schema,
+    document_schema,
+    number_schema,
+    text_schema,
+)
 from kafka_groups.rendering.views.change_summary import (
     summarize_commits,
     summarize_groups,
@@ -24,11 +32,11 @@ _STATUS: Final = text_column(
     "STATUS",
     "status",
     option="--execute",
-    schema={
-        "description": "planned: --execute makes the change. done: it was made. refused: it was not tried. failed: it "
+    schema=choice_schema(
+        "planned: --execute makes the change. done: it was made. refused: it was not tried. failed: it "
         "was not made. unknown: it may have been made, and its response was lost.",
-        "enum": list(STATUSES),
-    },
+        STATUSES,
+    ),
 )
 _NOTE: Final = text_column(
     "NOTE",

@@ -7,9 +7,9 @@ from typing import Final
 
 from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, LagKey, LagRow
 from kafka_groups.groups.lag.time_lag import QUALITIES
-from kafka_groups.rendering.columns import Column, Document, View, number_column, text_column
+from kafka_groups.rendering.columns import Column, View, number_column, text_column
 from kafka_groups.rendering.durations import format_duration
-from kafka_groups.rendering.schemas import Schema, array_schema, document_schema, number_schema, text_schema
+from kafka_groups.rendering.schemas import Document, Schema, array_schema, document_schema, number_schema, text_schema
 from kafka_groups.rendering.sparkline import draw_sparkline
 from kafka_groups.rendering.views.list_groups import GROUP, STATE
 from kafka_groups.rendering.views.members import CLIENT_ID_TEXT, HOST_TEXT
