@@ -230,7 +230,7 @@ def test_a_file_without_a_row_for_the_command_resets_nothing(cluster: FakeCluste
     request = ResetRequest(FromRows(), file=PlanRows("f", (), cluster_id="c", notes=("skipped",)))
     planned = plan(cluster, request=request, states=("Empty",))
     assert (planned.rows, planned.failures, planned.notes) == ({}, (), ("skipped",))
-    assert cluster.admin.mock_calls == []
+    assert cluster.admin.method_calls == []
 
 
 def test_a_group_without_commits_in_scope_is_a_note(cluster: FakeCluster) -> None:

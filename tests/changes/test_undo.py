@@ -26,12 +26,6 @@ MEMBERS = "Removed members are not restored; their clients may join again."
 BEFORE = Commit(5, 3, "note")
 
 
-@pytest.fixture(autouse=True)
-def no_wait_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write journals without waiting until they are on the disk."""
-    monkeypatch.setattr("os.fsync", lambda _descriptor: None)
-
-
 @pytest.fixture
 def cluster() -> Iterator[ScriptedCluster]:
     """Group `a` with a commit that has an epoch and metadata."""

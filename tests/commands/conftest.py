@@ -22,7 +22,5 @@ def cluster(mocker: MockerFixture) -> FakeCluster:
 @pytest.fixture(autouse=True)
 def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the user's state directory, an empty one for each test."""
-    # A journal waits for the disk, which takes longer than all else in these tests.
-    monkeypatch.setattr("os.fsync", lambda _descriptor: None)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state"
