@@ -12,10 +12,12 @@ from typing import Any, Self
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from kafka_groups.admin import GroupAdmin
+from kafka_groups.admin.cluster_client import Progress
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.scripted_broker import Reaction, ReceivedRequest, ScriptedBroker
 from tests.fakes.scripted_changes import ScriptedChanges
+from tests.fakes.simulated_clock import SimulatedClock
 
 _UNKNOWN_TOPIC = 3
 _NOT_LEADER = 6
@@ -82,8 +84,10 @@ class ScriptedCluster(ScriptedChanges):
         self.records: dict[tuple[str, int], Sequence[int]] = {}
         self.stable: dict[tuple[str, int], int] = {}
         self.recreations: dict[str, int] = {}
+        self.clock = SimulatedClock()
         self.brokers = {
-            number: ScriptedBroker(self._respond, number=number, versions=versions) for number in range(1, brokers + 1)
+            number: ScriptedBroker(self._respond, number=number, versions=versions, clock=self.clock)
+            for number in range(1, brokers + 1)
         }
         self.addresses = {number: broker.endpoint for number, broker in self.brokers.items()} | dict(advertised or {})
 
@@ -111,14 +115,14 @@ class ScriptedCluster(ScriptedChanges):
         """Return connection settings with the first broker as bootstrap server."""
         return self.brokers[1].settings(**values)
 
-    def admin(self, **values: Any) -> GroupAdmin:
-        """Return a client of this cluster."""
-        return GroupAdmin(self.settings(**values))
+    def admin(self, *, progress: Progress | None = None, **values: Any) -> GroupAdmin:
+        """Return a client of this cluster that waits with its clock."""
+        return self.clock.client(self.settings(**values), progress=progress)
 
     def requests_of(self, api: str) -> list[ReceivedRequest]:
         """Return every request of an API that the brokers received, in order of time."""
         rows = (request for broker in self.brokers.values() for request in broker.received if request.api == api)
-        return sorted(rows, key=lambda request: request.at)
+        return sorted(rows, key=lambda request: request.number)
 
     def requests(self) -> Counter[str]:
         """Return the number of requests of each API, connection set-up excluded."""

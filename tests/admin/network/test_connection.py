@@ -31,7 +31,7 @@ pytestmark = pytest.mark.timeout(20)
 LISTED: Struct = {"groups": []}
 
 
-def _connect(endpoint: Endpoint, *, setup_timeout_s: float = 5.0) -> Connection:
+def _connect(endpoint: Endpoint, *, setup_timeout_s: float = 30.0) -> Connection:
     return Connection(
         endpoint,
         handshake=Handshake("tester"),
@@ -50,7 +50,7 @@ def _listing(token: Any = None, *parts: Any) -> Request:
 
 def _advance(connection: Connection, *, responses: int) -> list[Response]:
     taken: list[Response] = []
-    until = time.monotonic() + 5
+    until = time.monotonic() + 30
     while len(taken) < responses:
         taken += connection.advance(time.monotonic())
         assert time.monotonic() < until, f"{len(taken)} of {responses} responses arrived"
@@ -64,7 +64,7 @@ def _agree(connection: Connection) -> None:
         time.sleep(0.001)
 
 
-def _loss(endpoint: Endpoint, *, setup_timeout_s: float = 5.0) -> AdminError:
+def _loss(endpoint: Endpoint, *, setup_timeout_s: float = 30.0) -> AdminError:
     connection = _connect(endpoint, setup_timeout_s=setup_timeout_s)
     with pytest.raises(AdminError) as caught:
         _agree(connection)
@@ -239,7 +239,7 @@ def test_a_listener_that_never_accepts_fails_after_the_setup_timeout() -> None:
 
 def test_the_setup_timeout_ends_with_the_handshake() -> None:
     with ScriptedBroker(lambda _request: LISTED) as broker:
-        connection = _connect(broker.endpoint, setup_timeout_s=5.0)
+        connection = _connect(broker.endpoint, setup_timeout_s=30.0)
         assert connection.wakes_at() is not None
         _agree(connection)
         assert connection.wakes_at() is None
