@@ -36,6 +36,7 @@ from kafka_groups.rendering.screen import Screen, inspect_streams
 from tests.fakes.fake_changes import FakeChanges
 from tests.fakes.mock_admin import MockAdmin, mock_class
 from tests.fakes.scripted_cluster import topic_id
+from tests.fakes.simulated_clock import CLIENT_OF_COMMANDS
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -44,7 +45,6 @@ Commits = Mapping[tuple[str, int], int | CommittedOffset | None]
 
 
 CLUSTER_ID = "fake"
-_CLIENT = "kafka_groups.commands.cluster_session.GroupAdmin"
 
 
 class Outcome(NamedTuple):
@@ -137,9 +137,9 @@ class FakeCluster(FakeChanges):
         )
         self.client = mock_class(self.admin)
         if mocker is not None:
-            mocker.patch(_CLIENT, self.client)
+            mocker.patch(CLIENT_OF_COMMANDS, self.client)
         else:
-            mock.patch(_CLIENT, self.client).start()
+            mock.patch(CLIENT_OF_COMMANDS, self.client).start()
 
     def add(
         self,

@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.cluster_client import Progress
@@ -21,6 +21,11 @@ from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.admin.network.selector import Selector
 from kafka_groups.settings import ConnectionSettings
 
+if TYPE_CHECKING:
+    import pytest
+
+# Where commands find the class of their client.
+CLIENT_OF_COMMANDS = "kafka_groups.commands.cluster_session.GroupAdmin"
 # How long nothing may happen in truth before time passes: bytes that were sent arrive within this time.
 _STILL_S = 0.001
 # What a response takes, so that no two of them have the same time.
@@ -48,7 +53,7 @@ class SimulatedClock:
     def client(
         self, settings: ConnectionSettings, *, progress: Progress | None = None, resolve: Resolve = resolve
     ) -> GroupAdmin:
-        """Return a client that waits with this clock; commands may use this instead of the class."""
+        """Return a client that waits with this clock."""
         return GroupAdmin(settings, clock=self, pool=self.pool(settings, resolve=resolve), progress=progress)
 
     def pool(self, settings: ConnectionSettings, *, resolve: Resolve = resolve) -> BrokerPool:
@@ -57,6 +62,20 @@ class SimulatedClock:
         pool._selector.close()
         pool._selector = SimulatedSelector(self)
         return pool
+
+    def serve_commands(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let the clients of commands wait with this clock."""
+        monkeypatch.setattr(CLIENT_OF_COMMANDS, self.client_class())
+
+    def client_class(self) -> type[GroupAdmin]:
+        """Return a class whose clients wait with this clock."""
+        clock = self
+
+        class SimulatedClient(GroupAdmin):
+            def __init__(self, settings: ConnectionSettings, *, progress: Progress | None = None) -> None:
+                super().__init__(settings, clock=clock, pool=clock.pool(settings), progress=progress)
+
+        return SimulatedClient
 
     def start_thread(self, target: Callable[..., None], *args: Any) -> threading.Thread:
         """Start a thread of a broker, which is busy until it waits."""
@@ -128,7 +147,7 @@ class SimulatedClock:
     def _all_wait(self) -> bool:
         """Return whether no thread of a broker, and no name lookup, has anything to do at this time."""
         lookups = (thread for thread in threading.enumerate() if thread.name.startswith("resolve "))
-        return all(self._waits_still(thread) for thread in [*self._waits, *lookups])
+        return all(self._waits_still(thread) for thread in [*self._waits, *lookups] if thread.is_alive())
 
     def _waits_still(self, thread: threading.Thread) -> bool:
         wait = self._waits.get(thread, None)

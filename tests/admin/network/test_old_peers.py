@@ -24,6 +24,7 @@ from kafka_groups.settings import ConnectionSettings, Endpoint, SaslCredentials,
 from tests.admin.network.tls_listener import tls_broker
 from tests.fakes.raw_port import responding
 from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker, changed, delayed, drops
+from tests.fakes.simulated_clock import SimulatedClock
 
 pytestmark = pytest.mark.timeout(20)
 
@@ -55,8 +56,8 @@ def sent(broker: ScriptedBroker) -> list[tuple[str, int]]:
     return [(request.api, request.version) for request in broker.received]
 
 
-def error_text(settings: ConnectionSettings) -> str:
-    with GroupAdmin(settings) as admin, pytest.raises(AdminError) as caught:
+def error_text(settings: ConnectionSettings, *, clock: SimulatedClock | None = None) -> str:
+    with clock.client(settings) if clock else GroupAdmin(settings) as admin, pytest.raises(AdminError) as caught:
         admin.list_groups()
     return str(caught.value)
 
@@ -76,7 +77,7 @@ def test_a_connection_that_is_reset_at_the_first_request_is_tried_again() -> Non
 
     connections: list[socket.socket] = []
     with responding(after=8, then=reset) as endpoint:
-        text = error_text(ConnectionSettings(bootstrap=(endpoint,), timeout_s=5.0))
+        text = error_text(ConnectionSettings(bootstrap=(endpoint,), timeout_s=30.0))
     assert len(connections) == 2
     assert "reset by peer at the first request; the listener may require TLS" in text
 
@@ -124,7 +125,7 @@ def test_a_peer_that_responded_before_it_closed_is_not_tried_again() -> None:
 
     connections: list[Any] = []
     with responding(struct.pack(">ii", 4, 99), then=serve) as endpoint:
-        assert "unknown correlation ID" in error_text(ConnectionSettings(bootstrap=(endpoint,), timeout_s=5.0))
+        assert "unknown correlation ID" in error_text(ConnectionSettings(bootstrap=(endpoint,), timeout_s=30.0))
     assert len(connections) == 1
 
 
@@ -137,7 +138,7 @@ def test_the_address_that_closed_the_connection_is_the_one_that_is_tried_again()
                 (socket.AF_INET, (closing.host, closing.port)),
             ]
 
-        name = ConnectionSettings(bootstrap=(Endpoint(host="kafka.example", port=9092),), timeout_s=5.0)
+        name = ConnectionSettings(bootstrap=(Endpoint(host="kafka.example", port=9092),), timeout_s=30.0)
         with GroupAdmin(name, pool=BrokerPool(name, resolve=resolve)) as admin:
             assert admin.brokers()
         assert sent(broker)[:2] == [("ApiVersions", 3), ("ApiVersions", 0)]
@@ -147,7 +148,7 @@ def test_a_second_connection_that_does_not_respond_ends_with_the_setup_timeout()
     with old_broker() as broker:
         broker._scripts.clear()
         broker.script("ApiVersions", drops, delayed(3))
-        text = error_text(broker.settings(connect_timeout_s=0.5))
+        text = error_text(broker.settings(connect_timeout_s=0.5), clock=broker.clock)
     assert "accepted the connection but did not respond within 0.5 s" in text
 
 

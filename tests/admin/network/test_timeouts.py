@@ -15,7 +15,7 @@ from kafka_groups.admin.network.connection import Connection
 from kafka_groups.admin.network.handshake import Handshake
 from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.admin.network.selector import Selector
-from kafka_groups.errors import AdminError, ConnectionFailedError
+from kafka_groups.errors import AdminError, BrokerTimeoutError, ConnectionFailedError
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages import LIST_GROUPS
 from kafka_groups.settings import ConnectionSettings, Endpoint, SaslCredentials
@@ -118,6 +118,15 @@ def test_when_no_address_accepts_the_error_has_the_whole_setup_timeout(waiting: 
         error = _loss(waiting, _connect(waiting, silent, silent, silent, setup_timeout_s=0.6))
         assert 0.6 <= waiting.clock() - started < 2
     assert str(error) == "did not accept the connection within 0.6 s"
+
+
+def test_a_listener_that_never_responds_fails_after_the_setup_timeout(waiting: SimulatedSelector) -> None:
+    with accepting_only() as mute:
+        started = waiting.clock()
+        error = _loss(waiting, _connect(waiting, mute, setup_timeout_s=0.3))
+        assert waiting.clock() - started == pytest.approx(0.3, abs=0.01)
+    assert type(error) is BrokerTimeoutError
+    assert str(error) == "accepted the connection but did not respond within 0.3 s"
 
 
 CREDENTIALS = SaslCredentials(mechanism="PLAIN", username="me", password="x")
