@@ -13,7 +13,7 @@ from unittest.mock import NonCallableMock, create_autospec
 from kafka_groups.admin import GroupAdmin
 
 # Its methods are bound, so their signatures are those that callers see.
-_SPEC: Final = GroupAdmin.__new__(GroupAdmin)
+_SPEC: Final[Any] = GroupAdmin.__new__(GroupAdmin)
 
 
 class MockAdmin:

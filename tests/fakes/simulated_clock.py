@@ -103,7 +103,7 @@ class SimulatedClock:
         thread = threading.current_thread()
         if thread not in self._waits:
             while self() < end:
-                self.pass_time(end)
+                self.pass_time(end, _hold_still)
             return
         self._alarms[thread] = end
         with self._waiting(lambda: thread in self._alarms and self() < end), self._changed:
@@ -135,8 +135,11 @@ class SimulatedClock:
             self._now = self() + seconds
             self._changed.notify_all()
 
-    def pass_time(self, until: float, is_interrupted: Callable[[], bool] = lambda: bool(time.sleep(_STILL_S))) -> None:
-        """Once all brokers wait, let the time pass until one of them does not, or `until`."""
+    def pass_time(self, until: float, is_interrupted: Callable[[], bool]) -> None:
+        """Once all brokers wait, let the time pass until one of them does not, or `until`.
+
+        `is_interrupted` takes a moment of true time, and returns whether something happened.
+        """
         while not (self._all_wait() and not is_interrupted() and self._all_wait()):
             if is_interrupted():
                 return
@@ -180,6 +183,11 @@ class SimulatedSelector(Selector):
         self.clock.move(_LATENCY_S)
         if any(key.fileobj is self._wakeup_reader for key, _ in events):
             self._wakeup_reader.recv(64)
+
+
+def _hold_still() -> bool:
+    time.sleep(_STILL_S)
+    return False
 
 
 def _is_readable(number: int, timeout_ms: int | None) -> bool:
