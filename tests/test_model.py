@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from kafka_groups.errors import (
@@ -21,7 +23,8 @@ from kafka_groups.errors import (
     TlsFailedError,
     UnsupportedVersionError,
 )
-from kafka_groups.model import Assignment, Failure, Member, Results, TopicPartition, canonical_name
+from kafka_groups.exit_codes import ResultStatus
+from kafka_groups.model import Assignment, Failure, Member, Results, TopicPartition, status_of
 from kafka_groups.protocol.errors import broker_error, error_name
 
 OWN_ERRORS = [
@@ -34,22 +37,6 @@ OWN_ERRORS = [
     (MissingFromResponseError, "MISSING_FROM_RESPONSE"),
     (MalformedResponseError, "MALFORMED_RESPONSE"),
 ]
-
-
-@pytest.mark.parametrize(
-    ("text", "spelled"),
-    [
-        ("stable", "Stable"),
-        ("PREPARINGREBALANCE", "PreparingRebalance"),
-        ("NotReady", "NotReady"),
-        ("consumer", "Consumer"),
-        ("streams", "Streams"),
-        ("Hibernating", "Hibernating"),
-        ("", None),
-    ],
-)
-def test_states_and_types_are_spelled_as_in_kafkas_tools(text: str, spelled: str | None) -> None:
-    assert canonical_name(text) == spelled
 
 
 @pytest.mark.parametrize(("kind", "name"), OWN_ERRORS)
@@ -162,9 +149,25 @@ def test_partitions_are_ordered_by_topic_and_then_by_number() -> None:
         (SandboxError(), 1),
         (TimeoutExceededError(), 1),
         (broker_error(30), 1),
-        (IncompleteResultError(anything_succeeded=True), 3),
-        (IncompleteResultError(anything_succeeded=False), 1),
+        (IncompleteResultError(ResultStatus.PARTIAL), 3),
+        (IncompleteResultError(ResultStatus.FAILED), 1),
     ],
 )
 def test_every_error_has_an_exit_code(error: KafkaGroupsError, exit_code: int) -> None:
     assert error.exit_code == exit_code
+
+
+@pytest.mark.parametrize(
+    ("anything_failed", "anything_succeeded", "status", "exit_code"),
+    [
+        (False, False, "complete", 0),
+        (False, True, "complete", 0),
+        (True, True, "partial", 3),
+        (True, False, "failed", 1),
+    ],
+)
+def test_the_status_of_a_result_decides_its_exit_code(
+    anything_failed: bool, anything_succeeded: bool, status: str, exit_code: int
+) -> None:
+    found = status_of(anything_failed=anything_failed, anything_succeeded=anything_succeeded)
+    assert (json.dumps(found), found.exit_code) == (f'"{status}"', exit_code)

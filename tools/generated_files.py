@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_groups.cli import cli
-from kafka_groups.commands.completion.shells import PROGRAM, script_of
+from kafka_groups.options.completion.shells import PROGRAM, script_of
 from tools.man_pages import man_pages
 
 ROOT: Final = Path(__file__).parents[1]

@@ -38,7 +38,7 @@ _STARTED: Final = (
 
 # What commands do with the file or the directory that an option names, if that differs from _OPTION_USES.
 _OWN_USES: Final[Mapping[tuple[str, str], str]] = {
-    ("orphans", "--history"): "The file of lag --history. Read.",
+    ("orphans", "--polls"): "The file of lag --polls. Read.",
     ("reset", "--from-file"): "A plan of this tool, or a CSV. Read; - is stdin.",
     ("undo", "--journal"): "The records of runs, instead of in the directory above. Read; with --execute, a record of "
     "the undo is written; with --prune, old records are removed.",
@@ -53,7 +53,7 @@ _OWN_USES: Final[Mapping[tuple[str, str], str]] = {
 }
 _OPTION_USES: Final[Mapping[str, str]] = {
     "--config": "The connection properties. Read, and so are the files of certificates and keys that it names.",
-    "--history": "The last polls of each partition. Read if it exists, and replaced after each poll.",
+    "--polls": "The last polls of each partition. Read if it exists, and replaced after each poll.",
     "--metrics-file": "The metrics. Replaced in one step.",
     "--from-file": "A plan of this tool. Read; - is stdin.",
     "--export": "The plan. Replaced in one step before anything is executed; - is stdout.",

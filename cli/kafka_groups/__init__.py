@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         TlsFailedError,
         UnsupportedVersionError,
     )
-    from kafka_groups.groups.lag import GroupLag, list_lag
+    from kafka_groups.groups.lag.group_lag import GroupLag, list_lag
     from kafka_groups.model import (
         Assignment,
         Broker,
@@ -106,7 +106,7 @@ __all__ = [
 ]
 
 # The modules that have these names, in the order of their weight.
-_MODULES: Final = ("model", "errors", "admin", "groups.lag")
+_MODULES: Final = ("model", "errors", "admin", "groups.lag.group_lag")
 
 
 def __dir__() -> list[str]:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from kafka_groups import __version__
-from kafka_groups.commands import COMPLETION_VARIABLE, DEBUG
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.exit_codes import PARAGRAPHS, ExitCode
+from kafka_groups.options import COMPLETION_VARIABLE, DEBUG
 from kafka_groups.rendering.screen import escape_controls, explain_error, prepare_streams, print_line, silence
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ _COMMANDS: Final = {
         "kafka_groups.commands.sandbox:sandbox", "Run a real Kafka on this machine, without Docker."
     ),
     "completion": LazyCommand(
-        "kafka_groups.commands.completion.command:completion",
+        "kafka_groups.commands.completion:completion",
         "Print the completion script of bash, zsh or fish.",
     ),
 }
@@ -107,7 +107,7 @@ class LazyGroup(click.Group):
 
     def suggest_command(self, name: str, other_names: Mapping[str, str] = MappingProxyType({})) -> str:
         """Return the end of the error for a command that does not exist."""
-        from kafka_groups.commands.suggestions import suggest_command
+        from kafka_groups.options.suggestions import suggest_command
 
         return suggest_command(name, self.table, other_names)
 
@@ -185,7 +185,7 @@ def _describe_usage(error: click.UsageError, ctx: click.Context, where: str) -> 
     """Return the text of a usage error, without a full stop."""
     if not isinstance(error, click.NoSuchOption):
         return error.format_message().rstrip(".")
-    from kafka_groups.commands.suggestions import suggest_option
+    from kafka_groups.options.suggestions import suggest_option
 
     # The whole message of click has suggestions in other words, and of options that are not near.
     hint = suggest_option(error)
@@ -283,7 +283,7 @@ def main() -> None:
     try:
         prepare_streams()
         if os.environ.get(COMPLETION_VARIABLE):
-            from kafka_groups.commands.completion.shells import print_completions
+            from kafka_groups.options.completion.shells import print_completions
 
             print_completions(cli)
         cli(prog_name="kafka-groups")

@@ -4,7 +4,7 @@ KafkaGroupsError                  carries the exit code of the command
 ├── SettingsError                 a setting cannot be used (exit 2)
 ├── PlanFileError                 a file with changes cannot be used (exit 2)
 ├── JournalError                  a journal of changes cannot be written or read (exit 1)
-├── HistoryFileError              a file for --history cannot be used (exit 2)
+├── PollsFileError                a file for --polls cannot be used (exit 2)
 ├── ExportError                   a file cannot be written (exit 1)
 ├── UnwrittenResultError          stdout cannot be written after changes were made (exit 3)
 ├── IncompleteResultError         some items failed (exit 3), or all of them (exit 1)
@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_groups.exit_codes import ExitCode
+from kafka_groups.exit_codes import ExitCode, ResultStatus
 
 
 class KafkaGroupsError(Exception):
@@ -71,14 +71,14 @@ class CheckFailedError(KafkaGroupsError):
     exit_code = ExitCode.CHECK_FAILED
 
 
-class HistoryFileError(KafkaGroupsError):
-    """A file for `lag --history` that is of another kind or cluster, or damaged."""
+class PollsFileError(KafkaGroupsError):
+    """A file for `lag --polls` that is of another kind or cluster, or damaged."""
 
     exit_code = ExitCode.USAGE
 
 
 class ExportError(KafkaGroupsError):
-    """A file beside the output that cannot be written: a plan, a history, metrics."""
+    """A file beside the output that cannot be written: a plan, polls, metrics."""
 
 
 class UnwrittenResultError(KafkaGroupsError):
@@ -242,6 +242,6 @@ class ResponseTooLargeError(MalformedResponseError):
 class IncompleteResultError(KafkaGroupsError):
     """Items that failed and were reported one by one; it carries only the exit code."""
 
-    def __init__(self, *, anything_succeeded: bool) -> None:
+    def __init__(self, status: ResultStatus) -> None:
         super().__init__("")
-        self.exit_code = ExitCode.PARTIAL if anything_succeeded else ExitCode.FAILED
+        self.exit_code = status.exit_code

@@ -7,7 +7,7 @@ in the README, which a test holds equal.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -22,6 +22,26 @@ class ExitCode(IntEnum):
     CHECK_FAILED = 4
     INTERRUPTED = 130
     TERMINATED = 143
+
+
+class ResultStatus(StrEnum):
+    """The status of a result, as its JSON document has it."""
+
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return the exit code of a command with this result."""
+        return _EXIT_CODES[self]
+
+
+_EXIT_CODES: Final = {
+    ResultStatus.COMPLETE: ExitCode.OK,
+    ResultStatus.PARTIAL: ExitCode.PARTIAL,
+    ResultStatus.FAILED: ExitCode.FAILED,
+}
 
 
 # No meaning has a semicolon or a full stop, because they stand between two of them.

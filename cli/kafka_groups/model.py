@@ -10,26 +10,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from kafka_groups.errors import AdminError, BrokerError
+from kafka_groups.exit_codes import ResultStatus
 
 if TYPE_CHECKING:
     from uuid import UUID
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-
-# Spelled as Kafka's tools print them (GroupState.java, GroupType.java).
-_REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
-GROUP_STATES: Final = ("Stable", "Empty", *_REBALANCING, "NotReady", "Dead")
-GROUP_TYPES: Final = ("Classic", "Consumer", "Share", "Streams")
-# Protocol types of groups whose members are consumers; empty for a group that only commits offsets.
-CONSUMER_PROTOCOL_TYPES: Final = frozenset({"consumer", ""})
-REBALANCING_STATES: Final = frozenset(_REBALANCING)
-_SPELLINGS: Final = {name.lower(): name for name in (*GROUP_STATES, *GROUP_TYPES)}
-
-
-def canonical_name(name: str) -> str | None:
-    """Return a state or type in the spelling of Kafka's tools, whatever its case; None for an empty text."""
-    return _SPELLINGS.get(name.lower(), name) or None
 
 
 class TopicPartition(NamedTuple):
@@ -116,6 +103,13 @@ class Results(NamedTuple, Generic[K, V]):
         """Return the results together with the failures of these keys."""
         failures = {key: failed[key] for key in keys if key in failed}
         return Results(succeeded=self.succeeded, failed={**self.failed, **failures})
+
+
+def status_of(*, anything_failed: bool, anything_succeeded: bool) -> ResultStatus:
+    """Return the status of a result, which decides the exit code, too. A result without any item is complete."""
+    if not anything_failed:
+        return ResultStatus.COMPLETE
+    return ResultStatus.PARTIAL if anything_succeeded else ResultStatus.FAILED
 
 
 class GroupListing(NamedTuple):

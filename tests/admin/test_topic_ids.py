@@ -7,9 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.groups.describe import DescribedGroups, Details, describe_groups
-from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups
+from kafka_groups.groups.lag.rows import offset_rows
 from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.kinds import Operation
 from kafka_groups.model import Assignment
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.topic_ids import format_topic_id
@@ -81,7 +82,7 @@ def test_names_that_the_broker_returns_are_not_looked_up() -> None:
 def test_partitions_of_topic_ids_have_one_row_with_the_name_of_the_topic() -> None:
     with ScriptedCluster(groups={"g": _group(_member(("a", [0, 1])))}, topics=TOPICS) as cluster:
         described = _describe(cluster, "g")
-    rows = [(row.topic, row.partition, row.committed_offset, row.member_id) for row in described.rows("g")]
+    rows = [(row.topic, row.partition, row.committed_offset, row.member_id) for row in offset_rows(described, "g")]
     assert rows == [("a", 0, 5, "m"), ("a", 1, None, "m")]
     assert (described.failures, described.notes) == ((), ())
 
@@ -90,8 +91,8 @@ def test_partitions_of_a_topic_id_that_no_topic_has_are_skipped_with_a_note() ->
     groups = {"g": _group(_member(("gone", [0, 1]), ("a", [0]))), "h": _group(_member(("gone", [2])))}
     with ScriptedCluster(groups=groups, topics=TOPICS) as cluster:
         described = _describe(cluster, "g", "h")
-    assert [(row.topic, row.partition, row.member_id) for row in described.rows("g")] == [("a", 0, "m")]
-    assert [(row.topic, row.partition, row.member_id) for row in described.rows("h")] == [("a", 0, None)]
+    assert [(row.topic, row.partition, row.member_id) for row in offset_rows(described, "g")] == [("a", 0, "m")]
+    assert [(row.topic, row.partition, row.member_id) for row in offset_rows(described, "h")] == [("a", 0, None)]
     assert described.failures == ()
     gone = format_topic_id(topic_id("gone"))
     assert described.notes == (f"Assigned partitions were skipped, because no topic has their topic id ({gone}).",)
@@ -113,7 +114,7 @@ def test_a_topic_id_that_may_not_be_looked_up_is_a_failure_of_its_group(code: in
         with_name = {"name": "a", "topic_id": topic_id("a"), "partitions": []}
         cluster.script("Metadata", changed(topics=[]), changed(topics=[refused, with_name]), brokers=[1])
         described = _describe(cluster, "g")
-    assert [(row.topic, row.partition, row.member_id) for row in described.rows("g")] == [("a", 0, "m")]
+    assert [(row.topic, row.partition, row.member_id) for row in offset_rows(described, "g")] == [("a", 0, "m")]
     (failure,) = described.failures
     assert (failure.group, failure.code, failure.name) == ("g", code, name)
     assert failure.message.startswith(f"topic id {format_topic_id(topic_id('secret'))}: ")
@@ -124,7 +125,7 @@ def test_a_broker_without_requests_by_topic_id_is_a_failure_that_names_the_versi
     groups = {"g": _group(_member(("b", [0])))}
     with ScriptedCluster(groups=groups, topics=TOPICS, versions={"Metadata": (0, 11)}) as cluster:
         described = _describe(cluster, "g")
-    assert [(row.topic, row.partition) for row in described.rows("g")] == [("a", 0)]
+    assert [(row.topic, row.partition) for row in offset_rows(described, "g")] == [("a", 0)]
     (failure,) = described.failures
     assert (failure.group, failure.name) == ("g", "UNSUPPORTED_VERSION")
     assert failure.message == (

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from kafka_groups.admin.api import Admin
 from kafka_groups.changes.change import Action, Change, Outcome, PlannedChange, PlannedGroups, Status, to_change
 from kafka_groups.changes.execution import Execution, execute_plan
+from kafka_groups.changes.journal import JournalWriter
+from kafka_groups.changes.validity import check_again
 from kafka_groups.errors import JournalError
 from kafka_groups.model import CommittedOffset, TopicPartition
 from kafka_groups.protocol.topic_ids import format_topic_id
@@ -17,8 +19,8 @@ TOPICS = {"t": {0: 1, 1: 2}, "u": {0: 1}}
 FULL_DISK = "the disk is full"
 
 
-class MemoryJournal:
-    """The journal of one run. `at_begin` is called when it begins, and with `is_full` outcomes cannot be recorded."""
+class MemoryJournal(JournalWriter):
+    """The record of one run. `at_begin` is called when it begins, and with `is_full` outcomes cannot be recorded."""
 
     def __init__(self, *, is_full: bool = False, at_begin: Callable[[], None] = lambda: None) -> None:
         self.id = RUN_ID
@@ -57,10 +59,21 @@ def execute(
     for each in changes:
         planned = each if isinstance(each, PlannedChange) else PlannedChange(each)
         rows[planned.change.group] = (*rows.get(planned.change.group, ()), planned)
-    begin = (journal or MemoryJournal()).begin
-    return execute_plan(
-        admin, PlannedGroups(rows=rows), begin=begin, deadline=admin.deadline(), force=force, pause=pause
-    )
+    return execute_groups(admin, PlannedGroups(rows=rows), (journal or MemoryJournal()).begin, force=force, pause=pause)
+
+
+def execute_groups(
+    admin: Admin,
+    planned: PlannedGroups,
+    begin: Callable[[PlannedGroups], JournalWriter],
+    *,
+    force: bool = False,
+    pause: Callable[[float], None] = lambda _seconds: None,
+) -> Execution:
+    """Execute a plan as a command does: check it again, begin a run with `begin`, and make the changes."""
+    deadline = admin.deadline()
+    valid = check_again(admin, planned, force=force, deadline=deadline)
+    return execute_plan(admin, valid, begin(valid), deadline=deadline, pause=pause)
 
 
 def commit(group: str, before: int | None, after: int, *, topic: str = "t", partition: int = 0) -> Change:

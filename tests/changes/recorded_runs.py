@@ -6,12 +6,11 @@ from pathlib import Path
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import Change, PlannedChange, PlannedGroups
-from kafka_groups.changes.execution import execute_plan
 from kafka_groups.changes.journal import JournalWriter, RunHead, begin_run
 from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.runs import read_run
 from kafka_groups.changes.undo import plan_undo
-from tests.changes.executions import statuses
+from tests.changes.executions import execute_groups, statuses
 from tests.changes.plans import plan
 
 
@@ -36,7 +35,7 @@ def change(admin: GroupAdmin, directory: Path, *changes: Change, is_killed: bool
 
     groups = dict.fromkeys(each.group for each in changes)
     planned = PlannedGroups(rows={g: tuple(PlannedChange(each) for each in changes if each.group == g) for g in groups})
-    return execute_plan(admin, planned, begin=begin, deadline=admin.deadline(), pause=lambda _: None).run_id
+    return execute_groups(admin, planned, begin).run_id
 
 
 def undo(admin: GroupAdmin, directory: Path, run_id: str) -> PlannedGroups:
@@ -51,4 +50,4 @@ def take_back(admin: GroupAdmin, directory: Path, run_id: str) -> list[str]:
         return begin_run(LocalJournal(directory), RunHead("undo", plan(*planned.changes()), undoes=run_id))
 
     planned = undo(admin, directory, run_id)
-    return statuses(execute_plan(admin, planned, begin=begin, deadline=admin.deadline(), pause=lambda _: None))
+    return statuses(execute_groups(admin, planned, begin))

@@ -13,13 +13,12 @@ import pytest
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import Change, Plan, PlannedGroups, Status
 from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, plan_offset_deletion
-from kafka_groups.changes.execution import execute_plan
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.run_record import RecordedOutcome, Run
-from kafka_groups.changes.specification import ToLatest, ToTime
+from kafka_groups.changes.specifications.log_offsets import ToLatest, ToTime
 from kafka_groups.changes.undo import plan_undo
 from kafka_groups.groups.selection import Selectors
-from tests.changes.executions import MemoryJournal
+from tests.changes.executions import MemoryJournal, execute_groups
 from tests.changes.plans import NOON
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
@@ -54,7 +53,7 @@ def requests(cluster: ScriptedCluster, call: Callable[[], object]) -> Counter[st
 
 def execute(admin: GroupAdmin, planned: PlannedGroups) -> list[Change]:
     """Execute a plan, all of which is done, and return its changes."""
-    execution = execute_plan(admin, planned, begin=MemoryJournal().begin, deadline=admin.deadline())
+    execution = execute_groups(admin, planned, MemoryJournal().begin)
     assert {each.status for each in execution.all_outcomes()} == {Status.DONE}
     assert len(execution.all_outcomes()) == len(planned.changes())
     return planned.changes()

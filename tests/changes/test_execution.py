@@ -9,7 +9,6 @@ import pytest
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import Action, Change, PlannedChange, Status
 from kafka_groups.changes.current_groups import refuse
-from kafka_groups.errors import JournalError
 from kafka_groups.model import TopicPartition
 from tests.admin.handlers.test_alter_consumer_group_offsets import with_codes
 from tests.changes.executions import (
@@ -68,21 +67,6 @@ def test_the_groups_are_read_again_in_one_round_for_each_coordinator(
     assert scripted.requests()["OffsetFetch"] == 2
     assert scripted.requests()["DescribeGroups"] == 2
     assert scripted.requests()["ListOffsets"] == 0
-
-
-def test_the_run_is_recorded_before_the_first_change_is_sent(scripted: ScriptedCluster, admin: GroupAdmin) -> None:
-    counts: list[dict[str, int]] = []
-    execute(admin, commit("a", 5, 1), journal=MemoryJournal(at_begin=lambda: counts.append(sent(scripted))))
-    assert counts == [{}]
-
-
-def test_nothing_is_sent_if_the_run_cannot_be_recorded(scripted: ScriptedCluster, admin: GroupAdmin) -> None:
-    def fail() -> None:
-        raise JournalError(FULL_DISK)
-
-    with pytest.raises(JournalError, match=FULL_DISK):
-        execute(admin, commit("a", 5, 1), journal=MemoryJournal(at_begin=fail))
-    assert sent(scripted) == {}
 
 
 def test_outcomes_that_cannot_be_recorded_are_reported_with_a_warning(

@@ -10,12 +10,11 @@ import pytest
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import PlannedGroups
 from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion
-from kafka_groups.changes.execution import execute_plan
 from kafka_groups.changes.reset import ResetRequest, plan_reset
-from kafka_groups.changes.specification import ToOffset
+from kafka_groups.changes.specifications.log_offsets import ToOffset
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.protocol import Struct
-from tests.changes.executions import MemoryJournal, statuses
+from tests.changes.executions import MemoryJournal, execute_groups, statuses
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 if TYPE_CHECKING:
@@ -42,8 +41,7 @@ def plan_deletion(admin: GroupAdmin, group: str, *, force: bool = False) -> Plan
 def execute(admin: GroupAdmin, planned: PlannedGroups, *, force: bool = False) -> tuple[list[str], MemoryJournal]:
     """Execute a plan, and return the statuses of its rows and what was recorded."""
     journal = MemoryJournal()
-    deadline = admin.deadline()
-    execution = execute_plan(admin, planned, begin=journal.begin, deadline=deadline, force=force, pause=lambda _: None)
+    execution = execute_groups(admin, planned, journal.begin, force=force)
     return statuses(execution), journal
 
 

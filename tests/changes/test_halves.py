@@ -185,6 +185,24 @@ def test_brokers_that_cannot_delete_commits_get_a_large_group_as_it_is(monkeypat
         assert [each.body["groups_names"] for each in cluster.requests_of("DeleteGroups")] == [["a"], ["b"]]
 
 
+@pytest.mark.parametrize("names_of_groups", ["a", "ab"])
+def test_an_old_broker_that_cannot_delete_a_large_group_is_named_as_the_reason(names_of_groups: str) -> None:
+    commits = {("t", partition): Commit(5) for partition in range(COUNT)}
+    groups = {name: Group(state="Empty", commits=dict(commits)) for name in names_of_groups}
+    topics = {"t": dict.fromkeys(range(COUNT), 1)}
+    versions = {"OffsetDelete": (-1, -1)}
+    with (
+        ScriptedCluster(brokers=1, groups=groups, topics=topics, versions=versions) as cluster,
+        cluster.admin() as admin,
+    ):
+        SmallBatches(cluster, 3).limit("DeleteGroups")
+        changes = [deletion(name, 5, partition=at, action=DELETE) for name in names_of_groups for at in range(COUNT)]
+        execution = execute(admin, *changes)
+        assert set(statuses(execution)) == {"failed"}
+        assert names(execution) == [(name, None, "UNKNOWN_SERVER_ERROR") for name in names_of_groups]
+        assert [len(group.commits) for group in cluster.groups.values()] == [COUNT] * len(names_of_groups)
+
+
 def test_a_group_that_stays_after_its_commits_were_deleted_is_no_success(
     cluster: ScriptedCluster, admin: GroupAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,10 @@ import pytest
 from kafka_groups.changes.change import Action, Change, PlannedGroups
 from kafka_groups.changes.plan_rows import PlanRows
 from kafka_groups.changes.reset import ResetRequest, plan_reset
-from kafka_groups.changes.specification import FromRows, ShiftBy, ToCurrent, ToEarliest, ToGroup, ToLatest, ToOffset
+from kafka_groups.changes.specifications.file_rows import from_rows
+from kafka_groups.changes.specifications.log_offsets import ToEarliest, ToLatest, ToOffset
+from kafka_groups.changes.specifications.other_group import ToGroup
+from kafka_groups.changes.specifications.own_commits import ShiftBy, ToCurrent
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import CommittedOffset, TopicPartition
 from tests.fakes.fake_admin import FakeCluster, failure, member
@@ -194,7 +197,7 @@ def row(offset: int, committed: int | None, *, partition: int = 0, **fields: obj
 def test_the_rows_of_a_csv_are_clamped_to_the_log(cluster: FakeCluster) -> None:
     cluster.add("a", commits={("t", 0): 60})
     file = PlanRows("f", (row(500, None), row(20, None, partition=1)))
-    planned = plan(cluster, "a", request=ResetRequest(FromRows(), file=file))
+    planned = plan(cluster, "a", request=ResetRequest(from_rows(file)))
     assert offsets(planned) == {
         ("a", "t", 0): (60, 100, "clamped from 500 to the log end offset"),
         ("a", "t", 1): (None, 20, "no commit before"),
@@ -204,7 +207,7 @@ def test_the_rows_of_a_csv_are_clamped_to_the_log(cluster: FakeCluster) -> None:
 def test_a_row_of_a_plan_is_refused_if_the_commit_has_changed(cluster: FakeCluster) -> None:
     cluster.add("a", commits={("t", 0): 60, ("t", 1): 7})
     file = PlanRows("f", (row(20, 55), row(20, 7, partition=1)), cluster_id="c")
-    planned = plan(cluster, "a", request=ResetRequest(FromRows(), file=file))
+    planned = plan(cluster, "a", request=ResetRequest(from_rows(file)))
     assert [change.partition for change in planned.changes()] == [1]
     (refusal,) = planned.refusals()
     assert (refusal.name, refusal.partition) == ("REFUSED", 0)
@@ -214,20 +217,20 @@ def test_a_row_of_a_plan_is_refused_if_the_commit_has_changed(cluster: FakeClust
 def test_force_resets_a_commit_that_has_changed(cluster: FakeCluster) -> None:
     cluster.add("a", commits={("t", 0): 60})
     file = PlanRows("f", (row(20, 55),), cluster_id="c")
-    planned = plan(cluster, "a", request=ResetRequest(FromRows(), file=file, force=True))
+    planned = plan(cluster, "a", request=ResetRequest(from_rows(file, force=True), force=True))
     assert offsets(planned) == {("a", "t", 0): (60, 20, "")}
 
 
 def test_a_plan_commits_its_leader_epoch_and_metadata(cluster: FakeCluster) -> None:
     cluster.add("a", commits={("t", 0): 60})
     file = PlanRows("f", (row(20, 60, new_leader_epoch=4, new_metadata="note"),), cluster_id="c")
-    (change,) = plan(cluster, "a", request=ResetRequest(FromRows(), file=file)).changes()
+    (change,) = plan(cluster, "a", request=ResetRequest(from_rows(file))).changes()
     assert change.after == CommittedOffset(20, 4, "note")
 
 
 def test_a_file_without_a_row_for_the_command_resets_nothing(cluster: FakeCluster) -> None:
     cluster.add("a", commits={("t", 0): 60})
-    request = ResetRequest(FromRows(), file=PlanRows("f", (), cluster_id="c", notes=("skipped",)))
+    request = ResetRequest(from_rows(PlanRows("f", (), cluster_id="c", notes=("skipped",))))
     planned = plan(cluster, request=request, states=("Empty",))
     assert (planned.rows, planned.failures, planned.notes) == ({}, (), ("skipped",))
     assert cluster.admin.method_calls == []
@@ -242,7 +245,7 @@ def test_a_group_without_commits_in_scope_is_a_note(cluster: FakeCluster) -> Non
 
 def test_a_row_of_a_csv_with_the_current_offset_keeps_leader_epoch_and_metadata(cluster: FakeCluster) -> None:
     cluster.add("a", commits={("t", 0): CommittedOffset(60, 4, "note")})
-    (change,) = plan(cluster, "a", request=ResetRequest(FromRows(), file=PlanRows("f", (row(60, None),)))).changes()
+    (change,) = plan(cluster, "a", request=ResetRequest(from_rows(PlanRows("f", (row(60, None),))))).changes()
     assert change.after == change.before
 
 

@@ -9,7 +9,7 @@ import pytest
 from kafka_groups.changes.change import PlannedGroups
 from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, plan_offset_deletion
 from kafka_groups.changes.reset import ResetRequest, plan_reset
-from kafka_groups.changes.specification import ToOffset
+from kafka_groups.changes.specifications.log_offsets import ToOffset
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import CommittedOffset
 from tests.fakes.fake_admin import FakeCluster

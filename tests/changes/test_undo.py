@@ -193,7 +193,8 @@ def test_a_group_that_cannot_be_read_is_an_error(cluster: ScriptedCluster, admin
 def test_a_second_undo_changes_nothing(admin: GroupAdmin, tmp_path: Path) -> None:
     run_id = change(admin, tmp_path, MOVED)
     assert take_back(admin, tmp_path, run_id) == ["done"]
-    assert undo(admin, tmp_path, run_id) == PlannedGroups(notes=("1 commit is as before the run already.",))
+    notes = ("1 commit is as before the run already.",)
+    assert undo(admin, tmp_path, run_id) == PlannedGroups(notes=notes, existing=frozenset({"a"}))
     listed = list_runs(LocalJournal(tmp_path)).runs
     assert {each.run.id: each.status.value for each in listed}[run_id] == "undone"
 

@@ -9,11 +9,10 @@ import pytest
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import PlannedGroups
-from kafka_groups.changes.execution import execute_plan
 from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.runs import read_run
 from kafka_groups.changes.undo import plan_undo
-from tests.changes.executions import TOPICS, MemoryJournal, commit, names, offsets, statuses
+from tests.changes.executions import TOPICS, MemoryJournal, commit, execute_groups, names, offsets, statuses
 from tests.changes.recorded_runs import change, undo
 from tests.changes.test_undo import BEFORE, MOVED, back
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
@@ -54,7 +53,7 @@ def test_a_topic_that_is_recreated_after_the_plan_is_refused_by_the_broker(
         cluster.recreations["t"] = 1
         return MemoryJournal().begin(plan)
 
-    execution = execute_plan(admin, planned, begin=recreate, deadline=admin.deadline())
+    execution = execute_groups(admin, planned, recreate)
     assert (statuses(execution), names(execution)) == (["failed"], [("a", 0, "UNKNOWN_TOPIC_ID")])
     assert offsets(cluster, "a") == {("t", 0): 1}
 

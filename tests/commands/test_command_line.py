@@ -123,7 +123,7 @@ def test_an_interrupt_after_the_document_does_not_end_it_a_second_time(
 ) -> None:
     cluster.add("g")
     cluster.unlistable[2] = failure(broker=2)
-    mocker.patch("kafka_groups.commands.cluster_session.print_failures", side_effect=KeyboardInterrupt)
+    mocker.patch("kafka_groups.options.cluster_session.print_failures", side_effect=KeyboardInterrupt)
     outcome = run("list", "--format", "json")
     assert (outcome.exit_code, json.loads(outcome.stdout)["status"]) == (130, "partial")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.groups.lag import list_lag
-from tests.commands.idle_history import COMMITS, write_history
+from kafka_groups.groups.lag.group_lag import list_lag
+from tests.commands.idle_polls import COMMITS, write_history
 from tests.fakes.fake_admin import FakeCluster, run
 
 NO_MEMBERS = "Consumer group 'dead' has no active members.\n"
@@ -80,7 +80,7 @@ def test_it_is_idle_if_it_has_not_moved(cluster: FakeCluster, tmp_path: Path) ->
     cluster.end("u", 9)
     bury(cluster, "idle")
     history = write_history(tmp_path / "history", 7.1)
-    reasons = [line.split()[-1] for line in run("orphans", "idle", "--history", history).stdout.splitlines()[1:]]
+    reasons = [line.split()[-1] for line in run("orphans", "idle", "--polls", history).stdout.splitlines()[1:]]
     assert reasons == ["idle", "idle"]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.commands.parameter_types import decode_argument
+from kafka_groups.options.parameters import decode_argument
 from tests.commands.encoded_runs import ENCODINGS, ROOT, environment_of, every_encoding, run_encoded, two_encodings
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 

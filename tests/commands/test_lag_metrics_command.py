@@ -105,8 +105,8 @@ def test_a_file_for_history_and_metrics_is_a_usage_error(
     }[spelling]
     if is_there:
         file.write_text("")
-    outcome = run("lag", "--history", str(file), "--metrics-file", other)
-    message = f"--history and --metrics-file name the same file, {file}; each needs a file of its own"
+    outcome = run("lag", "--polls", str(file), "--metrics-file", other)
+    message = f"--polls and --metrics-file name the same file, {file}; each needs a file of its own"
     assert outcome == (2, "", f"Error: {message}; see kafka-groups lag --help\n")
     assert (file.read_text() if file.exists() else "") == ""
     cluster.admin.list_groups.assert_not_called()
@@ -115,12 +115,12 @@ def test_a_file_for_history_and_metrics_is_a_usage_error(
 def test_hard_links_of_a_file_are_the_same_file(tmp_path: Path) -> None:
     (tmp_path / "history").write_text("")
     (tmp_path / "metrics").hardlink_to(tmp_path / "history")
-    outcome = run("lag", "--history", str(tmp_path / "history"), "--metrics-file", str(tmp_path / "metrics"))
+    outcome = run("lag", "--polls", str(tmp_path / "history"), "--metrics-file", str(tmp_path / "metrics"))
     assert outcome.exit_code == 2
 
 
 def test_two_files_are_both_written(tmp_path: Path) -> None:
     files = tmp_path / "history", tmp_path / "metrics"
-    assert run("lag", "lost", "--history", str(files[0]), "--metrics-file", str(files[1])).exit_code == 0
-    assert "kafka-groups/lag-history" in files[0].read_text()
+    assert run("lag", "lost", "--polls", str(files[0]), "--metrics-file", str(files[1])).exit_code == 0
+    assert "kafka-groups/polls" in files[0].read_text()
     assert files[1].read_text().endswith("# EOF\n")

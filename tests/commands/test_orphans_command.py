@@ -11,7 +11,7 @@ import pytest
 from kafka_groups.changes.change import Action
 from kafka_groups.changes.plan_file import read_plan
 from tests.commands.change_commands import EXECUTE
-from tests.commands.idle_history import write_history
+from tests.commands.idle_polls import write_history
 from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, failure, member, run, unreachable
 
 
@@ -47,9 +47,9 @@ def test_a_history_finds_idle_groups(tmp_path: Path) -> None:
         idle   t              0                 3  idle
         idle   u              0                 4  idle
         """)
-    assert run("orphans", "idle", "reads", "--history", history) == (0, screen, "")
-    assert run("orphans", "idle", "--history", history, "--idle", "8d").stderr == "No orphans.\n"
-    assert run("orphans", "idle", "--history", history, "--idle", "7d").stdout == screen
+    assert run("orphans", "idle", "reads", "--polls", history) == (0, screen, "")
+    assert run("orphans", "idle", "--polls", history, "--idle", "8d").stderr == "No orphans.\n"
+    assert run("orphans", "idle", "--polls", history, "--idle", "7d").stdout == screen
 
 
 def test_csv_ndjson_and_json() -> None:
@@ -99,8 +99,8 @@ def test_failed_groups_and_topics_are_errors_and_the_others_are_shown(cluster: F
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--idle", "3d"), "--idle needs --history: brokers do not return when a group committed"),
-        (("--idle", "3", "--history", "f"), "--idle: "),
+        (("--idle", "3d"), "--idle needs --polls: brokers do not return when a group committed"),
+        (("--idle", "3", "--polls", "f"), "--idle: "),
         (("--export", "-", "--format", "json"), "--export - prints the plan in place of the table; --format json "),
     ],
 )
@@ -112,11 +112,11 @@ def test_options_that_cannot_be_used_are_usage_errors(arguments: tuple[str, ...]
 
 def test_a_history_of_another_cluster_or_an_absent_one_is_refused(tmp_path: Path) -> None:
     foreign = write_history(tmp_path / "foreign", 9, "other")
-    outcome = run("orphans", "--history", foreign)
-    assert (outcome.exit_code, "is the history of cluster other" in outcome.stderr) == (2, True)
+    outcome = run("orphans", "--polls", foreign)
+    assert (outcome.exit_code, "has the polls of cluster other" in outcome.stderr) == (2, True)
     absent = tmp_path / "absent"
-    message = f"Error: there is no history {absent}; lag --history {absent} begins one\n"
-    assert run("orphans", "--history", str(absent)) == (2, "", message)
+    message = f"Error: there is no file {absent}; lag --polls {absent} begins one\n"
+    assert run("orphans", "--polls", str(absent)) == (2, "", message)
     assert not absent.exists()
 
 
@@ -125,7 +125,7 @@ def test_a_history_of_another_cluster_or_an_absent_one_is_refused(tmp_path: Path
 
 def test_a_plan_deletes_commits_and_idle_groups(tmp_path: Path) -> None:
     file, history = tmp_path / "plan.json", write_history(tmp_path / "history", 9)
-    outcome = run("orphans", "--history", history, "--export", str(file))
+    outcome = run("orphans", "--polls", history, "--export", str(file))
     assert outcome.stderr == (
         f"The plan was written to {file}. It is for `delete-offsets --from-file` and for `delete --from-file`.\n{NOTE}"
     )
@@ -165,19 +165,19 @@ def test_a_plan_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 def test_delete_offsets_and_delete_execute_the_plan(cluster: FakeCluster, tmp_path: Path) -> None:
     file, history = str(tmp_path / "plan.json"), write_history(tmp_path / "history", 9)
-    run("orphans", "--history", history, "--export", file)
+    run("orphans", "--polls", history, "--export", file)
     outcome = run("delete-offsets", "--from-file", file, *EXECUTE)
     assert (outcome.exit_code, [line.split()[-1] for line in outcome.stdout.splitlines()[1:]]) == (0, ["done", "done"])
     assert "2 changes of the plan are for other commands and are skipped.\n" in outcome.stderr
     outcome = run("delete", "--from-file", file, *EXECUTE)
     assert (outcome.exit_code, outcome.stdout) == (0, "GROUP  STATUS\nidle   done\n")
     assert "idle" not in cluster.descriptions
-    assert "No orphans.\n" in run("orphans", "--history", history).stderr
+    assert "No orphans.\n" in run("orphans", "--polls", history).stderr
 
 
 def test_a_group_that_has_committed_since_the_plan_is_not_deleted(cluster: FakeCluster, tmp_path: Path) -> None:
     file, history = str(tmp_path / "plan.json"), write_history(tmp_path / "history", 9)
-    run("orphans", "--history", history, "--export", file)
+    run("orphans", "--polls", history, "--export", file)
     cluster.add("idle", commits={("t", 0): 3, ("u", 0): 5})
     outcome = run("delete", "--from-file", file, *EXECUTE)
     assert (outcome.exit_code, "its commits have changed since the plan" in outcome.stderr) == (1, True)

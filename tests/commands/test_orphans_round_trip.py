@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.change_commands import EXECUTE
-from tests.commands.idle_history import COMMITS, write_history
+from tests.commands.idle_polls import COMMITS, write_history
 from tests.fakes.fake_admin import run
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
@@ -31,7 +31,7 @@ def brokers() -> Iterator[ScriptedCluster]:
 def test_a_round_trip_over_real_bytes(brokers: ScriptedCluster, tmp_path: Path) -> None:
     at, file = str(brokers.brokers[1].endpoint), str(tmp_path / "plan.json")
     history = write_history(tmp_path / "history", 9, "scripted")
-    outcome = run("orphans", "--history", history, "--export", file, "--format", "csv", bootstrap=at)
+    outcome = run("orphans", "--polls", history, "--export", file, "--format", "csv", bootstrap=at)
     assert (outcome.exit_code, outcome.stdout.splitlines()[1:]) == (
         0,
         ["deleted,gone,0,5,topic_deleted", "idle,t,0,3,idle", "idle,u,0,4,idle", "moved-on,u,0,2,not_subscribed"],

@@ -1,4 +1,4 @@
-"""--metrics-file, --history and --export with devices, FIFOs, links and descriptors in place of regular files."""
+"""--metrics-file, --polls and --export with devices, FIFOs, links and descriptors in place of regular files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITERS = {
     "plan of orphans": ("orphans", "--export"),
 }
 WHAT = {"metrics": "the metrics", "plan of reset": "the plan", "plan of orphans": "the plan"}
-READERS = {"lag": ("lag", "--history"), "orphans": ("orphans", "--history")}
+READERS = {"lag": ("lag", "--polls"), "orphans": ("orphans", "--polls")}
 
 
 @pytest.fixture(autouse=True)
@@ -99,13 +99,13 @@ def test_a_history_has_to_be_a_regular_file(tmp_path: Path, reader: str, kind: s
     else:
         make_device(path)
     outcome = run(*READERS[reader], str(path))
-    assert outcome == (2, "", f"Error: cannot use {path} as a history: it is a {kind}; name a regular file\n")
+    assert outcome == (2, "", f"Error: cannot use {path} as the file of --polls: it is a {kind}; name a regular file\n")
     assert is_fifo(path) or is_device(path)
 
 
 def test_a_history_behind_a_link_stays_behind_it(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("history")
-    assert [run("lag", "--history", str(tmp_path / "link")).exit_code for _ in range(2)] == [0, 0]
+    assert [run("lag", "--polls", str(tmp_path / "link")).exit_code for _ in range(2)] == [0, 0]
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "history").read_text().startswith('{"schema"')
 

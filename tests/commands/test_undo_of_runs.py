@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kafka_groups.changes.journal_location import open_journal
+from kafka_groups.commands.run_list import print_runs
 from kafka_groups.model import CommittedOffset
+from kafka_groups.rendering.screen import Screen
 from tests.commands.change_commands import EXECUTE, journal_files
 from tests.commands.recorded_changes import add_group, change, reset, statuses
 from tests.fakes.fake_admin import FakeCluster, failure, run, unreachable
@@ -74,6 +78,17 @@ def test_an_interrupted_run_has_rows_without_an_outcome() -> None:
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
     (line,) = run("undo", "--list", "--format", "csv", bootstrap=None).stdout.splitlines()[1:]
     assert line.endswith(",a,1 without outcome,unfinished")
+
+
+def test_the_list_as_csv_controls_no_terminal(cluster: FakeCluster) -> None:
+    cluster.add("a\x1b[2J", commits={("t", 0): 60})
+    change("delete", "a\x1b[2J")
+    for is_terminal, group in ((True, r"a\x1b[2J"), (False, "a\x1b[2J")):
+        out = io.StringIO()
+        streams: dict[str, Any] = {"out": out, "err": io.StringIO(), "err_is_terminal": False}
+        print_runs(Screen(**streams, out_is_terminal=is_terminal, colour=False, width=80), open_journal(), "csv")
+        (line,) = out.getvalue().splitlines()[1:]
+        assert line.endswith(f",delete,fake,{group},1 done,done")
 
 
 @pytest.mark.parametrize("extra", [("20260101-000000-a",), EXECUTE, ("--dry-run",), ("--export", "-"), ("--force",)])

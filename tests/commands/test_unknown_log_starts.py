@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.groups.lag_history_file import read_history
+from kafka_groups.groups.lag.polls_file import read_polls
 from kafka_groups.model import TopicPartition
 from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, run
 
@@ -91,21 +91,21 @@ def test_a_history_keeps_the_log_start_that_was_known(
 ) -> None:
     time_ns = mocker.patch("kafka_groups.commands.lag.time.time_ns", return_value=1_700_000_000 * 10**9)
     cluster.starts[LOST] = 50
-    run("lag", "--history", str(tmp_path / "history"))
+    run("lag", "--polls", str(tmp_path / "history"))
     del cluster.starts[LOST]
     time_ns.return_value += 10 * 10**9
-    assert row_of("--history", str(tmp_path / "history"))["verdict"] == "UNKNOWN"
-    history = read_history((tmp_path / "history").read_text(), name="history", cluster_id=CLUSTER_ID)
+    assert row_of("--polls", str(tmp_path / "history"))["verdict"] == "UNKNOWN"
+    history = read_polls((tmp_path / "history").read_text(), name="history", cluster_id=CLUSTER_ID)
     assert [history.partitions["g", "t", number].last.start for number in (0, 1)] == [0, 50]
 
 
 def test_a_history_does_not_keep_the_log_start_of_another_log(cluster: FakeCluster, tmp_path: Path) -> None:
     cluster.starts[LOST] = 50
-    run("lag", "--history", str(tmp_path / "history"))
+    run("lag", "--polls", str(tmp_path / "history"))
     del cluster.starts[LOST]
     cluster.ends[LOST] = 30
-    run("lag", "--history", str(tmp_path / "history"))
-    history = read_history((tmp_path / "history").read_text(), name="history", cluster_id=CLUSTER_ID)
+    run("lag", "--polls", str(tmp_path / "history"))
+    history = read_polls((tmp_path / "history").read_text(), name="history", cluster_id=CLUSTER_ID)
     fallen = history.partitions["g", "t", 1].fallen
     assert fallen is not None
     assert fallen.start == 0

@@ -260,7 +260,7 @@ def test_an_interrupt_ends_the_wait_with_a_complete_document(clock: Clock, clust
         (("--until", "lag<=0"), "no group is selected; name groups, or use --match REGEX or --all-groups"),
         (("behind",), "Missing option '--until'"),
         (("behind", "--until", "lag"), "--until: lag→: expected one of < <= > >= == !="),
-        (("behind", "--until", "verdict==OK"), "--until: verdict is known only to lag with --watch or --history"),
+        (("behind", "--until", "verdict==OK"), "--until: verdict is known only to lag with --watch or --polls"),
         (("behind", "--until", "lag<=0", "--for", "5"), "--for: "),
         (("behind", "--until", "lag<=0", "--for", "soon"), "--for: "),
     ],

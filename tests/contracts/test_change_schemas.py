@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from kafka_groups.changes.plan_file import plan_schema
 from kafka_groups.model import CommittedOffset, TopicPartition
+from kafka_groups.rendering.views.plan import plan_schema
 from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
 
 Json = dict[str, Any]

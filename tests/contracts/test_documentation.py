@@ -16,12 +16,12 @@ import pytest
 
 import kafka_groups
 import kafka_groups.admin
-from kafka_groups.groups import lag
+from kafka_groups.groups.lag import group_lag
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTED = (kafka_groups, kafka_groups.admin, kafka_groups.GroupAdmin, lag.list_lag)
+DOCUMENTED = (kafka_groups, kafka_groups.admin, kafka_groups.GroupAdmin, group_lag.list_lag)
 _BLOCK = re.compile(r"```python\n(?P<code>.*?)```(?:\n\n```text\n(?P<output>.*?)```)?", re.DOTALL)
 
 

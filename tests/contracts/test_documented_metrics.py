@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from kafka_groups.cli import cli
-from kafka_groups.groups.lag_summary import LagKey
+from kafka_groups.groups.lag.summary import LagKey
 from kafka_groups.rendering.views.lag_metrics import PREFIX, lag_metrics
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -56,9 +56,9 @@ def own_modules(path: Path, *arguments: str) -> set[str]:
 def test_help_of_groups_and_the_version_import_no_command(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     assert own_modules(tmp_path, *arguments) == {
         "kafka_groups.cli",
-        "kafka_groups.commands",
         "kafka_groups.errors",
         "kafka_groups.exit_codes",
+        "kafka_groups.options",
         "kafka_groups.rendering",
         "kafka_groups.rendering.screen",
     }

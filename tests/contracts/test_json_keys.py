@@ -130,7 +130,7 @@ def test_lag_has_these_keys(by: str) -> None:
 
 def test_lag_with_a_history_and_wait_have_these_keys(cluster: FakeCluster, tmp_path: Path) -> None:
     cluster.admin.cluster_id.side_effect = lambda **_: "cluster-1"
-    history = ("--history", str(tmp_path / "history"))
+    history = ("--polls", str(tmp_path / "history"))
     assert set(document_of("lag", "g", *history)["groups"][0]) == LAG | PACE | {"by", "rows"}
     assert set(row_of("lag", "g", *history)) == LAG | PACE
     assert set(row_of("lag", "g", "--watch", "1s", "--samples", "1")) == LAG | PACE

@@ -127,7 +127,7 @@ def test_fields_that_old_brokers_do_not_return_are_null(cluster: FakeCluster) ->
         (("lag", "--by", "topic"), "row_by_topic"),
         (("lag", "--by", "member"), "row_by_member"),
         (("lag", "--by", "partition"), "row_by_partition"),
-        (("lag", "--watch", "1s", "--samples", "1"), "row_with_history"),
+        (("lag", "--watch", "1s", "--samples", "1"), "row_with_polls"),
         (("wait", "--all-groups", "--until", "members>=0"), "row_by_group"),
     ],
 )

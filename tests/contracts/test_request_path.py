@@ -21,9 +21,9 @@ from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 PACKAGE = str(Path(kafka_groups.__file__).parent)
 # Modules and handlers that the command imports when it runs: the files are counted after imports.
-LAZY = ("kafka_groups.admin.describe", "kafka_groups.commands.describe", "kafka_groups.rendering.writers.table")
+LAZY = ("kafka_groups.admin.describer", "kafka_groups.commands.describe", "kafka_groups.rendering.writers.table")
 LAZY_HANDLERS = ("ListConsumerGroupOffsetsHandler", "ListOffsetsHandler")
-MAX_FILES = 39
+MAX_FILES = 40
 MAX_ROUNDS = 4
 
 
@@ -80,7 +80,7 @@ def describe_both(cluster: ScriptedCluster) -> set[str]:
     return files
 
 
-def test_a_describe_of_two_groups_runs_functions_of_at_most_39_files(cluster: ScriptedCluster) -> None:
+def test_a_describe_of_two_groups_runs_functions_of_at_most_40_files(cluster: ScriptedCluster) -> None:
     assert len(describe_both(cluster)) <= MAX_FILES
 
 

@@ -16,7 +16,7 @@ WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"}
 WRITING_MODES = frozenset("wax+")
 # Places that write nothing a user named, or that have rules of their own.
 ALLOWED = {
-    "commands/completion/shells.py": "the null device in place of stderr",
+    "options/completion/shells.py": "the null device in place of stderr",
     "rendering/screen.py": "the null device in place of a closed or broken stream",
     "rendering/progress.py": "a duplicate of stderr",
     "commands/pipeline/spark_session.py": "the temporary log of Spark, which Spark writes",

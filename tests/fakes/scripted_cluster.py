@@ -12,7 +12,7 @@ from typing import Any, Self
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.admin.cluster_client import Progress
+from kafka_groups.progress import Progress
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.scripted_broker import Reaction, ReceivedRequest, ScriptedBroker

@@ -15,17 +15,17 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.admin.cluster_client import Progress
 from kafka_groups.admin.network.connection_pool import BrokerPool
 from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.admin.network.selector import Selector
+from kafka_groups.progress import Progress
 from kafka_groups.settings import ConnectionSettings
 
 if TYPE_CHECKING:
     import pytest
 
 # Where commands find the class of their client.
-CLIENT_OF_COMMANDS = "kafka_groups.commands.cluster_session.GroupAdmin"
+CLIENT_OF_COMMANDS = "kafka_groups.options.cluster_session.GroupAdmin"
 # How long nothing may happen in truth before time passes: bytes that were sent arrive within this time.
 _STILL_S = 0.001
 # What a response takes, so that no two of them have the same time.

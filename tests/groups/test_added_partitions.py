@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafka_groups.groups.describe import Details, describe_groups
-from kafka_groups.groups.kinds import Operation
-from kafka_groups.groups.lag_summary import LagKey, LagRow, read_lag
+from kafka_groups.groups.descriptions import Details, describe_groups
+from kafka_groups.groups.lag.rows import offset_rows
+from kafka_groups.groups.lag.summary import LagKey, LagRow, read_lag
 from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.kinds import Operation
 from tests.fakes.fake_admin import FakeCluster, member, run
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
@@ -103,7 +104,7 @@ def test_describe_shows_only_commits_and_assignments() -> None:
     with cluster_of({"g": group_with(0)}) as cluster, cluster.admin() as admin:
         selection = select_groups(admin, ALL_GROUPS, operation=Operation.DESCRIBE)
         described = describe_groups(admin, selection, details=Details(offsets=True))
-    assert [row.partition for row in described.rows("g")] == [0]
+    assert [row.partition for row in offset_rows(described, "g")] == [0]
 
 
 def test_partitions_that_no_member_owns_yet_are_uncommitted(mocker: MockerFixture) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.groups.lag_history import LagHistory
+from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.orphans import IdleRule, Reason, Topics, orphans_of
 from kafka_groups.model import Assignment, GroupDescription, OffsetRow
 from tests.fakes.fake_admin import Commits, committed, failure, member
@@ -28,7 +28,7 @@ def reasons(group: GroupDescription, commits: Commits, idle: IdleRule | None = N
 
 def rule(*polls: tuple[int, dict[tuple[str, int], int]], now: int = 100, days: int = 7) -> IdleRule:
     """Return the rule on day `now`, after polls (day, commits) of which every log end is 1,000."""
-    history = LagHistory()
+    history = Polls()
     for day, commits in polls:
         rows = [OffsetRow("g", *key, None, at, 1000, 1000 - at, None, None, None, 0, "") for key, at in commits.items()]
         history.observe(rows, day * DAY_MS)

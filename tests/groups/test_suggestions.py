@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
+from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from tests.fakes.fake_admin import run

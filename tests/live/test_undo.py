@@ -16,7 +16,9 @@ from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, 
 from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.runs import list_runs, read_run
-from kafka_groups.changes.specification import ShiftBy, Specification, ToEarliest, ToLatest, ToOffset
+from kafka_groups.changes.specifications.log_offsets import ToEarliest, ToLatest, ToOffset
+from kafka_groups.changes.specifications.own_commits import ShiftBy
+from kafka_groups.changes.specifications.specification import Specification
 from kafka_groups.changes.undo import plan_undo
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import CommittedOffset

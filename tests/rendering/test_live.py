@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.groups.lag_summary import LagKey, LagRow, summarize_lag
+from kafka_groups.groups.lag.summary import LagKey, LagRow, summarize_lag
 from kafka_groups.model import GroupDescription
 from kafka_groups.rendering.live import LiveTable
 from kafka_groups.rendering.screen import Screen

@@ -1,4 +1,4 @@
-"""Notes, failures and states of groups on stderr."""
+"""Notes and failures on stderr."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.model import Failure, GroupDescription
-from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.stderr import format_failure, print_group_states, print_note
+from kafka_groups.model import Failure
+from kafka_groups.rendering.screen import Screen, print_note
+from kafka_groups.rendering.stderr import format_failure
 from tests.rendering.streams import written
 
 MakeScreen = Callable[..., Screen]
@@ -38,15 +38,3 @@ def test_a_note_is_one_line_on_stderr(make_screen: MakeScreen) -> None:
 def test_a_failure_is_printed_with_its_group_or_partition_and_its_reason(values: dict[str, Any], text: str) -> None:
     failure = Failure(code=1, name="X", message="refused", **values)
     assert format_failure(failure) == text
-
-
-def test_empty_groups_are_reported_before_rebalancing_ones(make_screen: MakeScreen) -> None:
-    screen = make_screen(err=io.StringIO())
-    groups = [
-        GroupDescription(group=group, type="Classic", state=state, protocol_type="consumer", coordinator=None)
-        for group, state in (("a", "PreparingRebalance"), ("b", "Empty"), ("c", "Stable"), ("d", None))
-    ]
-    print_group_states(screen, groups, named=frozenset())
-    assert written(screen.err) == (
-        "Consumer group 'b' has no active members.\nWarning: Consumer group 'a' is rebalancing.\n"
-    )

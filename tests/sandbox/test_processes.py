@@ -12,7 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kafka_groups.sandbox.processes import ProcessId, defer_signals, find_running, is_running, start, stop, wait_until
+from kafka_groups.options.signals import defer_signals
+from kafka_groups.sandbox.processes import ProcessId, find_running, is_running, start, stop, wait_until
 
 _SLEEP = [sys.executable, "-c", "import time; print('ready', flush=True); time.sleep(60)"]
 _IGNORES_SIGTERM = [
@@ -139,7 +140,7 @@ def test_a_signal_during_a_start_takes_effect_after_it_and_is_not_deferred_in_th
     received: list[int] = []
     before = signal.signal(number, lambda number, _: received.append(number))
     try:
-        with defer_signals():
+        with defer_signals(is_interruptible=False):
             signal.raise_signal(number)
             process = start(_SLEEP, output=tmp_path / "out")
             during = list(received)

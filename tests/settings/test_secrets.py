@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import kafka_groups.settings
-from kafka_groups.commands.connection_options import Connection
 from kafka_groups.errors import SettingsError
+from kafka_groups.options.connection import Connection
 from kafka_groups.settings import SaslCredentials, resolve_settings
 from kafka_groups.settings.jaas import Jaas, parse_jaas
 from kafka_groups.settings.librdkafka import resolve_client

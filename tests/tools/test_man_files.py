@@ -9,7 +9,7 @@ import click
 import pytest
 
 from kafka_groups.changes.journal_location import open_journal
-from kafka_groups.commands.completion.name_cache import NameCache
+from kafka_groups.options.completion.name_cache import NameCache
 from kafka_groups.sandbox.directory import user_directory
 from kafka_groups.settings import profiles_file, resolve_settings
 from tests.help_examples import COMMANDS
@@ -82,8 +82,8 @@ def test_the_journal_is_a_file_of_the_commands_that_change_groups_and_of_complet
 def test_a_page_says_which_files_are_written() -> None:
     assert "before the first change" in entries_of("FILES", "reset")[JOURNAL]
     assert "old records are removed" in entries_of("FILES", "undo")[JOURNAL]
-    assert entries_of("FILES", "orphans")["--history FILE"].endswith("Read.")
-    assert "replaced after each poll" in entries_of("FILES", "lag")["--history FILE"]
+    assert entries_of("FILES", "orphans")["--polls FILE"].endswith("Read.")
+    assert "replaced after each poll" in entries_of("FILES", "lag")["--polls FILE"]
     assert entries_of("FILES", "pipeline", "report")["--data-dir DIR"].endswith("Read.")
     assert entries_of("FILES", "pipeline", "sample")["--data-dir DIR"].endswith("and written.")
     assert "is removed" in entries_of("FILES", "sandbox", "down")[PROFILES]

@@ -203,7 +203,7 @@ class GroupAdmin(ChangeClient):
         fetched_groups: Iterable[str],
         deadline: Deadline,
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
-        from kafka_groups.admin.describe import GroupDescriber
+        from kafka_groups.admin.describer import GroupDescriber
 
         self._known.take_listing()
         groups, fetched = to_names(described), to_names(fetched_groups)

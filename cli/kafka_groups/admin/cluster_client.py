@@ -15,11 +15,11 @@ from kafka_groups.admin.lookup import CoordinatorStrategy, LocationCache
 from kafka_groups.admin.network.connection_pool import ANY_BROKER, BrokerPool
 from kafka_groups.errors import ConnectionFailedError
 from kafka_groups.model import Broker, Failure, Results
+from kafka_groups.progress import Progress
 from kafka_groups.settings import ConnectionSettings, settings_from
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-Progress = Callable[[str, int, int], None]
 # Listings that follow each other closely belong together; a later one is the next poll of a caller.
 _METADATA_MAX_AGE_S: Final = 1.0
 _SHARE_OF_LOOKUP: Final = 0.5

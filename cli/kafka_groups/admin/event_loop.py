@@ -15,6 +15,7 @@ from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.admin.repeats import SHORTEST_SHARE, Connections, Repeats, SentRequest
 from kafka_groups.errors import AdminError, InvalidRequestError, MalformedResponseError, ResponseTooLargeError
 from kafka_groups.model import Broker
+from kafka_groups.progress import StepProgress
 from kafka_groups.protocol import SchemaError
 
 # A broker takes as long for one lookup of 65,000 keys as for fifteen of 10,000 (see cli/DESIGN.md), so more
@@ -86,7 +87,7 @@ def run_until_complete(
     *,
     deadline: Deadline,
     clock: Callable[[], float] = time.monotonic,
-    progress: Callable[[int, int], None] | None = None,
+    progress: StepProgress | None = None,
     follow_up: Callable[[], Drivers] = tuple,
 ) -> None:
     """Run all drivers in one loop until every key is completed or failed, at the latest by the deadline.
@@ -124,7 +125,7 @@ class _Loop:
         self,
         drivers: Drivers,
         deadline: Deadline,
-        progress: Callable[[int, int], None] | None,
+        progress: StepProgress | None,
         follow_up: Callable[[], Drivers],
     ) -> None:
         """Run the drivers, and those that follow them, until all are complete or the deadline has passed."""

@@ -7,19 +7,13 @@ soon as its records are known, so one that cannot be read delays no other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, Protocol
 
-from confluent_kafka import (
-    TIMESTAMP_NOT_AVAILABLE,
-    Consumer,
-    KafkaError,
-    KafkaException,
-    Message,
-)
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, Message
 from confluent_kafka import TopicPartition as Assigned
 
 from kafka_groups.admin.api import Deadline, IsolationLevel, RecordPosition, RecordTime
-from kafka_groups.admin.network.tls_reasons import explain_librdkafka
+from kafka_groups.admin.librdkafka import CREDENTIAL_CODES, describe_error, open_consumer
 from kafka_groups.errors import (
     AdminError,
     AuthenticationFailedError,
@@ -28,16 +22,11 @@ from kafka_groups.errors import (
     TimeoutExceededError,
 )
 from kafka_groups.model import Failure, Results, TopicPartition
+from kafka_groups.progress import StepProgress, ignore_step_progress
 from kafka_groups.protocol.errors import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kafka_groups.settings.librdkafka import ClientProperties
 
-_PROPERTIES: Final[Mapping[str, Any]] = {
-    # The library requires a group id. Brokers see it only in a lookup of the coordinator.
-    "group.id": "kafka-groups-reads-without-a-group",
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
-    "allow.auto.create.topics": False,
-    "auto.offset.reset": "error",
-    "enable.partition.eof": True,
+_READING: Final[Mapping[str, Any]] = {
     # Most batches fit into this size. A larger batch is returned only when its partition is the first of a request, so
     # 1,000 partitions with larger batches take hundreds of requests, and with smaller ones a few.
     "fetch.message.max.bytes": 65_536,
@@ -46,14 +35,11 @@ _PROPERTIES: Final[Mapping[str, Any]] = {
     "fetch.queue.backoff.ms": 1,
     # A broker without records to return responds after this time.
     "fetch.wait.max.ms": 50,
-    # librdkafka writes logs to stderr.
-    "log_level": 0,
 }
 _ISOLATION: Final = {
     IsolationLevel.READ_UNCOMMITTED: "read_uncommitted",
     IsolationLevel.READ_COMMITTED: "read_committed",
 }
-_SECRETS: Final = ("sasl.password", "ssl.key.password")
 _MAX_MESSAGES: Final = 500
 _POLL_S: Final = 0.1
 # The next position of a partition is reached by reading on if it is so near, else by a seek.
@@ -65,7 +51,6 @@ _CODES: Final = {
 }
 # The text of such an error names one partition, and is no reason for the others.
 _OF_PARTITIONS: Final = frozenset(_CODES)
-_CREDENTIALS: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED})
 
 
 class RecordConsumer(Protocol):
@@ -88,29 +73,30 @@ class RecordConsumer(Protocol):
 
 
 def read_record_times(
-    properties: Mapping[str, str],
+    properties: ClientProperties,
     positions: Iterable[RecordPosition],
     *,
     isolation_level: IsolationLevel,
     deadline: Deadline,
     make_consumer: Callable[[dict[str, Any]], RecordConsumer] = Consumer,
-    progress: Callable[[int, int], None] = lambda _done, _all: None,
+    progress: StepProgress = ignore_step_progress,
 ) -> Results[RecordPosition, RecordTime | None]:
     """Return the offset and the timestamp of the first record at or after each position.
 
     None if there is no such record: the partition ends, or nothing but control records and, with READ_COMMITTED,
-    aborted records follow. `properties` are librdkafka's. Raises SettingsError if librdkafka refuses them. A position
-    that is not read at the deadline fails with TIMEOUT, one below the log start with OFFSET_OUT_OF_RANGE.
+    aborted records follow. Raises SettingsError if librdkafka refuses the properties. A position that is not read at
+    the deadline fails with TIMEOUT, one below the log start with OFFSET_OUT_OF_RANGE.
     """
-    reading = _Reading(positions)
+    reading = _Reading(properties, positions)
     if not reading.pending:
         return reading.results()
     errors = _LastError(properties)
-    isolation = {"isolation.level": _ISOLATION[isolation_level]}
+    how = {**_READING, "isolation.level": _ISOLATION[isolation_level]}
     try:
-        consumer = make_consumer({**properties, **_PROPERTIES, **isolation, "error_cb": errors.add})
-    except (KafkaException, ValueError, TypeError) as error:
-        _refuse_properties(error, errors)
+        consumer = open_consumer(make_consumer, properties, how, on_error=errors.add)
+    except SettingsError as error:
+        msg = f"records cannot be read, because {error}"
+        raise SettingsError(msg) from None
     try:
         consumer.assign([Assigned(*key, offsets[-1]) for key, offsets in reading.pending.items()])
         while reading.pending and not errors.are_final and (remaining_s := deadline.at - deadline.clock()) > 0:
@@ -129,22 +115,16 @@ def read_record_times(
 class _LastError:
     """The last error of the whole client: the reason why a position was not read."""
 
-    def __init__(self, properties: Mapping[str, str]) -> None:
-        self._secrets = [properties[key] for key in _SECRETS if properties.get(key)]
+    def __init__(self, properties: ClientProperties) -> None:
+        self._properties = properties
         self._text: str | None = None
         self.are_final = False
 
     def add(self, error: KafkaError) -> None:
         """Keep an error. librdkafka tries refused credentials again and again, which nobody waits for."""
         if error.code() not in _OF_PARTITIONS and (error.code() != KafkaError._ALL_BROKERS_DOWN or not self._text):
-            self._text = explain_librdkafka(self.hide_secrets(error.str()))
-        self.are_final = self.are_final or error.code() in _CREDENTIALS
-
-    def hide_secrets(self, text: str) -> str:
-        """Return the text without passwords."""
-        for secret in self._secrets:
-            text = text.replace(secret, "(hidden)")
-        return text
+            self._text = describe_error(error, self._properties)
+        self.are_final = self.are_final or error.code() in CREDENTIAL_CODES
 
     def to_error(self, deadline: Deadline) -> AdminError:
         """Return the error of what was not read."""
@@ -159,7 +139,8 @@ class _LastError:
 class _Reading:
     """What is known of the positions. `pending` has the offsets of each partition, the smallest one last."""
 
-    def __init__(self, positions: Iterable[RecordPosition]) -> None:
+    def __init__(self, properties: ClientProperties, positions: Iterable[RecordPosition]) -> None:
+        self._properties = properties
         self.pending: dict[TopicPartition, list[int]] = {}
         self._found: dict[RecordPosition, RecordTime | None] = {}
         self._failed: dict[RecordPosition, Failure] = {}
@@ -220,16 +201,11 @@ class _Reading:
         else:
             code = _CODES.get(error.code(), error.code())
             # The codes below 0 are librdkafka's own, such as those of a corrupt batch.
-            malformed = MalformedResponseError(f"the record cannot be read: {error.str()}")
+            text = describe_error(error, self._properties)
+            malformed = MalformedResponseError(f"the record cannot be read: {text}")
             self._fail(key, offsets, broker_error(code) if code >= 0 else malformed)
         offsets.clear()
 
     def _fail(self, key: TopicPartition, offsets: Iterable[int], error: AdminError) -> None:
         failure = Failure.of(error, topic=key.topic, partition=key.partition)
         self._failed |= dict.fromkeys((RecordPosition(*key, offset) for offset in offsets), failure)
-
-
-def _refuse_properties(error: Exception, errors: _LastError) -> NoReturn:
-    text = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-    msg = f"records cannot be read, because librdkafka refuses the connection properties: {errors.hide_secrets(text)}"
-    raise SettingsError(msg) from None

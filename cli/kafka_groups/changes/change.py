@@ -116,11 +116,15 @@ class PlannedChange(NamedTuple):
 
 
 class PlannedGroups(NamedTuple):
-    """The planned changes of each group, by id, with what could not be planned, and notes."""
+    """The planned changes of each group, by id, with what could not be planned, and notes.
+
+    `existing` are groups that no change may create: they existed when they were planned.
+    """
 
     rows: Mapping[str, tuple[PlannedChange, ...]] = MappingProxyType({})
     failures: tuple[Failure, ...] = ()
     notes: tuple[str, ...] = ()
+    existing: frozenset[str] = frozenset()
 
     def changes(self) -> list[Change]:
         """Return the changes to make: those that are not refused."""
@@ -129,6 +133,10 @@ class PlannedGroups(NamedTuple):
     def refusals(self) -> list[Failure]:
         """Return the failures of the changes that are refused, in as few as possible."""
         return summarize_failures({group: [row.refusal for row in rows] for group, rows in self.rows.items()})
+
+    def all_failures(self) -> tuple[Failure, ...]:
+        """Return the failures and the refusals."""
+        return (*self.failures, *self.refusals())
 
 
 class Outcome(NamedTuple):

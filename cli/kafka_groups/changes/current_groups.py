@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Timeout
 from kafka_groups.errors import ChangeRefusedError
-from kafka_groups.groups.kinds import Operation, kind_of, supports
+from kafka_groups.kinds import Operation, label_of, supports
 from kafka_groups.model import (
     CommittedOffset,
     Failure,
@@ -100,9 +100,24 @@ def read_existing_groups(
     timeout: Timeout | None = None,
 ) -> Results[str, CurrentGroup]:
     """Return the groups as `read_groups` does; one that is not described exists if it has a commit on any partition."""
-    read = read_groups(admin, groups, timeout=timeout)
+    return with_existing_groups(admin, read_groups(admin, groups, timeout=timeout), groups, timeout=timeout)
+
+
+def with_existing_groups(
+    admin: Admin,
+    read: Results[str, CurrentGroup],
+    groups: Mapping[str, Sequence[TopicPartition] | None],
+    *,
+    timeout: Timeout | None = None,
+) -> Results[str, CurrentGroup]:
+    """Return what was read; of these `groups`, one that seems absent exists if it has a commit on any partition.
+
+    Only seemingly absent groups of which some partitions were read cost a request.
+    """
     absent = [
-        group for group, why in read.failed.items() if why.code == GROUP_ID_NOT_FOUND and groups[group] is not None
+        group
+        for group, scope in groups.items()
+        if scope is not None and group in read.failed and read.failed[group].code == GROUP_ID_NOT_FOUND
     ]
     commits = admin.list_consumer_group_offsets(dict.fromkeys(absent), timeout=timeout).succeeded if absent else {}
     existing = [group for group in absent if group in commits and commits[group].has_commits()]
@@ -129,7 +144,7 @@ def _has_commits_only(failure: Failure, offsets: GroupOffsets, *, any_type: bool
 
 def _refuse_listing(listing: GroupListing, *, any_type: bool) -> Failure | None:
     if not any_type and not supports(listing, Operation.LIST_OFFSETS):
-        return refuse(listing.group, f"it is not a consumer group ({kind_of(listing)})")
+        return refuse(listing.group, f"it is not a consumer group ({label_of(listing)})")
     if listing.state is not None and listing.state not in _INACTIVE:
         return Failure.of(broker_error(NON_EMPTY_GROUP, f"it is {listing.state}"), group=listing.group)
     return None

@@ -21,11 +21,11 @@ from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
 from kafka_groups.changes.restoration import note_absent_topics, refuse_unrestorable
 from kafka_groups.changes.validity import deletions_of, describe_difference
 from kafka_groups.groups.assignments import has_unreadable_assignments
-from kafka_groups.groups.describe import without_deleted
-from kafka_groups.groups.kinds import Operation, kind_of, supports
+from kafka_groups.groups.descriptions import without_deleted
 from kafka_groups.groups.selection import NOT_LAST, Selectors, list_selected, select_groups
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
-from kafka_groups.model import Failure, GroupListing, Results, TopicPartition
+from kafka_groups.kinds import SIMPLE, Operation, kind_of, label_of, supports
+from kafka_groups.model import Failure, GroupListing, TopicPartition
 from kafka_groups.protocol.errors import (
     GROUP_SUBSCRIBED_TO_TOPIC,
     NON_EMPTY_GROUP,
@@ -34,7 +34,6 @@ from kafka_groups.protocol.errors import (
 )
 
 _WITHOUT_MEMBERS: Final = ("Empty", "Dead", None)
-_SHARE: Final = "Share"
 _UNKNOWN_TOPICS: Final = "the partitions of a member are unknown, so it may read the topic; stop its consumers first"
 _ABSENT: Final = "the partition does not exist; brokers may refuse to delete its commit"
 
@@ -64,43 +63,27 @@ def plan_group_deletion(
         return PlannedGroups(notes=request.file.notes)
     selection = list_selected(admin, selectors, deadline=deadline, is_last=False)
     others = {
-        group: listing
-        for group, listing in selection.listings.items()
-        if group in selection.groups and not supports(listing, Operation.DESCRIBE)
+        group: listing for group, listing in selection.listings.items() if not supports(listing, Operation.DESCRIBE)
     }
     # A named group whose broker did not list it is read all the same, and fails by itself.
     consumers = [group for group in (*selection.groups, *selection.unlisted) if group not in others]
     read = read_groups(admin, dict.fromkeys(consumers), timeout=deadline)
     failures, notes = without_deleted(selection, read.failed)
-    found: dict[str, CurrentGroup] = {}
-    for group, current in read.succeeded.items():
-        if (active := refuse_active(current)) is not None:
-            failures.append(active)
-        else:
-            found[group] = current
-    allowed = {group: listing for group, listing in others.items() if request.any_type}
-    refused = {group: listing for group, listing in others.items() if group not in allowed}
-    failures += [_refuse_kind(refused[group]) for group in refused if group in selection.named]
-    notes += _note_skipped(listing for group, listing in refused.items() if group not in selection.named)
-    failures += [
-        Failure.of(broker_error(NON_EMPTY_GROUP, f"it is {listing.state}"), group=group)
-        for group, listing in sorted(allowed.items())
-        if listing.state not in _WITHOUT_MEMBERS
-    ]
-    inactive = {group: listing for group, listing in allowed.items() if listing.state in _WITHOUT_MEMBERS}
-    others_read = _read_others(admin, inactive, deadline)
-    found |= others_read.succeeded
-    failures += others_read.failed.values()
+    failures += filter(None, map(refuse_active, read.succeeded.values()))
+    allowed = _read_others(admin, others, deadline) if request.any_type else _refuse_others(others, selection.named)
+    inactive = {group: current for group, current in read.succeeded.items() if not current.is_active}
+    found = {**inactive, **allowed.found}
     topics = read_topics(admin, {key.topic for each in found.values() for key in each.offsets}, timeout=deadline)
     rows = {group: _delete_group(current, request, topics) for group, current in sorted(found.items())}
     changes = [row.change for planned in rows.values() for row in planned if row.refusal is None]
     return PlannedGroups(
         rows=rows,
-        failures=(*selection.failures, *failures),
+        failures=(*selection.failures, *failures, *allowed.failures),
         notes=(
             *request.file.notes,
             *selection.notes(),
             *notes,
+            *allowed.notes,
             *note_unstable(found.values()),
             *note_absent_topics(changes, topics),
             *note_unknown_ids(request.file.rows, topics),
@@ -108,20 +91,42 @@ def plan_group_deletion(
     )
 
 
-def _read_others(
-    admin: Admin, listings: Mapping[str, GroupListing], deadline: Deadline | None
-) -> Results[str, CurrentGroup]:
-    """Return groups that are not described. Streams and Connect groups have commits, share groups have none."""
-    read = [group for group, listing in listings.items() if kind_of(listing) != _SHARE]
-    if not read:
-        return Results(succeeded={group: CurrentGroup(group) for group in listings})
-    offsets = admin.describe_with_offsets((), dict.fromkeys(read), require_stable=True, timeout=deadline)[1]
-    found = {
+class _Others(NamedTuple):
+    """The groups to delete that are not of consumers, the failures of the others, and notes."""
+
+    found: Mapping[str, CurrentGroup]
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...] = ()
+
+
+def _refuse_others(listings: Mapping[str, GroupListing], named: Collection[str]) -> _Others:
+    """Refuse groups that are not of consumers; those that nobody named are only counted."""
+    refused = [_refuse_kind(listing) for group, listing in listings.items() if group in named]
+    skipped = [listing for group, listing in listings.items() if group not in named]
+    return _Others({}, tuple(refused), tuple(_note_skipped(skipped)))
+
+
+def _read_others(admin: Admin, listings: Mapping[str, GroupListing], deadline: Deadline | None) -> _Others:
+    """Return groups that are not described, unless they have members.
+
+    Streams and Connect groups have commits, share groups have none.
+    """
+    active = [
+        Failure.of(broker_error(NON_EMPTY_GROUP, f"it is {listing.state}"), group=group)
+        for group, listing in sorted(listings.items())
+        if listing.state not in _WITHOUT_MEMBERS
+    ]
+    inactive = {group: listing for group, listing in listings.items() if listing.state in _WITHOUT_MEMBERS}
+    with_commits = {group: None for group, listing in inactive.items() if kind_of(listing).has_commits}
+    found = {group: CurrentGroup(group) for group in inactive if group not in with_commits}
+    if not with_commits:
+        return _Others(found, tuple(active))
+    offsets = admin.describe_with_offsets((), with_commits, require_stable=True, timeout=deadline)[1]
+    found |= {
         group: CurrentGroup(group, None, dict(commits.rows()), commits.failed, commits.is_stable)
         for group, commits in offsets.succeeded.items()
     }
-    shares = {group: CurrentGroup(group) for group in listings if group not in read}
-    return Results(succeeded={**found, **shares}, failed=offsets.failed)
+    return _Others(found, (*active, *offsets.failed.values()))
 
 
 def plan_offset_deletion(
@@ -267,12 +272,12 @@ def _refuse_for_the_broker(current: CurrentGroup, key: TopicPartition, assigned:
 
 
 def _refuse_kind(listing: GroupListing) -> Failure:
-    kind = kind_of(listing) or "Classic"
+    kind = label_of(listing) or SIMPLE.group_type
     return refuse(listing.group, f"it is not a consumer group ({kind}); --any-type deletes groups of every type")
 
 
 def _note_skipped(skipped: Iterable[GroupListing]) -> list[str]:
     listings: Mapping[str, GroupListing] = {listing.group: listing for listing in skipped}
-    kinds = ", ".join(sorted({kind_of(listing) for listing in listings.values()} - {""}))
+    kinds = ", ".join(sorted({label_of(listing) for listing in listings.values()} - {""}))
     subject = "1 group of another kind is" if len(listings) == 1 else f"{len(listings):,} groups of other kinds are"
     return [f"{subject} skipped ({kinds})."] if listings else []

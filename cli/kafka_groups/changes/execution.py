@@ -1,10 +1,15 @@
-"""Execute planned changes: check again, record the state before, change, and read back unknown outcomes."""
+"""Execute a plan: send its changes, read back unknown outcomes, and record them.
+
+A command executes a plan in three steps: `check_again` refuses what is no longer valid, `begin_run` records the rest
+with the commits before it, and `execute_plan` makes those changes. It takes the run that has begun, so that no change
+is sent before it is recorded.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.changes.change import (
@@ -16,31 +21,16 @@ from kafka_groups.changes.change import (
     summarize_failures,
 )
 from kafka_groups.changes.halves import is_too_large, send_halves
+from kafka_groups.changes.journal import JournalWriter
 from kafka_groups.changes.read_back import read_back
 from kafka_groups.changes.requests import send_changes
-from kafka_groups.changes.validity import check_again
 from kafka_groups.errors import JournalError
-from kafka_groups.groups.selection import NOT_LAST
 from kafka_groups.model import Failure
 
 # errors[].name of a request whose response was lost.
 OUTCOME_UNKNOWN: Final = "OUTCOME_UNKNOWN"
 # Reading back what is unknown may take longer than the deadline, because nothing else says what was changed.
 _READ_BACK_S: Final = 5.0
-
-
-class Recorder(Protocol):
-    """A record of a run that survives it."""
-
-    @property
-    def id(self) -> str:
-        """Return the ID of the run."""
-
-    def record(self, outcomes: Iterable[tuple[int, Outcome]]) -> None:
-        """Record the outcomes of changes, by the indexes of the changes in the run."""
-
-    def finish(self) -> None:
-        """Record that the run ended."""
 
 
 class Execution(NamedTuple):
@@ -60,35 +50,26 @@ class Execution(NamedTuple):
 def execute_plan(
     admin: Admin,
     planned: PlannedGroups,
+    run: JournalWriter,
     *,
-    begin: Callable[[PlannedGroups], Recorder],
     deadline: Deadline,
-    force: bool = False,
     pause: Callable[[float], None] = time.sleep,
 ) -> Execution:
-    """Make the planned changes that are still valid, and return the outcome of each.
-
-    `begin` records the plan after the second check, with the commits before it, durably before the first change is
-    made; if it raises, nothing was changed. With `force` a change is made although the commit has changed since.
-    """
-    planned = check_again(admin, planned, force=force, timeout=deadline.share(NOT_LAST))
-    valid = planned.changes()
-    made: list[Outcome] = []
-    recorder = begin(planned)
-    if valid:
-        made = _make(admin, valid, deadline, pause)
-    notes = _record(recorder, made)
+    """Make the changes of a plan that were recorded as this run, record the outcome of each, and return them."""
+    changes = planned.changes()
+    made = _make(admin, changes, deadline, pause) if changes else []
+    notes = _record(run, made)
     in_order = iter(made)
     outcomes = {group: tuple(_outcome(row, in_order) for row in rows) for group, rows in planned.rows.items()}
     failures = tuple(summarize_failures(_failures_by_group(outcomes)))
-    return Execution(outcomes, failures, tuple(notes), recorder.id)
+    return Execution(outcomes, failures, tuple(notes), run.id)
 
 
-def _record(recorder: Recorder, outcomes: Iterable[Outcome]) -> list[str]:
+def _record(run: JournalWriter, outcomes: Sequence[Outcome]) -> list[str]:
     """Record the outcomes. If that fails, they are still reported, and `undo` reads them back from the cluster."""
     try:
-        recorder.record(enumerate(outcomes))
-        recorder.finish()
+        run.record(enumerate(outcomes))
+        run.finish()
     except JournalError as error:
         return [f"Warning: {error}"]
     return []

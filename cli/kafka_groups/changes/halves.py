@@ -15,7 +15,7 @@ from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.changes.change import Action, Change
 from kafka_groups.changes.read_back import Seen, read_changes
 from kafka_groups.changes.requests import by_group, send_changes
-from kafka_groups.errors import AdminError, OutcomeUnknownError
+from kafka_groups.errors import AdminError, OutcomeUnknownError, UnsupportedVersionError
 from kafka_groups.model import Failure
 from kafka_groups.protocol.errors import INVALID_COMMIT_OFFSET_SIZE, UNKNOWN_SERVER_ERROR
 
@@ -87,7 +87,7 @@ def send_halves(
                 outcomes |= {each: _settle(seen[each], failed[each]) for each in batch.changes}
         if deadline.clock() >= deadline.end:
             break
-        sent = _send_halves_of(admin, unchanged, deadline)
+        sent = _send_halves_of(admin, unchanged, failed, deadline)
         outcomes |= sent.outcomes
         batches = sent.too_large
         failed = {**failed, **{each: why for each, why in sent.outcomes.items() if why is not None}}
@@ -99,7 +99,9 @@ class _Sent(NamedTuple):
     too_large: list[Batch]
 
 
-def _send_halves_of(admin: Admin, batches: Sequence[Batch], deadline: Deadline) -> _Sent:
+def _send_halves_of(
+    admin: Admin, batches: Sequence[Batch], failed: Mapping[Change, Failure], deadline: Deadline
+) -> _Sent:
     """Send the halves of batches, those of different groups together; what cannot be halved has failed."""
     outcomes: dict[Change, Failure | None] = {}
     too_large: list[Batch] = []
@@ -110,7 +112,7 @@ def _send_halves_of(admin: Admin, batches: Sequence[Batch], deadline: Deadline) 
         outcomes |= made
         too_large += [batch for batch in wave if any(is_too_large(made[each]) for each in batch.changes)]
     for batch in single_groups:
-        outcomes |= _delete_commits_first(admin, batch, deadline)
+        outcomes |= _delete_commits_first(admin, batch, failed, deadline)
     return _Sent(outcomes, too_large)
 
 
@@ -134,11 +136,18 @@ def _send_together(admin: Admin, batches: Sequence[Batch], deadline: Deadline) -
     return dict(zip(changes, send_changes(admin, changes, deadline), strict=True))
 
 
-def _delete_commits_first(admin: Admin, batch: Batch, deadline: Deadline) -> dict[Change, Failure | None]:
-    """Delete the commits of a group but the last one, in halves if need be, and then the group."""
+def _delete_commits_first(
+    admin: Admin, batch: Batch, failed: Mapping[Change, Failure], deadline: Deadline
+) -> dict[Change, Failure | None]:
+    """Delete the commits of a group but the last one, in halves if need be, and then the group.
+
+    Brokers before Kafka 2.4 delete no single commits, so there the group has failed for the reason that it had.
+    """
     *first, last = batch.changes
     as_offsets = {change._replace(action=Action.DELETE_OFFSETS): change for change in first}
     deleted = _send_together(admin, [Batch(tuple(as_offsets))], deadline)
+    if any(why is not None and why.name == UnsupportedVersionError.name for why in deleted.values()):
+        return {change: failed[change] for change in batch.changes}
     too_large = {change: why for change, why in deleted.items() if why is not None and is_too_large(why)}
     if too_large:
         deleted |= send_halves(admin, too_large, deadline=deadline)

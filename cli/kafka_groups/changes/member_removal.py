@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups
 from kafka_groups.changes.current_groups import refuse
-from kafka_groups.groups.kinds import Operation
 from kafka_groups.groups.suggestions import suggest_groups
+from kafka_groups.kinds import Operation, supports
 from kafka_groups.model import Failure, GroupDescription, Member
 from kafka_groups.protocol.errors import UNKNOWN_MEMBER_ID, broker_error
 from kafka_groups.suggestions import did_you_mean
@@ -51,7 +51,7 @@ def _remove(description: GroupDescription, member: Member) -> PlannedChange:
         member_id=member.member_id,
         group_instance_id=member.group_instance_id,
     )
-    if description.type == "Consumer" and member.upgraded is not False:
+    if not supports(description, Operation.REMOVE_MEMBERS) and member.upgraded is not False:
         text = f"member '{member.member_id}' uses the KIP-848 protocol; brokers remove only classic members"
         return PlannedChange(change, text, refuse(description.group, text))
     return PlannedChange(change)

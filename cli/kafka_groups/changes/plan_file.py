@@ -15,8 +15,7 @@ from kafka_groups.errors import PlanFileError
 from kafka_groups.protocol.topic_ids import parse_topic_id
 from kafka_groups.surrogates import escape_in_json
 
-_SCHEMA: Final = "kafka-groups/plan/1"
-_DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
+SCHEMA: Final = "kafka-groups/plan/1"
 _BYTE_ORDER_MARK: Final = "\ufeff"
 # The start of an object, and not of CSV whose first group id starts with a brace.
 _START: Final = re.compile(r"\{\s*(\"|\}?\Z)")
@@ -25,7 +24,7 @@ _INT32: Final = 2**31 - 1
 _INT64: Final = 2**63 - 1
 
 
-class _Key(NamedTuple):
+class PlanKey(NamedTuple):
     """A key of a change: `most` is the largest number of an integer, None for a text."""
 
     description: str
@@ -33,24 +32,24 @@ class _Key(NamedTuple):
 
 
 # The keys in the order in which they are written. `action` and `group` are required, the others may be null.
-_KEYS: Final[Mapping[str, _Key]] = {
-    "action": _Key(f"What the change does: {', '.join(Action)}."),
-    "group": _Key("The group id."),
-    "topic": _Key("The topic; null if the change has no partition."),
-    "topic_id": _Key("The id of the topic, as Kafka's tools print it; null if it is unknown."),
-    "partition": _Key("The partition; null if the change has none.", _INT32),
-    "committed_offset": _Key("The committed offset before the change; null if there was no commit.", _INT64),
-    "leader_epoch": _Key("The leader epoch of the commit before the change; null if it had none.", _INT32),
-    "metadata": _Key("The metadata of the commit before the change; null if there was no commit."),
-    "new_offset": _Key("The offset to commit; null if the action is not commit.", _INT64),
-    "new_leader_epoch": _Key("The leader epoch to commit; null for none.", _INT32),
-    "new_metadata": _Key("The metadata to commit; null for none."),
-    "member_id": _Key("The member to remove; null if the action is not remove_member."),
-    "group_instance_id": _Key("The group instance id of the member to remove; null for a dynamic member."),
+KEYS: Final[Mapping[str, PlanKey]] = {
+    "action": PlanKey(f"What the change does: {', '.join(Action)}."),
+    "group": PlanKey("The group id."),
+    "topic": PlanKey("The topic; null if the change has no partition."),
+    "topic_id": PlanKey("The id of the topic, as Kafka's tools print it; null if it is unknown."),
+    "partition": PlanKey("The partition; null if the change has none.", _INT32),
+    "committed_offset": PlanKey("The committed offset before the change; null if there was no commit.", _INT64),
+    "leader_epoch": PlanKey("The leader epoch of the commit before the change; null if it had none.", _INT32),
+    "metadata": PlanKey("The metadata of the commit before the change; null if there was no commit."),
+    "new_offset": PlanKey("The offset to commit; null if the action is not commit.", _INT64),
+    "new_leader_epoch": PlanKey("The leader epoch to commit; null for none.", _INT32),
+    "new_metadata": PlanKey("The metadata to commit; null for none."),
+    "member_id": PlanKey("The member to remove; null if the action is not remove_member."),
+    "group_instance_id": PlanKey("The group instance id of the member to remove; null for a dynamic member."),
 }
 # The journal writes the first ones once for the changes of a topic of a group, and the others in rows.
 _SHARED_KEYS: Final = ("action", "group", "topic", "topic_id")
-_ROW_KEYS: Final = tuple(key for key in _KEYS if key not in _SHARED_KEYS)
+_ROW_KEYS: Final = tuple(key for key in KEYS if key not in _SHARED_KEYS)
 _shared_values: Final = attrgetter(*_SHARED_KEYS)
 _row_values: Final = attrgetter(*_ROW_KEYS)
 
@@ -63,7 +62,7 @@ def is_plan(name: str, text: str) -> bool:
 
 def format_plan(plan: Plan) -> str:
     """Return the text of a plan's file, with one change on each line, so that two plans can be compared."""
-    head = {"schema": _SCHEMA, "cluster_id": plan.cluster_id, "created_at": format_time(plan.created_at)}
+    head = {"schema": SCHEMA, "cluster_id": plan.cluster_id, "created_at": format_time(plan.created_at)}
     keys = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n" for key, value in head.items()]
     changes = [f"\n  {json.dumps(change_document(each), ensure_ascii=False)}" for each in plan.changes]
     end = "\n " if changes else ""
@@ -77,7 +76,7 @@ def read_plan(text: str, *, name: str) -> Plan:
     """
     document = _parse(text, name)
     schema = document.get("schema")
-    if schema != _SCHEMA:
+    if schema != SCHEMA:
         raise PlanFileError(_other_schema(schema, name))
     cluster_id = document.get("cluster_id")
     if not isinstance(cluster_id, str):
@@ -95,7 +94,7 @@ def read_plan(text: str, *, name: str) -> Plan:
 
 def change_document(change: Change) -> dict[str, Any]:
     """Return a change as a JSON object with every key."""
-    return {key: getattr(change, key) for key in _KEYS}
+    return {key: getattr(change, key) for key in KEYS}
 
 
 def change_documents(changes: Iterable[Change]) -> Iterator[dict[str, Any]]:
@@ -126,7 +125,7 @@ def read_change(document: object, where: str) -> Change:
     if not isinstance(document, dict):
         msg = f"{where} is {_show(document)}; it must be an object"
         raise PlanFileError(msg)
-    values = {key: _read_value(document.get(key), key, where) for key in _KEYS if document.get(key) is not None}
+    values = {key: _read_value(document.get(key), key, where) for key in KEYS if document.get(key) is not None}
     action, group = values.pop("action", None), values.pop("group", None)
     if action not in {*Action}:
         msg = f"{where}.action is {_show(action)}; it must be one of {', '.join(Action)}"
@@ -157,38 +156,6 @@ def read_time(value: object, where: str) -> datetime:
     raise PlanFileError(msg)
 
 
-def plan_schema() -> Mapping[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of plans as they are written. A plan that is read may omit null keys."""
-    properties: dict[str, Any] = {}
-    for key, (description, most) in _KEYS.items():
-        limits = {} if most is None else {"minimum": 0, "maximum": most}
-        properties[key] = {
-            "description": description,
-            "type": ["string" if most is None else "integer", "null"],
-            **limits,
-        }
-    properties["action"] = {"description": _KEYS["action"].description, "enum": [*Action]}
-    properties["group"]["type"] = "string"
-    change = {"type": "object", "required": [*_KEYS], "properties": properties, "additionalProperties": True}
-    keys = {
-        "schema": {
-            "description": "The schema of the document. Its number grows if a key is removed.",
-            "const": _SCHEMA,
-        },
-        "cluster_id": {"description": "The cluster that the changes are for; no other accepts them.", "type": "string"},
-        "created_at": {"description": "When the plan was created, UTC.", "type": "string", "format": "date-time"},
-        "changes": {"description": "The changes, at most one for each partition.", "type": "array", "items": change},
-    }
-    return {
-        "$schema": _DRAFT,
-        "title": "A plan of kafka-groups",
-        "type": "object",
-        "required": [*keys],
-        "properties": keys,
-        "additionalProperties": True,
-    }
-
-
 def _parse(text: str, name: str) -> dict[str, Any]:
     try:
         document = json.loads(text.removeprefix(_BYTE_ORDER_MARK))
@@ -205,15 +172,15 @@ def _parse(text: str, name: str) -> dict[str, Any]:
 
 
 def _other_schema(schema: object, name: str) -> str:
-    kind, _, number = _SCHEMA.rpartition("/")
+    kind, _, number = SCHEMA.rpartition("/")
     if isinstance(schema, str) and re.fullmatch(rf"{kind}/[0-9]{{1,9}}", schema):
         newer = int(schema.rpartition("/")[2]) > int(number)
-        return f"{name} has the schema {schema}, not {_SCHEMA}" + ("; update kafka-groups" if newer else "")
-    return f"{name} is not a plan: its schema is {_show(schema)}; expected {_SCHEMA}"
+        return f"{name} has the schema {schema}, not {SCHEMA}" + ("; update kafka-groups" if newer else "")
+    return f"{name} is not a plan: its schema is {_show(schema)}; expected {SCHEMA}"
 
 
 def _read_value(value: object, key: str, where: str) -> Any:
-    most = _KEYS[key].most
+    most = KEYS[key].most
     if most is None:
         if not isinstance(value, str):
             msg = f"{where}.{key} is {_show(value)}; it must be a text"

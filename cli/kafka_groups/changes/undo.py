@@ -63,6 +63,8 @@ def plan_undo(admin: Admin, run: Run, *, force: bool = False, timeout: Timeout |
             *note_unstable(read.succeeded.values()),
             *note_unknown_ids(planned_changes, topics),
         ),
+        # Undo brings back groups that are deleted, but not those that somebody deletes while the prompt waits.
+        existing=frozenset() if force else frozenset(read.succeeded),
     )
 
 

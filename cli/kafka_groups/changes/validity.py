@@ -5,35 +5,50 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_groups.admin.api import Admin, Timeout
+from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
-from kafka_groups.changes.current_groups import CurrentGroup, read_groups, refuse, refuse_active
+from kafka_groups.changes.current_groups import (
+    CurrentGroup,
+    read_groups,
+    refuse,
+    refuse_active,
+    with_existing_groups,
+)
 from kafka_groups.changes.current_topics import CurrentTopics, read_topics
+from kafka_groups.groups.selection import NOT_LAST
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, UNSTABLE_OFFSET_COMMIT
 
 # Brokers refuse these while a group has members.
 _NEEDS_NO_MEMBERS: Final = frozenset({Action.COMMIT, Action.DELETE_GROUP})
+_DELETED: Final = "the group was deleted since the plan, and a commit would create it; run the command again"
 
 
-def check_again(admin: Admin, planned: PlannedGroups, *, force: bool, timeout: Timeout | None = None) -> PlannedGroups:
+def check_again(
+    admin: Admin, planned: PlannedGroups, *, force: bool, deadline: Deadline | None = None
+) -> PlannedGroups:
     """Return the plan after reading its groups again in one round, with what is no longer valid refused.
 
     A change is invalid if its group has members now, if its commit cannot be read or is pending in an open transaction,
-    if its topic was recreated, or if the commit is no longer the one before the change. `force` allows the latter: the
-    change gets the commit that is there now, so that it can be undone. Members that are to be removed are not checked.
+    if its topic was recreated, if it would create a group that existed before, or if the commit is no longer the one
+    before the change. `force` allows the latter: the change gets the commit that is there now, so that it can be
+    undone. Members that are to be removed are not checked.
+    The changes after the check need a share of the deadline.
     """
     changes = [change for change in planned.changes() if change.action is not Action.REMOVE_MEMBER]
     if not changes:
         return planned
+    timeout = deadline and deadline.share(NOT_LAST)
     scopes = _scopes(changes)
     # The plan decided which types of groups are deleted.
     is_deletion = any(change.action is Action.DELETE_GROUP for change in changes)
     read = read_groups(admin, scopes, any_type=is_deletion, timeout=timeout)
+    existing = {group: scope for group, scope in scopes.items() if group in planned.existing}
+    read = with_existing_groups(admin, read, existing, timeout=timeout)
     # A forced deletion of a group has the commits that are there now.
     read_keys = (key for current in read.succeeded.values() for key in current.offsets)
     names = {*(change.topic for change in changes), *(key.topic for key in read_keys)}
-    checked = _Reading(read, read_topics(admin, names, timeout=timeout))
+    checked = _Reading(read, read_topics(admin, names, timeout=timeout), planned.existing)
     groups = {change.group for change in changes}
     rows = {
         group: tuple(_check_rows(each, checked, force=force)) if group in groups else each
@@ -45,6 +60,8 @@ def check_again(admin: Admin, planned: PlannedGroups, *, force: bool, timeout: T
 class _Reading(NamedTuple):
     groups: Results[str, CurrentGroup]
     topics: CurrentTopics
+    # The groups that existed when they were planned.
+    existing: frozenset[str]
 
 
 def _scopes(changes: Iterable[Change]) -> dict[str, list[TopicPartition] | None]:
@@ -60,26 +77,40 @@ def _scopes(changes: Iterable[Change]) -> dict[str, list[TopicPartition] | None]
 def _check_rows(rows: Sequence[PlannedChange], checked: _Reading, *, force: bool) -> Iterator[PlannedChange]:
     changes = [row.change for row in rows if row.refusal is None]
     group = changes[0].group
-    failure, invalid = checked.groups.failed.get(group), dict[Change, Failure]()
+    failure = checked.groups.failed.get(group)
     current = checked.groups.succeeded.get(group) or CurrentGroup(group)
-    if failure is not None and failure.code != GROUP_ID_NOT_FOUND:
-        invalid = dict.fromkeys(changes, failure)
-    elif failure is None or changes[0].action is not Action.DELETE_GROUP:
-        # A group that is absent, or has no commits such as a share group, is left to the broker.
-        invalid = dict(_check_group(current, changes, force=force))
-    invalid = {**_recreated(changes, checked.topics), **invalid}
-    if force and changes[0].action is Action.DELETE_GROUP and not invalid and group in checked.groups.succeeded:
+    is_deletion = changes[0].action is Action.DELETE_GROUP
+    invalid = _find_invalid(current, changes, checked, force=force)
+    if force and is_deletion and not invalid and group in checked.groups.succeeded:
         note = rows[0].note
         for change in deletions_of(current):
             yield PlannedChange(change._replace(topic_id=checked.topics.topic_id(change.topic or "")), note)
         return
-    rebases = force and (failure is None or changes[0].action is not Action.DELETE_GROUP)
+    rebases = force and (failure is None or not is_deletion)
     for row in rows:
         refusal = row.refusal or (invalid.get(row.change) if invalid else None)
         if rebases and not refusal:
             yield row._replace(change=_rebase(row.change, current))
         else:
             yield row._replace(refusal=refusal) if refusal else row
+
+
+def _find_invalid(
+    current: CurrentGroup, changes: Sequence[Change], checked: _Reading, *, force: bool
+) -> dict[Change, Failure]:
+    """Return the changes of a group that are no longer valid, and why."""
+    failure = checked.groups.failed.get(current.group)
+    recreated = _recreated(changes, checked.topics)
+    if failure is not None and failure.code != GROUP_ID_NOT_FOUND:
+        return {**recreated, **dict.fromkeys(changes, failure)}
+    if failure is not None and changes[0].action is Action.DELETE_GROUP:
+        # A group that is absent, or has no commits such as a share group, is left to the broker.
+        return recreated
+    invalid = dict(_check_group(current, changes, force=force))
+    if failure is not None and current.group in checked.existing:
+        creations = [change for change in changes if change.action is Action.COMMIT]
+        invalid = {**{change: refuse(current.group, _DELETED, change.key) for change in creations}, **invalid}
+    return {**recreated, **invalid}
 
 
 def _recreated(changes: Sequence[Change], topics: CurrentTopics) -> dict[Change, Failure]:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from kafka_groups.commands import offer
-from kafka_groups.commands.options import combine_options
 from kafka_groups.errors import PlanFileError
+from kafka_groups.options import offer
+from kafka_groups.options.parameters import combine_options
 from kafka_groups.text_encoding import NotUtf8Error, decode_utf8
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import sys
 from typing import Final
 
 from kafka_groups.changes.change import PlannedGroups
-from kafka_groups.commands.cluster_session import ClusterSession
-from kafka_groups.rendering.stderr import print_note
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.rendering.screen import print_note
 from kafka_groups.rendering.views.changes import ChangeView
 
 _MAX_ROWS: Final = 50

@@ -10,11 +10,11 @@ from typing import Final
 import click
 
 from kafka_groups.commands.change_options import ChangeOptions
-from kafka_groups.commands.cluster_session import ClusterSession, open_session
-from kafka_groups.commands.connection_options import Connection
+from kafka_groups.options.cluster_session import ClusterSession, open_session
+from kafka_groups.options.connection import Connection
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.changes import CHANGE_VIEWS
-from kafka_groups.rendering.writers import Writer, open_data_writer
+from kafka_groups.rendering.writers import Writer, open_writer
 
 STDOUT: Final = "-"
 
@@ -34,8 +34,6 @@ def open_change_session(
 
 def _make_writer(command: str, output_format: str, change: ChangeOptions, screen: Screen) -> Writer:
     view = CHANGE_VIEWS[command].view
-    if writer := open_data_writer(screen, output_format, command=command, view=view):
-        return writer
     columns = view.table(options={"--execute"} if change.execute else (), as_kafka=output_format == "kafka")
     if change.export == STDOUT:
         from kafka_groups.rendering.writers.silent import SilentWriter
@@ -45,6 +43,4 @@ def _make_writer(command: str, output_format: str, change: ChangeOptions, screen
         from kafka_groups.rendering.writers.kafka import KafkaResetWriter
 
         return KafkaResetWriter(screen, columns)
-    from kafka_groups.rendering.writers.table import TableWriter
-
-    return TableWriter(screen, columns)
+    return open_writer(screen, output_format, command=command, view=view, columns=columns)

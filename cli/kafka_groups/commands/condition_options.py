@@ -7,10 +7,10 @@ from typing import Final
 
 import click
 
-from kafka_groups.groups.conditions import Comparison, Condition, ConditionError, FieldType, parse_condition
-from kafka_groups.groups.lag_summary import ISOLATION_LEVELS, NOTES
-from kafka_groups.groups.time_lag import QUALITIES, TIME_NOTES
-from kafka_groups.model import GROUP_STATES
+from kafka_groups.groups.lag.conditions import Comparison, Condition, ConditionError, FieldType, parse_condition
+from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, NOTES
+from kafka_groups.groups.lag.time_lag import QUALITIES, TIME_NOTES
+from kafka_groups.kinds import GROUP_STATES
 from kafka_groups.rendering.columns import View
 from kafka_groups.settings import parse_duration
 from kafka_groups.verdicts import VERDICTS
@@ -61,7 +61,7 @@ _TIME_LAG: Final = "time_lag"
 _MAX_NAMES: Final = 3
 # Those of its group, which each row has.
 _GROUP_FIELDS: Final = ("state", "members")
-# What only a history of polls can give.
+# What only polls can give.
 _PACE_FIELDS: Final = ("consume_rate", "produce_rate", "trend", "catch_up_ms", "verdict", "rule")
 
 
@@ -77,7 +77,7 @@ def read_condition(text: str, *, option: str, view: View) -> Condition:
         msg = f"{option}: {error}"
         raise click.UsageError(msg) from error
     for field in sorted(condition.fields().difference(keys, {_TIME_LAG})):
-        msg = f"{option}: {field} is known only to lag with --watch or --history"
+        msg = f"{option}: {field} is known only to lag with --watch or --polls"
         raise click.UsageError(msg)
     return condition
 

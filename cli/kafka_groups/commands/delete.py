@@ -16,10 +16,10 @@ from kafka_groups.commands.change_options import (
 )
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import filter_options, output_options, require_selectors, selector_options
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.rendering.change_summary import summarize_groups
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
 
 
 @click.command()
@@ -64,8 +64,8 @@ def delete(
     with open_change_session(
         connection, command="delete", output_format=output_format, colour=colour, change=change
     ) as session:
-        run = ChangeRun(
-            session=session, command="delete", options=change, summarize=summarize_groups, force=force, file=rows
-        )
+        run = ChangeRun(session=session, command="delete", options=change, force=force, file=rows)
         request = DeletionRequest(file=rows, any_type=any_type, force=force)
-        run.finish(lambda: plan_group_deletion(session.admin, selectors, request, deadline=session.deadline))
+        with run.planning():
+            planned = plan_group_deletion(session.admin, selectors, request, deadline=session.deadline)
+        run.finish(planned)

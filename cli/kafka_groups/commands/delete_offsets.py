@@ -16,17 +16,11 @@ from kafka_groups.commands.change_options import (
 )
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import (
-    filter_options,
-    output_options,
-    parse_topics,
-    require_selectors,
-    selector_options,
-    topic_option,
-)
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.rendering.change_summary import summarize_commits
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
+from kafka_groups.options.topics import parse_topics, topic_option
 
 
 @click.command("delete-offsets")
@@ -75,13 +69,8 @@ def delete_offsets(
     with open_change_session(
         connection, command="delete-offsets", output_format=output_format, colour=colour, change=change
     ) as session:
-        run = ChangeRun(
-            session=session,
-            command="delete-offsets",
-            options=change,
-            summarize=summarize_commits,
-            force=force,
-            file=rows,
-        )
+        run = ChangeRun(session=session, command="delete-offsets", options=change, force=force, file=rows)
         request = DeletionRequest(topics=parse_topics(topics), file=rows, force=force)
-        run.finish(lambda: plan_offset_deletion(session.admin, selectors, request, deadline=session.deadline))
+        with run.planning():
+            planned = plan_offset_deletion(session.admin, selectors, request, deadline=session.deadline)
+        run.finish(planned)

@@ -9,23 +9,15 @@ from functools import partial
 import click
 
 from kafka_groups.admin import IsolationLevel
-from kafka_groups.commands import offer
-from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.condition_options import needs_time, read_condition
-from kafka_groups.commands.connection_options import Connection, connection_options
 from kafka_groups.commands.lag_check import FailIf, judge_at_end
-from kafka_groups.commands.lag_history import HistoryFile, open_history
 from kafka_groups.commands.lag_output import LagOutput
+from kafka_groups.commands.lag_polls import PollsFile, open_polls
 from kafka_groups.commands.lag_watch import Read, WatchOptions, watch_lag
-from kafka_groups.commands.options import filter_options, output_options, selector_options
-from kafka_groups.commands.parameter_types import NAME, IntegerRange
-from kafka_groups.commands.signals import raise_on_sigterm
-from kafka_groups.commands.suggestions import Choice
 from kafka_groups.errors import IncompleteResultError
 from kafka_groups.files import is_same_file
-from kafka_groups.groups.kinds import Operation
-from kafka_groups.groups.lag_history import LagHistory
-from kafka_groups.groups.lag_summary import (
+from kafka_groups.groups.lag.polls import Polls
+from kafka_groups.groups.lag.summary import (
     ISOLATION_LEVELS,
     GroupSummary,
     LagKey,
@@ -36,9 +28,18 @@ from kafka_groups.groups.lag_summary import (
     with_pace,
 )
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.kinds import Operation
+from kafka_groups.model import status_of
+from kafka_groups.options import offer
+from kafka_groups.options.cluster_session import ClusterSession, open_session
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import NAME, IntegerRange, parse_option_duration
+from kafka_groups.options.selectors import filter_options, selector_options
+from kafka_groups.options.signals import raise_on_sigterm
+from kafka_groups.options.suggestions import Choice
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.rendering.writers import FORMATS
-from kafka_groups.settings import parse_duration
 
 _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
 
@@ -76,8 +77,8 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
 )
 @click.option("--samples", metavar="N", type=IntegerRange(1), help="With --watch: end after N polls.")
 @click.option(
-    "--history",
-    "history_file",
+    "--polls",
+    "polls_file",
     metavar="FILE",
     shell_complete=offer("files"),
     help="Keep the last polls in FILE, so that each run, such as one of cron, can show rates and verdicts. It is "
@@ -101,7 +102,7 @@ def lag(
     fail_if: str | None,
     watch: str | None,
     samples: int | None,
-    history_file: str | None,
+    polls_file: str | None,
     metrics_file: str | None,
     output_format: str,
     colour: str,
@@ -124,7 +125,7 @@ def lag(
     reason is on stderr. NOTE caught_up means that there is a lag, but no record: the marker of a transaction has an
     offset, too. A condition on time_lag, such as 'time_lag>5m', or on such a note implies --time.
 
-    With --watch or --history, rates in messages a second, the trend of the lag, the time until it is gone, and a
+    With --watch or --polls, rates in messages a second, the trend of the lag, the time until it is gone, and a
     verdict replace the retention columns: OK, WARN (the lag grows), STOP (no commits), STALL (commits without
     progress), REWIND (commits went back), or UNKNOWN (not enough polls yet); RULE is the rule that gave it. With
     --watch, --timeout is for each poll; the exit code is that of the last poll.
@@ -144,14 +145,14 @@ def lag(
       kafka-groups lag --by partition --top 10 -b localhost:9092
     """
     key = LagKey(by)
-    has_pace = watch is not None or history_file is not None
+    has_pace = watch is not None or polls_file is not None
     view = PACE_VIEW if has_pace else LAG_VIEWS[key]
     condition = None if fail_if is None else read_condition(fail_if, option="--fail-if", view=view)
     with_time = with_time or needs_time(condition)
     output = LagOutput(view, key, with_time, output_format, metrics_file)
     options = _watch_options(watch, samples, top, output)
-    _require_consistent(key, output_format, options, history_file=history_file, metrics_file=metrics_file)
-    # A history is written also if the command is terminated.
+    _require_consistent(key, output_format, options, polls_file=polls_file, metrics_file=metrics_file)
+    # The file of polls is written also if the command is terminated.
     with (
         raise_on_sigterm(),
         open_session(connection, colour=colour, make_writer=output.make_writer) as session,
@@ -160,13 +161,13 @@ def lag(
         if isolation == "committed":
             session.print_notes(["Lag is measured to the last stable offset (--isolation committed)."])
         check = FailIf(condition)
-        # The history is written after the output, and the condition is judged last, whatever could not be written.
-        with judge_at_end(session, check), open_history(session, history_file, isolation=isolation) as file:
+        # The file of polls is written after the output. The condition is judged last, whatever could not be written.
+        with judge_at_end(session, check), open_polls(session, polls_file, isolation=isolation) as file:
             if options is not None:
                 _watch(session, options, file, read, check, output_format=output_format)
                 return
-            reading = read(file.history if has_pace else None, time.time_ns() // 1_000_000)
-            reading = with_pace(reading, file.history.paces()) if has_pace else reading
+            reading = read(file.polls if has_pace else None, time.time_ns() // 1_000_000)
+            reading = with_pace(reading, file.polls.paces()) if has_pace else reading
             rows = _rows(key, reading.groups)
             check.add(rows, is_any_group_read=bool(reading.groups))
             session.print_notes((*reading.notes, *([] if reading.failures else check.notes())))
@@ -186,24 +187,24 @@ def _read(
     output: LagOutput,
     isolation_level: IsolationLevel,
     is_repeated: bool,
-    history: LagHistory | None,
+    polls: Polls | None,
     at_ms: int,
 ) -> LagReading:
-    """Read once, and add what was seen to the history, if one is kept, without what was deleted since the last poll."""
+    """Read once, and add what was seen to the polls, if they are kept, without what was deleted since the last poll."""
     reading = read_lag(
         session.admin,
         selectors,
         by=output.key,
         isolation_level=isolation_level,
         with_time=output.with_time,
-        observe=partial(history.observe, at_ms=at_ms) if history is not None else None,
+        observe=partial(polls.observe, at_ms=at_ms) if polls is not None else None,
         deadline=session.deadline.renew() if is_repeated else session.deadline,
     )
-    failures = session.suggest_groups(reading.failures, selectors, Operation.DESCRIBE)
+    failures = session.suggest_groups(reading.failures, selectors, Operation.LIST_OFFSETS)
     reading = reading._replace(failures=failures)
-    if history is None:
+    if polls is None:
         return reading
-    history.end_poll(
+    polls.end_poll(
         (group.total.group for group in reading.groups),
         unread={
             (each.group, each.topic, each.partition)
@@ -220,37 +221,33 @@ def _watch_options(watch: str | None, samples: int | None, top: int | None, outp
         if samples is not None:
             raise click.UsageError("--samples is only for --watch")
         return None
-    try:
-        interval_s = parse_duration(watch)
-    except ValueError as error:
-        msg = f"--watch: {error}"
-        raise click.UsageError(msg) from error
+    interval_s = parse_option_duration("--watch", watch)
     if not interval_s:
         raise click.UsageError("--watch needs an interval above 0, such as 5s")
     return WatchOptions(interval_s, samples, top, output.columns)
 
 
 def _require_consistent(
-    key: LagKey, output_format: str, watch: WatchOptions | None, *, history_file: str | None, metrics_file: str | None
+    key: LagKey, output_format: str, watch: WatchOptions | None, *, polls_file: str | None, metrics_file: str | None
 ) -> None:
     """Raise UsageError for options that contradict each other."""
-    if key is not LagKey.GROUP and (watch or history_file):
-        msg = f"rates and verdicts are those of groups: --by {key.value} contradicts --watch and --history"
+    if key is not LagKey.GROUP and (watch or polls_file):
+        msg = f"rates and verdicts are those of groups: --by {key.value} contradicts --watch and --polls"
         raise click.UsageError(msg)
     if watch is not None and output_format not in ("table", "ndjson"):
         msg = f"--watch writes table or ndjson; --format {output_format} contradicts it"
         raise click.UsageError(msg)
     if watch is not None and metrics_file is not None:
         raise click.UsageError("--metrics-file contradicts --watch; run lag by cron instead")
-    if history_file is not None and metrics_file is not None and is_same_file(history_file, metrics_file):
-        msg = f"--history and --metrics-file name the same file, {history_file}; each needs a file of its own"
+    if polls_file is not None and metrics_file is not None and is_same_file(polls_file, metrics_file):
+        msg = f"--polls and --metrics-file name the same file, {polls_file}; each needs a file of its own"
         raise click.UsageError(msg)
 
 
 def _watch(
     session: ClusterSession,
     options: WatchOptions,
-    file: HistoryFile,
+    file: PollsFile,
     read: Read,
     check: FailIf,
     *,
@@ -263,7 +260,7 @@ def _watch(
     if not failures:
         session.print_notes(check.notes())
     if failures or check.is_unchecked:
-        raise IncompleteResultError(anything_succeeded=bool(rows))
+        raise IncompleteResultError(status_of(anything_failed=True, anything_succeeded=bool(rows)))
 
 
 def _rows(key: LagKey, groups: Sequence[GroupSummary]) -> list[LagRow]:

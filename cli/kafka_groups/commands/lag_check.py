@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from kafka_groups.commands.cluster_session import ClusterSession
 from kafka_groups.commands.condition_options import describe_names
 from kafka_groups.errors import CheckFailedError, ExportError, IncompleteResultError
-from kafka_groups.groups.conditions import Condition
-from kafka_groups.groups.lag_summary import LagRow
+from kafka_groups.groups.lag.conditions import Condition
+from kafka_groups.groups.lag.summary import LagRow
+from kafka_groups.options.cluster_session import ClusterSession
 
 
 @dataclass

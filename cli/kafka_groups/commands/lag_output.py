@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from kafka_groups.commands.export import export_text
-from kafka_groups.groups.lag_summary import GroupSummary, LagKey, LagRow
-from kafka_groups.rendering.columns import Column, View
+from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagRow
+from kafka_groups.options.export import export_text
+from kafka_groups.rendering.columns import Column, Entry, View
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.lag import lag_columns, lag_document
-from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
+from kafka_groups.rendering.writers import Writer, open_writer
 
 
 class LagOutput(NamedTuple):
@@ -57,11 +57,7 @@ class LagOutput(NamedTuple):
     def _make_format_writer(self, screen: Screen) -> Writer:
         if self.output_format == "openmetrics":
             return self._make_metrics_writer(screen.out.write)
-        if writer := open_data_writer(screen, self.output_format, command="lag", view=self.view):
-            return writer
-        from kafka_groups.rendering.writers.table import TableWriter
-
-        return TableWriter(screen, self.columns)
+        return open_writer(screen, self.output_format, command="lag", view=self.view, columns=self.columns)
 
     def _make_metrics_writer(self, write: Callable[[str], object]) -> Writer:
         from kafka_groups.rendering.views.lag_metrics import PREFIX, lag_metrics

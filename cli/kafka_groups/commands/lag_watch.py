@@ -9,21 +9,21 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final, NamedTuple, TypeAlias
 
-from kafka_groups.commands.cluster_session import ClusterSession
-from kafka_groups.commands.lag_history import HistoryFile
-from kafka_groups.commands.signals import pause
+from kafka_groups.commands.lag_polls import PollsFile
 from kafka_groups.errors import AdminError, AuthenticationFailedError
-from kafka_groups.groups.lag_history import LagHistory
-from kafka_groups.groups.lag_summary import LagReading, LagRow, with_pace
+from kafka_groups.groups.lag.polls import Polls
+from kafka_groups.groups.lag.summary import LagReading, LagRow, with_pace
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import Column
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.options.signals import pause
+from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.stderr import format_failure, print_failures
+from kafka_groups.rendering.times import format_time
 from kafka_groups.rendering.views.lag import PACE_HIDEABLE
-from kafka_groups.rendering.writers import Entry
 from kafka_groups.rendering.writers.table import write_table
 
 _MAX_MESSAGES: Final = 3
-Read: TypeAlias = Callable[[LagHistory, int], LagReading]
+Read: TypeAlias = Callable[[Polls, int], LagReading]
 Show: TypeAlias = Callable[[datetime, list[LagRow], list[Failure], list[str]], None]
 
 
@@ -37,14 +37,14 @@ class WatchOptions(NamedTuple):
 
 
 def watch_lag(
-    session: ClusterSession, options: WatchOptions, file: HistoryFile, read: Read, *, output_format: str
+    session: ClusterSession, options: WatchOptions, file: PollsFile, read: Read, *, output_format: str
 ) -> tuple[list[LagRow], list[Failure]]:
     """Poll until all polls are done, and return the rows and failures of the last one.
 
     A poll that fails as a whole has only its error, and no rows; the first one raises its AdminError. A note is shown
-    at the first poll that has it. The history is saved after each poll: a failure is a note.
+    at the first poll that has it. The polls are saved after each of them: a failure is a note.
     """
-    history = file.history
+    polls = file.polls
     known_notes: set[str] = set()
     session.disable_progress()
     with _open_display(session, options.columns, output_format) as show:
@@ -56,8 +56,8 @@ def watch_lag(
             failures: list[Failure] = []
             notes: list[str] = []
             try:
-                reading = read(history, round(at.timestamp() * 1000))
-                rows = [group.total for group in with_pace(reading, history.paces()).groups]
+                reading = read(polls, round(at.timestamp() * 1000))
+                rows = [group.total for group in with_pace(reading, polls.paces()).groups]
                 failures = list(reading.failures)
                 notes = [note for note in reading.notes if note not in known_notes]
                 known_notes.update(notes)
@@ -82,10 +82,10 @@ def _open_display(session: ClusterSession, columns: tuple[Column, ...], output_f
 
         def write(at: datetime, rows: list[LagRow], failures: list[Failure], notes: list[str]) -> None:
             if output_format == "ndjson":
-                stamped = [row._replace(at=_format_time(at)) for row in rows]
+                stamped = [row._replace(at=format_time(at)) for row in rows]
                 session.writer.add(Entry(columns, stamped, dict))
             elif rows or not failures:
-                screen.out.write(f"\n{_format_time(at)}\n")
+                screen.out.write(f"\n{format_time(at)}\n")
                 write_table(screen, columns, rows)
             screen.out.flush()
             session.print_notes(notes)
@@ -102,14 +102,10 @@ def _open_display(session: ClusterSession, columns: tuple[Column, ...], output_f
             nonlocal last
             # The rows of the last poll that had some stay, with their time.
             last = last if last is not None and failures and not rows else (at, rows)
-            messages = [f"Error at {_format_time(at)}: {format_failure(failure)}" for failure in failures]
+            messages = [f"Error at {format_time(at)}: {format_failure(failure)}" for failure in failures]
             shown = [*notes, *messages[:_MAX_MESSAGES]]
             shown += [f"… and {len(messages) - _MAX_MESSAGES:,} more errors"] if len(messages) > _MAX_MESSAGES else []
-            caption = f"Lag at {_format_time(last[0])}"
+            caption = f"Lag at {format_time(last[0])}"
             table.draw(caption, columns, last[1], shown, hideable=PACE_HIDEABLE)
 
         yield draw
-
-
-def _format_time(at: datetime) -> str:
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 import click
 
-from kafka_groups.commands import offer
-from kafka_groups.commands.cluster_session import ClusterSession, open_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import (
-    BARE,
-    output_options,
-    parse_names,
-    parse_topics,
-    selector_options,
-    topic_option,
-)
 from kafka_groups.groups.selection import Selectors, list_selected, not_listed
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES, GroupListing
-from kafka_groups.rendering.columns import Column, View
-from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.views.list_groups import (
-    GROUP,
-    LISTING,
-    TOPIC_GROUPS,
-    encode_listing,
-    encode_topic_group,
-)
-from kafka_groups.rendering.writers import FORMATS, Entry, Writer, open_data_writer
+from kafka_groups.kinds import GROUP_STATES, group_types
+from kafka_groups.options import offer
+from kafka_groups.options.cluster_session import ClusterSession, open_session
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.selectors import BARE, parse_names, selector_options
+from kafka_groups.options.topics import parse_topics, topic_option
+from kafka_groups.rendering.views.list_groups import LISTING, TOPIC_GROUPS, ListView
+from kafka_groups.rendering.writers import FORMATS
 
 
 @click.command("list")
@@ -99,37 +85,36 @@ def list_groups(
         _require_bare(output_format, verbose=verbose, colour=colour)
     selectors = selectors._replace(
         states=parse_names(states, option="--state", valid=GROUP_STATES, may_be_bare=True),
-        types=parse_names(types, option="--type", valid=GROUP_TYPES, may_be_bare=True),
+        types=parse_names(types, option="--type", valid=group_types(), may_be_bare=True),
     )
-    view = TOPIC_GROUPS if topics else LISTING
+    if topics and output_format == "kafka":
+        raise click.UsageError("--topic contradicts --format kafka: Kafka's tool lists no groups of a topic")
+    partitions = parse_topics(topics)
     given = {"--type": types, "--state": states, "--verbose": verbose}
-    columns = view.table(options=[option for option, value in given.items() if value])
-    end_of_id = "" if not quiet else "\0" if nul else "\n"
-    make_writer = partial(_make_writer, view=view, columns=columns, output_format=output_format, end_of_id=end_of_id)
-    if topics:
-        if output_format == "kafka":
-            raise click.UsageError("--topic contradicts --format kafka: Kafka's tool lists no groups of a topic")
-        named = parse_topics(topics)
-        with open_session(connection, colour=colour, make_writer=make_writer) as session:
-            _list_of_topics(session, selectors, named, columns)
-        return
-    with open_session(connection, colour=colour, make_writer=make_writer) as session:
-        selection = list_selected(session.admin, selectors, deadline=session.deadline)
-        failures = [*selection.failures, *map(not_listed, selection.unlisted)]
-        if not selection.groups and not failures:
-            is_narrowed = not selectors.is_empty() or selectors.exclude or selectors.states or selectors.types
-            session.print_notes(["No group matches." if is_narrowed else "No groups."])
-        listings = list(map(selection.listings.__getitem__, selection.groups))
-        session.write(
-            _entries(columns, listings, output_format),
-            total=len(listings),
-            failures=failures,
-            anything_succeeded=selection.anything_listed,
-        )
+    columns = (TOPIC_GROUPS if topics else LISTING).table(options=[option for option, value in given.items() if value])
+    end_of_id = None if not quiet else "\0" if nul else "\n"
+    view = ListView(columns=columns, output_format=output_format, end_of_id=end_of_id, of_topics=bool(topics))
+    with open_session(connection, colour=colour, make_writer=view.make_writer) as session:
+        if topics:
+            _list_of_topics(session, selectors, partitions, view)
+        else:
+            _list(session, selectors, view)
+
+
+def _list(session: ClusterSession, selectors: Selectors, view: ListView) -> None:
+    selection = list_selected(session.admin, selectors, deadline=session.deadline)
+    failures = [*selection.failures, *map(not_listed, selection.unlisted)]
+    if not selection.groups and not failures:
+        is_narrowed = not selectors.is_empty() or selectors.exclude or selectors.states or selectors.types
+        session.print_notes(["No group matches." if is_narrowed else "No groups."])
+    listings = list(map(selection.listings.__getitem__, selection.groups))
+    session.write(
+        view.entries(listings), total=len(listings), failures=failures, anything_succeeded=selection.anything_listed
+    )
 
 
 def _list_of_topics(
-    session: ClusterSession, selectors: Selectors, topics: Mapping[str, Sequence[int]], columns: Sequence[Column]
+    session: ClusterSession, selectors: Selectors, topics: Mapping[str, Sequence[int]], view: ListView
 ) -> None:
     from kafka_groups.groups.topic_groups import list_topic_groups
 
@@ -137,8 +122,12 @@ def _list_of_topics(
     nothing = "No group has commits on the topic, or members that own partitions of it."
     is_noted = found.groups or found.failures or "No group matches." in found.notes
     session.print_notes([*found.notes, *([] if is_noted else [nothing])])
-    entries = [Entry(columns, (group,), partial(encode_topic_group, group)) for group in found.groups]
-    session.write(entries, total=len(entries), failures=found.failures, anything_succeeded=found.anything_read)
+    session.write(
+        view.entries(found.groups),
+        total=len(found.groups),
+        failures=found.failures,
+        anything_succeeded=found.anything_read,
+    )
 
 
 def _require_bare(output_format: str, *, verbose: bool, colour: str) -> None:
@@ -151,30 +140,3 @@ def _require_bare(output_format: str, *, verbose: bool, colour: str) -> None:
     for option in (option for option, is_given in contradicting.items() if is_given):
         msg = f"-q prints bare ids and contradicts {option}; remove one of them"
         raise click.UsageError(msg)
-
-
-def _entries(columns: Sequence[Column], listings: Sequence[GroupListing], output_format: str) -> Iterator[Entry]:
-    """Yield an entry for each group in JSON, else one for all of them, because their rows are of one kind."""
-    if output_format == "json":
-        yield from (Entry(columns, (listing,), partial(encode_listing, listing)) for listing in listings)
-    elif listings:
-        yield Entry(columns, listings, dict)
-
-
-def _make_writer(
-    screen: Screen, *, view: View, columns: Sequence[Column], output_format: str, end_of_id: str
-) -> Writer:
-    is_bare = len(columns) == 1 and output_format in {"table", "kafka"}
-    if end_of_id or (is_bare and (output_format == "kafka" or not screen.out_is_terminal)):
-        from kafka_groups.rendering.writers.ids import IdWriter
-
-        return IdWriter(screen, GROUP, end_of_value=end_of_id or "\n")
-    if writer := open_data_writer(screen, output_format, command="list", view=view):
-        return writer
-    if output_format == "kafka":
-        from kafka_groups.rendering.writers.kafka import KafkaListWriter
-
-        return KafkaListWriter(screen, columns)
-    from kafka_groups.rendering.writers.table import TableWriter
-
-    return TableWriter(screen, columns)

@@ -6,23 +6,16 @@ from functools import partial
 
 import click
 
-from kafka_groups.commands.cluster_session import open_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import (
-    filter_options,
-    output_options,
-    parse_topics,
-    require_selectors,
-    selector_options,
-    topic_option,
-)
-from kafka_groups.groups.kinds import Operation
-from kafka_groups.groups.offsets import list_group_offsets
+from kafka_groups.groups.committed_offsets import list_group_offsets
 from kafka_groups.groups.selection import Selectors, select_groups
-from kafka_groups.model import GroupOffsets
-from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.views.offsets import COMMITS, commit_rows, offsets_document
-from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
+from kafka_groups.kinds import Operation
+from kafka_groups.options.cluster_session import open_session
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
+from kafka_groups.options.topics import parse_topics, topic_option
+from kafka_groups.rendering.views.offsets import COMMITS, offsets_entry
+from kafka_groups.rendering.writers import open_writer
 
 
 @click.command()
@@ -66,7 +59,10 @@ def offsets(
     """
     require_selectors(selectors)
     partitions = parse_topics(topics)
-    with open_session(connection, colour=colour, make_writer=partial(_make_writer, output_format)) as session:
+    make_writer = partial(
+        open_writer, output_format=output_format, command="offsets", view=COMMITS, columns=COMMITS.columns
+    )
+    with open_session(connection, colour=colour, make_writer=make_writer) as session:
         selection = select_groups(session.admin, selectors, operation=Operation.LIST_OFFSETS, deadline=session.deadline)
         session.failures = selection.failures
         listed = list_group_offsets(
@@ -74,21 +70,8 @@ def offsets(
         )
         session.print_notes(listed.notes)
         session.write(
-            (_entry(group, found) for group, found in listed.offsets.items()),
+            (offsets_entry(group, found) for group, found in listed.offsets.items()),
             total=len(listed.offsets),
             failures=listed.failures,
             anything_succeeded=bool(listed.offsets) or (not selection.groups and selection.anything_listed),
         )
-
-
-def _entry(group: str, offsets: GroupOffsets) -> Entry:
-    rows = commit_rows(group, offsets.rows())
-    return Entry(COMMITS.columns, rows, partial(offsets_document, group, rows))
-
-
-def _make_writer(output_format: str, screen: Screen) -> Writer:
-    if writer := open_data_writer(screen, output_format, command="offsets", view=COMMITS):
-        return writer
-    from kafka_groups.rendering.writers.table import TableWriter
-
-    return TableWriter(screen, COMMITS.columns)

@@ -6,25 +6,27 @@ import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
+from itertools import starmap
 from typing import Final
 
 import click
 
 from kafka_groups.changes.change import Action, Change, Plan
 from kafka_groups.changes.plan_file import format_plan
-from kafka_groups.commands import offer
 from kafka_groups.commands.change_session import STDOUT
-from kafka_groups.commands.cluster_session import ClusterSession, open_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.export import export_text
-from kafka_groups.commands.lag_history import load_history
-from kafka_groups.commands.options import filter_options, output_options, selector_options
+from kafka_groups.commands.lag_polls import load_polls
 from kafka_groups.groups.orphans import IdleRule, Orphan, Orphans, Reason, find_orphans
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.options import offer
+from kafka_groups.options.cluster_session import ClusterSession, open_session
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.export import export_text
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import parse_option_duration
+from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.views.orphans import ORPHANS, orphans_document
-from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
-from kafka_groups.settings import parse_duration
+from kafka_groups.rendering.views.orphans import ORPHANS, orphans_entry
+from kafka_groups.rendering.writers import Writer, open_writer
 
 _IDLE: Final = "7d"
 
@@ -33,16 +35,16 @@ _IDLE: Final = "7d"
 @selector_options
 @filter_options
 @click.option(
-    "--history",
-    "history_file",
+    "--polls",
+    "polls_file",
     metavar="FILE",
     shell_complete=offer("files"),
-    help="The FILE of lag --history, which says since when commits have not changed. Without it no group is idle.",
+    help="The FILE of lag --polls, which says since when commits have not changed. Without it no group is idle.",
 )
 @click.option(
     "--idle",
     metavar="DURATION",
-    help=f"With --history: a group without members is idle if no commit has changed for this time. [default: {_IDLE}]",
+    help=f"With --polls: a group without members is idle if no commit has changed for this time. [default: {_IDLE}]",
 )
 @click.option(
     "--export",
@@ -56,7 +58,7 @@ _IDLE: Final = "7d"
 def orphans(
     *,
     selectors: Selectors,
-    history_file: str | None,
+    polls_file: str | None,
     idle: str | None,
     export: str | None,
     output_format: str,
@@ -68,7 +70,7 @@ def orphans(
     Without ids, --match or --all-groups, all consumer groups are searched. REASON is topic_deleted if the topic or the
     partition does not exist, not_subscribed if the group is Stable and no member has a partition of the topic, and
     idle if the group has no members and none of its commits has changed for the time of --idle. Brokers do not return
-    when a group committed, so idle groups are found only with the history of lag --history: run that by cron. If the
+    when a group committed, so idle groups are found only with the file of lag --polls: run that by cron. If the
     partitions of a member are unknown, no topic of its group is not_subscribed.
 
     Nothing on the cluster is changed. The plan of --export has a deletion of commits for topic_deleted and
@@ -83,27 +85,26 @@ def orphans(
       kafka-groups orphans -b localhost:9092
       kafka-groups orphans --match 'bill.*' --export - -b localhost:9092
     """
-    if idle is not None and history_file is None:
-        raise click.UsageError("--idle needs --history: brokers do not return when a group committed")
-    idle_ms = _parse_idle(_IDLE if idle is None else idle)
+    if idle is not None and polls_file is None:
+        raise click.UsageError("--idle needs --polls: brokers do not return when a group committed")
+    idle_ms = round(parse_option_duration("--idle", _IDLE if idle is None else idle) * 1000)
     if export == STDOUT and output_format != "table":
         msg = f"--export - prints the plan in place of the table; --format {output_format} contradicts it"
         raise click.UsageError(msg)
     make_writer = partial(_make_writer, output_format, is_silent=export == STDOUT)
     with open_session(connection, colour=colour, make_writer=make_writer) as session:
         rule = None
-        if history_file is not None:
-            history = load_history(session.admin, history_file, timeout=session.deadline)
-            rule = IdleRule(history, idle_ms=idle_ms, now_ms=time.time_ns() // 1_000_000)
+        if polls_file is not None:
+            polls = load_polls(session.admin, polls_file, timeout=session.deadline)
+            rule = IdleRule(polls, idle_ms=idle_ms, now_ms=time.time_ns() // 1_000_000)
         found = find_orphans(session.admin, selectors, idle=rule, deadline=session.deadline)
         session.failures = found.failures
         if export is not None and (found.groups or found.anything_read):
             _export(session, export, found)
         nothing = [] if found.groups or found.failures or not found.anything_read else ["No orphans."]
         session.print_notes([*found.notes, *([] if "No group matches." in found.notes else nothing)])
-        columns = ORPHANS.table()
         session.write(
-            (Entry(columns, rows, partial(orphans_document, group, rows)) for group, rows in found.groups.items()),
+            starmap(orphans_entry, found.groups.items()),
             total=len(found.groups),
             failures=found.failures,
             anything_succeeded=found.anything_read,
@@ -139,21 +140,9 @@ def _change(orphan: Orphan) -> Change:
     return Change(action, orphan.group, orphan.topic, orphan.partition, *before)
 
 
-def _parse_idle(text: str) -> int:
-    try:
-        return round(parse_duration(text) * 1000)
-    except ValueError as error:
-        msg = f"--idle: {error}"
-        raise click.UsageError(msg) from error
-
-
 def _make_writer(output_format: str, screen: Screen, *, is_silent: bool) -> Writer:
     if is_silent:
         from kafka_groups.rendering.writers.silent import SilentWriter
 
         return SilentWriter()
-    if writer := open_data_writer(screen, output_format, command="orphans", view=ORPHANS):
-        return writer
-    from kafka_groups.rendering.writers.table import TableWriter
-
-    return TableWriter(screen, ORPHANS.table())
+    return open_writer(screen, output_format, command="orphans", view=ORPHANS, columns=ORPHANS.columns)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import click
 
 from kafka_groups.changes.member_removal import plan_member_removal
-from kafka_groups.commands import offer
 from kafka_groups.commands.change_options import ChangeOptions, change_options
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import output_options
-from kafka_groups.commands.parameter_types import NAME
-from kafka_groups.rendering.change_summary import summarize_members
+from kafka_groups.options import offer
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import NAME
 
 
 @click.command("remove-members")
@@ -63,8 +62,9 @@ def remove_members(
     with open_change_session(
         connection, command="remove-members", output_format=output_format, colour=colour, change=change
     ) as session:
-        ChangeRun(session=session, command="remove-members", options=change, summarize=summarize_members).finish(
-            lambda: plan_member_removal(
+        run = ChangeRun(session=session, command="remove-members", options=change)
+        with run.planning():
+            planned = plan_member_removal(
                 session.admin, group, instances=instances, all_members=all_members, deadline=session.deadline
             )
-        )
+        run.finish(planned)

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import click
 
-from kafka_groups.changes.plan_rows import NO_FILE, read_reset_rows
+from kafka_groups.changes.partitions import NamedTopics
+from kafka_groups.changes.plan_rows import read_reset_rows
 from kafka_groups.changes.reset import ResetRequest, plan_reset
-from kafka_groups.changes.specification import ToGroup
+from kafka_groups.changes.specifications.file_rows import from_rows
+from kafka_groups.changes.specifications.specification import Specification
 from kafka_groups.commands.change_options import ChangeOptions, change_options, read_text, select_rows
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import (
-    filter_options,
-    output_options,
-    parse_topics,
-    require_selectors,
-    selector_options,
-    topic_option,
-)
 from kafka_groups.commands.reset_options import ResetRule, specification_options
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.rendering.change_summary import summarize_offsets
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
+from kafka_groups.options.topics import parse_topics, topic_option
 from kafka_groups.rendering.writers import FORMATS
 
 
@@ -67,37 +63,45 @@ def reset(
       kafka-groups reset billing --topic orders --to-earliest -b localhost:9092
       kafka-groups reset billing --all-topics --by-duration 2h --execute --yes -b localhost:9092
     """
-    scope = parse_topics(topics) if topics else None
-    _require_scope(rule, has_topics=scope is not None, all_topics=all_topics)
+    scope = _find_scope(rule, topics, all_topics=all_topics)
     # As in Kafka's tool, a CSV names its group unless exactly one --group was given.
     is_single = len(selectors.named) == 1 and selectors.match is None and not selectors.all_groups
-    rows = NO_FILE
-    if rule.file is not None:
-        rows = read_reset_rows(read_text(rule.file), name=rule.file, groups=selectors.named)
-        rows, selectors = select_rows(rows, selectors)
-    else:
-        require_selectors(selectors)
+    specification, selectors = _find_specification(rule, selectors, force=force)
     with open_change_session(
         connection, command="reset", output_format=output_format, colour=colour, change=change
     ) as session:
         session.print_notes(filter(None, (rule.note,)))
+        request = ResetRequest(specification, topics=scope, create=create, force=force)
         run = ChangeRun(
             session=session,
             command="reset",
             options=change,
-            summarize=summarize_offsets,
             force=force,
-            file=rows,
+            file=specification.file,
             csv_with_group=not is_single,
         )
-        request = ResetRequest(specification=rule.specification, topics=scope, file=rows, create=create, force=force)
-        run.finish(lambda: plan_reset(session.admin, selectors, request, deadline=session.deadline))
+        with run.planning():
+            planned = plan_reset(session.admin, selectors, request, deadline=session.deadline)
+        run.finish(planned)
 
 
-def _require_scope(rule: ResetRule, *, has_topics: bool, all_topics: bool) -> None:
-    if has_topics and all_topics:
+def _find_specification(rule: ResetRule, selectors: Selectors, *, force: bool) -> tuple[Specification, Selectors]:
+    """Return the specification and the groups that it is for: those of a file are the groups of its rows."""
+    if rule.specification is not None:
+        require_selectors(selectors)
+        return rule.specification, selectors
+    rows = read_reset_rows(read_text(rule.file), name=rule.file, groups=selectors.named)
+    rows, selectors = select_rows(rows, selectors)
+    return from_rows(rows, force=force), selectors
+
+
+def _find_scope(rule: ResetRule, topics: tuple[str, ...], *, all_topics: bool) -> NamedTopics | None:
+    """Return the partitions of --topic; None if the specification decides. UsageError if both do, or neither."""
+    scope = parse_topics(topics) if topics else None
+    if scope is not None and all_topics:
         raise click.UsageError("--topic contradicts --all-topics: give one or the other")
-    if rule.file is not None and (has_topics or all_topics):
+    if rule.specification is None and (scope is not None or all_topics):
         raise click.UsageError("--from-file names the partitions; --topic and --all-topics contradict it")
-    if not (has_topics or all_topics or rule.file is not None or isinstance(rule.specification, ToGroup)):
+    if rule.needs_scope and scope is None and not all_topics:
         raise click.UsageError("no partition is selected; give --topic T[:P,…], or --all-topics")
+    return scope

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kafka_groups.changes.journal_location import JournalLocation
 from kafka_groups.changes.runs import list_runs
-from kafka_groups.rendering.documents import format_json
-from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.stderr import print_note
-from kafka_groups.rendering.views.runs import RUNS, SCHEMA, RunRow, encode_run, run_row
+from kafka_groups.rendering.screen import Screen, print_note
+from kafka_groups.rendering.views.runs import RUNS, SCHEMA, encode_run, run_row
+from kafka_groups.rendering.writers.whole_result import write_document, write_records, write_rows
 
 
 def print_runs(screen: Screen, journal: JournalLocation, output_format: str) -> None:
@@ -17,25 +14,10 @@ def print_runs(screen: Screen, journal: JournalLocation, output_format: str) -> 
     listed = list_runs(journal)
     rows = [run_row(run) for run in listed.runs]
     if output_format == "json":
-        document = {"schema": SCHEMA, "runs": [encode_run(row) for row in rows]}
-        screen.out.write(f"{format_json(screen, document, indent=1)}\n")
+        write_document(screen, {"schema": SCHEMA, "runs": [encode_run(row) for row in rows]}, indent=1)
     elif output_format == "ndjson":
-        screen.out.writelines(f"{format_json(screen, encode_run(row))}\n" for row in rows)
+        write_records(screen, map(encode_run, rows))
     else:
-        _print_table(screen, rows, is_csv=output_format == "csv", is_shared=journal.is_shared)
+        write_rows(screen, RUNS.table(options={"--journal"} if journal.is_shared else ()), rows, output_format)
     for note in (*listed.notes, *(() if rows else ("No change is recorded.",))):
         print_note(screen, note)
-
-
-def _print_table(screen: Screen, rows: Sequence[RunRow], *, is_csv: bool, is_shared: bool) -> None:
-    columns = RUNS.table(options={"--journal"} if is_shared else ())
-    if is_csv:
-        from kafka_groups.rendering.writers.csv import open_csv
-
-        open_csv(screen).writerows(
-            [[column.header for column in columns], *([c.of(row) for c in columns] for row in rows)]
-        )
-        return
-    from kafka_groups.rendering.writers.table import write_table
-
-    write_table(screen, columns, rows)

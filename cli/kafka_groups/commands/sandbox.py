@@ -11,10 +11,10 @@ from typing import Any, Final
 import click
 
 from kafka_groups import sandbox as local_kafka
-from kafka_groups.commands.parameter_types import Integer
-from kafka_groups.commands.signals import raise_on_sigterm
-from kafka_groups.commands.suggestions import Choice, suggest_command
 from kafka_groups.exit_codes import ExitCode
+from kafka_groups.options.parameters import Integer
+from kafka_groups.options.signals import raise_on_sigterm
+from kafka_groups.options.suggestions import Choice, suggest_command
 from kafka_groups.rendering.screen import print_line, require_stdout
 
 _Command = Callable[..., None]

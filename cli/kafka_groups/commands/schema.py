@@ -6,12 +6,11 @@ import json
 
 import click
 
-from kafka_groups.changes.plan_file import plan_schema
-from kafka_groups.commands.suggestions import Choice
+from kafka_groups.options.suggestions import Choice
 from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
 from kafka_groups.rendering.views import view_schemas
 
-_SCHEMAS = {**view_schemas(), "plan": plan_schema(), **pipeline_schemas()}
+_SCHEMAS = {**view_schemas(), **pipeline_schemas()}
 
 
 @click.command()

@@ -13,18 +13,17 @@ from kafka_groups.changes.retention import delete_runs, old_runs
 from kafka_groups.changes.run_record import Run
 from kafka_groups.changes.undo import plan_undo
 from kafka_groups.changes.undo_choice import choose_named_run, choose_newest_run
-from kafka_groups.commands import offer
 from kafka_groups.commands.change_options import ChangeOptions, change_options
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
-from kafka_groups.commands.cluster_session import ClusterSession
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import output_options
 from kafka_groups.commands.run_list import print_runs
-from kafka_groups.rendering.change_summary import summarize_offsets
-from kafka_groups.rendering.screen import Screen, inspect_streams
-from kafka_groups.rendering.stderr import print_note
-from kafka_groups.settings import parse_duration
+from kafka_groups.options import offer
+from kafka_groups.options.cluster_session import ClusterSession
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import parse_option_duration
+from kafka_groups.rendering.counts import count_of
+from kafka_groups.rendering.screen import Screen, inspect_streams, print_note
 
 _LONGEST_S: Final = 100 * 365 * 86_400.0
 
@@ -74,35 +73,43 @@ def undo(
       kafka-groups undo --list
       kafka-groups undo -b localhost:9092
     """
-    if lists and prune is not None:
-        raise click.UsageError("--list contradicts --prune: give one or the other")
     if lists or prune is not None:
-        option = "--list only lists" if lists else "--prune only removes records"
+        if lists and prune is not None:
+            raise click.UsageError("--list contradicts --prune: give one or the other")
         if run_id is not None or force or change.execute or change.export is not None or (lists and change.dry_run):
+            option = "--list only lists" if lists else "--prune only removes records"
             msg = f"{option}; an ID, --execute, --export and --force contradict it"
             raise click.UsageError(msg)
-        journal, screen = open_named_journal(change.journal), inspect_streams(colour)
-        if prune is None:
-            print_runs(screen, journal, output_format)
-        else:
-            _prune(screen, journal, prune, dry_run=change.dry_run)
+        _show_journal(open_named_journal(change.journal), inspect_streams(colour), output_format, prune, change)
         return
     if run_id is None and change.journal is not None:
         raise click.UsageError("several users may share --journal: give the ID of a run; undo --list lists the IDs")
     with open_change_session(
         connection, command="undo", output_format=output_format, colour=colour, change=change
     ) as session:
-        run = _choose_run(session, open_named_journal(change.journal), run_id)
-        session.print_notes([f"Undoing {run.id}: {run.command}, {run.created_at:%Y-%m-%d %H:%M:%S} UTC."])
-        ChangeRun(
-            session=session,
-            command="undo",
-            options=change,
-            summarize=summarize_offsets,
-            force=force,
-            undoes=run.id,
-            settles=lambda planned: _is_settled(planned) and _has_no_rest(run),
-        ).finish(lambda: _plan(session, run, force=force))
+        _undo(session, _choose_run(session, open_named_journal(change.journal), run_id), change, force=force)
+
+
+def _show_journal(
+    journal: JournalLocation, screen: Screen, output_format: str, prune: str | None, change: ChangeOptions
+) -> None:
+    """List the runs of the journal, or remove the records of old ones."""
+    if prune is None:
+        print_runs(screen, journal, output_format)
+    else:
+        _prune(screen, journal, prune, dry_run=change.dry_run)
+
+
+def _undo(session: ClusterSession, undone: Run, change: ChangeOptions, *, force: bool) -> None:
+    """Restore the commits before a run."""
+    session.print_notes([f"Undoing {undone.id}: {undone.command}, {undone.created_at:%Y-%m-%d %H:%M:%S} UTC."])
+    run = ChangeRun(session=session, command="undo", options=change, force=force, undoes=undone.id)
+    with run.planning():
+        planned = plan_undo(session.admin, undone, force=force, timeout=session.deadline)
+        if notes := _note_late_changes(undone, planned):
+            session.print_notes(notes)
+        is_settled = _is_settled(planned) and _has_no_rest(undone)
+    run.finish(planned, settles=is_settled)
 
 
 def _choose_run(session: ClusterSession, journal: JournalLocation, run_id: str | None) -> Run:
@@ -113,13 +120,13 @@ def _choose_run(session: ClusterSession, journal: JournalLocation, run_id: str |
     return choose_newest_run(journal, cluster_id=cluster_id, bootstrap_servers=servers)
 
 
-def _plan(session: ClusterSession, run: Run, *, force: bool) -> PlannedGroups:
-    planned = plan_undo(session.admin, run, force=force, timeout=session.deadline)
+def _note_late_changes(run: Run, planned: PlannedGroups) -> list[str]:
+    """Return a note if a broker may still make a change of a run that the plan does not restore."""
     restored = {(change.group, change.key) for change in planned.changes()}
     is_all_there = all((change.group, change.key) in restored for change in run.uncertain())
-    if run.may_still_change(datetime.now(UTC)) and not is_all_there:
-        session.print_notes(["A broker may still make changes of this run; undo it again ten minutes after it began."])
-    return planned
+    if is_all_there or not run.may_still_change(datetime.now(UTC)):
+        return []
+    return ["A broker may still make changes of this run; undo it again ten minutes after it began."]
 
 
 def _is_settled(planned: PlannedGroups) -> bool:
@@ -136,13 +143,9 @@ def _has_no_rest(run: Run) -> bool:
 
 
 def _prune(screen: Screen, journal: JournalLocation, age: str, *, dry_run: bool) -> None:
-    try:
-        seconds = parse_duration(age, longest_s=_LONGEST_S)
-    except ValueError as error:
-        msg = f"--prune: {error}"
-        raise click.UsageError(msg) from error
+    seconds = parse_option_duration("--prune", age, longest_s=_LONGEST_S)
     runs = old_runs(journal, before=datetime.now(UTC) - timedelta(seconds=seconds))
-    count = "1 record" if len(runs) == 1 else f"{len(runs):,} records"
+    count = count_of(len(runs), "record")
     if dry_run:
         print_note(screen, f"{count} in {journal.name} would be removed.")
         return

@@ -8,23 +8,22 @@ from typing import Final
 
 import click
 
-from kafka_groups.commands.cluster_session import ClusterSession, open_session
 from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
-from kafka_groups.commands.connection_options import Connection, connection_options_per_poll
-from kafka_groups.commands.options import filter_options, output_options, require_selectors, selector_options
-from kafka_groups.commands.parameter_types import NAME
-from kafka_groups.commands.signals import pause, raise_on_sigterm
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
-from kafka_groups.groups.kinds import Operation
-from kafka_groups.groups.lag_summary import LagKey, LagReading, read_lag
+from kafka_groups.groups.lag.summary import LagKey, LagReading, read_lag
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.groups.wait import WaitOutcome, wait_until
+from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.screen import Screen
+from kafka_groups.options.cluster_session import ClusterSession, open_session
+from kafka_groups.options.connection import Connection, connection_options_per_poll
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import NAME, parse_option_duration
+from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
+from kafka_groups.options.signals import pause, raise_on_sigterm
+from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.views.lag import LAG_VIEWS, lag_columns, lag_document
-from kafka_groups.rendering.writers import Entry, Writer, open_data_writer
-from kafka_groups.settings import parse_duration
+from kafka_groups.rendering.writers import open_writer
 
 _VIEW = LAG_VIEWS[LagKey.GROUP]
 # The last poll begins when the time of --for is over.
@@ -83,9 +82,9 @@ def wait(
     """
     require_selectors(selectors)
     condition = read_condition(until, option="--until", view=_VIEW)
-    limit_s = None if limit is None else _parse_limit(limit)
+    limit_s = None if limit is None else parse_option_duration("--for", limit)
     columns = lag_columns(_VIEW, with_time=needs_time(condition))
-    make_writer = partial(_make_writer, columns, output_format)
+    make_writer = partial(open_writer, output_format=output_format, command="wait", view=_VIEW, columns=columns)
     with raise_on_sigterm(), open_session(connection, colour=colour, make_writer=make_writer) as session:
         outcome = wait_until(
             partial(_poll, session, selectors, needs_time(condition), set()),
@@ -119,7 +118,7 @@ def _poll(
     if remaining_s is not None and remaining_s < deadline.timeout_s:
         deadline = session.admin.deadline(max(remaining_s, _SHORTEST_POLL_S))
     reading = read_lag(session.admin, selectors, with_time=with_time, deadline=deadline)
-    failures = session.suggest_groups(reading.failures, selectors, Operation.DESCRIBE)
+    failures = session.suggest_groups(reading.failures, selectors, Operation.LIST_OFFSETS)
     reading = reading._replace(failures=failures)
     # A name may be wrong; a pattern may select thousands that cannot be read.
     named = {*selectors.named} - known
@@ -165,19 +164,3 @@ def _write(session: ClusterSession, columns: tuple[Column, ...], outcome: WaitOu
             msg += f": a commit of {names} is above the log end (beyond_end), so what was read is unknown; "
             msg += "reset it, or add 'or note==beyond_end' to the condition"
         raise CheckFailedError(msg)
-
-
-def _parse_limit(text: str) -> float:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        msg = f"--for: {error}"
-        raise click.UsageError(msg) from error
-
-
-def _make_writer(columns: tuple[Column, ...], output_format: str, screen: Screen) -> Writer:
-    if writer := open_data_writer(screen, output_format, command="wait", view=_VIEW):
-        return writer
-    from kafka_groups.rendering.writers.table import TableWriter
-
-    return TableWriter(screen, columns)

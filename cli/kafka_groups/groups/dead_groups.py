@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from kafka_groups.admin.api import Admin, Deadline
-from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.groups.selection import Selection
+from kafka_groups.kinds import Operation, supports
 from kafka_groups.model import GroupDescription, GroupListing, GroupOffsets, Results
 
 DEAD: Final = "Dead"

@@ -9,11 +9,11 @@ from typing import Final, NamedTuple, TypeAlias
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.groups.assignments import has_unknown_assignments
 from kafka_groups.groups.dead_groups import DEAD
-from kafka_groups.groups.describe import Details, describe_groups
-from kafka_groups.groups.kinds import Operation
-from kafka_groups.groups.lag_history import LagHistory, PartitionHistory
+from kafka_groups.groups.descriptions import Details, describe_groups
+from kafka_groups.groups.lag.polls import PartitionPolls, Polls
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
 from kafka_groups.groups.suggestions import suggest_groups
+from kafka_groups.kinds import Operation
 from kafka_groups.model import CommittedOffset, Failure, GroupDescription, GroupOffsets, TopicPartition
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION
 
@@ -61,17 +61,17 @@ class Orphans(NamedTuple):
 class IdleRule:
     """The rule for idle groups: no members, and commits that are as they were `idle_ms` before `now_ms`."""
 
-    def __init__(self, history: LagHistory, *, idle_ms: int, now_ms: int) -> None:
+    def __init__(self, polls: Polls, *, idle_ms: int, now_ms: int) -> None:
         self._idle_ms = idle_ms
         self._now_ms = now_ms
-        self._seen: dict[str, dict[TopicPartition, PartitionHistory]] = {}
-        for (group, topic, partition), found in history.partitions.items():
+        self._seen: dict[str, dict[TopicPartition, PartitionPolls]] = {}
+        for (group, topic, partition), found in polls.partitions.items():
             self._seen.setdefault(group, {})[TopicPartition(topic, partition)] = found
 
     def holds(self, group: str, commits: Commits, topics: Topics) -> bool:
         """Return whether every commit on a partition that exists was seen as it is now, long enough ago.
 
-        Commits of deleted topics do not count, because a history has only partitions with a log end.
+        Commits of deleted topics do not count, because polls have only partitions with a log end.
         """
         seen = self._seen.get(group, {})
         living = {key: commit for key, commit in commits.items() if exists(key, topics) is not False}
@@ -92,7 +92,7 @@ def find_orphans(
     """
     selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
     share = deadline and deadline.share(NOT_LAST)
-    selection = select_groups(admin, selected, operation=Operation.DESCRIBE, deadline=share)
+    selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, deadline=share)
     details = Details(offsets=True, log_offsets=False, members=False, offsets_only=True)
     described = describe_groups(admin, selection, details=details, deadline=share)
     topics, failures = _read_topics(admin, described.offsets.values(), deadline)
@@ -102,7 +102,9 @@ def find_orphans(
         if (orphans := orphans_of(description, described.offsets.get(group, _NO_COMMITS), topics, idle))
     }
     unlisted = selected.ids_without_listing()
-    unread = suggest_groups(admin, described.failures, named=unlisted, operation=Operation.DESCRIBE, deadline=deadline)
+    unread = suggest_groups(
+        admin, described.failures, named=unlisted, operation=Operation.LIST_OFFSETS, deadline=deadline
+    )
     return Orphans(
         groups=groups,
         failures=(*unread, *failures),

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.errors import AdminError, MissingFromResponseError
-from kafka_groups.groups.kinds import Operation, kind_of, supports
+from kafka_groups.kinds import Operation, label_of, supports
 from kafka_groups.model import Failure, GroupListing
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, broker_error
 
@@ -79,7 +79,7 @@ class Selection(NamedTuple):
         """Return notes on the groups that were skipped, and if nothing matches at all."""
         notes: list[str] = []
         if self.skipped:
-            kinds = ", ".join(sorted({kind_of(group) for group in self.skipped} - {""}))
+            kinds = ", ".join(sorted({label_of(group) for group in self.skipped} - {""}))
             count = len(self.skipped)
             subject = "1 group of another kind is" if count == 1 else f"{count:,} groups of other kinds are"
             notes.append(f"{subject} skipped ({kinds}).")

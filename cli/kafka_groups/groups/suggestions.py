@@ -11,7 +11,7 @@ from typing import Final
 
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.errors import AdminError
-from kafka_groups.groups.kinds import Operation, supports
+from kafka_groups.kinds import Operation, supports
 from kafka_groups.model import Failure, GroupListing
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INVALID_TOPIC_EXCEPTION, UNKNOWN_TOPIC_OR_PARTITION
 from kafka_groups.suggestions import nearest_names, suggest

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.groups.assignments import assigned_partitions, has_unknown_assignments
-from kafka_groups.groups.describe import Details, describe_groups
-from kafka_groups.groups.kinds import Operation
+from kafka_groups.groups.descriptions import Details, describe_groups
 from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
-from kafka_groups.model import REBALANCING_STATES, Failure, GroupDescription, GroupOffsets
+from kafka_groups.kinds import REBALANCING_STATES, Operation
+from kafka_groups.model import Failure, GroupDescription, GroupOffsets
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 

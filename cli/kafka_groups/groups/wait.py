@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import AdminError, AuthenticationFailedError
-from kafka_groups.groups.conditions import Comparison, Condition
-from kafka_groups.groups.lag_summary import BEYOND_END, INCOMPLETE, LagReading, LagRow
+from kafka_groups.groups.lag.conditions import Comparison, Condition
+from kafka_groups.groups.lag.summary import BEYOND_END, INCOMPLETE, LagReading, LagRow
+from kafka_groups.progress import StepProgress, ignore_step_progress
 
 _FIRST_INTERVAL_S: Final = 1.0
 _LONGEST_INTERVAL_S: Final = 10.0
@@ -42,7 +43,7 @@ def wait_until(
     limit_s: float | None,
     clock: Callable[[], float],
     pause: Callable[[float], None],
-    report: Callable[[int, int], None] = lambda _fulfilled, _all: None,
+    report: StepProgress = ignore_step_progress,
 ) -> WaitOutcome:
     """Read until the condition holds for every group, or until `limit_s` seconds have passed; None is no limit.
 

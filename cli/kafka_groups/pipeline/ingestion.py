@@ -33,6 +33,8 @@ from kafka_groups.pipeline.source.ranges import read_rows
 from kafka_groups.pipeline.spark import error_in
 from kafka_groups.pipeline.storage import NewFile, Storage, new_writer
 from kafka_groups.pipeline.storage.layout import new_batch_name
+from kafka_groups.progress import Progress, ignore_progress
+from kafka_groups.settings.librdkafka import ClientProperties
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +50,6 @@ _TABLES: Final = {
 }
 _NOTHING: Final = Stored(Log(None, {}), {}, {})
 
-Progress = Callable[[str, int, int], None]
 Stop = Callable[[], bool]
 
 
@@ -57,7 +58,7 @@ class Batch(NamedTuple):
 
     name: str
     data_dir: str
-    client: Mapping[str, str]  # properties of librdkafka, secrets among them
+    client: ClientProperties  # properties of librdkafka, secrets among them
     timeout_s: float
     cluster_id: str
     tasks: Sequence[Sequence[Range]]
@@ -74,14 +75,14 @@ class Ingested:
     rows: dict[str, int]  # by table
 
 
-def ingest(spark: SparkSession, storage: Storage, client: Mapping[str, str], **how: Any) -> Ingested:
+def ingest(spark: SparkSession, storage: Storage, client: ClientProperties, **how: Any) -> Ingested:
     """Call `prepared` and `Ingestion.run` at once, with an existing session: `timeout_s`, and what `run` takes."""
     with prepared(storage, client, timeout_s=how.pop("timeout_s", TIMEOUT_S)) as ingestion:
         return ingestion.run(spark, **how)
 
 
 @contextmanager
-def prepared(storage: Storage, client: Mapping[str, str], *, timeout_s: float = TIMEOUT_S) -> Iterator[Ingestion]:
+def prepared(storage: Storage, client: ClientProperties, *, timeout_s: float = TIMEOUT_S) -> Iterator[Ingestion]:
     """Yield an ingest that needs only Spark: brokers respond, the lock is held, and the position fits the topic.
 
     `client` are properties of librdkafka; every request to the brokers has the timeout, and every wait for records.
@@ -102,7 +103,7 @@ class Ingestion:
     """One run, which holds the lock of its cluster."""
 
     storage: Storage
-    client: Mapping[str, str] = field(repr=False)
+    client: ClientProperties = field(repr=False)
     brokers: Brokers
     cluster_id: str
     timeout_s: float
@@ -151,7 +152,7 @@ class Ingestion:
         continuous: bool = False,
         every_s: float = 30.0,
         records_per_batch: int | None = None,
-        progress: Progress = lambda _what, _done, _total: None,
+        progress: Progress = ignore_progress,
         note: Callable[[str], None] = lambda _text: None,
         stop: Stop = lambda: False,
     ) -> Ingested:

@@ -23,6 +23,7 @@ import pyarrow.dataset as ds
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, SAMPLE_RUNS, STORED, TABLES, Table
 from kafka_groups.pipeline.storage import DataFile, Storage, layout, parquet_files
 from kafka_groups.pipeline.storage.root_directory import as_storage_error
+from kafka_groups.progress import Progress, ignore_progress
 
 # A build writes the last date and the one before it again, each from its own facts and those of seven dates before:
 # with fewer, groups that have not committed for some days would be missing from them.
@@ -41,7 +42,6 @@ _READ: Final = {
     "details": pc.if_else(ds.field("type") == "ConsumerGroupRegularExpression", ds.field("details"), pa.scalar(None)),
 }
 _DATE: Final = attrgetter("date")
-Progress = Callable[[str, int, int], None]
 _Part = tuple[str, list[DataFile]]  # files of one table and date, and the batch that they become
 
 
@@ -75,7 +75,7 @@ def compact(
     *,
     keep: Mapping[Table, timedelta] = MappingProxyType({}),
     now: datetime,
-    progress: Progress = lambda _what, _done, _total: None,
+    progress: Progress = ignore_progress,
     begun: Callable[[Compacted], None] = lambda _done: None,
 ) -> Compacted:
     """Join small files of facts, date by date, and remove dates of tables that ended longer ago than `keep`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
@@ -18,6 +18,7 @@ from kafka_groups.files import open_new_file
 from kafka_groups.pipeline.schemas import Table
 from kafka_groups.pipeline.storage import DataFile, Storage
 from kafka_groups.pipeline.storage.root_directory import as_storage_error
+from kafka_groups.progress import Progress, ignore_progress
 
 
 def write_plain_files(
@@ -25,7 +26,7 @@ def write_plain_files(
     output: Path,
     kind: Literal["parquet", "csv"],
     tables: Collection[Table],
-    progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None,
+    progress: Progress = ignore_progress,
 ) -> Mapping[str, int]:
     """Write each table that has rows, and return the number of rows of each table.
 

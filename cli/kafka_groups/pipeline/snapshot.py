@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Any, Final, TypeAlias
 
 from kafka_groups.admin import GroupAdmin, IsolationLevel, OffsetSpec, Topic
-from kafka_groups.groups.kinds import Operation, supports
+from kafka_groups.kinds import Operation, kind_of, supports
 from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOffsets, Member, Results, TopicPartition
 from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, SAMPLE_RUNS
@@ -62,7 +62,7 @@ def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) ->
     incomplete = [name for name, group in groups.succeeded.items() if _is_incomplete(group)]
     described = admin.describe_consumer_groups(incomplete, timeout=deadline.share(_NOT_LAST))
     commits_at = now_ms() * 1_000
-    readers = {name: None for name, group in groups.succeeded.items() if group.type != "Share"}
+    readers = {name: None for name, group in groups.succeeded.items() if kind_of(group).has_commits}
     commits = admin.list_consumer_group_offsets(readers, timeout=deadline.share(_NOT_LAST))
     topics = admin.list_topics(timeout=deadline.share(_NOT_LAST))
     partitions = _existing(topics, commits.succeeded)
@@ -118,7 +118,8 @@ def _write(
 
 def _is_incomplete(group: GroupListing) -> bool:
     """Return whether a description has more than the listing."""
-    return supports(group, Operation.DESCRIBE) and (group.type != "Classic" or group.state not in ("Empty", "Dead"))
+    has_more = group.type is None or kind_of(group).has_epochs or group.state not in ("Empty", "Dead")
+    return supports(group, Operation.DESCRIBE) and has_more
 
 
 def _existing(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> list[TopicPartition]:

@@ -1,4 +1,4 @@
-"""Columns of views: one declaration for the table, CSV, JSON and the JSON Schema."""
+"""Columns of views, one declaration for the table, CSV, JSON and the JSON Schema, and the groups that are written."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
 
-from kafka_groups.rendering.schemas import Schema, object_schema
+from kafka_groups.rendering.schemas import Document, Schema, object_schema
 
 WhenNarrow = Literal["cut", "fold"]
-Document = dict[str, Any]
 
 # The cell of a missing value in a table.
 MISSING: Final = "-"
@@ -95,6 +94,19 @@ class View(NamedTuple):
             for column in self.columns
             if column.schema is not None and column.json_key not in without
         }
+
+
+class Entry(NamedTuple):
+    """One group to write: its rows, and the function that makes its JSON object.
+
+    `columns` may differ from group to group where a column is shown only if it has a value.
+    `is_header_kept` means that a block without rows has its header, as in Kafka's members view.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Any]
+    document: Callable[[], Document]
+    is_header_kept: bool = False
 
 
 def name_column(header: str, attribute: str, *, kafka_width: int, **more: Any) -> Column:

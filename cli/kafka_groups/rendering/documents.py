@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka_groups.model import Failure
+from kafka_groups.rendering.schemas import Document
 from kafka_groups.rendering.screen import Screen, escape_controls
 from kafka_groups.surrogates import escape_in_json
-
-Document = dict[str, Any]
 
 
 def failure_document(failure: Failure) -> Document:

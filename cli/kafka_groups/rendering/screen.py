@@ -123,6 +123,11 @@ def print_line(stream: TextIO, text: str) -> None:
         silence(stream)
 
 
+def print_note(screen: Screen, text: str) -> None:
+    """Print a note on stderr. If stderr cannot be written, the command goes on without it."""
+    print_line(screen.err, escape_controls(text))
+
+
 def silence(stream: TextIO) -> None:
     """Redirect the stream to the null device, so that flushing it at exit is not another error."""
     null = os.open(os.devnull, os.O_WRONLY)

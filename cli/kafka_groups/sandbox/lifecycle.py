@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kafka_groups.errors import SandboxError
+from kafka_groups.options.signals import defer_signals
 from kafka_groups.sandbox.brokers import launch_broker, programs_of
 from kafka_groups.sandbox.directory import SandboxDirectory, lock_sandbox, sandbox_directory
 from kafka_groups.sandbox.jars import require_extra
 from kafka_groups.sandbox.kafka import find_kafka
-from kafka_groups.sandbox.processes import defer_signals, find_running, is_running, stop, wait_until
+from kafka_groups.sandbox.processes import find_running, is_running, stop, wait_until
 from kafka_groups.sandbox.profile import remove_profile, require_available_name
 from kafka_groups.sandbox.readiness import await_brokers
 from kafka_groups.sandbox.startup import DEFAULT_NAME, MEMBERS_PROGRAM, START_TIMEOUT_S, SandboxSpec, start_sandbox
@@ -82,7 +83,7 @@ def up(spec: SandboxSpec, *, report: Callable[[str], None] = lambda _: None) -> 
         try:
             state = start_sandbox(directory, spec, kafka, report=report)
         except BaseException as error:  # an interrupt, too, must leave no process behind
-            with defer_signals():  # a second Ctrl-C
+            with defer_signals(is_interruptible=False):  # a second Ctrl-C
                 _delete(directory, keep_logs=isinstance(error, Exception))
             raise
         return _describe(directory, state)
@@ -134,7 +135,7 @@ def start_broker(number: int, name: str = DEFAULT_NAME, *, home: Path | None = N
         if is_running(state.processes[node.role]):
             return
         kafka = find_kafka(parse_version(state.kafka_version), report=lambda _: None)
-        with defer_signals():
+        with defer_signals(is_interruptible=False):
             # Incomplete meanwhile, so `down` searches for the broker if this process is killed before the next write.
             write_state(directory, replace(state, complete=False))
             process = launch_broker(directory, kafka, node, jvm=state.jvm)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,9 +25,6 @@ _DETACH = 'log=$1; shift; "$@" >>"$log" 2>&1 </dev/null & echo $!'
 # time of the boot, which moves with the clock, so it is subtracted again; it is read in whole seconds.
 _CREATION_TOLERANCE_S = 2.0
 _ENDED_AT_ONCE = -1.0
-_DEFERRED = [signal.SIGINT, signal.SIGTERM]
-if sys.platform != "win32":  # which has no closed terminals
-    _DEFERRED.append(signal.SIGHUP)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,28 +55,6 @@ def start(
         msg = f"{command[0]} could not be started: {error}"
         raise SandboxError(msg) from error
     return _identify(int(launched.stdout))
-
-
-@contextmanager
-def defer_signals() -> Iterator[None]:
-    """Defer SIGINT, SIGTERM and SIGHUP to the end of the context.
-
-    Between the start of a process and the write of its ID, they would leave the process behind.
-    """
-    if threading.current_thread() is not threading.main_thread():  # where Python handles no signals
-        yield
-        return
-    received: list[int] = []
-    # Handlers and not a mask, which the started process would inherit.
-    handled = [number for number in _DEFERRED if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, lambda number, _: received.append(number)) for number in handled}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if received:
-            signal.raise_signal(received[0])
 
 
 def is_running(process: ProcessId) -> bool:

@@ -11,11 +11,12 @@ from functools import partial
 from pathlib import Path
 
 from kafka_groups.files import write_atomically
+from kafka_groups.options.signals import defer_signals
 from kafka_groups.sandbox.brokers import launch_broker, launch_zookeeper, prepare
 from kafka_groups.sandbox.directory import SandboxDirectory
 from kafka_groups.sandbox.kafka import Kafka, jvm_options
 from kafka_groups.sandbox.ports import broker_ports, free_ports
-from kafka_groups.sandbox.processes import ProcessId, defer_signals, start
+from kafka_groups.sandbox.processes import ProcessId, start
 from kafka_groups.sandbox.profile import write_profile
 from kafka_groups.sandbox.readiness import await_brokers, await_coordinators, await_seeded
 from kafka_groups.sandbox.state_file import MEMBERS, ZOOKEEPER, Node, SandboxState, write_state
@@ -115,7 +116,7 @@ def _launch_members(directory: SandboxDirectory, state: SandboxState) -> Process
 def _launch(
     directory: SandboxDirectory, state: SandboxState, role: str, launch: Callable[[], ProcessId]
 ) -> SandboxState:
-    with defer_signals():
+    with defer_signals(is_interruptible=False):
         state = replace(state, processes={**state.processes, role: launch()})
         write_state(directory, state)
     return state

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Unpack
+from typing import Final, NoReturn, TypeAlias, Unpack
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.connection import ConnectionSettings, security_protocol
@@ -26,12 +26,17 @@ from kafka_groups.settings.tls import (
 )
 from kafka_groups.settings.values import CANONICAL_NAMES, is_utf8
 
+# Texts by librdkafka's names, secrets among them; `admin/librdkafka.py` makes clients of them.
+ClientProperties: TypeAlias = Mapping[str, str]
+
 _MECHANISMS: Final = (
     "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER (GSSAPI needs a confluent-kafka whose librdkafka is built with "
     "it; that of the published wheels is not)"
 )
 # librdkafka drops these at the start of every value.
 _BLANKS: Final = frozenset(" \t\n\v\f\r")
+_DROPS_BLANKS: Final = "drops blanks at the start of {names}; use a user without them"
+_NO_TOKENS: Final = "does not support delegation tokens (tokenauth); set the user name and the password of a SCRAM user"
 _PEM_NAMES: Final = {CA_PEM: "ssl.ca.pem", CERTIFICATE_PEM: "ssl.certificate.pem", KEY_PEM: "ssl.key.pem"}
 _LONGEST_MS: Final = 2**31 - 1
 _LONGEST_BACKOFF_MS: Final = 3_600_000
@@ -50,7 +55,7 @@ _DEFAULT_MAX_BACKOFF_MS: Final = 10_000
 class ClientSettings:
     """The properties of a librdkafka client. They hold secrets, so the repr does not show them."""
 
-    properties: Mapping[str, str] = field(repr=False)
+    properties: ClientProperties = field(repr=False)
     timeout_s: float = DEFAULT_TIMEOUT_S
 
 
@@ -131,7 +136,7 @@ def _tls_properties(tls: Tls) -> dict[str, str]:
 
 
 def _sasl_properties(credentials: SaslCredentials) -> dict[str, str]:
-    problem = "does not support delegation tokens (tokenauth); set the user name and the password of a SCRAM user"
+    problem = _NO_TOKENS
     if not credentials.is_token:
         if not {credentials.username[:1], credentials.password[:1]} & _BLANKS:
             return {
@@ -139,7 +144,7 @@ def _sasl_properties(credentials: SaslCredentials) -> dict[str, str]:
                 "sasl.username": credentials.username,
                 "sasl.password": credentials.password,
             }
-        problem = "drops blanks at the start of user names and passwords; use a user without them"
+        problem = _DROPS_BLANKS.format(names="user names and passwords")
     msg = f"records cannot be read: librdkafka, which reads them, {problem}"
     raise SettingsError(msg)
 
@@ -167,18 +172,15 @@ def _check_sasl(settings: Mapping[str, Setting]) -> None:
         return
     check_jaas(settings)
     if has_token(settings):
-        msg = (
-            f"{settings['sasl.jaas.config'].source}: librdkafka, which reads topics for the pipeline, does not "
-            f"support delegation tokens (tokenauth); set the user name and the password of a SCRAM user"
-        )
-        raise SettingsError(msg)
+        _refuse_credentials(settings["sasl.jaas.config"], _NO_TOKENS)
     for key in ("sasl.username", "sasl.password"):
         if key in settings and settings[key].value[:1] in _BLANKS:
-            msg = (
-                f"{settings[key].source}: librdkafka, which reads topics for the pipeline, drops blanks at the start "
-                f"of {key}; use a user without them"
-            )
-            raise SettingsError(msg)
+            _refuse_credentials(settings[key], _DROPS_BLANKS.format(names=key))
+
+
+def _refuse_credentials(setting: Setting, problem: str) -> NoReturn:
+    msg = f"{setting.source}: librdkafka, which reads topics for the pipeline, {problem}"
+    raise SettingsError(msg)
 
 
 def _check_stores(settings: Mapping[str, Setting]) -> None:

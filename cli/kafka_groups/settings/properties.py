@@ -103,6 +103,7 @@ PASSED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkaf
 CONVERTED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "converted")
 RESERVED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "reserved")
 _NAMES: Final = {key: each.name for each in PROPERTIES for key in (each.name, *each.aliases)}
+_PUBLIC_KEYS: Final = frozenset(each.name for each in PROPERTIES if not each.is_secret)
 
 
 def canonical_name(key: str) -> str:
@@ -113,6 +114,11 @@ def canonical_name(key: str) -> str:
 def is_known(key: str) -> bool:
     """Return whether the table has a property of this name or alias."""
     return key in _NAMES
+
+
+def may_be_secret(key: str) -> bool:
+    """Return whether a property may have a secret value: the table marks it, or does not have it."""
+    return canonical_name(key) not in _PUBLIC_KEYS
 
 
 def is_provider_key(name: str) -> bool:

@@ -15,10 +15,11 @@ from typing import Any
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import Plan, PlannedGroups, Status
 from kafka_groups.changes.execution import Execution, execute_plan
-from kafka_groups.changes.journal import JournalWriter, RunHead, begin_run
+from kafka_groups.changes.journal import RunHead, begin_run
 from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.reset import ResetRequest, plan_reset
-from kafka_groups.changes.specification import ToOffset
+from kafka_groups.changes.specifications.log_offsets import ToOffset
+from kafka_groups.changes.validity import check_again
 from kafka_groups.groups.selection import Selectors
 from tests.live.groups.clients import CommandResult, command_environment, open_admin
 
@@ -39,15 +40,13 @@ def execute(
     between: Callable[[], Any] = lambda: None,
 ) -> Execution:
     """Execute a plan as a command does; `between` runs when the journal is written and nothing is changed yet."""
-
-    def begin(planned: PlannedGroups) -> JournalWriter:
-        plan = Plan(admin.cluster_id(), datetime.now(UTC), tuple(planned.changes()))
-        head = RunHead(command, plan, bootstrap_servers=admin.bootstrap_servers)
-        writer = begin_run(LocalJournal(journal_of(home)), head)
-        between()
-        return writer
-
-    return execute_plan(admin, planned, begin=begin, deadline=admin.deadline())
+    deadline = admin.deadline()
+    valid = check_again(admin, planned, force=False, deadline=deadline)
+    plan = Plan(admin.cluster_id(), datetime.now(UTC), tuple(valid.changes()))
+    head = RunHead(command, plan, bootstrap_servers=admin.bootstrap_servers)
+    run = begin_run(LocalJournal(journal_of(home)), head)
+    between()
+    return execute_plan(admin, valid, run, deadline=deadline)
 
 
 def reset_to(

@@ -13,7 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kafka_groups.errors import SettingsError, SparkMissingError
-from kafka_groups.pipeline.doctor import Check, examine, examine_tables, measure
+from kafka_groups.pipeline.doctor import examine, examine_tables, measure
+from kafka_groups.pipeline.doctor.check import Check
 from kafka_groups.pipeline.doctor.cluster import judge_transactions
 from kafka_groups.pipeline.schemas import INGEST_GAPS, UNKNOWN_RECORDS, Table
 from kafka_groups.pipeline.source.brokers import check_client

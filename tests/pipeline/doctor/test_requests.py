@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.pipeline.doctor import Check, examine_asking
+from kafka_groups.pipeline.doctor import examine_asking
+from kafka_groups.pipeline.doctor.check import Check
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages.api_versions import FEATURES
 from kafka_groups.settings import ConnectionSettings

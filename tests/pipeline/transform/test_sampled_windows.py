@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from kafka_groups.pipeline.transform.kernels.offsets import Commits, LogEnds
+from kafka_groups.pipeline.transform.kernels.offset_history import Commits, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import NULL, first_at, last_at
 from kafka_groups.pipeline.transform.kernels.verdicts import lag_when_committed
 from kafka_groups.verdicts import COMMIT_POINTS, SAMPLE_POINTS

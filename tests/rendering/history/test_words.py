@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kafka_groups.history import Finding
+from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.history.units import (
-    counted,
     few_findings,
     longest_rebalance,
     show_instant,
@@ -146,7 +146,7 @@ def test_many_findings_of_one_kind_do_not_hide_another() -> None:
 
 
 def test_counts_have_their_plural() -> None:
-    assert [counted(1, "group"), counted(0, "group"), counted(12_000, "group")] == [
+    assert [count_of(1, "group"), count_of(0, "group"), count_of(12_000, "group")] == [
         "1 group",
         "0 groups",
         "12,000 groups",

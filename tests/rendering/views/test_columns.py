@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from kafka_groups.rendering.columns import View, number_column
+from kafka_groups.rendering.columns import Entry, View, number_column
 from kafka_groups.rendering.schemas import number_schema
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.list_groups import GROUP, STATE
-from kafka_groups.rendering.writers import Entry, open_data_writer
+from kafka_groups.rendering.writers import open_writer
 from kafka_groups.rendering.writers.kafka import kafka_lines
 from kafka_groups.rendering.writers.table import TableWriter
 from tests.rendering.streams import written
@@ -44,8 +44,7 @@ VIEW = View((GROUP, STATE, AGE))
 
 def output_of(screen: Screen, output_format: str, rows: Sequence[Row] = ROWS) -> str:
     """Return what the writer of a format for programs writes, one group for each row."""
-    writer = open_data_writer(screen, output_format, command="ages", view=VIEW)
-    assert writer is not None
+    writer = open_writer(screen, output_format, command="ages", view=VIEW, columns=VIEW.table())
     encode = VIEW.encoder()
     for row in rows:
         writer.add(Entry(columns=VIEW.table(), rows=[row], document=partial(encode, row)))

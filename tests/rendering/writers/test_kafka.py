@@ -9,13 +9,13 @@ import pytest
 
 from kafka_groups.changes.change import Action, Change, PlannedChange
 from kafka_groups.model import Assignment, Broker, Failure, GroupDescription, GroupListing, Member, OffsetRow
+from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.changes import RESETS, change_rows
 from kafka_groups.rendering.views.describe import OFFSETS
 from kafka_groups.rendering.views.list_groups import LISTING
 from kafka_groups.rendering.views.members import MemberRow, member_columns
 from kafka_groups.rendering.views.state import STATES
-from kafka_groups.rendering.writers import Entry
 from kafka_groups.rendering.writers.kafka import KafkaResetWriter, kafka_lines
 
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
 
-from kafka_groups.groups.lag_summary import LagKey, LagRow, summarize_lag
+from kafka_groups.groups.lag.summary import LagKey, LagRow, summarize_lag
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
+from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.views.lag import LAG_VIEWS
 from kafka_groups.rendering.views.lag_metrics import PREFIX, lag_metrics
-from kafka_groups.rendering.writers import Entry
 from kafka_groups.rendering.writers.openmetrics import OpenMetricsWriter
 
 Parse = Callable[[str], Iterator[Any]]

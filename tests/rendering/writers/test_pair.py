@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.writers import Entry
+from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.writers.pair import PairWriter
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import NamedTuple
 
-import pytest
-
 from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.writers.table import Grid, cells_of
+from kafka_groups.rendering.writers.table import Grid
 
 
 class Row(NamedTuple):
@@ -53,12 +51,6 @@ def test_the_header_is_printed_once_and_widths_only_grow() -> None:
 
 def test_without_rows_only_the_header_is_printed() -> None:
     assert Grid(COLUMNS).text_of([]) == "NAME  SIZE\n"
-
-
-@pytest.mark.parametrize("value", [None, ""])
-def test_a_missing_value_is_a_dash_and_zero_is_not_missing(value: str | None) -> None:
-    assert cells_of(COLUMNS[0], [Row(value, 0)]) == ["-"]
-    assert cells_of(COLUMNS[1], [Row(value, 0), Row(value, None), Row(value, -3)]) == ["0", "-", "-3"]
 
 
 def test_cells_can_be_measured_by_their_width_on_a_terminal() -> None:

@@ -9,11 +9,11 @@ import pytest
 from rich.table import Table
 
 from kafka_groups.model import GroupListing, OffsetRow
+from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.describe import OFFSETS as DESCRIBE
 from kafka_groups.rendering.views.list_groups import LISTING
 from kafka_groups.rendering.views.offsets import COMMITS, CommitRow
-from kafka_groups.rendering.writers import Entry
 from kafka_groups.rendering.writers.csv import CsvWriter
 from kafka_groups.rendering.writers.table import BlockWriter, TableWriter, write_table
 from tests.rendering.streams import written

@@ -1,7 +1,7 @@
 """Describe consumer groups: DescribeGroups for classic groups, ConsumerGroupDescribe for KIP-848 groups.
 
-Each handler is for one type of group and names the protocol types that it supports; a group of another type
-fails there with GROUP_ID_NOT_FOUND. `HANDLERS` lists them, so that another type is one more class here.
+Each handler is for one type of group; a group of another type fails there with GROUP_ID_NOT_FOUND. The kind of a
+classic group decides whether it can be described.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from kafka_groups.admin.api_handler import ApiResult
-from kafka_groups.admin.handlers.group_errors import add_group_error
+from kafka_groups.admin.api_handler import ApiResult, add_group_error
 from kafka_groups.admin.handlers.member_assignment import decode_assignment
 from kafka_groups.errors import AdminError
-from kafka_groups.model import CONSUMER_PROTOCOL_TYPES, Assignment, Failure, GroupDescription, Member, canonical_name
+from kafka_groups.kinds import CONSUMER, SIMPLE, Operation, canonical_name, find_kind
+from kafka_groups.model import Assignment, Failure, GroupDescription, Member
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL, broker_error
 from kafka_groups.protocol.messages import CONSUMER_GROUP_DESCRIBE, DESCRIBE_GROUPS
@@ -22,6 +22,7 @@ from kafka_groups.protocol.messages import CONSUMER_GROUP_DESCRIBE, DESCRIBE_GRO
 MAX_GROUPS: Final = 2_000
 # Bytes of a group id that fits into a message of a broker, which has 32,767 at most.
 _LONGEST_ID: Final = 32_000
+_CLASSIC: Final = SIMPLE.group_type
 _UPGRADED: Final[Mapping[int, bool]] = {0: False, 1: True}
 
 
@@ -30,8 +31,6 @@ class DescribeClassicGroupsHandler:
 
     api = DESCRIBE_GROUPS
     idempotent = True
-    group_type = "Classic"
-    protocol_types = CONSUMER_PROTOCOL_TYPES
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the limit allows; every version of this API takes many groups."""
@@ -46,7 +45,7 @@ class DescribeClassicGroupsHandler:
                 add_group_error(result, name, code, group["error_message"])
             elif group["group_state"] == "Dead":
                 result.failed[name] = broker_error(GROUP_ID_NOT_FOUND)
-            elif group["protocol_type"] not in CONSUMER_PROTOCOL_TYPES:
+            elif not find_kind(_CLASSIC, group["protocol_type"]).supports(Operation.DESCRIBE):
                 text = f"it is not a consumer group ({group['protocol_type']})"
                 result.failed[name] = broker_error(INCONSISTENT_GROUP_PROTOCOL, text)
             else:
@@ -63,8 +62,6 @@ class DescribeConsumerGroupsHandler:
 
     api = CONSUMER_GROUP_DESCRIBE
     idempotent = True
-    group_type = "Consumer"
-    protocol_types = CONSUMER_PROTOCOL_TYPES
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the limit allows."""
@@ -88,7 +85,7 @@ class DescribeConsumerGroupsHandler:
 def _classic(group: Struct) -> GroupDescription:
     return GroupDescription(
         group=group["group_id"],
-        type="Classic",
+        type=_CLASSIC,
         state=canonical_name(group["group_state"]),
         protocol_type=group["protocol_type"],
         coordinator=None,
@@ -115,7 +112,7 @@ def _consumer(group: Struct) -> GroupDescription:
     assignment_epoch = group["assignment_epoch"]
     return GroupDescription(
         group=group["group_id"],
-        type="Consumer",
+        type=CONSUMER.group_type,
         state=canonical_name(group["group_state"]),
         protocol_type="consumer",
         coordinator=None,
@@ -166,7 +163,3 @@ def _split(keys: Sequence[str]) -> list[Sequence[str]]:
     long = [key for key in keys if len(key.encode(errors="replace")) > _LONGEST_ID]
     others = [key for key in keys if key not in long] if long else keys
     return [others[at : at + MAX_GROUPS] for at in range(0, len(others), MAX_GROUPS)] + [[key] for key in long]
-
-
-# All of them describe a group of unknown type; if all fail, GroupDescriber prefers the failure of an earlier one.
-HANDLERS: Final = (DescribeConsumerGroupsHandler, DescribeClassicGroupsHandler)

@@ -10,8 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from kafka_groups.admin.api_handler import ApiResult, as_unknown, as_unsent
-from kafka_groups.admin.handlers.group_errors import add_group_error
+from kafka_groups.admin.api_handler import ApiResult, add_group_error, as_unknown, as_unsent
 from kafka_groups.admin.handlers.record_sizes import first_batch
 from kafka_groups.errors import AdminError, MissingFromResponseError, OutcomeUnknownError
 from kafka_groups.model import Failure, Results, TopicPartition

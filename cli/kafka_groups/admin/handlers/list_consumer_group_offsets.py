@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from kafka_groups.admin.api_handler import ApiResult
-from kafka_groups.admin.handlers.group_errors import add_group_error
+from kafka_groups.admin.api_handler import ApiResult, add_group_error
 from kafka_groups.errors import AdminError, TimeoutExceededError, UnsupportedVersionError
-from kafka_groups.model import CONSUMER_PROTOCOL_TYPES, Failure, GroupOffsets, Results, TopicPartition
+from kafka_groups.model import Failure, GroupOffsets, Results, TopicPartition
 from kafka_groups.protocol import INT16, STRING, Cursor, read_count, skip_tags
 from kafka_groups.protocol.errors import (
     TOPIC_AUTHORIZATION_FAILED,
@@ -43,8 +42,6 @@ class ListConsumerGroupOffsetsHandler:
 
     api = OFFSET_FETCH
     idempotent = True
-    # The types of group that OffsetFetch supports, with the protocol types of their members.
-    protocol_types: ClassVar = dict.fromkeys(("Classic", "Consumer"), CONSUMER_PROTOCOL_TYPES)
 
     def __init__(
         self,

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError, UnsupportedVersionError
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES, Failure, GroupListing, canonical_name
+from kafka_groups.kinds import CONSUMER, GROUP_STATES, SIMPLE, canonical_name, group_types
+from kafka_groups.model import Failure, GroupListing
 from kafka_groups.protocol import INT16, skip_tags
 from kafka_groups.protocol.errors import (
     COORDINATOR_LOAD_IN_PROGRESS,
@@ -25,8 +26,7 @@ _read_error_code = INT16.read(False, False)
 _group: Final = attrgetter("group")
 # The same as GroupListing._make, without a call of a Python function for each group.
 _as_listing: Final[Callable[[tuple[object, ...]], GroupListing]] = partial(tuple.__new__, GroupListing)
-_CLASSIC: Final = frozenset({"Classic"})
-_CLASSIC_AND_CONSUMER: Final = frozenset({"Classic", "Consumer"})
+_CLASSIC: Final = SIMPLE.group_type
 
 
 class ListGroupsHandler:
@@ -40,7 +40,7 @@ class ListGroupsHandler:
 
     def __init__(self, *, states: Collection[str] | None, types: Collection[str] | None) -> None:
         self._states = _spelled(states, GROUP_STATES, "states")
-        self._types = _spelled(types, GROUP_TYPES, "types")
+        self._types = _spelled(types, group_types(), "types")
 
     def build_requests(self, keys: Sequence[int], version: int) -> list[tuple[Sequence[int], Mapping[str, Any]]]:
         """Return one body. Raises UnsupportedVersionError where the broker would ignore a filter."""
@@ -53,7 +53,7 @@ class ListGroupsHandler:
         types = self._types or ()
         if types and version < FILTERS_TYPES_SINCE:
             # Such brokers have classic groups only, so a filter that includes them need not be sent.
-            if not _CLASSIC <= frozenset(types) <= _CLASSIC_AND_CONSUMER:
+            if _CLASSIC not in types or not {*types} <= {_CLASSIC, CONSUMER.group_type}:
                 msg = (
                     f"a filter by these types needs ListGroups version {FILTERS_TYPES_SINCE} (Kafka 3.8 or newer); "
                     f"this broker supports up to {version}; a listing without filter works"
@@ -75,7 +75,7 @@ class ListGroupsHandler:
         if code:
             return ApiResult(failed={broker: broker_error(code)})
         # The filter was not sent, because this broker has only classic groups.
-        assumed_type = "Classic" if self._types and version < FILTERS_TYPES_SINCE else None
+        assumed_type = _CLASSIC if self._types and version < FILTERS_TYPES_SINCE else None
         listings = _listings(read_listed_groups(cursor, version), broker, assumed_type)
         if LIST_GROUPS.is_flexible(version):
             skip_tags(cursor)

@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.commands import offer
-from kafka_groups.commands.connection_options import Connection, connection_options_per_request
-from kafka_groups.commands.options import output_options
-from kafka_groups.commands.parameter_types import NAME
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.connection_settings import admin_settings, librdkafka_settings
 from kafka_groups.commands.pipeline.options import (
@@ -20,6 +16,10 @@ from kafka_groups.commands.pipeline.options import (
     past_option,
 )
 from kafka_groups.errors import SettingsError
+from kafka_groups.options import offer
+from kafka_groups.options.connection import Connection, connection_options_per_request
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import NAME
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kafka_groups.commands.options import output_options
-from kafka_groups.commands.parameter_types import Date, DecimalRange, IntegerRange
 from kafka_groups.commands.pipeline.command_run import Run, start_run
 from kafka_groups.commands.pipeline.engine import open_engine
 from kafka_groups.commands.pipeline.options import data_dir_option
 from kafka_groups.commands.pipeline.spark_options import SparkChoice, spark_options
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import Date, DecimalRange, IntegerRange
 from kafka_groups.rendering.pipeline.documents import Summary
 from kafka_groups.verdicts import Rules
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import click
 
-from kafka_groups.commands.signals import raise_on_sigterm
 from kafka_groups.errors import IncompleteResultError, KafkaGroupsError, PipelineError, SettingsError
-from kafka_groups.exit_codes import ExitCode
-from kafka_groups.model import Failure
+from kafka_groups.exit_codes import ResultStatus
+from kafka_groups.model import Failure, status_of
+from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.rendering.documents import failure_document
 from kafka_groups.rendering.pipeline.documents import (
     INTERRUPTED,
@@ -24,10 +24,11 @@ from kafka_groups.rendering.pipeline.documents import (
     summary_content,
     whole_document,
 )
-from kafka_groups.rendering.pipeline.rows import NUMBERS, WRITTEN, Number, TableRows, write_document, write_rows
+from kafka_groups.rendering.pipeline.rows import NUMBERS, WRITTEN, Number, TableRows
 from kafka_groups.rendering.progress import ProgressBar
-from kafka_groups.rendering.screen import Screen, inspect_streams
-from kafka_groups.rendering.stderr import print_failures, print_note
+from kafka_groups.rendering.screen import Screen, inspect_streams, print_note
+from kafka_groups.rendering.stderr import print_failures
+from kafka_groups.rendering.writers.whole_result import write_document, write_rows
 
 # Commands that write no rows and report numbers of their work.
 _REPORT_NUMBERS: Final = ("compact",)
@@ -55,7 +56,9 @@ class Run:
         """Return how long the run has taken so far, in seconds."""
         return time.monotonic() - self.started
 
-    def write(self, content: Mapping[str, Any], *, status: str = "complete", errors: Sequence[Any] = ()) -> None:
+    def write(
+        self, content: Mapping[str, Any], *, status: ResultStatus = ResultStatus.COMPLETE, errors: Sequence[Any] = ()
+    ) -> None:
         """Write the command's document with this content, unless it is written already."""
         self.bar.stop()
         was_written, self.is_written = self.is_written, True
@@ -67,27 +70,31 @@ class Run:
 
         `interrupted` is True if a signal ended the work early.
         """
-        self.report(summary, failures, interrupted=interrupted)
+        status = self.report(summary, failures, interrupted=interrupted)
         print_failures(self.screen, failures)
         if failures:
-            raise IncompleteResultError(anything_succeeded=any(summary.rows.values()))
+            raise IncompleteResultError(status)
 
-    def report(self, summary: Summary, failures: Sequence[Failure] = (), *, interrupted: bool = False) -> None:
-        """Report the summary, with the failures in the document only: the caller has printed them, and raises."""
+    def report(self, summary: Summary, failures: Sequence[Failure] = (), *, interrupted: bool = False) -> ResultStatus:
+        """Report the summary, and return its status.
+
+        The document alone has the failures: the caller has printed them, and raises.
+        """
         errors = [failure_document(failure) for failure in failures] + [INTERRUPTED] * interrupted
-        status = "complete" if not errors else "partial" if any(summary.rows.values()) else "failed"
+        status = status_of(anything_failed=bool(errors), anything_succeeded=any(summary.rows.values()))
         self.write(summary_content(summary), status=status, errors=errors)
         self._show(summary)
         self.print_note(_summary_line(summary))
+        return status
 
     def report_early_end(self, error: Mapping[str, Any]) -> bool:
         """Report the error and what the run wrote before it; return whether it wrote anything."""
         summary = None if self.is_written else self._summary_so_far()
         reports_numbers = self.command in _REPORT_NUMBERS
         if summary is None or not any((summary.numbers if reports_numbers else summary.rows).values()):
-            self.write({}, status="failed", errors=[error])
+            self.write({}, status=ResultStatus.FAILED, errors=[error])
             return False
-        self.write(summary_content(summary), status="partial", errors=[error])
+        self.write(summary_content(summary), status=ResultStatus.PARTIAL, errors=[error])
         self._show(summary)
         self.print_note(_summary_line(summary, begin="Done so far," if reports_numbers else "Written"))
         return True
@@ -136,7 +143,7 @@ def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]
             # Unexpected errors are reported, too: a program that reads the document has no other source.
             known = error if isinstance(error, KafkaGroupsError) else PipelineError(f"{type(error).__name__}: {error}")
             if run.report_early_end(error_document(known)):
-                known.exit_code = ExitCode.PARTIAL
+                known.exit_code = ResultStatus.PARTIAL.exit_code
             raise
         except KeyboardInterrupt:
             run.report_early_end(INTERRUPTED)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.commands.pipeline.options import data_dir_option, parse_past_duration
+from kafka_groups.options.output import output_options
 from kafka_groups.rendering.pipeline.documents import Summary
 from kafka_groups.suggestions import did_you_mean
 

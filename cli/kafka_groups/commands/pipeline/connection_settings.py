@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kafka_groups.commands.connection_options import Connection
+from kafka_groups.options.connection import Connection
 from kafka_groups.settings import ConnectionSettings, resolve_settings
 from kafka_groups.settings.librdkafka import ClientSettings, resolve_client
 from kafka_groups.settings.sources import merge_sources

@@ -6,8 +6,6 @@ import os
 
 import click
 
-from kafka_groups.commands.connection_options import Connection, connection_options_per_request
-from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.commands.pipeline.connection_settings import (
     admin_settings,
@@ -17,8 +15,12 @@ from kafka_groups.commands.pipeline.connection_settings import (
 )
 from kafka_groups.commands.pipeline.options import optional_data_dir_option
 from kafka_groups.errors import IncompleteResultError, PipelineError
+from kafka_groups.model import status_of
+from kafka_groups.options.connection import Connection, connection_options_per_request
+from kafka_groups.options.output import output_options
 from kafka_groups.rendering.pipeline.documents import error_document
-from kafka_groups.rendering.pipeline.rows import CHECKS, write_rows
+from kafka_groups.rendering.pipeline.rows import CHECKS
+from kafka_groups.rendering.writers.whole_result import write_rows
 
 
 @click.command(short_help="Check Python, Spark, Java, the brokers and the tables.")
@@ -52,13 +54,12 @@ def doctor(*, data_dir: str | None, output_format: str, colour: str, connection:
         )
         run.bar.stop()
         failed = [PipelineError(f"{check.check}: {check.detail}") for check in checks if check.status == "failed"]
-        is_partial = len(failed) < len(checks)
+        status = status_of(anything_failed=bool(failed), anything_succeeded=len(failed) < len(checks))
         if output_format == "json":
-            status = "complete" if not failed else "partial" if is_partial else "failed"
             errors = [error_document(error) for error in failed]
             run.write({"checks": [check._asdict() for check in checks]}, status=status, errors=errors)
         else:
             write_rows(run.screen, CHECKS, checks, output_format)
         if failed:
             run.print_note(f"Failed checks: {len(failed)}.")
-            raise IncompleteResultError(anything_succeeded=is_partial)
+            raise IncompleteResultError(status)

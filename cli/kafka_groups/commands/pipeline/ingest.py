@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafka_groups.commands.connection_options import Connection, connection_options_per_request
-from kafka_groups.commands.options import output_options
-from kafka_groups.commands.parameter_types import IntegerRange
 from kafka_groups.commands.pipeline.command_run import start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import librdkafka_settings
 from kafka_groups.commands.pipeline.options import data_dir_option, duration_option
 from kafka_groups.commands.pipeline.spark_options import SparkChoice, spark_options
 from kafka_groups.commands.pipeline.spark_session import STARTING_SPARK, open_spark_session
-from kafka_groups.commands.signals import defer_signals
+from kafka_groups.options.connection import Connection, connection_options_per_request
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import IntegerRange
+from kafka_groups.options.signals import defer_signals
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from kafka_groups.commands import offer
-from kafka_groups.settings import parse_duration
+from kafka_groups.options import offer
+from kafka_groups.options.parameters import parse_option_duration
 from kafka_groups.settings.values import LONGEST_S
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -79,11 +79,7 @@ def _duration(
 
 
 def _parse(name: str, value: str, *, longest_s: float, context: click.Context | None = None) -> float:
-    try:
-        seconds = parse_duration(value, longest_s=longest_s)
-    except ValueError as error:
-        msg = f"{name}: {error}"
-        raise click.UsageError(msg, context) from None
+    seconds = parse_option_duration(name, value, longest_s=longest_s, context=context)
     if seconds <= 0:
         msg = f"{name} must be greater than 0, for example 30s"
         raise click.UsageError(msg, context)

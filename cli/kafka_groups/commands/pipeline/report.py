@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 
 import click
 
-from kafka_groups.commands.options import output_options, selector_options
-from kafka_groups.commands.parameter_types import IntegerRange
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run
 from kafka_groups.commands.pipeline.options import data_dir_option, past_option
 from kafka_groups.commands.pipeline.page_file import check_page, write_page_to
 from kafka_groups.errors import IncompleteResultError, PipelineError
+from kafka_groups.exit_codes import ResultStatus
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.history import Cut, History
-from kafka_groups.model import Failure
+from kafka_groups.model import Failure, status_of
+from kafka_groups.options.output import output_options
+from kafka_groups.options.parameters import IntegerRange
+from kafka_groups.options.selectors import selector_options
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
-from kafka_groups.rendering.documents import Document
 from kafka_groups.rendering.history import draw_history, history_document
 from kafka_groups.rendering.history.lines import write_history_lines
 from kafka_groups.rendering.history.units import tell_left_out
 from kafka_groups.rendering.pipeline.documents import error_document
-from kafka_groups.rendering.pipeline.rows import write_document
 from kafka_groups.rendering.stderr import print_failures
+from kafka_groups.rendering.writers.whole_result import write_document
 from kafka_groups.suggestions import suggest
 
 _MS = 1000
@@ -158,9 +159,15 @@ def _show(run: Run, history: History, page_error: PipelineError | None, *, has_p
     Failures are requested groups without data, and a page that could not be written.
     """
     failures = [_not_found(group, history.nearest.get(group)) for group in history.unknown]
+    # The report is written also if the page is not.
+    status = status_of(
+        anything_failed=bool(failures or page_error), anything_succeeded=bool(history.groups or page_error)
+    )
     if run.output_format == "json":
         run.is_written = True
-        write_document(run.screen, _document(history, failures, page_error))
+        errors = [] if page_error is None else [error_document(page_error)]
+        document = history_document(history, failures)
+        write_document(run.screen, document | {"status": status, "errors": [*document["errors"], *errors]})
         _note_omitted_groups(run, history)
     elif history.groups or not failures:
         _write(run, history)
@@ -169,8 +176,8 @@ def _show(run: Run, history: History, page_error: PipelineError | None, *, has_p
     print_failures(run.screen, failures)
     if page_error is not None:
         run.print_note(f"Error: {page_error}")
-    if failures or page_error:
-        raise IncompleteResultError(anything_succeeded=bool(history.groups or page_error))
+    if status is not ResultStatus.COMPLETE:
+        raise IncompleteResultError(status)
 
 
 def _write(run: Run, history: History) -> None:
@@ -185,13 +192,6 @@ def _note_omitted_groups(run: Run, history: History) -> None:
     """Print how many groups the output lacks. Not for a table, which has this in its heading."""
     if note := tell_left_out(history):
         run.print_note(note)
-
-
-def _document(history: History, failures: Sequence[Failure], page_error: PipelineError | None) -> Document:
-    document = history_document(history, failures)
-    if page_error is not None:
-        document |= {"status": "partial", "errors": [*document["errors"], error_document(page_error)]}
-    return document
 
 
 def _not_found(group: str, near: str | None) -> Failure:

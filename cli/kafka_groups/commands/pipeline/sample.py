@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.commands.connection_options import Connection, connection_options
-from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import Run, now_ms, start_run, timestamp
 from kafka_groups.commands.pipeline.connection_settings import admin_settings
 from kafka_groups.commands.pipeline.options import data_dir_option, duration_option
 from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.model import Failure
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
 from kafka_groups.rendering.pipeline.documents import Summary
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from kafka_groups.commands.options import combine_options
+from kafka_groups.options.parameters import combine_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.commands.pipeline.spark_options import SparkChoice
-from kafka_groups.commands.signals import save_sigint_handler
 from kafka_groups.errors import PipelineError
 from kafka_groups.files import open_log
+from kafka_groups.options.signals import save_sigint_handler
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

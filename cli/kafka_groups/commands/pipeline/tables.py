@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafka_groups.commands.options import output_options
 from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.commands.pipeline.options import optional_data_dir_option
-from kafka_groups.rendering.documents import Document
-from kafka_groups.rendering.pipeline.rows import COLUMNS, SIZES, ColumnRow, TableSize, write_rows
+from kafka_groups.options.output import output_options
+from kafka_groups.rendering.pipeline.rows import COLUMNS, SIZES, ColumnRow, TableSize
+from kafka_groups.rendering.schemas import Document
+from kafka_groups.rendering.writers.whole_result import write_rows
 
 if TYPE_CHECKING:
     from kafka_groups.pipeline.schemas import Table

@@ -8,7 +8,7 @@ that lags in time are read from. What was written once stays, since retention ma
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,19 +25,21 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import ConfigResource, ResourceType
 
 from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime
+from kafka_groups.admin.librdkafka import describe_error
 from kafka_groups.errors import SourceError
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.pipeline.backfills.time_grid import NEVER, Numbers, Points, TimeGrid
 from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import PARTITION_OFFSETS
-from kafka_groups.pipeline.source.brokers import hidden, new_admin
+from kafka_groups.pipeline.source.brokers import new_admin
 from kafka_groups.pipeline.storage import Storage
 from kafka_groups.pipeline.storage.layout import BACKFILL, new_batch_name
 from kafka_groups.pipeline.storage.root_directory import as_storage_error
+from kafka_groups.progress import Progress, ignore_progress
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
+from kafka_groups.settings.librdkafka import ClientProperties
 from kafka_groups.suggestions import nearest_names, suggest
 
-Progress = Callable[[str, int, int], None]
 Sieve = Callable[[Sequence[str]], Collection[str]]  # which of these topics are to be left out
 
 _ORIGIN: Final = "backfill"
@@ -78,7 +80,7 @@ def backfill(  # noqa: PLR0913 - five of them say what to request
     step_ms: int,
     topics: Collection[str] | None = None,
     left_out: Sieve = lambda _names: (),
-    progress: Progress = lambda _what, _done, _total: None,
+    progress: Progress = ignore_progress,
     begun: Callable[[Backfilled], None] = lambda _done: None,
 ) -> Backfilled:
     """Write a row of PARTITION_OFFSETS for each partition and each multiple of the step from `since` to `until`.
@@ -225,7 +227,7 @@ class Policies(NamedTuple):
     why: str = ""
 
 
-def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[str]) -> Policies:
+def find_compacted(client: ClientProperties, timeout_s: float, names: Sequence[str]) -> Policies:
     """Request the policy of each topic; `client` are properties of librdkafka, and each request has the timeout.
 
     Of a compacted log brokers cannot say where it once ended: the first record that is left at or after a time may have
@@ -242,7 +244,7 @@ def find_compacted(client: Mapping[str, str], timeout_s: float, names: Sequence[
 
 
 def read_settings(
-    client: Mapping[str, str], timeout_s: float, names: Sequence[str]
+    client: ClientProperties, timeout_s: float, names: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, str] | str]]:
     """Yield each topic with its settings, or with the reason why they are not known, without secrets.
 
@@ -266,7 +268,7 @@ def read_settings(
             except TimeoutError:
                 found = why_none = "the brokers did not respond in time"
             except KafkaException as error:
-                found = hidden(error.args[0].str(), client)
+                found = describe_error(error.args[0], client)
                 # What librdkafka says itself has a code below zero, and holds for all topics.
                 why_none = found if error.args[0].code() < 0 else why_none
             yield resource.name, found

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
+from kafka_groups.kinds import SIMPLE, find_kind
 from kafka_groups.pipeline.decode.columns import microseconds, topic_id_text
 from kafka_groups.pipeline.decode.record_types import PREFIX_BYTES, SCHEMAS, RecordType, read_prefix
 from kafka_groups.protocol import Cursor, SchemaError, Struct, compile_reader
@@ -20,6 +21,12 @@ _CONSUMER_PROTOCOL: Final = {
 # MemberState of org.apache.kafka.coordinator.group.modern and .streams (4.4.0): not the same numbers.
 _MEMBER_STATES: Final = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
 _STREAMS_MEMBER_STATES: Final = {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"}
+# The states by the type of the record that has one.
+_STATES_OF: Final = {
+    "ConsumerGroupCurrentMemberAssignment": _MEMBER_STATES,
+    "ShareGroupCurrentMemberAssignment": _MEMBER_STATES,
+    "StreamsGroupCurrentMemberAssignment": _STREAMS_MEMBER_STATES,
+}
 # LEAVE_GROUP_STATIC_MEMBER_EPOCH of ConsumerGroupHeartbeatRequest, and of its sister for streams groups.
 _STATIC_MEMBER_AWAY: Final = -2
 
@@ -37,7 +44,7 @@ def event_of(record_type: RecordType, names: Struct, value: Struct | None) -> di
     # A column of its own for one type of key would be empty everywhere else.
     regex = {name: text for name, text in names.items() if name == "regular_expression"}
     said = value or {}
-    states = _STREAMS_MEMBER_STATES if record_type.name.startswith("Streams") else _MEMBER_STATES
+    states = _STATES_OF.get(record_type.name, {})
     return {
         "type": record_type.name,
         "event_type": _event_type(record_type, value),
@@ -92,8 +99,8 @@ def _assignment(topics: Iterable[Struct] | None) -> list[dict[str, Any]] | None:
 
 
 def _classic_members(value: Struct) -> list[dict[str, Any]]:
-    # Connect says "connect", and its bytes have another layout.
-    is_consumer = value["protocol_type"] == "consumer"
+    # The bytes of Connect's workers, for one, have another layout.
+    is_consumer = find_kind(SIMPLE.group_type, value["protocol_type"]).has_consumer_members
     return [
         {
             **{name: member[name] for name in ("member_id", "group_instance_id", "client_id", "client_host")},

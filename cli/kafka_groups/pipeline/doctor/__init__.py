@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import AdminError, SettingsError, SourceError, SparkMissingError, StorageError
-from kafka_groups.groups.kinds import Operation, supports
 from kafka_groups.java import java_version
+from kafka_groups.kinds import Operation, supports
 from kafka_groups.model import GroupListing, Results
+from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.reports.findings import GAPS
 from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS
 from kafka_groups.pipeline.source.plan import Log, count_between, lost
@@ -21,14 +22,12 @@ from kafka_groups.pipeline.spark.requirements import check_pyspark, find_java
 from kafka_groups.pipeline.storage import Queries, Storage, open_storage
 from kafka_groups.pipeline.storage.layout import is_new
 from kafka_groups.pipeline.storage.root_directory import open_root
+from kafka_groups.progress import Progress, ignore_progress
 
 if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
     from kafka_groups.settings.librdkafka import ClientSettings
 
-OK: Final = "ok"
-WARNING: Final = "warning"
-FAILED: Final = "failed"
 _METADATA: Final = "metadata.version"
 _MOST_NAMED: Final = 5
 # Each once, whatever was read twice.
@@ -39,21 +38,13 @@ _UNKNOWN: Final = f"""
 """
 
 
-class Check(NamedTuple):
-    """What was looked at, how it is (ok, warning, failed), and what was found or helps."""
-
-    check: str
-    status: str
-    detail: str
-
-
 def examine(
     client: ClientSettings | None,
     into: str | None,
     *,
     environment: Mapping[str, str],
     wire: Callable[[], ConnectionSettings] | None = None,
-    progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None,
+    progress: Progress = ignore_progress,
 ) -> list[Check]:
     """Return all checks that can be made with what is known; each that cannot says so. Raises nothing of its own.
 

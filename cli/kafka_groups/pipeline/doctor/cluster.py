@@ -17,10 +17,11 @@ from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.backfills import read_settings
-from kafka_groups.pipeline.doctor import FAILED, OK, WARNING, Check
+from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.brokers import Brokers, new_consumer, source_error
 from kafka_groups.pipeline.source.plan import Log, Offsets
+from kafka_groups.settings.librdkafka import ClientProperties
 
 _POLL_S: Final = 0.1  # an interrupt waits for so long
 _TOPIC_SETTINGS: Final = ("cleanup.policy", "segment.bytes", "retention.ms", "delete.retention.ms")
@@ -42,7 +43,7 @@ class Tail(NamedTuple):
     at_ms: int | None
 
 
-def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[Check], str | None, Log | None]:
+def examine_cluster(client: ClientProperties, timeout_s: float) -> tuple[list[Check], str | None, Log | None]:
     """Return the checks, and, as far as they are known, the cluster's id and where its topic ends."""
     try:
         brokers = Brokers(client, timeout_s)
@@ -70,7 +71,7 @@ def examine_cluster(client: Mapping[str, str], timeout_s: float) -> tuple[list[C
     return checks, cluster_id, Log(topic_id, ends)
 
 
-def _reading(client: Mapping[str, str], filled: Mapping[int, tuple[int, int]], timeout_s: float) -> list[Check]:
+def _reading(client: ClientProperties, filled: Mapping[int, tuple[int, int]], timeout_s: float) -> list[Check]:
     """Read some records of the partitions that have any: whether that is allowed, and since when all are there."""
     name = f"read {OFFSETS_TOPIC}"
     if not filled:
@@ -89,7 +90,7 @@ def _reading(client: Mapping[str, str], filled: Mapping[int, tuple[int, int]], t
     return [Check(name, OK, f"records of partition {min(tails)} were read"), horizon]
 
 
-def _transactions(client: Mapping[str, str], written: Offsets, stable: Offsets, timeout_s: float) -> Check:
+def _transactions(client: ClientProperties, written: Offsets, stable: Offsets, timeout_s: float) -> Check:
     """Check whether a transaction has been open for minutes; `stable` was requested after `written`."""
     held = {part: (stable[part], end) for part, end in written.items() if end > stable[part]}
     try:

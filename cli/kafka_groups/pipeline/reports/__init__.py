@@ -13,6 +13,7 @@ from kafka_groups.pipeline.reports.findings import describe_gaps, describe_missi
 from kafka_groups.pipeline.reports.groups import Groups, badness, read_groups, summarise
 from kafka_groups.pipeline.reports.period import Key, Period, Tables
 from kafka_groups.pipeline.storage import Storage
+from kafka_groups.progress import Progress, ignore_progress
 from kafka_groups.suggestions import nearest_names
 
 _ALL: Final = Cut()
@@ -30,7 +31,7 @@ def report(  # noqa: PLR0913 - the options of the command
     shown: Cut = _ALL,
     drawn: Cut = _ALL,
     now_ms: int | None = None,
-    progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None,
+    progress: Progress = ignore_progress,
 ) -> History:
     """Return the history of `groups` and of those whose whole id matches, or of all; without excluded ones.
 

@@ -5,35 +5,33 @@ from __future__ import annotations
 import re
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
-from kafka_groups.admin.network.tls_reasons import explain_librdkafka
+from kafka_groups.admin.librdkafka import (
+    CREDENTIAL_CODES,
+    ErrorCallback,
+    describe_error,
+    ignore_error,
+    open_admin_client,
+    open_consumer,
+)
 from kafka_groups.errors import SettingsError, SourceError, UnreachableError
 from kafka_groups.pipeline.decode import partition_of
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
 from kafka_groups.pipeline.source.plan import Log
 from kafka_groups.protocol.errors import error_code
-from kafka_groups.settings.properties import suggest_property
+from kafka_groups.settings.librdkafka import ClientProperties
 
-_LEAST_SECRET: Final = 4  # characters; hiding shorter values would leave gaps in every sentence
-_PLAIN: Final = frozenset({"bootstrap.servers", "client.id", "security.protocol", "sasl.mechanism", "sasl.mechanisms"})
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
 
-_READING: Final = {
-    # Never used: nothing is subscribed to and nothing is committed, but a consumer cannot be made without one.
-    "group.id": "kafka-groups-pipeline-reads-without-a-group",
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
+_READING: Final[Mapping[str, Any]] = {
     "isolation.level": "read_committed",
-    "enable.partition.eof": True,
-    # Records that retention took are to be noticed, not passed over.
-    "auto.offset.reset": "error",
-    "allow.auto.create.topics": False,
     # Bounds what waits in memory, and what is fetched beyond a range's end for nothing.
     "queued.max.messages.kbytes": 8_192,
     "fetch.message.max.bytes": 2 * 2**20,
@@ -66,17 +64,12 @@ _REFUSED: Final = {
         "need it: build derives lag and verdicts from samples"
     ),
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "not allowed: this needs DESCRIBE on the cluster; allow it",
-    KafkaError.SASL_AUTHENTICATION_FAILED: _CREDENTIALS,
-    KafkaError._AUTHENTICATION: _CREDENTIALS,
+    **dict.fromkeys(CREDENTIAL_CODES, _CREDENTIALS),
 }
 
 _LATEST: Final = OffsetSpec.latest()
 _NO_ID: Final = "A" * 22  # as a broker without topic ids returns them
 _FOR_URLS: Final = str.maketrans("+/", "-_")
-_AFTER: Final = re.compile(r" \(after \d+ms in state [^)]*\)")  # the end of what librdkafka says of connections
-_UNKNOWN_PROPERTY: Final = re.compile(r'No such configuration property: "([^"]+)"')
-# librdkafka writes to stderr by default; errors are raised instead.
-_SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None}
 _ADDRESS: Final = re.compile(r"(?:\w+://)?(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/\[\]]+))(?::(?P<port>[0-9]+))?")
 _PORT: Final = 9092  # librdkafka's, where an address names none
 _LONGEST_TRY_S: Final = 5.0
@@ -92,7 +85,7 @@ class Topic(NamedTuple):
 class Brokers:
     """Requests to a cluster about the topic; each fails with SourceError, at the latest after the timeout."""
 
-    def __init__(self, client: Mapping[str, str], timeout_s: float) -> None:
+    def __init__(self, client: ClientProperties, timeout_s: float) -> None:
         """Connect lazily with these properties of librdkafka."""
         self._client = dict(client)
         self._timeout_s = timeout_s
@@ -166,7 +159,7 @@ class Brokers:
         raise self._too_late()
 
     def _too_late(self) -> SourceError:
-        why = f": {_explained(self._said.str(), self._client)}" if self._said is not None else ""
+        why = f": {describe_error(self._said, self._client)}" if self._said is not None else ""
         return UnreachableError(f"no broker of {_where(self._client)} responded within {self._timeout_s:g} s{why}")
 
     def _listen(self, error: KafkaError) -> None:
@@ -176,24 +169,25 @@ class Brokers:
             self._said = error
 
 
-def new_admin(client: Mapping[str, str], listen: Callable[[KafkaError], None] = lambda _error: None) -> AdminClient:
-    """Return a client that prints nothing; `listen` gets what it says beside the responses."""
-    admin: AdminClient = _made(AdminClient, {**client, **_SILENT, "error_cb": listen}, client)
-    return admin
-
-
-def new_consumer(client: Mapping[str, str], properties: Mapping[str, Any] | None = None) -> Consumer:
-    """Return a consumer that reads what it is assigned, and nothing else; `properties` replace its own."""
-    consumer: Consumer = _made(Consumer, {**client, **_READING, **(properties or {}), **_SILENT}, client)
-    return consumer
-
-
-def check_client(client: Mapping[str, str]) -> None:
-    """Raise SettingsError with librdkafka's own words if it does not take these properties."""
+def new_admin(client: ClientProperties, listen: ErrorCallback = ignore_error) -> AdminClient:
+    """Return an Admin client; `listen` receives errors of the whole client. SourceError: a property is refused."""
     try:
-        new_consumer(client).close()
-    except SourceError as error:
-        raise SettingsError(str(error)) from error
+        return open_admin_client(client, on_error=listen)
+    except SettingsError as error:
+        raise SourceError(str(error)) from None
+
+
+def new_consumer(client: ClientProperties, properties: Mapping[str, Any] | None = None) -> Consumer:
+    """Return a consumer of the topic; `properties` replace its own. SourceError: a property is refused."""
+    try:
+        return open_consumer(Consumer, client, {**_READING, **(properties or {})})
+    except SettingsError as error:
+        raise SourceError(str(error)) from None
+
+
+def check_client(client: ClientProperties) -> None:
+    """Raise SettingsError with librdkafka's own words if it refuses one of these properties."""
+    open_consumer(Consumer, client, _READING).close()
 
 
 def is_passing(error: KafkaError) -> bool:
@@ -202,38 +196,14 @@ def is_passing(error: KafkaError) -> bool:
     return error.code() in _PASSING or error_code(error.code()).retriable
 
 
-def source_error(error: KafkaError, client: Mapping[str, str]) -> SourceError:
+def source_error(error: KafkaError, client: ClientProperties) -> SourceError:
     """Return what a broker or librdkafka said, as one sentence."""
-    said = _REFUSED.get(error.code()) or _explained(error.str(), client)
+    said = _REFUSED.get(error.code()) or describe_error(error, client)
     kind = UnreachableError if is_passing(error) else SourceError
     return kind(f"__consumer_offsets cannot be read from {_where(client)}: {said}")
 
 
-def _explained(text: str, client: Mapping[str, str]) -> str:
-    """Return what librdkafka said, without secrets and times, and with the next step of a failed TLS handshake."""
-    return explain_librdkafka(_AFTER.sub("", hidden(text, client)))
-
-
-def hidden(text: str, client: Mapping[str, str]) -> str:
-    """Return the text without any value of the properties that may be secret."""
-    for name, value in client.items():
-        if name not in _PLAIN and len(value) >= _LEAST_SECRET:
-            text = text.replace(value, "(hidden)")
-    return text
-
-
-def _made(kind: Callable[[dict[str, Any]], Any], properties: dict[str, Any], client: Mapping[str, str]) -> Any:
-    try:
-        return kind(properties)
-    except (KafkaException, ValueError, TypeError) as error:
-        said = error.args[0].str() if isinstance(error, KafkaException) else str(error)
-        unknown = _UNKNOWN_PROPERTY.search(said)
-        hint = suggest_property(unknown[1]) if unknown else ""
-        msg = f"librdkafka refuses these properties: {hidden(said, client)}{hint}"
-        raise SourceError(msg) from None
-
-
-def _where(client: Mapping[str, str]) -> str:
+def _where(client: ClientProperties) -> str:
     return client.get("bootstrap.servers", "no address")
 
 

@@ -20,14 +20,14 @@ from kafka_groups.pipeline.source import plan
 from kafka_groups.pipeline.source.brokers import Brokers
 from kafka_groups.pipeline.source.plan import EARLIEST, LATEST, TIMEOUT_S, Log, Offsets, Range
 from kafka_groups.pipeline.source.ranges import read_rows
+from kafka_groups.settings.librdkafka import ClientProperties
+from kafka_groups.settings.properties import RESERVED_KEYS
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
 _PREFIX: Final = "kafka."
-# What reads the topic is settled here.
-_SETTLED: Final = frozenset({"group.id", "enable.auto.commit", "isolation.level", "enable.partition.eof"})
 _WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
 
 Position = dict[str, Any]  # how Spark keeps one, in JSON
@@ -116,14 +116,14 @@ def read_options(given: Mapping[str, str]) -> dict[str, Any]:
             raise SourceError(msg)
     if not client.get("bootstrap.servers"):
         raise SourceError("the option kafka.bootstrap.servers is missing; set it to host:port of the brokers")
-    return {"client": {name: text for name, text in client.items() if name not in _SETTLED}} | found
+    return {"client": {name: text for name, text in client.items() if name not in RESERVED_KEYS}} | found
 
 
 @dataclass
 class _Reader:
     """What both readers do, and their options; `client` are properties of librdkafka, secrets among them."""
 
-    client: Mapping[str, str] = field(repr=False)
+    client: ClientProperties = field(repr=False)
     starting: Offsets | int | None = None  # None: earliest
     group: str | None = None
     records_per_batch: int | None = None  # None: no limit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -12,12 +12,14 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from kafka_groups.admin.librdkafka import describe_error
 from kafka_groups.errors import SourceError, UnreachableError
 from kafka_groups.pipeline.decode import decode, gap_rows
 from kafka_groups.pipeline.decode.columns import RAW
 from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
-from kafka_groups.pipeline.source.brokers import hidden, is_passing, new_consumer, source_error
+from kafka_groups.pipeline.source.brokers import is_passing, new_consumer, source_error
 from kafka_groups.pipeline.source.plan import LOST_RECORDS, Range
+from kafka_groups.settings.librdkafka import ClientProperties
 
 CHUNK: Final = 32_768  # with a queue of 8 MB, a worker that writes files stayed at 298 MiB of its 400
 _CHUNK_BYTES: Final = 8 * 2**20  # of records with large values less are as many
@@ -39,7 +41,7 @@ class Hole(NamedTuple):
 
 
 def read_rows(
-    client: Mapping[str, str], timeout_s: float, cluster_id: str, ranges: Sequence[Range]
+    client: ClientProperties, timeout_s: float, cluster_id: str, ranges: Sequence[Range]
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of these ranges, and the gaps between them, as rows of columns.RECORD."""
     with closing(new_consumer(client)) as consumer:
@@ -62,7 +64,7 @@ class RangeReader:
 
     consumer: Consumer
     wanted: Range
-    client: Mapping[str, str] = field(repr=False)
+    client: ClientProperties = field(repr=False)
     timeout_s: float
 
     def __post_init__(self) -> None:
@@ -149,7 +151,7 @@ class RangeReader:
         elif code == KafkaError._AUTO_OFFSET_RESET:
             self._pass_over_lost()
         elif is_passing(error):
-            self._trouble = hidden(error.str(), self.client)
+            self._trouble = describe_error(error, self.client)
         else:
             raise source_error(error, self.client)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Final, NamedTuple
@@ -24,6 +24,7 @@ from kafka_groups.pipeline.transform.facts import PART, day_number, read_columns
 from kafka_groups.pipeline.transform.group_stage import add_up
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.transform.partition_stage import Settings
+from kafka_groups.progress import Progress, ignore_progress
 from kafka_groups.verdicts import Rules
 
 LOOKBACK_DAYS: Final = 7
@@ -32,7 +33,6 @@ _MADE: Final = (schemas.LAG_HISTORY, schemas.REBALANCES, schemas.GROUP_STATUS, s
 # Rebalances after group_daily, which counts them: a build that is killed in between leaves them as they were, so that
 # the next one finds that they differ.
 _WRITTEN: Final = sorted((*_MADE, *schemas.STATES), key=lambda table: table == schemas.REBALANCES)
-Progress = Callable[[str, int, int], None]  # the label of a step, the number of finished steps, and their total
 _STEPS: Final = ("summary of the facts", "lag, verdicts and rebalances", "tables")
 
 
@@ -68,7 +68,7 @@ def build(
     lookback_days: int = LOOKBACK_DAYS,
     selection: DateRange = ALL_DATES,
     full: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = ignore_progress,
 ) -> Built:
     """Make the derived tables of all dates that changed since the last build, and of all dates after them.
 
@@ -83,7 +83,7 @@ def build(
         if plan.wanted:
             if not plan.state.has_last_build:
                 forget_fact_state(storage)
-            dates, rows = _derive(engine, storage, plan, progress or (lambda *_: None))
+            dates, rows = _derive(engine, storage, plan, progress)
             plan.state.save(storage, pending={*plan.changed} - {*plan.wanted})
             stale = left_out(storage, lookback_days, dates=dates)
         missing = describe_missing(plan.state.reach()) if plan.wanted or not plan.changed else ()

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS
 from kafka_groups.pipeline.transform.columns import choose, millis_of, to_batch, to_lists
-from kafka_groups.pipeline.transform.kernels import lag, segments
-from kafka_groups.pipeline.transform.kernels.offsets import KeyDays
+from kafka_groups.pipeline.transform.kernels import lag_rows, segments
+from kafka_groups.pipeline.transform.kernels.offset_history import KeyDays
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Flags, Floats, Ints, first_rows, reduce
 from kafka_groups.pipeline.transform.kernels.verdicts import RULES, KeyStatuses
 from kafka_groups.verdicts import VERDICTS
@@ -25,7 +25,7 @@ STATE, EVENT, STATUS, KEY, TOPIC, FILE = range(6)
 # Numbers of a KEY row, in the order of its payload: what happened to a commit on a day, and the worst of its lag rows.
 # `is_quiet`: its partition was observed and did not grow; many clients commit nothing on such a partition.
 TOTALS: Final = ("moved_us", "commit_us", "has_records")  # of KeyTotals
-KEY_NUMBERS: Final = (*KeyDays.names(), *TOTALS, "is_orphaned", "is_quiet", *lag.Worst.names())
+KEY_NUMBERS: Final = (*KeyDays.names(), *TOTALS, "is_orphaned", "is_quiet", *lag_rows.Worst.names())
 KEY_FLAGS: Final = ("has_records", "lives", "is_orphaned", "is_quiet")
 TOPIC_NUMBERS: Final = ("partitions", "grown", "sampled_us")  # of a TOPIC row, which is of a partition
 # Of a STATUS row, without a rank if it is the removal of a commit. Rates are records a second.
@@ -59,7 +59,9 @@ GROUP_INPUT: Final = pa.schema(
 Columns = dict[str, Any]  # arrays by name; those of rows of a table have one length
 _FRESH_MS: Final = 600_000  # a partition that was not observed for longer is not known to be as it was
 # Qualities of time lags from the most certain to the least, which stands for a group; it is its own inverse.
-_CERTAINTY: Final = np.array([lag.EXACT, lag.INTERPOLATED, lag.LOWER_BOUND, lag.UNKNOWN, lag.DATA_LOSS])
+_CERTAINTY: Final = np.array(
+    [lag_rows.EXACT, lag_rows.INTERPOLATED, lag_rows.LOWER_BOUND, lag_rows.UNKNOWN, lag_rows.DATA_LOSS]
+)
 _ENOUGH_RECORDS: Final = 1_000  # of fewer a partition may well have most by chance
 _LEAST_SECONDS: Final = 60.0  # of a day that has just begun nobody can say more
 
@@ -119,7 +121,7 @@ def status_columns(numbers: Mapping[str, Any]) -> dict[str, Any]:
         **{f"{name}_rate": numbers[name] for name in ("consume", "produce")},
         "verdict": choose([VERDICTS[rule] for rule in RULES], numbers["rank"]),
         "rule": choose(RULES, numbers["rank"]),
-        "time_lag_quality": choose(lag.QUALITIES, numbers["quality"]),
+        "time_lag_quality": choose(lag_rows.QUALITIES, numbers["quality"]),
     }
 
 

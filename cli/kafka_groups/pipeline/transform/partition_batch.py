@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from kafka_groups.pipeline.schemas import LAG_HISTORY, PARTITION_STATE
 from kafka_groups.pipeline.transform import columns as arrays
 from kafka_groups.pipeline.transform.group_rows import KEY, OUTPUT, STATUS, TOPIC, status_columns
-from kafka_groups.pipeline.transform.kernels.lag import LagRows, Points, Recent
-from kafka_groups.pipeline.transform.kernels.offsets import Commits, KeyTotals, LogEnds, LogTotals
+from kafka_groups.pipeline.transform.kernels.lag_rows import LagRows, Points, Recent
+from kafka_groups.pipeline.transform.kernels.offset_history import Commits, KeyTotals, LogEnds, LogTotals
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, NULL, Flags, Ints, first_rows, take
 from kafka_groups.pipeline.transform.kernels.verdicts import KeyStatuses, Known
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kafka_groups.pipeline.transform.group_rows import TOTALS
-from kafka_groups.pipeline.transform.kernels import lag, offsets, segments, verdicts
-from kafka_groups.pipeline.transform.kernels.offsets import ABSENT_MS, Commits, KeyDays, KeyTotals, LogEnds
+from kafka_groups.pipeline.transform.kernels import lag_rows, offset_history, segments, verdicts
+from kafka_groups.pipeline.transform.kernels.offset_history import ABSENT_MS, Commits, KeyDays, KeyTotals, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import DAY_US, EVERY, NULL, Flags, Ints
 from kafka_groups.pipeline.transform.kernels.verdicts import KeyStatuses
 from kafka_groups.pipeline.transform.partition_batch import KeyState, LogState, PartitionBatch, PartitionDay
@@ -69,28 +69,28 @@ class _Day:
         """Return the results of the day."""
         batch, size, end_us = self.batch, len(self.logs.totals), (self.day + 1) * DAY_US
         observed = batch.observations.where(batch.observed_on == self.day)
-        observations = offsets.observe(observed, self.logs.ends, size)
+        observations = offset_history.observe(observed, self.logs.ends, size)
         own = observations.where(observations.is_used & ~observations.is_carried)
         ends = observations.where(observations.is_used & (observations.log_end != NULL))
-        index = lag.index_points(own, self.logs.points)
-        last_ends = offsets.carry(observations, size, self.settings.rules.intervals)
+        index = lag_rows.index_points(own, self.logs.points)
+        last_ends = offset_history.carry(observations, size, self.settings.rules.intervals)
         last_log, oldest_us = last_ends.last_log(size), end_us - (self.settings.lookback_days + 1) * DAY_US
         rows, totals = self._commits(observations)
-        days, totals = offsets.move(rows, totals)
-        lags = lag.measure_lag(ends, rows, batch.partition_of)
+        days, totals = offset_history.move(rows, totals)
+        lags = lag_rows.measure_lag(ends, rows, batch.partition_of)
         statuses, key_state = self._judge(rows, totals, ends, lags, index, last_log[batch.partition_of])
         numbers_of_keys = [
             *(*days.columns().values(), *(getattr(totals, name) for name in TOTALS)),
-            *(self._orphans(days, last_ends), offsets.are_quiet(observed, size)[batch.partition_of]),
-            *lag.find_worst(lags, statuses.time_lag_ms, len(totals)).columns().values(),
+            *(self._orphans(days, last_ends), offset_history.are_quiet(observed, size)[batch.partition_of]),
+            *lag_rows.find_worst(lags, statuses.time_lag_ms, len(totals)).columns().values(),
         ]
         is_read = np.array([(name, self.day) in self.context.clusters for name in batch.clusters], np.bool_)
         is_chosen = is_read[batch.cluster_of] & (np.bincount(rows.key, minlength=len(totals)) > 0)
         keys, topics = np.flatnonzero(is_chosen), np.unique(own.partition[batch.with_log[own.partition]])
         sampled_us = segments.last_of(own.partition, own.is_sample, own.at_us, np.full(size, NULL))
-        numbers_of_topics = np.ones(size, np.int64), offsets.growth(ends, size), sampled_us
+        numbers_of_topics = np.ones(size, np.int64), offset_history.growth(ends, size), sampled_us
         fact_day = np.where(np.bincount(observed.partition, minlength=size) > 0, self.day, self.logs.totals.fact_day)
-        points = lag.thin_points(index, last_log, end_us // 1_000, oldest_us // 1_000)
+        points = lag_rows.thin_points(index, last_log, end_us // 1_000, oldest_us // 1_000)
         return PartitionDay(
             day=self.day,
             ends=ends,
@@ -100,16 +100,18 @@ class _Day:
             removals=rows.where(rows.is_removal & ~rows.is_carried),
             keys=(keys, [numbers[keys] for numbers in numbers_of_keys]),
             topics=(topics, [numbers[topics] for numbers in numbers_of_topics]),
-            log_state=LogState(offsets.LogTotals(fact_day), last_ends, points),
+            log_state=LogState(offset_history.LogTotals(fact_day), last_ends, points),
             key_state=key_state,
         )
 
     def _commits(self, observations: LogEnds) -> tuple[Commits, KeyTotals]:
         """Return the commits and removals in order, those that samples imply included, and totals with absences."""
         own, size = self.batch.commits.where(self.batch.committed_on == self.day), len(self.keys.totals)
-        rows = offsets.in_order(self.keys.commits, own)
+        rows = offset_history.in_order(self.keys.commits, own)
         inferred, totals = self._infer_deletions(rows)
-        rows = offsets.number_lives(offsets.in_order(rows, inferred, self._ended_with_logs(observations, rows)), size)
+        rows = offset_history.number_lives(
+            offset_history.in_order(rows, inferred, self._ended_with_logs(observations, rows)), size
+        )
         # What ended with its log is not missed any more, unless it was seen since.
         is_unread = rows.is_removal & ~rows.is_record & ~rows.is_carried
         ended = segments.last_of(rows.key, is_unread, rows.at_us, np.full(size, NULL)) >= totals.seen_us
@@ -124,7 +126,9 @@ class _Day:
         runs = np.repeat(np.arange(len(clusters)), [len(each.runs_us) for each in clusters])
         runs_us = np.concatenate([each.runs_us for each in clusters])
         of_groups = np.array(groups_us, np.int64).reshape(-1, 2).T
-        return offsets.infer_deletions(rows, self.keys.totals, read_us, of_groups, (runs, runs_us), batch.cluster_of)
+        return offset_history.infer_deletions(
+            rows, self.keys.totals, read_us, of_groups, (runs, runs_us), batch.cluster_of
+        )
 
     def _clusters(self) -> list[ClusterDay]:
         nothing = ClusterDay(NULL, NULL, NULL, np.zeros(0, np.int64))
@@ -141,18 +145,24 @@ class _Day:
         until = np.searchsorted(self.batch.partition_of, new.partition, "right")
         place, key = segments.expand(first, until - first)
         is_sampled = np.isin(key, rows.key) & ~np.isin(key, rows.key[rows.is_record])
-        return offsets.removals_at(key, (new.before_us[place] // 1_000 + 1) * 1_000).where(is_sampled)
+        return offset_history.removals_at(key, (new.before_us[place] // 1_000 + 1) * 1_000).where(is_sampled)
 
     def _judge(
-        self, rows: Commits, totals: KeyTotals, ends: LogEnds, lags: lag.LagRows, index: lag.Points, last_log: Ints
+        self,
+        rows: Commits,
+        totals: KeyTotals,
+        ends: LogEnds,
+        lags: lag_rows.LagRows,
+        index: lag_rows.Points,
+        last_log: Ints,
     ) -> tuple[KeyStatuses, KeyState]:
         """Return the statuses at each lag row, and the state of keys at the end of the day."""
-        rules, before, since_us = self.settings.rules, self.keys, (self.day + 1) * DAY_US - lag.SPAN_MS * 1_000
+        rules, before, since_us = self.settings.rules, self.keys, (self.day + 1) * DAY_US - lag_rows.SPAN_MS * 1_000
         known, partition = (before.entries, before.points), self.batch.partition_of[rows.key]
         entries, points = verdicts.join_evidence(*known, rows, ends, partition, rules.min_distance_ms)
         evidence = verdicts.evidence_at(lags, ends, entries, points, rules.intervals)
-        judged, ages = verdicts.judge_windows(evidence, rules), lag.measure_time_lag(lags, ends, index)
-        recent, rates = lag.measure_rates(before.recent, lags)
+        judged, ages = verdicts.judge_windows(evidence, rules), lag_rows.measure_time_lag(lags, ends, index)
+        recent, rates = lag_rows.measure_rates(before.recent, lags)
         statuses = KeyStatuses(lags.key, lags.at_us, *judged, lags.lag, *ages, *rates)
         is_removal, never = rows.is_removal & ~rows.is_carried, np.full(len(totals), NULL)
         removed_us = segments.last_of(rows.key, is_removal, rows.at_us, never)[statuses.key]
@@ -160,7 +170,7 @@ class _Day:
         life = segments.last_of(rows.key, EVERY, rows.life, np.zeros_like(never))
         return statuses, KeyState(
             totals=totals,
-            commits=offsets.last_commits(rows),
+            commits=offset_history.last_commits(rows),
             entries=verdicts.last_slots(entries, life, rules.intervals),
             points=verdicts.last_points(points, life, last_log),
             recent=recent.where(recent.at_us >= since_us),

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kafka_groups.history import GroupHistory, History, Rebalance
+from kafka_groups.rendering.counts import count_of, show_count
 from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.history.markup import Cell, embedded, name, row, table, text
 from kafka_groups.rendering.history.peaks import thin_out
 from kafka_groups.rendering.history.units import (
-    counted,
     is_old,
     spell_changes,
     spell_lag,
@@ -62,7 +62,7 @@ def _standing(history: History, group: GroupHistory) -> str:
         _removal(group),
         f"as of {spell_minute(group.evaluated_ms)}" if group.evaluated_ms and is_old(group, history) else None,
         None if group.state is None else text(group.state),
-        None if group.members is None else counted(group.members, "member"),
+        None if group.members is None else count_of(group.members, "member"),
         None if lag is None else f"lag {lag}",
         None if time_lag is None else f"time lag {time_lag}",
         None if since is None else f"behind since {since}",
@@ -136,14 +136,14 @@ def _in_words(group: GroupHistory) -> str:
 
 
 def _turns(group: GroupHistory) -> str:
-    return "rebalances unknown" if group.rebalances is None else counted(len(group.rebalances), "rebalance")
+    return "rebalances unknown" if group.rebalances is None else count_of(len(group.rebalances), "rebalance")
 
 
 def _rebalances(group: GroupHistory) -> str:
     if not group.rebalances:
         return ""
     newest: Sequence[Rebalance] = group.rebalances[::-1][:_MOST_LISTED]
-    count = counted(len(group.rebalances), "rebalance")
+    count = count_of(len(group.rebalances), "rebalance")
     summary = count if len(newest) == len(group.rebalances) else f"{count}, the last {len(newest)} of them"
     headers = [Cell(None, label, "number") for label in ("Generation", "Took", "Joined", "Left")]
     rows = [
@@ -153,8 +153,8 @@ def _rebalances(group: GroupHistory) -> str:
                 Cell(str(mark.generation), "Generation", "number"),
                 Cell(_took(mark), "Took", "number"),
                 Cell(text(_QUALITIES.get(mark.duration_quality, mark.duration_quality)), "Measured"),
-                Cell(_number(mark.joined), "Joined", "number"),
-                Cell(_number(mark.left), "Left", "number"),
+                Cell(show_count(mark.joined), "Joined", "number"),
+                Cell(show_count(mark.left), "Left", "number"),
             ],
         )
         for mark in newest
@@ -162,10 +162,6 @@ def _rebalances(group: GroupHistory) -> str:
     headers = [Cell(None, "Started"), *headers[:2], Cell(None, "Measured"), *headers[2:]]
     inner = table(headers, rows, label=f"Rebalances of {text(group.group)}")
     return f"<details><summary>{summary}</summary>\n{inner}</details>\n"
-
-
-def _number(count: int | None) -> str | None:
-    return None if count is None else f"{count:,}"
 
 
 def _took(mark: Rebalance) -> str | None:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from kafka_groups.history import GroupHistory, History
-from kafka_groups.model import Failure
+from kafka_groups.model import Failure, status_of
 from kafka_groups.rendering.documents import failure_document
 from kafka_groups.rendering.history.units import show_instant
+from kafka_groups.rendering.schemas import Document
 
 SCHEMA_NAME: Final = "kafka-groups/pipeline-report/1"
-
-Document = dict[str, Any]
 
 
 def history_document(history: History, failures: Sequence[Failure] = ()) -> Document:
     """Return the whole of it, in the history's order; `failures` are of selected groups."""
     return {
         "schema": SCHEMA_NAME,
-        "status": "complete" if not failures else "partial" if history.groups else "failed",
+        "status": status_of(anything_failed=bool(failures), anything_succeeded=bool(history.groups)),
         "made_at": show_instant(history.made_ms),
         "from": show_instant(history.from_ms),
         "to": show_instant(history.to_ms),

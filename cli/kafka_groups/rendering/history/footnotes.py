@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from kafka_groups.history import History
+from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.history.units import (
     LAG_SIGNS,
     TIME_LAG_SIGNS,
-    counted,
     few_findings,
     longest_rebalance,
     show_minute,
@@ -50,10 +50,10 @@ def remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> It
         yield from _of_longest(history, is_unicode=is_unicode)
     left = len(history.findings) - len(few_findings(history.findings, MOST_FINDINGS))
     if left:
-        yield f"{counted(left, 'more finding')}; --format json has them all."
+        yield f"{count_of(left, 'more finding')}; --format json has them all."
     if unused := sum(group.is_unused for group in history.groups):
         verb = "is" if unused == 1 else "are"
-        yield f"{counted(unused, 'unused group')} (Empty, no commit for a day) {verb} below the others."
+        yield f"{count_of(unused, 'unused group')} (Empty, no commit for a day) {verb} below the others."
     yield from _as_far_as_few(list(_removed(history, "≤" if is_unicode else "<=")), "Removed", "were removed")
     yield from _as_far_as_few(history.gaps, "Gap", "gaps")
     yield from _as_far_as_few(history.missing, "Missing", "things are missing")

@@ -7,11 +7,12 @@ from typing import Final
 
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.history.document import Document, history_document
-from kafka_groups.rendering.history.units import counted, longest_rebalance
-from kafka_groups.rendering.pipeline.rows import write_records, write_rows
-from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.stderr import print_note
+from kafka_groups.rendering.counts import count_of
+from kafka_groups.rendering.history.document import history_document
+from kafka_groups.rendering.history.units import longest_rebalance
+from kafka_groups.rendering.schemas import Document
+from kafka_groups.rendering.screen import Screen, print_note
+from kafka_groups.rendering.writers.whole_result import write_records, write_rows
 
 # What a cell can hold: of points nothing, of rebalances how many there were, and the longest.
 COLUMNS: Final = (
@@ -51,7 +52,7 @@ def write_history_lines(screen: Screen, history: History, output_format: str) ->
     else:
         write_records(screen, groups)
     besides = [
-        counted(len(found), name) for found, name in ((history.findings, "finding"), (history.gaps, "gap")) if found
+        count_of(len(found), name) for found, name in ((history.findings, "finding"), (history.gaps, "gap")) if found
     ]
     if besides:
         print_note(screen, f"Omitted: {' and '.join(besides)}; --format json has them all.")

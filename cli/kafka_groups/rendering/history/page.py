@@ -13,11 +13,12 @@ from typing import Final, TextIO
 from kafka_groups import __version__
 from kafka_groups.errors import PipelineError
 from kafka_groups.history import GroupHistory, History
+from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.history.charts import chart_section, verdict_label, word_of
 from kafka_groups.rendering.history.footnotes import ORDER
 from kafka_groups.rendering.history.markup import Cell, name, row, section, table, text
 from kafka_groups.rendering.history.summary import summary_table
-from kafka_groups.rendering.history.units import counted, few_findings, spell_minute
+from kafka_groups.rendering.history.units import few_findings, spell_minute
 from kafka_groups.rendering.history.verdict_list import verdict_list
 
 # Of a kind.
@@ -108,7 +109,7 @@ def _left_out(history: History, drawn: int) -> str:
     left = history.groups_in_all - drawn
     if left <= 0:
         return f"<p>{ORDER}.</p>" if history.groups_in_all else "<p>There was no group in this period.</p>"
-    return f"<p>{counted(drawn, 'group')} of {history.groups_in_all:,}; {left:,} omitted. {ORDER}.</p>"
+    return f"<p>{count_of(drawn, 'group')} of {history.groups_in_all:,}; {left:,} omitted. {ORDER}.</p>"
 
 
 def _findings(history: History) -> str:

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from kafka_groups.history import GroupHistory, History
+from kafka_groups.rendering.counts import show_count
 from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.history.charts import verdict_label, word_of
 from kafka_groups.rendering.history.markup import Cell, name, row, table, text
@@ -52,13 +53,9 @@ def _cells(history: History, group: GroupHistory, at: int) -> list[Cell]:
         Cell(None if group.catch_up_ms is None else format_duration(group.catch_up_ms), "Catch-up", "number"),
         *([as_of] if any(is_old(one, history) for one in history.groups) else []),
         Cell(spell_since(group, beside_ms=history.to_ms), "Behind since"),
-        Cell(_number(group.members), "Members", "number"),
+        Cell(show_count(group.members), "Members", "number"),
         Cell(_rebalances(group), "Rebalances"),
     ]
-
-
-def _number(value: int | None) -> str | None:
-    return None if value is None else f"{value:,}"
 
 
 def _rate(value: float | None) -> str | None:

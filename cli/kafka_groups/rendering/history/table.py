@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple
 
 from kafka_groups.history import GroupHistory, History
 from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.history.footnotes import MOST_FINDINGS, ORDER, remarks
 from kafka_groups.rendering.history.peaks import peaks_of
 from kafka_groups.rendering.history.units import (
-    counted,
     few_findings,
     is_old,
     show_lag,
@@ -20,10 +20,10 @@ from kafka_groups.rendering.history.units import (
     show_since,
     show_time_lag,
 )
-from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.screen import Screen, print_note
 from kafka_groups.rendering.sparkline import BLOCKS, DIGITS, draw_sparkline
-from kafka_groups.rendering.stderr import print_note
-from kafka_groups.rendering.writers.table import cells_of, write_table
+from kafka_groups.rendering.writers.cells import column_texts
+from kafka_groups.rendering.writers.table import write_table
 
 _TREND_CELLS: Final = 20
 _GAP: Final = 2
@@ -150,7 +150,8 @@ def _fitting(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> 
     from rich.cells import cell_len
 
     widths = {
-        column.header: max(map(cell_len, (column.header, *cells_of(column, rows, escaped=True)))) for column in columns
+        column.header: max(map(cell_len, (column.header, *column_texts(column, rows, escaped=True))))
+        for column in columns
     }
     left = _as_many_as_fit(widths, screen.width)
     if len(left) < len(widths):
@@ -172,9 +173,9 @@ def _as_many_as_fit(widths: Mapping[str, int], room: int) -> set[str]:
 
 def _heading(history: History) -> str:
     shown, in_all = len(history.groups), history.groups_in_all
-    groups = counted(in_all, "group") if shown == in_all else f"{shown:,} of {counted(in_all, 'group')}"
+    groups = count_of(in_all, "group") if shown == in_all else f"{shown:,} of {count_of(in_all, 'group')}"
     clusters = (
-        f", {counted(len(history.clusters), 'cluster')}: {', '.join(history.clusters)}" if history.clusters else ""
+        f", {count_of(len(history.clusters), 'cluster')}: {', '.join(history.clusters)}" if history.clusters else ""
     )
     as_of = "" if history.evaluated_ms is None else f" as of {show_minute(history.evaluated_ms)}"
     return f"{show_minute(history.from_ms)} to {show_minute(history.to_ms)}, {groups}{as_of}{clusters}"

@@ -8,7 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kafka_groups.history import Finding, GroupHistory, History, Rebalance
+from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.durations import format_duration
+from kafka_groups.rendering.times import format_time
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Brokers are sampled one after the other, and a sample may be missed: that does not make a row an old one.
@@ -34,7 +36,7 @@ def show_minute(ms: int) -> str:
 
 def show_instant(ms: int) -> str:
     """Return ISO-8601 in UTC with milliseconds, as documents have it."""
-    return _moment(ms).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return format_time(_moment(ms), timespec="milliseconds")
 
 
 def spell_minute(ms: int, *, beside_ms: int | None = None) -> str:
@@ -148,11 +150,6 @@ def few_findings(findings: Sequence[Finding], most: int) -> list[Finding]:
     return kept
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Return the number with its noun: 1 group, 1,234 groups."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def tell_left_out(history: History) -> str | None:
     """Return how many groups are not in it, and how to have them; None if all are."""
     in_all = history.groups_in_all
@@ -160,7 +157,7 @@ def tell_left_out(history: History) -> str | None:
     if left <= 0:
         return None
     is_one = left == 1
-    sentence = f"{left:,} of {counted(in_all, 'group')} {'is' if is_one else 'are'} left out"
+    sentence = f"{left:,} of {count_of(in_all, 'group')} {'is' if is_one else 'are'} left out"
     return f"{sentence}: give --top {in_all} to have {'it' if is_one else 'them'}."
 
 

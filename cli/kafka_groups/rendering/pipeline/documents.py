@@ -15,7 +15,8 @@ from kafka_groups.errors import (
     StorageError,
 )
 from kafka_groups.model import Failure
-from kafka_groups.rendering.documents import Document, failure_document
+from kafka_groups.rendering.documents import failure_document
+from kafka_groups.rendering.schemas import Document
 
 # `errors[].name` of what is neither a broker's nor the network's; the most special first.
 _NAMES: Final[tuple[tuple[type[KafkaGroupsError], str], ...]] = (

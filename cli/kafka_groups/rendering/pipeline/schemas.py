@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
-from typing import Any, Final
+from typing import Final
 
 from kafka_groups.rendering.history.schema import history_schema
 from kafka_groups.rendering.pipeline.documents import PIPELINE_ERROR_NAMES, schema_name
-from kafka_groups.rendering.schemas import CLIENT_ERROR_NAMES
-from kafka_groups.rendering.views.list_groups import list_schema
-
-Schema = dict[str, Any]
+from kafka_groups.rendering.schemas import (
+    CLIENT_ERROR_NAMES,
+    Schema,
+    array_schema,
+    boolean_schema,
+    choice_schema,
+    errors_schema,
+    line_schema,
+    name_schema,
+    number_schema,
+    object_schema,
+    status_schema,
+    text_schema,
+    texts_schema,
+    titled_schema,
+)
 
 STATUSES: Final = ("ok", "warning", "failed")
 
@@ -31,7 +42,7 @@ def pipeline_schemas() -> Mapping[str, Schema]:
         "build": {
             "dates": _count("How many dates were derived again."),
             "settings": _SETTINGS,
-            "missing": _texts("What is unknown because data is missing, a sentence each."),
+            "missing": texts_schema("What is unknown because data is missing, a sentence each."),
         },
         "export": {},
         "compact": {
@@ -55,138 +66,106 @@ def pipeline_schemas() -> Mapping[str, Schema]:
     }
 
 
-def _text(description: str, *, nullable: bool = False, **more: Any) -> Schema:
-    return {"description": description, "type": ["string", "null"] if nullable else "string", **more}
-
-
 def _count(description: str) -> Schema:
-    return {"description": f"{description} Null if it is not known.", "type": ["integer", "null"], "minimum": 0}
+    return number_schema(f"{description} Null if it is not known.")
 
 
 def _many(description: str, keys: Mapping[str, Schema]) -> Schema:
-    return {"description": description, "type": "array", "items": _object(keys)}
+    return array_schema(description, object_schema(keys))
 
 
-def _texts(description: str) -> Schema:
-    return {"description": description, "type": "array", "items": {"type": "string"}}
-
-
-def _object(keys: Mapping[str, Schema], **more: Any) -> Schema:
-    return {"type": "object", "required": list(keys), "properties": dict(keys), "additionalProperties": True, **more}
-
-
-def _document(
-    command: str, keys: Mapping[str, Schema], rows: Mapping[str, Mapping[str, Schema]] | None = None
-) -> Schema:
-    shared = list_schema()
-    common: dict[str, Schema] = {
-        "schema": {
-            "description": "The schema of the document. Its number grows if a key is removed.",
-            "const": schema_name(command),
-        },
-        "status": {
-            "description": "complete: nothing failed. partial: see errors. failed: everything failed.",
-            "enum": ["complete", "partial", "failed"],
-        },
+def _document(command: str, keys: Mapping[str, Schema], rows: Mapping[str, Mapping[str, Schema]]) -> Schema:
+    properties = {
+        "schema": name_schema(schema_name(command)),
+        "status": status_schema("everything failed."),
         **keys,
-        "errors": {"description": "What failed, and why.", "type": "array", "items": _error(shared)},
+        "errors": _errors("What failed, and why."),
     }
-    body = _body(common)
-    records = {
-        row: _object(properties, description="A line of --format ndjson.") for row, properties in (rows or {}).items()
-    }
-    title = f"kafka-groups pipeline {command} --format json"
-    return {"$schema": shared["$schema"], "title": title, **body, **({"$defs": records} if records else {})}
+    lines = {row: line_schema(columns) for row, columns in rows.items()}
+    return titled_schema(f"kafka-groups pipeline {command} --format json", _body(properties), lines)
 
 
 def _report() -> Schema:
     """Return the schema of a history's document, which may end early, too; its groups are the lines of ndjson."""
     schema = history_schema()
-    group = {**schema["properties"]["groups"]["items"], "description": "A line of --format ndjson."}
-    properties: dict[str, Schema] = {
-        **schema["properties"],
-        "errors": {**schema["properties"]["errors"], "items": _error(list_schema())},
-    }
-    return {**schema, **_body(properties), "$defs": {"row": group}}
+    properties: dict[str, Schema] = {**schema["properties"], "errors": _errors("The items that failed.")}
+    group: Schema = properties["groups"]["items"]
+    return {**schema, **_body(properties), "$defs": {"row": line_schema(group["properties"])}}
 
 
 def _body(properties: Mapping[str, Schema]) -> Schema:
     """Return an object with these keys; what ended early has only the reason."""
-    return {
-        "type": "object",
-        "required": ["schema", "status", "errors"],
-        "properties": dict(properties),
-        "additionalProperties": True,
-        "if": {"properties": {"status": {"enum": ["complete", "partial"]}}},
-        "then": {"required": list(properties)},
-    }
+    body = object_schema(
+        properties,
+        **{
+            "if": {"properties": {"status": {"enum": ["complete", "partial"]}}},
+            "then": {"required": list(properties)},
+        },
+    )
+    return {**body, "required": ["schema", "status", "errors"]}
 
 
-def _error(shared: Schema) -> Schema:
-    """Return an error as every command reports it, and the pipeline's own names besides."""
-    error = deepcopy(shared["properties"]["errors"]["items"])
-    names = [*CLIENT_ERROR_NAMES, *PIPELINE_ERROR_NAMES]
-    error["then"]["properties"]["name"]["enum"] = names
-    description = f"Kafka's name of the code; where that is null one of {', '.join(names)}."
-    error["properties"]["name"]["description"] = description
-    return dict(error)
+def _errors(description: str) -> Schema:
+    """Return errors as every command reports them, and the pipeline's own besides."""
+    names = (*CLIENT_ERROR_NAMES, *PIPELINE_ERROR_NAMES)
+    return errors_schema(description, names=names, no_code="where that is null")
 
 
 _WRITTEN: Final[Mapping[str, Schema]] = {
-    "table": _text("The table's name."),
-    "rows": {"description": "How many rows were written to it.", "type": "integer", "minimum": 0},
+    "table": text_schema("The table's name."),
+    "rows": number_schema("How many rows were written to it.", nullable=False),
 }
 _NUMBER: Final[Mapping[str, Schema]] = {
-    "what": _text("The number's name, as in the document."),
+    "what": text_schema("The number's name, as in the document."),
     "number": _count("The number."),
 }
 _SUMMARY: Final[Mapping[str, Schema]] = {
-    "cluster_id": _text("Kafka's id of the cluster; null for commands that connect to none.", nullable=True),
+    "cluster_id": text_schema("Kafka's id of the cluster; null for commands that connect to none.", nullable=True),
     "tables": _many("The tables that were written.", _WRITTEN),
-    "seconds": {"description": "How long it took.", "type": "number", "minimum": 0},
+    "seconds": number_schema("How long it took.", nullable=False, kind="number"),
 }
 _SETTINGS: Final[Schema] = {
     "description": "The settings of verdicts, as the options give them.",
-    "type": "object",
-    "required": ["window_commits", "allowed_lag", "minimum_complete"],
-    "properties": {
-        "window_commits": {"description": "Commits of a window.", "type": "integer", "minimum": 1},
-        "allowed_lag": {"description": "A lag that is still OK.", "type": "integer", "minimum": 0},
-        "minimum_complete": {"description": "Filled share of a window.", "type": "number", "minimum": 0, "maximum": 1},
-    },
-    "additionalProperties": False,
+    **object_schema(
+        {
+            "window_commits": number_schema("Commits of a window.", nullable=False, minimum=1),
+            "allowed_lag": number_schema("A lag that is still OK.", nullable=False),
+            "minimum_complete": number_schema("Filled share of a window.", nullable=False, kind="number", maximum=1),
+        },
+        additionalProperties=False,
+    ),
 }
 _COLUMN: Final[Mapping[str, Schema]] = {
-    "name": _text("The column's name."),
-    "type": _text("Its type, as Spark writes it."),
-    "about": _text("What it promises."),
+    "name": text_schema("The column's name."),
+    "type": text_schema("Its type, as Spark writes it."),
+    "about": text_schema("What it promises."),
 }
 _SIZE: Final[Mapping[str, Schema]] = {
     "rows": _count("How many rows it has; null without --data-dir."),
     "files": _count("How many files; null without --data-dir."),
     "bytes": _count("How many bytes; null without --data-dir."),
-    "first_date": _text("Its first date, UTC; null if it has no rows.", nullable=True),
-    "last_date": _text("Its last date, UTC; null if it has no rows.", nullable=True),
+    "first_date": text_schema("Its first date, UTC; null if it has no rows.", nullable=True),
+    "last_date": text_schema("Its last date, UTC; null if it has no rows.", nullable=True),
 }
 _TABLES: Final[Mapping[str, Schema]] = {
-    "schema_version": {"description": "The version of the tables' columns.", "type": "integer", "minimum": 1},
+    "schema_version": number_schema("The version of the tables' columns.", nullable=False, minimum=1),
     "tables": _many(
         "Every table.",
         {
-            "table": _text("The table's name."),
-            "about": _text("What a row is."),
-            "derived": {"description": "Whether build derives it from the others.", "type": "boolean"},
-            "identity": _texts("The columns that identify a row."),
-            "dated_by": _text("The time whose date partitions it."),
+            "table": text_schema("The table's name."),
+            "about": text_schema("What a row is."),
+            "derived": boolean_schema("Whether build derives it from the others."),
+            "identity": texts_schema("The columns that identify a row."),
+            "dated_by": text_schema("The time whose date partitions it."),
             "columns": _many("Its columns, in order.", _COLUMN),
             **_SIZE,
         },
     ),
 }
-_TABLE_ROW: Final[Mapping[str, Schema]] = {"table": _text("The table's name."), **_SIZE}
-_COLUMN_ROW: Final[Mapping[str, Schema]] = {"table": _text("The table's name."), **_COLUMN}
+_TABLE_ROW: Final[Mapping[str, Schema]] = {"table": text_schema("The table's name."), **_SIZE}
+_COLUMN_ROW: Final[Mapping[str, Schema]] = {"table": text_schema("The table's name."), **_COLUMN}
 _CHECK: Final[Mapping[str, Schema]] = {
-    "check": _text("What was checked."),
-    "status": {"description": "The result: ok, warning (it works, with a limitation), failed.", "enum": list(STATUSES)},
-    "detail": _text("What was found, and what to do next."),
+    "check": text_schema("What was checked."),
+    "status": choice_schema("The result: ok, warning (it works, with a limitation), failed.", STATUSES),
+    "detail": text_schema("What was found, and what to do next."),
 }

@@ -8,13 +8,14 @@ from kafka_groups.rendering.schemas import Schema
 
 
 def view_schemas() -> Mapping[str, Schema]:
-    """Return the JSON Schema of each command on groups, by the command's name."""
+    """Return the JSON Schema of each document on groups, by the name that `kafka-groups schema` takes."""
     from kafka_groups.rendering.views.changes import CHANGE_VIEWS
     from kafka_groups.rendering.views.describe import describe_schema
     from kafka_groups.rendering.views.lag import lag_schema
     from kafka_groups.rendering.views.list_groups import list_schema
     from kafka_groups.rendering.views.offsets import offsets_schema
     from kafka_groups.rendering.views.orphans import orphans_schema
+    from kafka_groups.rendering.views.plan import plan_schema
     from kafka_groups.rendering.views.runs import runs_schema
 
     changes = {command: view.schema(command) for command, view in CHANGE_VIEWS.items()}
@@ -27,4 +28,5 @@ def view_schemas() -> Mapping[str, Schema]:
         "orphans": orphans_schema(),
         **changes,
         "undo-list": runs_schema(),
+        "plan": plan_schema(),
     }

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kafka_groups.changes.change import Outcome, PlannedChange, Status
-from kafka_groups.rendering.columns import Column, Document, View, name_column, number_column, text_column
-from kafka_groups.rendering.schemas import Schema, array_schema, document_schema, number_schema, text_schema
+from kafka_groups.changes.change import Change, Outcome, PlannedChange, Status
+from kafka_groups.rendering.columns import Column, View, name_column, number_column, text_column
+from kafka_groups.rendering.schemas import (
+    Document,
+    Schema,
+    array_schema,
+    choice_schema,
+    document_schema,
+    number_schema,
+    text_schema,
+)
+from kafka_groups.rendering.views.change_summary import (
+    summarize_commits,
+    summarize_groups,
+    summarize_members,
+    summarize_offsets,
+)
 from kafka_groups.rendering.views.list_groups import GROUP
 from kafka_groups.rendering.views.offsets import COMMITTED_SCHEMA, PARTITION, TOPIC
 
@@ -18,11 +32,11 @@ _STATUS: Final = text_column(
     "STATUS",
     "status",
     option="--execute",
-    schema={
-        "description": "planned: --execute makes the change. done: it was made. refused: it was not tried. failed: it "
+    schema=choice_schema(
+        "planned: --execute makes the change. done: it was made. refused: it was not tried. failed: it "
         "was not made. unknown: it may have been made, and its response was lost.",
-        "enum": list(STATUSES),
-    },
+        STATUSES,
+    ),
 )
 _NOTE: Final = text_column(
     "NOTE",
@@ -137,11 +151,15 @@ def _row(planned: PlannedChange | Outcome) -> ChangeRow:
 
 
 class ChangeView(NamedTuple):
-    """How one command shows its changes: the columns, the key of its rows in a group's JSON object, and its rows."""
+    """How one command shows its changes: the columns, the key of its rows in a group's JSON object, and its rows.
+
+    `summarize` returns a sentence on what changes do, such as how many records are read again.
+    """
 
     view: View
     key: str
     rows_description: str
+    summarize: Callable[[Sequence[Change]], str]
     is_per_group: bool = False
 
     def rows(self, changes: Sequence[PlannedChange | Outcome]) -> list[ChangeRow]:
@@ -167,9 +185,19 @@ class ChangeView(NamedTuple):
 
 
 CHANGE_VIEWS: Final[Mapping[str, ChangeView]] = {
-    "reset": ChangeView(RESETS, "offsets", "The partitions to reset, and the outcomes."),
-    "undo": ChangeView(RESETS, "offsets", "The partitions to restore, and the outcomes."),
-    "delete": ChangeView(GROUP_DELETIONS, "offsets", "The commits that are deleted with the group.", is_per_group=True),
-    "delete-offsets": ChangeView(OFFSET_DELETIONS, "offsets", "The commits to delete, and the outcomes."),
-    "remove-members": ChangeView(MEMBER_REMOVALS, "members", "The members to remove, and the outcomes."),
+    "reset": ChangeView(RESETS, "offsets", "The partitions to reset, and the outcomes.", summarize_offsets),
+    "undo": ChangeView(RESETS, "offsets", "The partitions to restore, and the outcomes.", summarize_offsets),
+    "delete": ChangeView(
+        GROUP_DELETIONS,
+        "offsets",
+        "The commits that are deleted with the group.",
+        summarize_groups,
+        is_per_group=True,
+    ),
+    "delete-offsets": ChangeView(
+        OFFSET_DELETIONS, "offsets", "The commits to delete, and the outcomes.", summarize_commits
+    ),
+    "remove-members": ChangeView(
+        MEMBER_REMOVALS, "members", "The members to remove, and the outcomes.", summarize_members
+    ),
 }

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_groups.groups.lag_summary import ISOLATION_LEVELS, LagKey, LagRow
-from kafka_groups.groups.time_lag import QUALITIES
-from kafka_groups.rendering.columns import Column, Document, View, number_column, text_column
+from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, LagKey, LagRow
+from kafka_groups.groups.lag.time_lag import QUALITIES
+from kafka_groups.rendering.columns import Column, View, number_column, text_column
 from kafka_groups.rendering.durations import format_duration
-from kafka_groups.rendering.schemas import Schema, array_schema, document_schema, number_schema, text_schema
+from kafka_groups.rendering.schemas import Document, Schema, array_schema, document_schema, number_schema, text_schema
 from kafka_groups.rendering.sparkline import draw_sparkline
 from kafka_groups.rendering.views.list_groups import GROUP, STATE
 from kafka_groups.rendering.views.members import CLIENT_ID_TEXT, HOST_TEXT
@@ -124,34 +124,34 @@ _PACE: Final = (
     number_column(
         "CONSUME/S",
         "consume_rate",
-        schema={"description": "With a history: messages that the group commits in a second.", **_RATE},
+        schema={"description": "With polls: messages that the group commits in a second.", **_RATE},
     ),
     number_column(
         "PRODUCE/S",
         "produce_rate",
-        schema={"description": "With a history: messages that are written in a second.", **_RATE},
+        schema={"description": "With polls: messages that are written in a second.", **_RATE},
     ),
-    _count("TREND", "trend", "With a history: how much the lag has grown over the kept polls.", minimum=None),
+    _count("TREND", "trend", "With polls: how much the lag has grown over the kept polls.", minimum=None),
     number_column(
         "CATCH-UP",
         "catch_up_ms",
         show=_format_duration,
-        schema=number_schema("With a history: when the lag is gone at these rates; null if it does not shrink."),
+        schema=number_schema("With polls: when the lag is gone at these rates; null if it does not shrink."),
     ),
     text_column(
         "LAGS",
         "lags",
         show=draw_sparkline,
         encode=list,
-        schema=array_schema("With a history: the lag at the last polls.", number_schema("A lag.", nullable=False)),
+        schema=array_schema("With polls: the lag at the last polls.", number_schema("A lag.", nullable=False)),
     ),
     text_column(
         "VERDICT",
         "verdict",
-        schema=text_schema("With a history: OK, WARN, STOP, STALL, REWIND or UNKNOWN (see `rule`).", nullable=True),
+        schema=text_schema("With polls: OK, WARN, STOP, STALL, REWIND or UNKNOWN (see `rule`).", nullable=True),
     ),
     text_column(
-        "RULE", "rule", schema=text_schema("The rule that gave the verdict; null without a history.", nullable=True)
+        "RULE", "rule", schema=text_schema("The rule that gave the verdict; null without polls.", nullable=True)
     ),
 )
 _MEMBER: Final = text_column(
@@ -199,7 +199,7 @@ LAG_VIEWS: Final = {
         )
     ),
 }
-# With a history, rates and verdicts replace the retention columns.
+# With polls, rates and verdicts replace the retention columns.
 PACE_VIEW: Final = View(
     (
         Column("", "at", schema=text_schema("With --watch: the time of the poll, in UTC.", nullable=True)),
@@ -250,4 +250,4 @@ def lag_schema(command: str = "lag") -> Schema:
         "rows": array_schema("The parts of the group, those that are furthest behind first.", {"anyOf": parts}),
     }
     lines = {f"row_by_{key.value}": view.properties() for key, view in LAG_VIEWS.items()}
-    return document_schema(command, group, {**lines, "row_with_history": PACE_VIEW.properties()})
+    return document_schema(command, group, {**lines, "row_with_polls": PACE_VIEW.properties()})

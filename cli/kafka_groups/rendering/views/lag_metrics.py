@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_groups.groups.lag_summary import LagKey
+from kafka_groups.groups.lag.summary import LagKey
 from kafka_groups.rendering.metrics import Metric
 
 PREFIX: Final = "kafka_groups_lag"

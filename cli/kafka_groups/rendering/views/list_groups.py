@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
 
-from kafka_groups.model import GROUP_STATES, GROUP_TYPES
-from kafka_groups.rendering.columns import View, name_column, number_column, text_column
+from kafka_groups.kinds import GROUP_STATES, group_types
+from kafka_groups.rendering.columns import Column, Entry, View, name_column, number_column, text_column
 from kafka_groups.rendering.schemas import Schema, document_schema, number_schema, text_schema
+from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.writers import Writer, open_writer
 
 GROUP: Final = name_column("GROUP", "group", kafka_width=15, schema=text_schema("The group's id."))
 TYPE: Final = text_column(
@@ -16,7 +21,8 @@ TYPE: Final = text_column(
     kafka_width=20,
     kafka_missing="Unknown",
     schema=text_schema(
-        f"{', '.join(GROUP_TYPES)}, as Kafka's tools print them; null if the broker does not return it.", nullable=True
+        f"{', '.join(group_types())}, as Kafka's tools print them; null if the broker does not return it.",
+        nullable=True,
     ),
 )
 STATE: Final = text_column(
@@ -39,7 +45,7 @@ PROTOCOL: Final = text_column(
     ),
 )
 LISTING: Final = View((GROUP, TYPE, STATE, PROTOCOL))
-encode_listing: Final = LISTING.encoder()
+_encode_listing: Final = LISTING.encoder()
 TOPIC_GROUPS: Final = View(
     (
         GROUP,
@@ -61,7 +67,39 @@ TOPIC_GROUPS: Final = View(
         ),
     )
 )
-encode_topic_group: Final = TOPIC_GROUPS.encoder()
+_encode_topic_group: Final = TOPIC_GROUPS.encoder()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListView:
+    """The list with the columns that options add. `end_of_id` is set for bare ids: a newline or NUL."""
+
+    columns: Sequence[Column]
+    output_format: str
+    end_of_id: str | None = None
+    of_topics: bool = False
+
+    def make_writer(self, screen: Screen) -> Writer:
+        """Return the writer of the format; in a pipe, a table of one column is bare ids."""
+        is_bare = len(self.columns) == 1 and self.output_format in {"table", "kafka"}
+        if self.end_of_id or (is_bare and (self.output_format == "kafka" or not screen.out_is_terminal)):
+            from kafka_groups.rendering.writers.ids import IdWriter
+
+            return IdWriter(screen, GROUP, end_of_value=self.end_of_id or "\n")
+        if self.output_format == "kafka":
+            from kafka_groups.rendering.writers.kafka import KafkaListWriter
+
+            return KafkaListWriter(screen, self.columns)
+        view = TOPIC_GROUPS if self.of_topics else LISTING
+        return open_writer(screen, self.output_format, command="list", view=view, columns=self.columns)
+
+    def entries(self, groups: Sequence[Any]) -> Iterator[Entry]:
+        """Yield an entry for each group in JSON and of topics, else one for all groups, as their rows are alike."""
+        encode = _encode_topic_group if self.of_topics else _encode_listing
+        if self.output_format == "json" or self.of_topics:
+            yield from (Entry(self.columns, (group,), partial(encode, group)) for group in groups)
+        elif groups:
+            yield Entry(self.columns, groups, dict)
 
 
 def list_schema() -> Schema:

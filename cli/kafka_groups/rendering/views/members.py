@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from kafka_groups.lag import sort_members
+from kafka_groups.groups.lag.rows import sort_members
 from kafka_groups.model import Assignment, GroupDescription, Member
-from kafka_groups.rendering.columns import Column, Document, View, name_column, number_column, text_column
-from kafka_groups.rendering.schemas import array_schema, number_schema, object_schema, text_schema
+from kafka_groups.rendering.columns import Column, View, name_column, number_column, text_column
+from kafka_groups.rendering.schemas import (
+    Document,
+    array_schema,
+    boolean_schema,
+    number_schema,
+    object_schema,
+    text_schema,
+)
 from kafka_groups.rendering.views.list_groups import GROUP
 
 HOST_TEXT: Final = "The member's host, as the broker sees it."
@@ -66,6 +73,21 @@ _ASSIGNED: Final = object_schema(
         "partitions": array_schema("The numbers of the partitions, ascending.", {"type": "integer", "minimum": 0}),
     }
 )
+
+
+def _assignment_column(header: str, attribute: str, description: str) -> Column:
+    return name_column(
+        header,
+        attribute,
+        kafka_width=20,
+        when_narrow="fold",
+        option="--verbose",
+        show=_show_assignment,
+        encode=_encode_assignment,
+        schema=array_schema(description, _ASSIGNED, nullable=True),
+    )
+
+
 _INSTANCE: Final = name_column(
     "GROUP-INSTANCE-ID",
     "member.group_instance_id",
@@ -81,10 +103,9 @@ _UPGRADED: Final = text_column(
     "member.upgraded",
     option="--verbose",
     show=_show_upgraded,
-    schema={
-        "description": "Whether a member of a KIP-848 group uses KIP-848; null if the broker does not return it.",
-        "type": ["boolean", "null"],
-    },
+    schema=boolean_schema(
+        "Whether a member of a KIP-848 group uses KIP-848; null if the broker does not return it.", nullable=True
+    ),
 )
 MEMBERS: Final = View(
     (
@@ -103,19 +124,10 @@ MEMBERS: Final = View(
             option="--verbose",
             schema=number_schema("The member's epoch; null in a classic group.", minimum=None),
         ),
-        name_column(
+        _assignment_column(
             "CURRENT-ASSIGNMENT",
             "member.assignment",
-            kafka_width=20,
-            when_narrow="fold",
-            option="--verbose",
-            show=_show_assignment,
-            encode=_encode_assignment,
-            schema=array_schema(
-                "The partitions that the member owns, by topic; null if its assignment cannot be read.",
-                _ASSIGNED,
-                nullable=True,
-            ),
+            "The partitions that the member owns, by topic; null if its assignment cannot be read.",
         ),
         number_column(
             "TARGET-EPOCH",
@@ -124,17 +136,10 @@ MEMBERS: Final = View(
             option="--verbose",
             schema=number_schema("The epoch of the target assignment; null in a classic group."),
         ),
-        name_column(
+        _assignment_column(
             "TARGET-ASSIGNMENT",
             "member.target_assignment",
-            kafka_width=20,
-            when_narrow="fold",
-            option="--verbose",
-            show=_show_assignment,
-            encode=_encode_assignment,
-            schema=array_schema(
-                "The partitions that the member will own; null in a classic group.", _ASSIGNED, nullable=True
-            ),
+            "The partitions that the member will own; null in a classic group.",
         ),
         _UPGRADED,
     )

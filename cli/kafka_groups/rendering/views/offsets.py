@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final, NamedTuple
 
-from kafka_groups.model import CommittedOffset, TopicPartition
-from kafka_groups.rendering.columns import Document, View, name_column, number_column, text_column
-from kafka_groups.rendering.schemas import Schema, array_schema, document_schema, number_schema, text_schema
+from kafka_groups.model import CommittedOffset, GroupOffsets, TopicPartition
+from kafka_groups.rendering.columns import Entry, View, name_column, number_column, text_column
+from kafka_groups.rendering.schemas import Document, Schema, array_schema, document_schema, number_schema, text_schema
 from kafka_groups.rendering.views.list_groups import GROUP
 
 TOPIC: Final = name_column("TOPIC", "topic", kafka_width=15, schema=text_schema("The topic's name."))
@@ -66,6 +67,12 @@ _encode_commit: Final = COMMITS.encoder(without=("group",))
 def offsets_document(group: str, rows: Iterable[CommitRow]) -> Document:
     """Return the JSON object of a group."""
     return {"group": group, "offsets": [_encode_commit(row) for row in rows]}
+
+
+def offsets_entry(group: str, offsets: GroupOffsets) -> Entry:
+    """Return a group as it is written."""
+    rows = commit_rows(group, offsets.rows())
+    return Entry(COMMITS.columns, rows, partial(offsets_document, group, rows))
 
 
 def offsets_schema() -> Schema:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from kafka_groups.groups.orphans import Orphan, Reason
-from kafka_groups.rendering.columns import Document, View, number_column, text_column
-from kafka_groups.rendering.schemas import Schema, array_schema, document_schema, number_schema
+from kafka_groups.rendering.columns import Entry, View, number_column, text_column
+from kafka_groups.rendering.schemas import Document, Schema, array_schema, choice_schema, document_schema, number_schema
 from kafka_groups.rendering.views.list_groups import GROUP
 from kafka_groups.rendering.views.offsets import PARTITION, TOPIC
 
@@ -22,12 +23,12 @@ ORPHANS: Final = View(
         text_column(
             "REASON",
             "reason",
-            schema={
-                "description": "topic_deleted: the topic, or the partition, does not exist. not_subscribed: no member "
+            schema=choice_schema(
+                "topic_deleted: the topic, or the partition, does not exist. not_subscribed: no member "
                 "of the group, which is Stable, has a partition of the topic. idle: the group has no members, and none "
                 "of its commits has changed for the time of --idle.",
-                "enum": [reason.value for reason in Reason],
-            },
+                [reason.value for reason in Reason],
+            ),
             encode=str,
         ),
     )
@@ -38,6 +39,11 @@ _encode: Final = ORPHANS.encoder(without=("group",))
 def orphans_document(group: str, orphans: Iterable[Orphan]) -> Document:
     """Return the JSON object of a group."""
     return {"group": group, "offsets": [_encode(orphan) for orphan in orphans]}
+
+
+def orphans_entry(group: str, orphans: Sequence[Orphan]) -> Entry:
+    """Return a group as it is written."""
+    return Entry(ORPHANS.columns, orphans, partial(orphans_document, group, orphans))
 
 
 def orphans_schema() -> Schema:

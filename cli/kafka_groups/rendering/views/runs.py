@@ -10,7 +10,17 @@ from kafka_groups.changes.change import Status
 from kafka_groups.changes.run_status import RunStatus
 from kafka_groups.changes.runs import ListedRun
 from kafka_groups.rendering.columns import Column, View, text_column
-from kafka_groups.rendering.schemas import DRAFT, Schema, array_schema, number_schema, object_schema, text_schema
+from kafka_groups.rendering.schemas import (
+    Schema,
+    array_schema,
+    choice_schema,
+    line_schema,
+    number_schema,
+    object_schema,
+    text_schema,
+    titled_schema,
+)
+from kafka_groups.rendering.times import format_time
 
 SCHEMA: Final = "kafka-groups/undo-list/1"
 _MAX_GROUPS: Final = 3
@@ -54,10 +64,6 @@ def run_row(listed: ListedRun) -> RunRow:
     )
 
 
-def _format_time(value: datetime) -> str:
-    return value.isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
 def _format_groups(groups: Any) -> str:
     shown = ",".join(groups[:_MAX_GROUPS])
     return f"{shown},… ({len(groups)})" if len(groups) > _MAX_GROUPS else shown
@@ -74,8 +80,8 @@ RUNS: Final = View(
         text_column(
             "TIME",
             "created_at",
-            show=_format_time,
-            encode=_format_time,
+            show=format_time,
+            encode=format_time,
             schema=text_schema("When the run began, in UTC.", format="date-time"),
         ),
         text_column("COMMAND", "command", schema=text_schema("The command that made the changes.")),
@@ -122,13 +128,13 @@ RUNS: Final = View(
         text_column(
             "STATUS",
             "status",
-            schema={
-                "description": "done: all was changed. partly done: some rows were refused, failed or are unknown. "
+            schema=choice_schema(
+                "done: all was changed. partly done: some rows were refused, failed or are unknown. "
                 "unchanged: nothing had to be changed, or all was refused. failed: certainly nothing was changed. "
                 "unfinished: it was interrupted; undo finds out what it changed. undone, partly undone: a later undo "
                 "took it back, or a part of it.",
-                "enum": [status.value for status in RunStatus],
-            },
+                [status.value for status in RunStatus],
+            ),
         ),
     )
 )
@@ -143,5 +149,4 @@ def runs_schema() -> Schema:
             "runs": array_schema("The recorded runs, newest first.", RUNS.schema()),
         }
     )
-    rows = {"row": object_schema(RUNS.properties(), description="A line of --format ndjson.")}
-    return {"$schema": DRAFT, "title": "kafka-groups undo --list --format json", **document, "$defs": rows}
+    return titled_schema("kafka-groups undo --list --format json", document, {"row": line_schema(RUNS.properties())})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from kafka_groups.model import Broker
-from kafka_groups.rendering.columns import Document, View, name_column, number_column, text_column
-from kafka_groups.rendering.schemas import number_schema, object_schema, text_schema
+from kafka_groups.rendering.columns import View, name_column, number_column, text_column
+from kafka_groups.rendering.schemas import Document, number_schema, object_schema, text_schema
 from kafka_groups.rendering.views.list_groups import GROUP, PROTOCOL, STATE, TYPE
 
 
@@ -73,3 +73,5 @@ STATES: Final = View(
         ),
     )
 )
+# The columns of the table by verbosity.
+STATE_COLUMNS: Final = {verbose: STATES.table(options={"--verbose"} if verbose else ()) for verbose in (False, True)}

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import Column, Document, View
+from kafka_groups.rendering.columns import Column, Entry, View
 from kafka_groups.rendering.screen import Screen
 
 FORMATS: Final = ("table", "json", "ndjson", "csv")
-
-
-class Entry(NamedTuple):
-    """One group to write: its rows, and the function that makes its JSON object.
-
-    `columns` may differ from group to group where a column is shown only if it has a value.
-    `is_header_kept` means that a block without rows has its header, as in Kafka's members view.
-    """
-
-    columns: Sequence[Column]
-    rows: Sequence[Any]
-    document: Callable[[], Document]
-    is_header_kept: bool = False
 
 
 class Writer(Protocol):
@@ -35,10 +22,18 @@ class Writer(Protocol):
         """Write what follows the last group."""
 
 
-def open_data_writer(screen: Screen, output_format: str, *, command: str, view: View) -> Writer | None:
-    """Return the writer of a format for programs: json, ndjson or csv; None for another format.
+def open_writer(
+    screen: Screen,
+    output_format: str,
+    *,
+    command: str,
+    view: View,
+    columns: Sequence[Column],
+    csv_columns: Sequence[Column] | None = None,
+) -> Writer:
+    """Return the writer of one of FORMATS: a table has these columns, CSV all of the view, or `csv_columns`.
 
-    CSV has all columns of the view. Modules of formats are imported when they are needed.
+    Modules of formats are imported when they are needed.
     """
     if output_format == "json":
         from kafka_groups.rendering.writers.json import JsonWriter
@@ -51,5 +46,7 @@ def open_data_writer(screen: Screen, output_format: str, *, command: str, view: 
     if output_format == "csv":
         from kafka_groups.rendering.writers.csv import CsvWriter
 
-        return CsvWriter(screen, view.table())
-    return None
+        return CsvWriter(screen, view.table() if csv_columns is None else csv_columns)
+    from kafka_groups.rendering.writers.table import TableWriter
+
+    return TableWriter(screen, columns)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import Column
-from kafka_groups.rendering.screen import Screen, escape_controls
-from kafka_groups.rendering.writers import Entry
+from kafka_groups.rendering.columns import Column, Entry
+from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.writers.cells import csv_cell
 
 if TYPE_CHECKING:
     from _csv import Writer
@@ -19,10 +19,10 @@ class CsvWriter:
     """RFC 4180 with one header, unless everything failed; a missing value is empty."""
 
     def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
-        self._writer = open_csv(screen)
+        self._writer = _open_csv(screen)
         self._columns = columns
         self._cells = [column.of for column in columns]
-        self._show = _show_on_terminal if screen.out_is_terminal else _show_as_is
+        self._show = csv_cell(screen)
         self._is_fresh = True
 
     def add(self, entry: Entry) -> None:
@@ -41,7 +41,7 @@ class CsvWriter:
             self._is_fresh = False
 
 
-def open_csv(screen: Screen) -> Writer:
+def _open_csv(screen: Screen) -> Writer:
     """Return a writer of CSV to stdout that quotes every cell with a line break, also one with a carriage return."""
     # The csv module quotes the characters of its own line end and, before Python 3.13, no other line breaks.
     return csv.writer(_Lines(screen.out), lineterminator="\r\n")
@@ -56,11 +56,3 @@ class _Lines:
     def write(self, line: str) -> int:
         """Write one line."""
         return self._write(line.removesuffix("\r\n") + "\n")
-
-
-def _show_as_is(value: Any) -> Any:
-    return value
-
-
-def _show_on_terminal(value: Any) -> Any:
-    return escape_controls(value) if isinstance(value, str) else value

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import Column
+from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.screen import Screen, escape_controls
-from kafka_groups.rendering.writers import Entry
 
 
 class IdWriter:

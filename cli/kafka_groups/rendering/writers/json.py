@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import View
+from kafka_groups.rendering.columns import Entry, View
 from kafka_groups.rendering.documents import failure_document, format_json
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.writers import Entry
 
 
 class NdjsonWriter:

@@ -11,8 +11,8 @@ from operator import attrgetter
 from typing import Any, Final
 
 from kafka_groups.model import Failure
+from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.metrics import Metric
-from kafka_groups.rendering.writers import Entry
 
 _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.writers import Entry, Writer
+from kafka_groups.rendering.columns import Entry
+from kafka_groups.rendering.writers import Writer
 
 
 class PairWriter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.writers import Entry
+from kafka_groups.rendering.columns import Entry
 
 
 class SilentWriter:

@@ -7,9 +7,9 @@ from itertools import chain
 from typing import Any, Final
 
 from kafka_groups.model import Failure
-from kafka_groups.rendering.columns import MISSING, Column
-from kafka_groups.rendering.screen import Screen, escape_controls
-from kafka_groups.rendering.writers import Entry
+from kafka_groups.rendering.columns import Column, Entry
+from kafka_groups.rendering.screen import Screen
+from kafka_groups.rendering.writers.cells import cell_texts
 
 # rich takes about a millisecond a row, and people read more than a few screenfuls in a pager.
 _MAX_DRAWN_ROWS: Final = 200
@@ -199,11 +199,11 @@ class Grid:
         Numbers stay numbers, because the format writes them.
         """
         if values and values.count(values[0]) == len(values):
-            (text,) = _texts(values[:1], escaped=self._escaped)
+            (text,) = cell_texts(values[:1], escaped=self._escaped)
             return (text,), self._width_of(text)
         if is_number and self._width_of is len and values and _NUMBERS.issuperset(map(type, values)):
             return values, max(len(str(max(values))), len(str(min(values))))
-        texts = _texts(values, escaped=self._escaped)
+        texts = cell_texts(values, escaped=self._escaped)
         return texts, max(map(self._width_of, texts), default=0)
 
     def _lines(self, cells: Sequence[Sequence[Any]], formats: Sequence[str], rows: int) -> str:
@@ -229,13 +229,3 @@ class Grid:
         blanks = [" " * (self._widths[at] - self._width_of(text)) for text in texts]
         sides = zip(blanks, texts, strict=True)
         return [blank + text if self._numbers[at] else text + blank for blank, text in sides]
-
-
-def cells_of(column: Column, rows: Sequence[Any], *, escaped: bool = False) -> list[str]:
-    """Return the column's text for each row; a missing value is a dash."""
-    return _texts(map(column.of, rows), escaped=escaped)
-
-
-def _texts(values: Iterable[Any], *, escaped: bool) -> list[str]:
-    texts = [MISSING if value is None or value == "" else str(value) for value in values]
-    return list(map(escape_controls, texts)) if escaped else texts

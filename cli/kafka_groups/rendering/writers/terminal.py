@@ -12,7 +12,7 @@ from rich.text import Text
 
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.writers.table import cells_of
+from kafka_groups.rendering.writers.cells import column_texts
 
 _STATE_STYLES: Final = {
     "Stable": "green",
@@ -46,7 +46,7 @@ def draw_table(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -
     In a pipe there is no window, and nothing is cut or folded. Rich measures every cell many times, so this is for a
     screenful of rows.
     """
-    texts = [cells_of(column, rows, escaped=True) for column in columns]
+    texts = [column_texts(column, rows, escaped=True) for column in columns]
     width = screen.width if screen.out_is_terminal else _total_width(map(_max_width, columns, texts))
     if _total_width(map(_min_width, columns, texts)) > width:
         return False
@@ -61,7 +61,7 @@ def fit_columns(
 
     The first of `hideable` are hidden first. Texts that may be cut or folded count with their least width.
     """
-    widths = {c.header: _min_width(c, cells_of(c, rows, escaped=True)) for c in columns}
+    widths = {c.header: _min_width(c, column_texts(c, rows, escaped=True)) for c in columns}
     for header in hideable:
         if _total_width(widths.values()) <= width:
             break
@@ -71,7 +71,7 @@ def fit_columns(
 
 def build_table(columns: Sequence[Column], rows: Sequence[Any]) -> Table:
     """Return rows as a table without a frame, for a display that is drawn repeatedly."""
-    return _build_table(columns, [cells_of(column, rows, escaped=True) for column in columns])
+    return _build_table(columns, [column_texts(column, rows, escaped=True) for column in columns])
 
 
 def _build_table(columns: Sequence[Column], texts: Sequence[Sequence[str]]) -> Table:

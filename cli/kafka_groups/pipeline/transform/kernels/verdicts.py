@@ -16,8 +16,8 @@ import numpy as np
 
 from kafka_groups import verdicts
 from kafka_groups.pipeline.transform.kernels import segments
-from kafka_groups.pipeline.transform.kernels.lag import LagRows
-from kafka_groups.pipeline.transform.kernels.offsets import Commits, LogEnds
+from kafka_groups.pipeline.transform.kernels.lag_rows import LagRows
+from kafka_groups.pipeline.transform.kernels.offset_history import Commits, LogEnds
 from kafka_groups.pipeline.transform.kernels.segments import LARGEST, NULL, Flags, Floats, Ints, Rows
 
 RULES: Final = tuple(verdicts.VERDICTS)

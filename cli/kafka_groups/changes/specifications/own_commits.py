@@ -1,0 +1,31 @@
+"""New offsets from the commits of the groups themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafka_groups.changes.specifications.specification import Position, Refusal, Specification, Target
+
+
+@dataclass(frozen=True)
+class ToCurrent(Specification):
+    """The committed offset; the log end offset where nothing is committed."""
+
+    def find(self, position: Position) -> Target | Refusal:
+        """Return the committed offset, as it is, or the log end offset."""
+        if position.committed is None:
+            return Target(position.log_end_offset, "log end offset")
+        return Target(position.committed.offset)
+
+
+@dataclass(frozen=True)
+class ShiftBy(Specification):
+    """The committed offset plus a number of records, negative to go back, clamped to the log."""
+
+    records: int
+
+    def find(self, position: Position) -> Target | Refusal:
+        """Return the shifted offset; there is none without a commit."""
+        if position.committed is None:
+            return Refusal("nothing is committed that could be shifted")
+        return position.clamp(position.committed.offset + self.records)

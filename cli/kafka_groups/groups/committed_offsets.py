@@ -1,0 +1,98 @@
+"""List the committed offsets of groups, of all partitions or of named ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kafka_groups.admin.api import Admin, Deadline
+from kafka_groups.groups.descriptions import without_deleted
+from kafka_groups.groups.selection import NOT_LAST, Selection
+from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
+from kafka_groups.kinds import Operation
+from kafka_groups.model import Failure, GroupOffsets, TopicPartition
+
+# Waiting is what `require_stable` is for, and what follows is one request to coordinators that are connected already.
+_NEARLY_ALL: Final = 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedOffsets:
+    """The committed offsets of groups, by group id."""
+
+    offsets: Mapping[str, GroupOffsets]
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...]
+
+
+def list_group_offsets(
+    admin: Admin,
+    selection: Selection,
+    *,
+    topics: Mapping[str, Sequence[int]] | None = None,
+    require_stable: bool = False,
+    deadline: Deadline | None = None,
+) -> ListedOffsets:
+    """List the committed offsets of the selected groups.
+
+    `topics` maps topics to partitions, none for all of the topic; a named partition without a commit is None in
+    the result. With `require_stable` the call waits for open transactions that commit offsets.
+    """
+    failures = list(selection.failures)
+    partitions: list[TopicPartition] | None = None
+    if topics:
+        partitions, unknown = _named_partitions(admin, topics, deadline)
+        failures += suggest_topics(admin, unknown, deadline)
+    if partitions == []:
+        return ListedOffsets(offsets={}, failures=tuple(failures), notes=tuple(selection.notes()))
+    results = admin.list_consumer_group_offsets(
+        dict.fromkeys(selection.groups, partitions),
+        require_stable=require_stable,
+        timeout=deadline and deadline.share(_NEARLY_ALL if require_stable else NOT_LAST),
+    )
+    remaining, notes = without_deleted(selection, results.failed)
+    failures += remaining
+    failures += [failure for offsets in results.succeeded.values() for failure in offsets.failed.values()]
+    empty = _named_without_commits(selection, results.succeeded)
+    absent = admin.describe_consumer_groups(empty, timeout=deadline).failed if empty else {}
+    failures += suggest_groups(
+        admin, absent.values(), named=selection.named, operation=Operation.LIST_OFFSETS, deadline=deadline
+    )
+    where = " on the named partitions" if topics else ""
+    notes += [f"Consumer group '{group}' has no committed offsets{where}." for group in empty if group not in absent]
+    return ListedOffsets(
+        offsets={
+            group: results.succeeded[group]
+            for group in selection.groups
+            if group in results.succeeded and group not in absent
+        },
+        failures=tuple(failures),
+        notes=(*selection.notes(), *notes),
+    )
+
+
+def _named_partitions(
+    admin: Admin, topics: Mapping[str, Sequence[int]], deadline: Deadline | None
+) -> tuple[list[TopicPartition], list[Failure]]:
+    """Return the named partitions, with all partitions of topics that were named without any."""
+    results = admin.describe_topics([topic for topic, named in topics.items() if not named], timeout=deadline)
+    existing = {topic: found.partitions for topic, found in results.succeeded.items()}
+    partitions = [
+        TopicPartition(topic, partition)
+        for topic, named in topics.items()
+        for partition in named or existing.get(topic, ())
+    ]
+    return partitions, [*results.failed.values()]
+
+
+def _named_without_commits(selection: Selection, offsets: Mapping[str, GroupOffsets]) -> list[str]:
+    """Return the named ids that may not exist: OffsetFetch returns the same for them as without commits (KIP-709)."""
+    return [
+        group
+        for group in selection.groups
+        if group in selection.named
+        and group not in selection.listings
+        and group in offsets
+        and not (offsets[group].failed or offsets[group].has_commits())
+    ]

@@ -1,0 +1,82 @@
+"""The totals of the rows of partitions: lag, lost messages, and the margin before retention deletes more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kafka_groups.model import OffsetRow
+
+
+class LagTotals(NamedTuple):
+    """The totals of partitions; `margin` and `share` are each the smallest one, None if there is none.
+
+    If a log start is unknown of a partition that may have lost messages, nobody knows the margin, nor that nothing was
+    lost: `margin` and `share` are None, and so is `lost` unless another partition has lost messages.
+    """
+
+    lag: int | None
+    readable_lag: int | None
+    behind: int
+    uncommitted: int
+    lost: int | None
+    margin: int | None
+    share: float | None
+    is_beyond_end: bool
+    is_incomplete: bool
+
+
+def total_lag(rows: Sequence[OffsetRow]) -> LagTotals:
+    """Return the totals. Each partition is one row.
+
+    A negative lag counts as 0, so that it hides no other partition's lag. Only a partition of which messages can still
+    be read has a margin: no other one can lose any.
+    """
+    totals = _total_of_known(rows)
+    if not any(map(_may_have_lost, rows)):
+        return totals
+    return totals._replace(lost=totals.lost or None, margin=None, share=None, is_incomplete=True)
+
+
+def _may_have_lost(row: OffsetRow) -> bool:
+    """Return whether nobody knows what was lost: the log start is unknown, and may be above the commit."""
+    return row.log_start_offset is None and row.committed_offset is not None and (row.lag is None or row.lag > 0)
+
+
+def _total_of_known(rows: Iterable[OffsetRow]) -> LagTotals:
+    """Return the totals of what is known, in one pass: a cluster has hundreds of thousands of rows."""
+    lag: int | None = None
+    lost: int | None = None
+    readable = behind = uncommitted = 0
+    margin: int | None = None
+    share: float | None = None
+    is_beyond_end = is_incomplete = False
+    for row in rows:
+        committed, end, each_lag, start = row.committed_offset, row.log_end_offset, row.lag, row.log_start_offset
+        is_incomplete = is_incomplete or end is None
+        if committed is None:
+            uncommitted += 1
+            continue
+        left = each_lag or 0
+        if each_lag is not None:
+            lag = lag or 0
+            if left > 0:
+                lag += left
+                behind += 1
+            elif left < 0:
+                is_beyond_end = True
+        if start is not None:
+            lost = lost or 0
+            each = committed - start
+            if each < 0:
+                lost -= each
+                left += each
+                each = 0
+            if left > 0 and end is not None:
+                margin = each if margin is None or each < margin else margin
+                each_share = each / (end - start)
+                share = each_share if share is None or each_share < share else share
+        if left > 0:
+            readable += left
+    readable_lag = None if lag is None else readable
+    return LagTotals(lag, readable_lag, behind, uncommitted, lost, margin, share, is_beyond_end, is_incomplete)

@@ -1,0 +1,159 @@
+"""The kinds of group: their names and types on the wire, their states, and what this tool can do with each of them.
+
+A group's kind follows from its type (GroupType.java) and, for a classic group, from the protocol type of its members.
+`admin.handlers.kind_handlers` maps a kind to its handler, and `rendering.views.kind_views` to its views.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import cache
+from typing import Final, NamedTuple, Protocol
+
+
+class Operation(Enum):
+    """An operation that not every kind of group supports."""
+
+    DESCRIBE = "describe"
+    LIST_OFFSETS = "list committed offsets"
+    # Of members that use the classic protocol: brokers refuse the removal of others.
+    REMOVE_MEMBERS = "remove members"
+
+
+class Kind(NamedTuple):
+    """A kind of group.
+
+    `group_type` and `states` are spelled as Kafka's tools print them. `protocol_types` are those of its members, None
+    for every one that no other kind of the same type has. `has_commits`: its offsets are those of OffsetFetch.
+    `has_epochs`: a description of an Empty group has more than its listing, which lacks the epochs.
+    `has_consumer_members`: members of the classic protocol are consumers, whose subscriptions and assignments have the
+    format of ConsumerProtocolSubscription.json. `needs_rights_on_topics`: brokers describe no group of it to a user
+    who may not describe each of its topics.
+    """
+
+    name: str
+    group_type: str
+    protocol_types: frozenset[str] | None
+    states: tuple[str, ...]
+    operations: frozenset[Operation]
+    has_commits: bool = True
+    has_epochs: bool = False
+    has_consumer_members: bool = False
+    needs_rights_on_topics: bool = False
+
+    def supports(self, operation: Operation) -> bool:
+        """Return whether this tool has the operation for groups of this kind."""
+        return operation in self.operations
+
+
+class HasKind(Protocol):
+    """A group whose kind is known: a listing or a description."""
+
+    @property
+    def type(self) -> str | None:
+        """The type of the group."""
+
+    @property
+    def protocol_type(self) -> str | None:
+        """The protocol type of its members."""
+
+
+# GroupState.java, in the order of help texts.
+REBALANCING_STATES: Final = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+GROUP_STATES: Final = ("Stable", "Empty", *REBALANCING_STATES, "NotReady", "Dead")
+
+_CLASSIC_STATES: Final = ("Stable", "Empty", "PreparingRebalance", "CompletingRebalance", "Dead")
+_EVERY_OPERATION: Final = frozenset(Operation)
+_NO_OPERATION: Final[frozenset[Operation]] = frozenset()
+
+CLASSIC_CONSUMER: Final = Kind(
+    "classic consumer",
+    "Classic",
+    frozenset({"consumer"}),
+    _CLASSIC_STATES,
+    _EVERY_OPERATION,
+    has_consumer_members=True,
+)
+# A group that only commits offsets.
+SIMPLE: Final = Kind("simple", "Classic", frozenset({""}), _CLASSIC_STATES, _EVERY_OPERATION)
+CONNECT: Final = Kind("Connect", "Classic", frozenset({"connect"}), _CLASSIC_STATES, _NO_OPERATION)
+OTHER_CLASSIC: Final = Kind("other classic", "Classic", None, _CLASSIC_STATES, _NO_OPERATION)
+CONSUMER: Final = Kind(
+    "consumer (KIP-848)",
+    "Consumer",
+    frozenset({"consumer", ""}),
+    ("Stable", "Empty", "Assigning", "Reconciling", "Dead"),
+    frozenset({Operation.DESCRIBE, Operation.LIST_OFFSETS}),
+    has_epochs=True,
+    has_consumer_members=True,
+    needs_rights_on_topics=True,
+)
+SHARE: Final = Kind(
+    "share",
+    "Share",
+    frozenset({"share"}),
+    ("Stable", "Empty", "Dead"),
+    _NO_OPERATION,
+    has_commits=False,
+    has_epochs=True,
+    needs_rights_on_topics=True,
+)
+STREAMS: Final = Kind(
+    "streams",
+    "Streams",
+    frozenset({"streams"}),
+    ("Stable", "Empty", "Assigning", "Reconciling", "NotReady", "Dead"),
+    _NO_OPERATION,
+    has_epochs=True,
+    needs_rights_on_topics=True,
+)
+KINDS: tuple[Kind, ...] = (CLASSIC_CONSUMER, SIMPLE, CONNECT, OTHER_CLASSIC, CONSUMER, SHARE, STREAMS)
+
+
+def group_types() -> tuple[str, ...]:
+    """Return the types of group, each once."""
+    return tuple(dict.fromkeys(kind.group_type for kind in KINDS))
+
+
+def kind_of(group: HasKind) -> Kind:
+    """Return the kind of a group.
+
+    A group without a type was listed by a broker before Kafka 3.8, which has only classic ones.
+    """
+    return find_kind(group.type or SIMPLE.group_type, group.protocol_type or "")
+
+
+@cache
+def find_kind(group_type: str, protocol_type: str) -> Kind:
+    """Return the kind of groups of a type, whose members have a protocol type.
+
+    A kind that this tool does not know supports nothing; it may have commits.
+    """
+    kinds = [kind for kind in KINDS if kind.group_type == group_type]
+    named = (kind for kind in kinds if kind.protocol_types is not None and protocol_type in kind.protocol_types)
+    other = (kind for kind in kinds if kind.protocol_types is None)
+    unknown = Kind(group_type, group_type, None, GROUP_STATES, _NO_OPERATION, has_epochs=True)
+    return next(named, None) or next(other, None) or unknown
+
+
+def supports(group: HasKind, operation: Operation) -> bool:
+    """Return whether this tool has the operation for a group."""
+    return operation in kind_of(group).operations
+
+
+def label_of(group: HasKind) -> str:
+    """Return the name of a group's kind on the wire: its type if no operation supports that type, else its protocol."""
+    group_type = group.type
+    if group_type is None or any(kind.operations for kind in KINDS if kind.group_type == group_type):
+        return group.protocol_type or ""
+    return group_type
+
+
+def canonical_name(name: str) -> str | None:
+    """Return a state or type in the spelling of Kafka's tools, whatever its case; None for an empty text."""
+    return _spellings().get(name.lower(), name) or None
+
+
+@cache
+def _spellings() -> dict[str, str]:
+    return {name.lower(): name for name in (*GROUP_STATES, *group_types())}

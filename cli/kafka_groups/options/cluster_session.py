@@ -1,0 +1,229 @@
+"""The frame of a command that reads a cluster: connect, write the result, report failures, set the exit code."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from kafka_groups.admin import Deadline, GroupAdmin
+from kafka_groups.errors import AdminError, ChangeRefusedError, ExportError, IncompleteResultError, KafkaGroupsError
+from kafka_groups.exit_codes import ResultStatus
+from kafka_groups.groups.selection import Selectors
+from kafka_groups.kinds import Operation
+from kafka_groups.model import Failure, status_of
+from kafka_groups.options.connection import Connection
+from kafka_groups.rendering.columns import Entry
+from kafka_groups.rendering.progress import ProgressBar
+from kafka_groups.rendering.schemas import INTERRUPTED
+from kafka_groups.rendering.screen import Screen, inspect_streams, print_note, silence
+from kafka_groups.rendering.stderr import print_failures
+from kafka_groups.rendering.writers import Writer
+from kafka_groups.settings import resolve_settings
+
+_PROGRESS_INTERVAL: Final = 256
+_POLLS_BETWEEN_SEARCHES: Final = 100
+_INTERRUPTED: Final = Failure(
+    code=None, name=INTERRUPTED, message="the command was interrupted before all results were written"
+)
+
+
+@dataclass(kw_only=True)
+class ClusterSession:
+    """A cluster, the deadline of the command's requests, and the streams that it writes to."""
+
+    admin: GroupAdmin
+    deadline: Deadline
+    screen: Screen
+    writer: Writer
+    progress: ProgressBar | None
+    # What is known to have failed, should the command end early.
+    failures: Sequence[Failure] = ()
+    # Failures that were printed before a prompt.
+    printed: frozenset[Failure] = frozenset()
+    written: int = 0
+    is_ended: bool = False
+    polls: int = 0
+    # The nearest ids of named groups that do not exist; None before the first reading.
+    nearest_groups: Mapping[str, str] | None = None
+
+    def begin_poll(self) -> None:
+        """Search for reference cycles now and then, because the garbage collector is off.
+
+        A search of what a watch keeps takes a quarter of a poll's time, and finds nothing after the first one.
+        """
+        if self.polls % _POLLS_BETWEEN_SEARCHES == 0:
+            gc.collect()
+        self.polls += 1
+
+    def suggest_groups(
+        self, failures: Sequence[Failure], selectors: Selectors, operation: Operation
+    ) -> tuple[Failure, ...]:
+        """Return the failures; that of a named group that does not exist suggests the nearest id.
+
+        Only the first reading of a command may cost a listing: a group that is absent later was deleted.
+        """
+        if self.nearest_groups is None:
+            self.nearest_groups = self._find_nearest_groups(failures, selectors, operation) if failures else {}
+        if not self.nearest_groups:
+            return tuple(failures)
+        from kafka_groups.groups.suggestions import with_nearest_groups
+
+        return with_nearest_groups(failures, self.nearest_groups)
+
+    def _find_nearest_groups(
+        self, failures: Sequence[Failure], selectors: Selectors, operation: Operation
+    ) -> Mapping[str, str]:
+        # Imported here, as most commands have no failures.
+        from kafka_groups.groups.suggestions import find_nearest_groups
+
+        # If the listing is interrupted, the document still has the failures.
+        known, self.failures = self.failures, failures
+        named = selectors.ids_without_listing()
+        found = find_nearest_groups(self.admin, failures, named=named, operation=operation, deadline=self.deadline)
+        self.failures = known
+        return found
+
+    def print_notes(self, notes: Iterable[str]) -> None:
+        """Print notes on stderr."""
+        self.end_progress()
+        for note in notes:
+            print_note(self.screen, note)
+
+    def print_failures_early(self, failures: Iterable[Failure]) -> None:
+        """Print failures that the user should know before all are known; `write` does not repeat them."""
+        early = list(failures)
+        print_failures(self.screen, early)
+        self.printed |= frozenset(early)
+
+    def print_remaining_failures(self, failures: Iterable[Failure]) -> None:
+        """Print the failures that were not printed early."""
+        print_failures(self.screen, [failure for failure in failures if failure not in self.printed])
+
+    def end_early(self, failures: Iterable[Failure]) -> None:
+        """End the document without results, because the user declined."""
+        self.end_progress()
+        self.writer.end(failures, status=ResultStatus.FAILED)
+        self.screen.out.flush()
+        self.is_ended = True
+
+    def end_progress(self) -> None:
+        """Remove the progress bar, because output comes next."""
+        if self.progress is not None:
+            self.progress.stop()
+
+    def disable_progress(self) -> None:
+        """Show no progress any more, because the output is redrawn."""
+        if self.progress is not None:
+            self.progress.disable()
+
+    def write(
+        self,
+        entries: Iterable[Entry],
+        *,
+        total: int,
+        failures: Sequence[Failure],
+        anything_succeeded: bool,
+        after_rows: Callable[[], None] = lambda: None,
+        is_unchecked: bool = False,
+    ) -> None:
+        """Write all entries (`total` of them), then notes of `after_rows`, then the failures.
+
+        Raises IncompleteResultError if there are failures, or else ExportError if a file cannot be written. If nobody
+        reads the rows any more, as with `head`, only the failures are printed. `is_unchecked` if a condition had no
+        group to check: then the command has failed.
+        """
+        self.end_progress()
+        self.failures = failures
+        status = status_of(
+            anything_failed=bool(failures) or is_unchecked,
+            anything_succeeded=anything_succeeded and not is_unchecked,
+        )
+        unwritten: ExportError | None = None
+        try:
+            self._write_entries(entries, total)
+            self.is_ended = True
+            self.writer.end(failures, status=status)
+            # Where both streams are one file, notes stand behind the data.
+            self.screen.out.flush()
+            after_rows()
+        except BrokenPipeError:
+            self.is_ended = True
+            silence(self.screen.out)
+        except ExportError as error:
+            unwritten = error
+        if failures:
+            self.print_remaining_failures(failures)
+        if unwritten is not None:
+            raise unwritten
+        if status is not ResultStatus.COMPLETE:
+            raise IncompleteResultError(status)
+
+    def _write_entries(self, entries: Iterable[Entry], total: int) -> None:
+        for entry in entries:
+            self.writer.add(entry)
+            self.written += 1
+            # On a terminal the rows themselves show the progress.
+            if self.progress is not None and self.written % _PROGRESS_INTERVAL == 0 and not self.screen.out_is_terminal:
+                self.progress("writing groups", self.written, total)
+        self.end_progress()
+
+
+@contextmanager
+def open_session(
+    connection: Connection, *, colour: str, make_writer: Callable[[Screen], Writer]
+) -> Iterator[ClusterSession]:
+    """Open a session for one command. If the command ends early, stdout still has a complete document.
+
+    An error of the whole command (no broker responds, a file is refused) ends the document as failed, and is raised
+    again for the root command.
+    """
+    try:
+        settings = resolve_settings(**connection.sources())
+    except AdminError as error:
+        make_writer(inspect_streams(colour)).end([_failure_of(error)], status=ResultStatus.FAILED)
+        raise
+    screen = inspect_streams(colour)
+    progress = ProgressBar(screen) if screen.err_is_terminal else None
+    writer = make_writer(screen)
+    with _without_garbage_collection(), GroupAdmin(settings, progress=progress) as admin:
+        session = ClusterSession(
+            admin=admin, deadline=admin.deadline(), screen=screen, writer=writer, progress=progress
+        )
+        try:
+            yield session
+        except KafkaGroupsError as error:
+            session.end_progress()
+            if not session.is_ended:
+                writer.end([*session.failures, _failure_of(error)], status=ResultStatus.FAILED)
+                session.print_remaining_failures(session.failures)
+            raise
+        except (KeyboardInterrupt, SystemExit):
+            session.end_progress()
+            if not session.is_ended:
+                status = status_of(anything_failed=True, anything_succeeded=session.written > 0)
+                writer.end([*session.failures, _INTERRUPTED], status=status)
+            raise
+        finally:
+            session.end_progress()
+
+
+def _failure_of(error: KafkaGroupsError) -> Failure:
+    return Failure.of(error if isinstance(error, AdminError) else ChangeRefusedError(str(error)))
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Switch the garbage collector off: a command that reads once creates rows and ends.
+
+    The search for reference cycles takes a twelfth of the time of a large command.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
