@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
@@ -25,6 +26,14 @@ _NOT_INSTALLED: Final = " is not installed"
 _missing = pytest.StashKey[dict[str, list[str]]]()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_wait_for_the_disk() -> Iterator[None]:
+    """Write files without waiting until they are on the disk: no machine stops here, and it takes long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda _descriptor: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def program() -> Callable[[str], str]:
     """Return a function that finds a program's path, or skips the test if the program is not installed."""
@@ -36,6 +45,12 @@ def program() -> Callable[[str], str]:
         return path
 
     return find
+
+
+def pytest_collection_finish() -> None:
+    """Keep the ten thousand collected tests out of the garbage collector: commands search for cycles at each poll."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,14 +27,15 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = Path("cli/kafka_groups")
 CORE = (
     "admin",
+    "changes",
+    "files",
     "groups",
+    "kinds.py",
+    "model.py",
     "protocol",
-    "settings",
     "rendering/views",
     "rendering/writers",
-    "lag.py",
-    "model.py",
-    "files.py",
+    "settings",
 )
 TIMEOUT_S = 900
 # A fault may make a test wait without end.
@@ -147,11 +148,11 @@ def _changes(node: ast.expr | ast.stmt) -> Iterator[str]:
             )
 
 
-def choose(count: int, seed: int) -> list[Fault]:
-    """Return a random sample of the faults of the core."""
+def choose(count: int, seed: int, parts: Sequence[str]) -> list[Fault]:
+    """Return a random sample of the faults of these parts of the package."""
     files = [
         file.relative_to(ROOT)
-        for name in CORE
+        for name in parts
         for file in ([ROOT / PACKAGE / name] if name.endswith(".py") else sorted((ROOT / PACKAGE / name).rglob("*.py")))
     ]
     faults = [fault for file in files for fault in find_faults(file)]
@@ -177,9 +178,9 @@ def _result(copy: Path, *arguments: str) -> str:
 class LineTests:
     """The tests that execute each line, by one run of the unit tests under coverage."""
 
-    def __init__(self, copy: Path) -> None:
+    def __init__(self, copy: Path, tests: Sequence[str]) -> None:
         (copy / "coverage.ini").write_text("[run]\ndynamic_context = test_function\n")
-        measure = ("-m", "coverage", "run", "--rcfile=coverage.ini", "--source=kafka_groups", "-m", "pytest")
+        measure = ("-m", "coverage", "run", "--rcfile=coverage.ini", "--source=kafka_groups", "-m", "pytest", *tests)
         if failure := _result(copy, *measure):
             sys.exit(f"the unit tests fail without a fault:\n{failure}")
         self._data = CoverageData(str(copy / ".coverage"))
@@ -213,13 +214,15 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=1, help="continue a sample of this seed and count at this fault")
+    parser.add_argument("--part", action="append", help="a file or folder of the package, in place of the core")
+    parser.add_argument("--tests", action="append", default=[], help="tests that run most of the lines of these parts")
     options = parser.parse_args()
     noticed = 0
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory) / "project"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv*", ".git", "__pycache__", ".*_cache"))
-        lines = LineTests(copy)
-        faults = choose(options.count, options.seed)[options.first - 1 :]
+        lines = LineTests(copy, options.tests)
+        faults = choose(options.count, options.seed, options.part or CORE)[options.first - 1 :]
         for number, fault in enumerate(faults, start=options.first):
             fault.apply(copy)
             is_noticed = _is_noticed(copy, fault, lines.of(fault))

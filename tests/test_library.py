@@ -103,7 +103,10 @@ def test_the_environment_and_profiles_are_not_read(monkeypatch: pytest.MonkeyPat
         ({"bootstrap.servers": "b:x"}, "bootstrap.servers: "),
         ({"bootstrap.servers": "b:1", "group.id": "g"}, "group.id: this property is not supported; supported "),
         ({"bootstrap.servers": "b:1", "sasl.username": "u"}, "sasl.username has no effect with security.protocol=PLA"),
-        ({"bootstrap.servers": None}, "bootstrap.servers: the value is of type NoneType; pass a str, an int or a bool"),
+        (
+            {"bootstrap.servers": None},
+            "bootstrap.servers: the value has the type NoneType; pass a str, an int or a bool",
+        ),
     ],
     ids=["empty", "no servers", "port", "unknown", "without effect", "no text"],
 )

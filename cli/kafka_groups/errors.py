@@ -72,7 +72,7 @@ class CheckFailedError(KafkaGroupsError):
 
 
 class PollsFileError(KafkaGroupsError):
-    """A file for `lag --polls` that is of another kind or cluster, or damaged."""
+    """A file for `lag --polls` that has another kind, belongs to another cluster, or is damaged."""
 
     exit_code = ExitCode.USAGE
 
@@ -147,7 +147,7 @@ class ConnectionFailedError(AdminError):
 
 
 class NoConnectionError(ConnectionFailedError):
-    """A host of which no address accepts connections."""
+    """A host that accepts connections at none of its addresses."""
 
 
 class NoBrokersError(ConnectionFailedError):
@@ -161,7 +161,7 @@ class BrokerTimeoutError(ConnectionFailedError):
 
 
 class TlsFailedError(AdminError):
-    """A failed TLS handshake, or a connection of which only one side uses TLS."""
+    """A failed TLS handshake, or a connection with TLS on one side only."""
 
     name = "TLS_FAILED"
 

@@ -16,6 +16,10 @@ class Operation(Enum):
 
     DESCRIBE = "describe"
     LIST_OFFSETS = "list committed offsets"
+    ALTER_OFFSETS = "alter committed offsets"
+    DELETE_OFFSETS = "delete committed offsets"
+    # Of other kinds only if the user says so, because their commits may not be restored.
+    DELETE = "delete groups"
     # Of members that use the classic protocol: brokers refuse the removal of others.
     REMOVE_MEMBERS = "remove members"
 
@@ -60,6 +64,7 @@ class HasKind(Protocol):
 
 # GroupState.java, in the order of help texts.
 REBALANCING_STATES: Final = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+STATES_WITHOUT_MEMBERS: Final = ("Empty", "Dead")
 GROUP_STATES: Final = ("Stable", "Empty", *REBALANCING_STATES, "NotReady", "Dead")
 
 _CLASSIC_STATES: Final = ("Stable", "Empty", "PreparingRebalance", "CompletingRebalance", "Dead")
@@ -83,7 +88,7 @@ CONSUMER: Final = Kind(
     "Consumer",
     frozenset({"consumer", ""}),
     ("Stable", "Empty", "Assigning", "Reconciling", "Dead"),
-    frozenset({Operation.DESCRIBE, Operation.LIST_OFFSETS}),
+    _EVERY_OPERATION - {Operation.REMOVE_MEMBERS},
     has_epochs=True,
     has_consumer_members=True,
     needs_rights_on_topics=True,

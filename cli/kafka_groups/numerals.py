@@ -34,11 +34,11 @@ def parse_integer(text: str) -> int:
     """
     digits = text.strip(BLANKS)
     if re.fullmatch(_INTEGER, digits) is None:
-        msg = f"{_shorten(text)} is not a whole number{hint_of_integer(text)}"
+        msg = f"{quote(text)} is not a whole number{hint_of_integer(text)}"
         raise ValueError(msg)
     significant = digits.lstrip("+-").lstrip("0") or "0"
     if len(significant) > _LONGEST:
-        msg = f"{_shorten(text)} is too large"
+        msg = f"{quote(text)} is too large"
         raise ValueError(msg)
     return -int(significant) if digits.startswith("-") else int(significant)
 
@@ -52,7 +52,7 @@ def parse_decimal(text: str) -> float:
     if re.fullmatch(_DECIMAL, digits) is None:
         plain = to_ascii(text).strip()
         hint = f"; write {plain}" if re.fullmatch(_DECIMAL, plain) else ""
-        msg = f"{_shorten(text)} is not a number{hint}"
+        msg = f"{quote(text)} is not a number{hint}"
         raise ValueError(msg)
     return float(digits)
 
@@ -85,6 +85,6 @@ def to_ascii(text: str) -> str:
     return re.sub(r"(?<=[0-9])_(?=[0-9])", "", "".join(characters))
 
 
-def _shorten(text: str) -> str:
-    """Return a text in quotes, not too long for an error."""
+def quote(text: str) -> str:
+    """Return a text in quotes, without control characters and not too long for an error."""
     return repr(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…")

@@ -35,7 +35,7 @@ def test_each_key_either_succeeds_or_fails() -> None:
 
 
 def test_the_example_of_the_readme_works() -> None:
-    with ScriptedCluster(groups=GROUPS, topics={"t": {0: 3}}) as cluster, GroupAdmin(cluster.settings()) as admin:
+    with ScriptedCluster(groups=GROUPS, topics={"t": {0: 3}}) as cluster, cluster.admin() as admin:
         results = admin.list_consumer_group_offsets({"orders": None, "absent": [("t", 0)]})
         assert results.all()["orders"][TopicPartition("t", 0)] == (5, None, "")
         assert admin.list_offsets([("t", 0)]).all() == {("t", 0): 100}

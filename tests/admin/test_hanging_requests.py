@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +15,6 @@ from kafka_groups.protocol import Struct
 from tests.fakes.hanging_requests import HangingRequests, keys_of
 from tests.fakes.scripted_broker import ReceivedRequest, delayed, silent, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
-
-pytestmark = pytest.mark.timed
 
 MANY = [f"g{number:04}" for number in range(1_000)]
 FEW = [f"g{number}" for number in range(6)]
@@ -41,9 +38,9 @@ def _fetch(admin: GroupAdmin, names: list[str], timeout: float) -> Results[str, 
 def test_some_of_a_thousand_groups_hang_and_all_others_are_described(count: int) -> None:
     hanging = MANY[137 :: len(MANY) // count][:count]
     with _cluster(MANY) as cluster, cluster.admin() as admin, HangingRequests(cluster, "DescribeGroups", hanging):
-        started = time.monotonic()
+        started = cluster.clock()
         results = _describe(admin, MANY, 3.0)
-        assert time.monotonic() - started < 4
+        assert cluster.clock() - started < 4
         assert sorted(results.succeeded) == sorted({*MANY} - {*hanging})
         assert {(failure.name, failure.broker) for failure in results.failed.values()} == {("TIMEOUT", 1)}
         assert "; broker 1 (" in results.failed[hanging[0]].message
@@ -119,9 +116,9 @@ def test_the_late_response_to_the_first_request_is_used() -> None:
     with _cluster(FEW) as cluster, cluster.admin() as admin:
         admin.list_groups()
         cluster.script("OffsetFetch", delayed(1.3), *[silent] * 20)
-        started = time.monotonic()
+        started = cluster.clock()
         assert sorted(_fetch(admin, FEW, 2.0).all()) == FEW
-        assert time.monotonic() - started < 1.8
+        assert cluster.clock() - started < 1.8
         assert len(cluster.requests_of("OffsetFetch")) > 1
 
 

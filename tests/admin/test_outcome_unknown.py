@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Callable
 
 import pytest
@@ -17,7 +16,6 @@ from kafka_groups.model import CommittedOffset, Failure
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import ReceivedRequest, delayed, drops, garbage, plain, silent, throttled
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
-from tests.live.groups.conditions import wait_until
 
 pytestmark = pytest.mark.timeout(30)
 
@@ -72,9 +70,9 @@ def test_a_connection_that_is_lost_after_the_request_makes_the_outcome_unknown(a
 def test_a_deadline_after_the_request_makes_the_outcome_unknown(api: str, change: Change) -> None:
     with _cluster() as cluster, cluster.admin() as admin:
         cluster.script(api, silent, silent)
-        started = time.monotonic()
+        started = cluster.clock()
         failed = change(admin, 0.5)
-        assert time.monotonic() - started < 2
+        assert cluster.clock() - started < 2
         admin.list_groups()
         assert len(cluster.requests_of(api)) == 1
         assert isinstance(failed, dict)
@@ -134,7 +132,7 @@ def test_a_change_on_a_connection_that_the_broker_closed_before_is_sent_once_on_
         for _ in range(5):
             admin.alter_consumer_group_offsets({"a": {("t", 0): START}}).all()
             cluster.brokers[2].close_connections()
-            time.sleep(0.01)
+            cluster.clock.sleep(0.01)
         assert len(cluster.requests_of("OffsetCommit")) == 5
 
 
@@ -180,7 +178,7 @@ def test_an_interrupted_call_leaves_nothing_that_a_later_call_would_send(
         if cluster.requests_of("OffsetCommit"):
             raise KeyboardInterrupt
 
-    with _cluster(**groups) as cluster, GroupAdmin(cluster.settings(), progress=interrupt) as admin:
+    with _cluster(**groups) as cluster, cluster.admin(progress=interrupt) as admin:
         cluster.script("OffsetCommit", delayed(0.9), brokers=[1])
         with pytest.raises(KeyboardInterrupt):
             admin.alter_consumer_group_offsets({group: {("t", 0): START} for group in groups}, timeout=3)
@@ -195,7 +193,7 @@ def test_a_change_that_is_throttled_beyond_the_deadline_is_never_sent() -> None:
         cluster.script("ListGroups", throttled(700), brokers=[2])
         admin.list_groups()
         failure = _alter(admin, 0.3)["a"]
-        time.sleep(0.6)
+        cluster.clock.sleep(0.6)
         admin.list_groups()
         assert cluster.requests_of("OffsetCommit") == []
         name = f"broker 2 ({cluster.brokers[2].endpoint})"
@@ -204,21 +202,14 @@ def test_a_change_that_is_throttled_beyond_the_deadline_is_never_sent() -> None:
 
 
 def test_a_process_that_was_stopped_beyond_the_deadline_sends_no_change() -> None:
-    ahead = [0.0]
-
-    def stop_for_a_while(_operation: str, _done: int, _total: int) -> None:
-        ahead[0] = 60.0
-
-    with _cluster() as cluster:
-        admin = GroupAdmin(cluster.settings(), clock=lambda: time.monotonic() + ahead[0])
-        with admin:
-            cluster.script("ListGroups", throttled(10_000), brokers=[2])
-            admin.list_groups()
-            admin._progress = stop_for_a_while
-            assert _alter(admin, 1.0)["a"].name == "TIMEOUT"
-            admin._progress = None
-            admin.list_groups()
-            assert cluster.requests_of("OffsetCommit") == []
+    with _cluster() as cluster, cluster.admin() as admin:
+        cluster.script("ListGroups", throttled(10_000), brokers=[2])
+        admin.list_groups()
+        admin._progress = lambda _operation, _done, _total: cluster.clock.sleep(60)
+        assert _alter(admin, 1.0)["a"].name == "TIMEOUT"
+        admin._progress = None
+        admin.list_groups()
+        assert cluster.requests_of("OffsetCommit") == []
 
 
 def test_a_request_that_is_partly_written_is_unknown_and_never_completed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +218,7 @@ def test_a_request_that_is_partly_written_is_unknown_and_never_completed(monkeyp
     long = CommittedOffset(0, None, "x" * 32_000)
 
     def read_nothing_for_a_while(request: ReceivedRequest, response: Struct) -> object:
-        time.sleep(2.0)
+        cluster.clock.sleep(2.0)
         return silent(request, response)
 
     with _cluster() as cluster, cluster.admin() as admin:
@@ -238,7 +229,7 @@ def test_a_request_that_is_partly_written_is_unknown_and_never_completed(monkeyp
         results = admin.alter_consumer_group_offsets({"a": commits}, timeout=0.4)
         admin.list_groups(timeout=0.1)
         # The broker received the beginning of a request, which is no message.
-        wait_until(lambda: bool(cluster.brokers[2].faults), lambda: "the broker noticed no fault", timeout_s=10)
+        cluster.clock.sleep(2.0)
         admin.list_groups(timeout=1.0)
         assert cluster.requests_of("OffsetCommit") == []
         assert len(cluster.brokers[2].faults) == 1

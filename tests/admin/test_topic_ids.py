@@ -7,8 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups
+from kafka_groups.admin.api import TimePlan
+from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups, description_steps
 from kafka_groups.groups.lag.rows import offset_rows
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors, select_groups
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Assignment
@@ -46,7 +48,9 @@ def _describe(cluster: ScriptedCluster, *groups: str, timeout_s: float = 5.0) ->
     with cluster.admin(timeout_s=timeout_s) as admin:
         selectors = Selectors(named=groups)
         selection = select_groups(admin, selectors, operation=Operation.DESCRIBE)
-        return describe_groups(admin, selection, details=Details(offsets=True), deadline=admin.deadline())
+        details = Details(offsets=True)
+        plan = TimePlan(admin.deadline(), description_steps(details))
+        return describe_groups(admin, selection, details=details, plan=plan)
 
 
 def test_topics_of_all_groups_are_looked_up_in_one_request() -> None:
@@ -95,7 +99,8 @@ def test_partitions_of_a_topic_id_that_no_topic_has_are_skipped_with_a_note() ->
     assert [(row.topic, row.partition, row.member_id) for row in offset_rows(described, "h")] == [("a", 0, None)]
     assert described.failures == ()
     gone = format_topic_id(topic_id("gone"))
-    assert described.notes == (f"Assigned partitions were skipped, because no topic has their topic id ({gone}).",)
+    text = f"Assigned partitions were skipped, because no topic has their topic id ({gone})."
+    assert described.notes == (Note(NoteKind.UNKNOWN_TOPIC_ID, None, text),)
 
 
 def test_a_note_on_many_topic_ids_shows_the_first_five() -> None:
@@ -103,7 +108,7 @@ def test_a_note_on_many_topic_ids_shows_the_first_five() -> None:
     with ScriptedCluster(groups=groups, topics=TOPICS) as cluster:
         (note,) = _describe(cluster, "g").notes
     ids = sorted(format_topic_id(topic_id(f"gone-{number}")) for number in range(6))
-    assert note.endswith(f"({', '.join(ids[:5])}, …).")
+    assert note.text.endswith(f"({', '.join(ids[:5])}, …).")
 
 
 @pytest.mark.parametrize(("code", "name"), [(29, "TOPIC_AUTHORIZATION_FAILED"), (-1, "UNKNOWN_SERVER_ERROR")])

@@ -14,6 +14,7 @@ from kafka_groups.changes.current_groups import (
     refuse,
     refuse_active,
 )
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import TopicPartition
 from tests.fakes.fake_admin import FakeCluster, failure, member
 
@@ -59,7 +60,8 @@ def test_a_group_that_nobody_describes_exists_if_it_has_a_commit_on_any_partitio
 def test_brokers_that_do_not_know_open_transactions_are_a_note(cluster: FakeCluster, is_stable: bool) -> None:
     cluster.is_stable = is_stable
     cluster.add("a", commits={("t", 0): 5})
-    note = "Commits of open transactions are not known: that needs brokers of Kafka 2.5 or newer."
+    text = "Commits of open transactions are not known: that needs brokers of Kafka 2.5 or newer."
+    note = Note(NoteKind.OPEN_TRANSACTIONS_UNKNOWN, None, text)
     assert note_unstable([read(cluster, "a")]) == ([] if is_stable else [note])
 
 

@@ -9,6 +9,7 @@ import pytest
 from kafka_groups.changes.change import Action, Change, PlannedGroups
 from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, plan_offset_deletion
 from kafka_groups.changes.plan_rows import PlanRows
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
 from tests.fakes.fake_admin import FakeCluster, member
 
@@ -73,7 +74,8 @@ def test_groups_that_are_not_of_consumers_are_skipped_with_a_note_if_they_are_no
     cluster.add("idle")
     planned = plan_group_deletion(cluster.admin, ALL, DeletionRequest())
     assert (changes(planned), errors(planned)) == ([("idle", None, None, None)], [])
-    assert planned.notes == ("2 groups of other kinds are skipped (Share, connect).",)
+    text = "2 groups of other kinds are skipped (Share, connect)."
+    assert planned.notes == (Note(NoteKind.SKIPPED_GROUPS, None, text),)
 
 
 def test_any_type_deletes_empty_groups_of_every_type(cluster: FakeCluster) -> None:
@@ -102,10 +104,11 @@ def test_a_group_of_a_plan_is_refused_if_its_commits_have_changed(
 
 def test_a_plan_without_a_group_to_delete_deletes_none(cluster: FakeCluster) -> None:
     cluster.add("a", commits={("t", 0): 60})
-    file = PlanRows("f", (), cluster_id="c", notes=("skipped",))
+    note = Note(NoteKind.SKIPPED_ROWS, None, "skipped")
+    file = PlanRows("f", (), cluster_id="c", notes=(note,))
     for plan in (plan_group_deletion, plan_offset_deletion):
         planned = plan(cluster.admin, Selectors(states=("Empty",)), DeletionRequest(file=file))
-        assert (planned.rows, planned.failures, planned.notes) == ({}, (), ("skipped",))
+        assert (planned.rows, planned.failures, planned.notes) == ({}, (), (note,))
 
 
 def test_the_commits_on_a_topic_are_planned_and_partitions_without_one_are_not(cluster: FakeCluster) -> None:

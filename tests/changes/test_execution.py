@@ -9,6 +9,7 @@ import pytest
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import Action, Change, PlannedChange, Status
 from kafka_groups.changes.current_groups import refuse
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import TopicPartition
 from tests.admin.handlers.test_alter_consumer_group_offsets import with_codes
 from tests.changes.executions import (
@@ -74,7 +75,7 @@ def test_outcomes_that_cannot_be_recorded_are_reported_with_a_warning(
 ) -> None:
     execution = execute(admin, commit("a", 5, 1), journal=MemoryJournal(is_full=True))
     assert (statuses(execution), execution.run_id) == (["done"], RUN_ID)
-    assert execution.notes == (f"Warning: {FULL_DISK}",)
+    assert execution.notes == (Note(NoteKind.JOURNAL, None, f"Warning: {FULL_DISK}"),)
     assert offsets(scripted, "a")[("t", 0)] == 1
 
 

@@ -14,6 +14,7 @@ from kafka_groups.changes.runs import list_runs, read_run
 from kafka_groups.changes.undo_choice import choose_newest_run
 from kafka_groups.errors import JournalError
 from tests.changes.written_runs import Journal
+from tests.note_texts import texts_of
 
 OTHER = "20261123-130000-abc"
 REASON = "it is not a regular file"
@@ -44,7 +45,7 @@ def test_a_pipe_is_a_damaged_record(runs: Journal) -> None:
     listed = list_runs(runs.location)
     assert [each.run.id for each in listed.runs] == [newest]
     assert listed.damaged == (OTHER,)
-    assert listed.notes == (f"{runs.path(OTHER)} cannot be read: {REASON}; it was skipped",)
+    assert texts_of(listed.notes) == [f"{runs.path(OTHER)} cannot be read: {REASON}; it was skipped"]
 
 
 def test_a_run_begins_beside_a_pipe(runs: Journal) -> None:

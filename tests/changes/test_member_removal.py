@@ -8,6 +8,7 @@ import pytest
 
 from kafka_groups.changes.change import Action, PlannedGroups
 from kafka_groups.changes.member_removal import plan_member_removal
+from kafka_groups.groups.notes import Note, NoteKind
 from tests.fakes.fake_admin import FakeCluster, failure, member
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def test_a_group_without_members_is_a_note(cluster: FakeCluster) -> None:
     cluster.add("idle")
     planned = plan(cluster, group="idle", all_members=True)
     assert (planned.rows, planned.failures) == ({}, ())
-    assert planned.notes == ("Consumer group 'idle' has no active members.",)
+    text = "Consumer group 'idle' has no active members."
+    assert planned.notes == (Note(NoteKind.NO_ACTIVE_MEMBERS, "idle", text),)
 
 
 @pytest.mark.parametrize(("name", "code"), [("GROUP_ID_NOT_FOUND", 69), ("INCONSISTENT_GROUP_PROTOCOL", 23)])
@@ -77,5 +79,5 @@ def test_members_of_the_new_protocol_are_refused_and_classic_ones_are_planned(cl
     planned = plan(cluster, group="b", all_members=True)
     assert members(planned) == [("b", "old", None)]
     assert [(why.group, why.name) for why in planned.refusals()] == [("b", "REFUSED")] * 2
-    text = "member 'new' uses the KIP-848 protocol; brokers remove only classic members"
+    text = "member 'new' does not use the classic protocol; brokers remove only classic members"
     assert (planned.rows["b"][0].note, planned.refusals()[0].message) == (text, text)

@@ -10,6 +10,7 @@ from kafka_groups.changes.change import Action
 from kafka_groups.changes.plan_file import format_plan
 from kafka_groups.changes.plan_rows import NO_FILE, PlanRows, read_plan_rows, read_reset_rows
 from kafka_groups.errors import PlanFileError
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import TopicPartition
 from tests.changes.plans import CHANGES, plan
 from tests.fakes.fake_admin import FakeCluster
@@ -26,7 +27,8 @@ PLAN = format_plan(plan(*CHANGES))
 def test_changes_of_other_commands_are_skipped_with_a_note(action: Action, others: int) -> None:
     rows = read_plan_rows(PLAN, name="f", action=action)
     assert rows.rows == tuple(change for change in CHANGES if change.action is action)
-    assert rows.notes == (f"{others} changes of the plan are for other commands and are skipped.",)
+    text = f"{others} changes of the plan are for other commands and are skipped."
+    assert rows.notes == (Note(NoteKind.SKIPPED_ROWS, None, text),)
     assert (rows.name, rows.cluster_id, rows.is_empty()) == ("f", "cluster", False)
 
 
@@ -53,7 +55,8 @@ def test_a_file_without_rows_for_the_command_is_empty_and_no_file_is_not() -> No
 def test_rows_of_other_groups_are_skipped_with_a_note() -> None:
     rows = read_plan_rows(PLAN, name="f", action=Action.DELETE_GROUP)
     kept = rows.select(lambda group: group == "empty")
-    assert (kept.groups, kept.notes[1:]) == (("empty",), ("1 rows of the file are of other groups and are skipped.",))
+    note = Note(NoteKind.SKIPPED_ROWS, None, "1 rows of the file belong to other groups and are skipped.")
+    assert (kept.groups, kept.notes[1:]) == (("empty",), (note,))
     assert rows.select(lambda _: True) == rows
     assert rows.select(lambda _: False).is_empty()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,9 +13,11 @@ from kafka_groups.changes.specifications.file_rows import from_rows
 from kafka_groups.changes.specifications.log_offsets import ToEarliest, ToLatest, ToOffset
 from kafka_groups.changes.specifications.other_group import ToGroup
 from kafka_groups.changes.specifications.own_commits import ShiftBy, ToCurrent
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import CommittedOffset, TopicPartition
 from tests.fakes.fake_admin import FakeCluster, failure, member
+from tests.note_texts import subjects_of
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -66,8 +67,8 @@ def test_all_topics_are_the_partitions_with_a_commit(cluster: FakeCluster) -> No
     cluster.add("a", commits={("t", 1): 7})
     planned = plan(cluster, "a", request=ResetRequest(ToEarliest()))
     assert offsets(planned) == {("a", "t", 1): (7, 0, "")}
-    note = "Group 'a' has no commit on 1 partition of 't': it stays as it is (reset with --topic)."
-    assert planned.notes == (note,)
+    text = "Group 'a' has no commit on 1 partition of 't': it stays as it is (reset with --topic)."
+    assert planned.notes == (Note(NoteKind.LEFT_PARTITIONS, "a", text),)
 
 
 def test_partitions_that_nobody_asked_for_get_no_note(cluster: FakeCluster) -> None:
@@ -81,8 +82,10 @@ def test_many_groups_without_commits_share_a_note(cluster: FakeCluster) -> None:
     for number in range(7):
         cluster.add(f"g{number}", commits={("t", 1): 7})
     notes = plan(cluster, *(f"g{number}" for number in range(7)), request=ResetRequest(ToEarliest())).notes
-    assert notes[-1] == "2 more groups have partitions without a commit, which stay as they are."
-    assert len(notes) == 6
+    assert subjects_of(notes) == [
+        (NoteKind.LEFT_PARTITIONS, subject) for subject in ("g0", "g1", "g2", "g3", "g4", None)
+    ]
+    assert notes[-1].text == "2 more groups have partitions without a commit, which stay as they are."
 
 
 def test_a_named_partition_is_planned_alone(cluster: FakeCluster) -> None:
@@ -230,17 +233,18 @@ def test_a_plan_commits_its_leader_epoch_and_metadata(cluster: FakeCluster) -> N
 
 def test_a_file_without_a_row_for_the_command_resets_nothing(cluster: FakeCluster) -> None:
     cluster.add("a", commits={("t", 0): 60})
-    request = ResetRequest(from_rows(PlanRows("f", (), cluster_id="c", notes=("skipped",))))
+    note = Note(NoteKind.SKIPPED_ROWS, None, "skipped")
+    request = ResetRequest(from_rows(PlanRows("f", (), cluster_id="c", notes=(note,))))
     planned = plan(cluster, request=request, states=("Empty",))
-    assert (planned.rows, planned.failures, planned.notes) == ({}, (), ("skipped",))
-    assert cluster.admin.mock_calls == []
+    assert (planned.rows, planned.failures, planned.notes) == ({}, (), (note,))
+    assert cluster.admin.method_calls == []
 
 
 def test_a_group_without_commits_in_scope_is_a_note(cluster: FakeCluster) -> None:
     cluster.add("a")
     planned = plan(cluster, "a", request=ResetRequest(ToEarliest()))
     assert (planned.rows, planned.failures) == ({}, ())
-    assert re.search("'a' has no committed offsets in scope", planned.notes[0])
+    assert planned.notes == (Note(NoteKind.NO_OFFSETS, "a", "Group 'a' has no committed offsets in scope."),)
 
 
 def test_a_row_of_a_csv_with_the_current_offset_keeps_leader_epoch_and_metadata(cluster: FakeCluster) -> None:

@@ -10,6 +10,7 @@ from kafka_groups.changes.change import PlannedGroups
 from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, plan_offset_deletion
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.specifications.log_offsets import ToOffset
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import CommittedOffset
 from tests.fakes.fake_admin import FakeCluster
@@ -65,6 +66,5 @@ def test_commits_of_topics_that_do_not_exist_are_a_note_of_a_deletion(cluster: F
     cluster.add("a", commits={("t", 0): 5, ("deleted", 0): 6})
     planned = plan(cluster, "delete")
     assert len(planned.changes()) == 2
-    assert planned.notes == (
-        "1 commit is on a topic that no longer exists; undo cannot restore what is deleted of it.",
-    )
+    text = "1 commit is on a topic that no longer exists; undo cannot restore what is deleted of it."
+    assert planned.notes == (Note(NoteKind.UNRESTORABLE, None, text),)

@@ -17,9 +17,11 @@ from kafka_groups.changes.plan_file import change_documents
 from kafka_groups.changes.run_record import RecordedOutcome
 from kafka_groups.changes.runs import RunList, list_ids, list_runs, read_run
 from kafka_groups.errors import JournalError
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import Failure
 from tests.changes.plans import CHANGES, NOON, plan
 from tests.changes.written_runs import BACK, DONE, FAILED, RESETS, UNKNOWN, Journal
+from tests.note_texts import texts_of
 
 
 @pytest.fixture
@@ -221,20 +223,20 @@ def test_a_malformed_journal_is_skipped_with_a_note(runs: Journal, number: int, 
     found = list_runs(runs.location)
     assert [listed.run.id for listed in found.runs] == [sound]
     (note,) = found.notes
-    assert note.startswith(str(path))
-    assert reason in note
-    assert note.endswith("; it was skipped")
+    assert note.text.startswith(str(path))
+    assert reason in note.text
+    assert note.text.endswith("; it was skipped")
     with pytest.raises(JournalError) as caught:
         read_run(runs.location, broken)
-    assert f"{caught.value}; it was skipped" == note
+    assert f"{caught.value}; it was skipped" == note.text
 
 
 @pytest.mark.parametrize("content", [b"x\n", b"\xff\xfe\0\n", b"\n\n", b"[" * 100_000 + b"\n"])
 def test_a_file_that_is_not_json_is_skipped_with_a_note(runs: Journal, content: bytes) -> None:
     path = runs.directory / "20261123-114502-a3f9c1.jsonl"
     path.write_bytes(content)
-    note = f"{path} is not the journal of a run: its name or a line is malformed; it was skipped"
-    assert list_runs(runs.location) == RunList((), (note,), (path.stem,))
+    text = f"{path} is not the journal of a run: its name or a line is malformed; it was skipped"
+    assert list_runs(runs.location) == RunList((), (Note(NoteKind.JOURNAL, None, text),), (path.stem,))
 
 
 def test_other_files_are_skipped_with_a_note(runs: Journal) -> None:
@@ -246,12 +248,13 @@ def test_other_files_are_skipped_with_a_note(runs: Journal) -> None:
     (runs.directory / f"{sound}.jsonl.bak").touch()
     found = list_runs(runs.location)
     assert [listed.run.id for listed in found.runs] == [sound]
-    assert found.notes == (
+    assert {note.kind for note in found.notes} == {NoteKind.JOURNAL}
+    assert texts_of(found.notes) == [
         f"{runs.directory}/20261123-000000-a.jsonl cannot be read: Is a directory; it was skipped",
         f"{sound}.jsonl.bak in {runs.directory} is not the record of a run; it was skipped",
         f"{misnamed} is not the journal of a run: its name or a line is malformed; it was skipped",
         f"notes.txt in {runs.directory} is not the record of a run; it was skipped",
-    )
+    ]
 
 
 def test_a_journal_that_is_damaged_is_named(runs: Journal) -> None:

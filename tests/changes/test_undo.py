@@ -13,6 +13,7 @@ from kafka_groups.changes.journal import RunHead, begin_run
 from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.runs import list_runs, read_run
 from kafka_groups.changes.undo import plan_undo
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import CommittedOffset, TopicPartition
 from tests.changes.executions import TOPICS, commit, id_of, offsets
 from tests.changes.plans import plan
@@ -20,16 +21,16 @@ from tests.changes.recorded_runs import change, take_back, undo
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
 DELETE = Action.DELETE_GROUP
-TIMES = "Restored commits have the time of this undo, not their old commit times."
-GROUPS = "A deleted group comes back with its commits only: as a classic group without members, whatever its type was."
-MEMBERS = "Removed members are not restored; their clients may join again."
+TIMES, GROUPS, MEMBERS = (
+    Note(NoteKind.UNDO, None, text)
+    for text in (
+        "Restored commits have the time of this undo, not their old commit times.",
+        "A deleted group comes back with its commits only: as a classic group without members, whatever its type was.",
+        "Removed members are not restored; their clients may join again.",
+    )
+)
+UNCHANGED = Note(NoteKind.UNCHANGED, None, "1 commit is as before the run already.")
 BEFORE = Commit(5, 3, "note")
-
-
-@pytest.fixture(autouse=True)
-def no_wait_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write journals without waiting until they are on the disk."""
-    monkeypatch.setattr("os.fsync", lambda _descriptor: None)
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_the_commit_before_is_restored_with_its_epoch_and_metadata(
     tmp_path: Path,
     made: Change,
     now: int | None,
-    notes: tuple[str, ...],
+    notes: tuple[Note, ...],
     is_killed: bool,
 ) -> None:
     run_id = change(admin, tmp_path, made, is_killed=is_killed)
@@ -114,7 +115,7 @@ def test_a_run_that_was_killed_before_it_changed_anything_needs_no_undo(admin: G
     run_id = begin_run(LocalJournal(tmp_path), RunHead("reset", plan(MOVED))).id
     planned = undo(admin, tmp_path, run_id)
     assert (planned.rows, planned.failures) == ({}, ())
-    assert planned.notes == ("1 commit is as before the run already.",)
+    assert planned.notes == (UNCHANGED,)
 
 
 def test_a_run_that_was_killed_in_between_is_undone_as_far_as_it_came(
@@ -199,8 +200,7 @@ def test_a_group_that_cannot_be_read_is_an_error(cluster: ScriptedCluster, admin
 def test_a_second_undo_changes_nothing(admin: GroupAdmin, tmp_path: Path) -> None:
     run_id = change(admin, tmp_path, MOVED)
     assert take_back(admin, tmp_path, run_id) == ["done"]
-    notes = ("1 commit is as before the run already.",)
-    assert undo(admin, tmp_path, run_id) == PlannedGroups(notes=notes, existing=frozenset({"a"}))
+    assert undo(admin, tmp_path, run_id) == PlannedGroups(notes=(UNCHANGED,))
     listed = list_runs(LocalJournal(tmp_path)).runs
     assert {each.run.id: each.status.value for each in listed}[run_id] == "undone"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -13,9 +12,6 @@ from kafka_groups.changes.change import Action, Change, to_change
 from kafka_groups.model import CommittedOffset, TopicPartition
 from tests.changes.recorded_runs import change, take_back
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
-
-if TYPE_CHECKING:
-    from pytest_mock import MockerFixture
 
 DELETE = Action.DELETE_GROUP
 
@@ -58,10 +54,7 @@ def _committed(group: Group, key: tuple[str, int]) -> CommittedOffset | None:
     )
 
 
-def test_undo_after_any_run_restores_offset_epoch_and_metadata_of_each_partition(
-    tmp_path: Path, mocker: MockerFixture
-) -> None:
-    mocker.patch("os.fsync")  # no machine stops here, and it takes most of the time
+def test_undo_after_any_run_restores_offset_epoch_and_metadata_of_each_partition(tmp_path: Path) -> None:
     with ScriptedCluster(brokers=1, topics={"t": {0: 1, 1: 1}, "u": {0: 1}}) as cluster, cluster.admin() as admin:
 
         @hypothesis_settings(max_examples=20)

@@ -12,6 +12,7 @@ from kafka_groups.changes.change import PlannedGroups
 from kafka_groups.changes.journal_location import LocalJournal
 from kafka_groups.changes.runs import read_run
 from kafka_groups.changes.undo import plan_undo
+from kafka_groups.groups.notes import NoteKind
 from tests.changes.executions import TOPICS, MemoryJournal, commit, execute_groups, names, offsets, statuses
 from tests.changes.recorded_runs import change, undo
 from tests.changes.test_undo import BEFORE, MOVED, back
@@ -62,7 +63,8 @@ def test_a_topic_whose_id_is_unknown_is_a_note(admin: GroupAdmin, tmp_path: Path
     run_id = change(admin, tmp_path, MOVED._replace(topic_id=None))
     planned = undo(admin, tmp_path, run_id)
     assert back(planned) == [("commit", 1, 5, "topic id unknown")]
-    assert planned.notes[-1].startswith("The id of 1 topic is unknown (Kafka before 2.8")
+    assert planned.notes[-1].kind is NoteKind.TOPIC_IDS_UNKNOWN
+    assert planned.notes[-1].text.startswith("The id of 1 topic is unknown (Kafka before 2.8")
 
 
 def test_a_row_whose_topic_is_deleted_is_refused_in_the_plan_and_the_others_are_restored(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from tests.fakes.fake_admin import FakeCluster
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
+_NUMBERS = count()
+
 
 @pytest.fixture
 def cluster(mocker: MockerFixture) -> FakeCluster:
@@ -20,9 +23,8 @@ def cluster(mocker: MockerFixture) -> FakeCluster:
 
 
 @pytest.fixture(autouse=True)
-def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the user's state directory, an empty one for each test."""
-    # A journal waits for the disk, which takes longer than all else in these tests.
-    monkeypatch.setattr("os.fsync", lambda _descriptor: None)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state"
+def state_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the user's state directory, which is absent at the start of each test."""
+    path = tmp_path_factory.getbasetemp() / f"state-{next(_NUMBERS)}"
+    monkeypatch.setenv("XDG_STATE_HOME", str(path))
+    return path

@@ -135,6 +135,9 @@ def test_json_is_one_document() -> None:
                 "members": [],
             }
         ],
+        "notes": [
+            {"kind": "no_active_members", "group": "idle", "text": "Consumer group 'idle' has no active members."}
+        ],
         "errors": [],
     }
     assert (outcome.exit_code, outcome.stderr) == (0, "Consumer group 'idle' has no active members.\n")

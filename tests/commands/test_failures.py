@@ -102,6 +102,7 @@ def test_an_unreachable_cluster_is_a_failed_document(cluster: FakeCluster, comma
         "schema": f"kafka-groups/{command}/1",
         "status": "failed",
         "groups": [],
+        "notes": [],
         "errors": [
             {
                 "group": None,

@@ -11,8 +11,6 @@ from tests.fakes.fake_admin import Outcome, run
 from tests.fakes.hanging_requests import HangingRequests
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
-pytestmark = pytest.mark.timed
-
 HANGING = "g07"
 NAMES = [f"g{number:02}" for number in range(12)]
 MEMBER = {
@@ -24,11 +22,12 @@ MEMBER = {
 
 
 @pytest.fixture
-def cluster() -> Iterator[ScriptedCluster]:
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedCluster]:
     """Yield a cluster in which one group hangs each request for its description."""
     groups = {name: Group(coordinator=2, commits={("t", 0): 60}, members=[MEMBER]) for name in NAMES}
     cluster = ScriptedCluster(groups=groups, topics={"t": {0: 2}})
     with cluster, HangingRequests(cluster, "DescribeGroups", [HANGING]):
+        cluster.clock.serve_commands(monkeypatch)
         yield cluster
 
 
@@ -115,9 +114,10 @@ def test_orphans_of_a_deleted_topic_are_found_although_the_members_are_unknown(c
     assert outcome.exit_code == 3
 
 
-def test_a_group_whose_offsets_hang_hides_no_other_one() -> None:
+def test_a_group_whose_offsets_hang_hides_no_other_one(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = {name: Group(coordinator=2, state="Empty", commits={("t", 0): 60}) for name in NAMES}
     cluster = ScriptedCluster(groups=groups, topics={"t": {0: 2}})
+    cluster.clock.serve_commands(monkeypatch)
     with cluster, HangingRequests(cluster, "OffsetFetch", [HANGING]):
         described = _run(cluster, "describe", "--all-groups", "--format", "csv")
         offsets = _run(cluster, "offsets", *NAMES, "--format", "csv")

@@ -88,12 +88,10 @@ def test_a_second_signal_ends_the_run_at_once_and_undo_finds_out(scripted: Scrip
 # A program for a process of its own, because only a real pipe can break.
 PROGRAM = """
 import sys
-from types import SimpleNamespace
-from unittest import mock
 from kafka_groups.cli import main
 from tests.fakes.fake_admin import FakeCluster, failure
 
-cluster = FakeCluster(SimpleNamespace(patch=lambda target, autospec: mock.patch(target, autospec=autospec).start()))
+cluster = FakeCluster(None)
 cluster.end("t", 100, starts=(10,))
 cluster.add("a", commits={("t", 0): 60})
 cluster.add("b", commits={("t", 0): 60})

@@ -100,7 +100,7 @@ def test_json_has_the_totals_the_rows_and_the_isolation() -> None:
         "isolation": "uncommitted",
     }
     (row,) = group["rows"]
-    assert (row["topic"], row["lag"], row["messages_lost"], row["note"]) == ("u", 17, 7, "data_loss")
+    assert (row["topic"], row["lag"], row["messages_lost"], row["note"]) == ("u", 17, 7, ["data_loss"])
     assert (group["verdict"], group["consume_rate"], group["lags"]) == (None, None, [])
 
 

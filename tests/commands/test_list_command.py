@@ -139,6 +139,7 @@ def test_json_always_has_all_keys() -> None:
         "schema": "kafka-groups/list/1",
         "status": "complete",
         "groups": [{"group": "orders", "type": "Consumer", "state": "Stable", "protocol_type": "consumer"}],
+        "notes": [],
         "errors": [],
     }
     assert (outcome.exit_code, outcome.stderr) == (0, "")
@@ -147,8 +148,13 @@ def test_json_always_has_all_keys() -> None:
 def test_json_of_no_groups_is_a_complete_document(cluster: FakeCluster) -> None:
     cluster.listings.clear()
     outcome = run("list", "--format", "json")
-    document = {"schema": "kafka-groups/list/1", "groups": [], "errors": [], "status": "complete"}
-    assert json.loads(outcome.stdout) == document
+    assert json.loads(outcome.stdout) == {
+        "schema": "kafka-groups/list/1",
+        "groups": [],
+        "notes": [{"kind": "no_groups", "group": None, "text": "No groups."}],
+        "errors": [],
+        "status": "complete",
+    }
     assert (outcome.exit_code, outcome.stderr) == (0, "No groups.\n")
 
 

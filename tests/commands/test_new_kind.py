@@ -9,13 +9,16 @@ from typing import Any, Final
 import pytest
 
 from kafka_groups import kinds
-from kafka_groups.admin.api_handler import ApiResult, add_group_error
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.kind_handlers import DESCRIBE_HANDLERS
+from kafka_groups.admin.lookup import add_group_error
 from kafka_groups.errors import AdminError
 from kafka_groups.kinds import Kind, Operation
 from kafka_groups.model import Failure, GroupDescription, Member
 from kafka_groups.protocol import INT16, INT32, STRING, Array, Field, Struct, messages
 from kafka_groups.protocol.schema import Api
+from kafka_groups.rendering.views.kind_views import CONSUMER_VIEWS, KIND_VIEWS
+from kafka_groups.rendering.views.list_groups import GROUP, STATE
 from tests.fakes import scripted_broker
 from tests.fakes.fake_admin import Outcome, run
 from tests.fakes.scripted_broker import ReceivedRequest
@@ -55,6 +58,9 @@ QUEUE: Final = Kind(
     has_commits=False,
     has_epochs=True,
 )
+
+
+QUEUE_VIEWS: Final = CONSUMER_VIEWS._replace(state_columns=dict.fromkeys((False, True), (GROUP, STATE)))
 
 
 class DescribeQueueGroupsHandler:
@@ -103,6 +109,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[QueueCluster]:
     """A queue group beside a classic one, at brokers that have the API of queue groups."""
     monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, QUEUE))
     monkeypatch.setitem(DESCRIBE_HANDLERS, QUEUE, DescribeQueueGroupsHandler)
+    monkeypatch.setitem(KIND_VIEWS, QUEUE, QUEUE_VIEWS)
     monkeypatch.setattr("tests.fakes.scripted_broker.ALL", (*messages.ALL, QUEUE_GROUP_DESCRIBE))
     monkeypatch.setitem(scripted_broker.APIS, 1000, QUEUE_GROUP_DESCRIBE)
     caches = (kinds.find_kind, kinds._spellings)
@@ -153,3 +160,19 @@ def test_it_is_skipped_by_commands_that_do_not_support_it(cluster: QueueCluster,
     assert outcome.exit_code == 0
     assert outcome.stderr == "1 group of another kind is skipped (queue).\n"
     assert "tasks" not in outcome.stdout
+
+
+def test_it_is_not_deleted_unless_the_user_says_so(cluster: QueueCluster) -> None:
+    cluster.groups["tasks"].state = "Empty"
+    cluster.groups["tasks"].members = ()
+    outcome = run_on(cluster, "delete", "--all-groups", "--dry-run")
+    assert [line.split()[0] for line in outcome.stdout.splitlines()] == ["GROUP", "orders"]
+    assert "1 group of another kind is skipped (queue)." in outcome.stderr
+
+
+def test_its_table_has_the_columns_of_its_view(cluster: QueueCluster) -> None:
+    lines = run_on(cluster, "describe", "--all-groups", "--state").stdout.splitlines()
+    assert [line.split() for line in lines if line.startswith(("GROUP", "tasks"))][-2:] == [
+        ["GROUP", "STATE"],
+        ["tasks", "Stable"],
+    ]

@@ -48,16 +48,15 @@ def test_ndjson_is_a_partition_a_line() -> None:
 def test_json_is_one_document() -> None:
     outcome = run("offsets", "b", "--format", "json", "--topic", "t:0")
     commit = {"topic": "t", "partition": 0, "committed_offset": None, "leader_epoch": None, "metadata": None}
+    text = "Consumer group 'b' has no committed offsets on the named partitions."
     assert json.loads(outcome.stdout) == {
         "schema": "kafka-groups/offsets/1",
         "status": "complete",
         "groups": [{"group": "b", "offsets": [commit]}],
+        "notes": [{"kind": "no_offsets", "group": "b", "text": text}],
         "errors": [],
     }
-    assert (outcome.exit_code, outcome.stderr) == (
-        0,
-        "Consumer group 'b' has no committed offsets on the named partitions.\n",
-    )
+    assert (outcome.exit_code, outcome.stderr) == (0, f"{text}\n")
 
 
 def test_a_named_topic_has_a_row_for_each_partition_committed_or_not() -> None:

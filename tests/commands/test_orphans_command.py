@@ -63,6 +63,7 @@ def test_csv_ndjson_and_json() -> None:
         "schema": "kafka-groups/orphans/1",
         "status": "complete",
         "groups": [{"group": "deleted", "offsets": [row]}],
+        "notes": [],
         "errors": [],
     }
 

@@ -67,7 +67,7 @@ def test_an_absent_instance_is_exit_3_and_the_others_are_removed(cluster: FakeCl
 @pytest.mark.parametrize(
     ("group", "text"),
     [
-        ("new", "member 'm3' uses the KIP-848 protocol; brokers remove only classic members (REFUSED)"),
+        ("new", "member 'm3' does not use the classic protocol; brokers remove only classic members (REFUSED)"),
         ("absent", "group 'absent': there is no such group (GROUP_ID_NOT_FOUND)"),
     ],
 )

@@ -215,7 +215,7 @@ def test_a_file_whose_groups_are_not_selected_means_no_group(cluster: FakeCluste
     file.write_text("a,t,0,20\n")
     outcome = run("reset", "b", "--from-file", str(file), *EXECUTE)
     assert (outcome.exit_code, last_line(outcome), changes(cluster)) == (0, attempt(), [])
-    assert "1 rows of the file are of other groups and are skipped." in outcome.stderr
+    assert "1 rows of the file belong to other groups and are skipped." in outcome.stderr
 
 
 def test_states_narrow_the_groups_of_a_file(cluster: FakeCluster, file: Path) -> None:

@@ -33,17 +33,17 @@ def hide(cluster: FakeCluster, group: str) -> None:
 
 def test_the_number_of_partitions_without_a_commit_is_unknown(cluster: FakeCluster) -> None:
     (group,) = json.loads(run("lag", "g", "--format", "json").stdout)["groups"]
-    assert (group["lag"], group["uncommitted_partitions"], group["note"]) == (0, None, "unknown_assignment")
+    assert (group["lag"], group["uncommitted_partitions"], group["note"]) == (0, None, ["unknown_assignment"])
     cluster.undescribable.clear()
     (group,) = json.loads(run("lag", "g", "--format", "json").stdout)["groups"]
-    assert (group["lag"], group["uncommitted_partitions"], group["note"]) == (0, 2, None)
+    assert (group["lag"], group["uncommitted_partitions"], group["note"]) == (0, 2, [])
 
 
 def test_a_table_and_topics_show_no_number_either() -> None:
     header, row = (line.split() for line in run("lag", "g").stdout.splitlines())
     assert dict(zip(header, row, strict=True))["UNCOMMITTED"] == "-"
     (topic,) = json.loads(run("lag", "g", "--by", "topic", "--format", "json").stdout)["groups"][0]["rows"]
-    assert (topic["topic"], topic["uncommitted_partitions"], topic["note"]) == ("t", None, "unknown_assignment")
+    assert (topic["topic"], topic["uncommitted_partitions"], topic["note"]) == ("t", None, ["unknown_assignment"])
 
 
 def test_its_metric_has_no_sample(cluster: FakeCluster) -> None:

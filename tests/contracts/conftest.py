@@ -23,7 +23,5 @@ def cluster(mocker: MockerFixture) -> FakeCluster:
 def state_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the user's state directory, one for the whole run."""
     path = tmp_path_factory.getbasetemp() / "state"
-    # A journal waits for the disk, which takes longer than all else in these tests.
-    monkeypatch.setattr("os.fsync", lambda _descriptor: None)
     monkeypatch.setenv("XDG_STATE_HOME", str(path))
     return path

@@ -10,7 +10,8 @@ import pytest
 
 from tests.fakes.fake_admin import FakeCluster, member, run, unreachable
 
-TOP = {"schema", "status", "groups", "errors"}
+TOP = {"schema", "status", "groups", "notes", "errors"}
+NOTE = {"kind", "group", "text"}
 ERROR = {"group", "topic", "partition", "broker", "code", "name", "message"}
 LISTING = {"group", "type", "state", "protocol_type"}
 COMMIT = {"topic", "partition", "committed_offset", "leader_epoch", "metadata"}
@@ -80,6 +81,11 @@ def row_of(*arguments: str) -> dict[str, Any]:
     """Return the first line that a command prints as ndjson."""
     row: dict[str, Any] = json.loads(run(*arguments, "--format", "ndjson").stdout.splitlines()[0])
     return row
+
+
+@pytest.mark.parametrize("command", ["list", "describe", "offsets", "lag", "orphans"])
+def test_every_note_has_these_keys(command: str) -> None:
+    assert [set(note) for note in document_of(command, "--match", "nope")["notes"]] == [NOTE]
 
 
 @pytest.mark.parametrize("command", ["list", "describe", "offsets", "lag", "orphans"])
@@ -194,6 +200,6 @@ def test_undo_and_its_list_have_these_keys() -> None:
     group = document_of("undo")["groups"][0]
     assert (set(group), set(group["offsets"][0])) == ({"group", "offsets"}, RESET)
     listed = document_of("undo", "--list")
-    assert (set(listed), set(listed["runs"][0])) == ({"schema", "runs"}, RUN)
+    assert (set(listed), set(listed["runs"][0])) == ({"schema", "runs", "notes"}, RUN)
     assert set(row_of("undo", "--list")) == RUN
     assert set(listed["runs"][0]["rows"]) == {"planned", "done", "refused", "failed", "unknown"}

@@ -67,6 +67,8 @@ def test_schemas_are_valid_and_contain_the_name_of_their_document(command: str) 
     [
         ("list", "--all-groups"),
         ("list", "new", "nope"),
+        ("list", "--match", "none"),
+        ("describe", "--match", "none"),
         ("describe", "--all-groups"),
         ("describe", "--all-groups", "--verbose"),
         ("describe", "new", "nope", "--members"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import kafka_groups
 from kafka_groups import kinds
 from kafka_groups.admin.handlers.kind_handlers import DESCRIBE_HANDLERS
 from kafka_groups.kinds import KINDS, Operation
+from kafka_groups.rendering.views.kind_views import KIND_VIEWS
 
 PACKAGE = Path(kafka_groups.__file__).parent
 HOMES = ("kinds.py", "admin/handlers/", "rendering/views/")
@@ -20,8 +20,8 @@ FILES = [
     for path in sorted(PACKAGE.rglob("*.py"))
     if not str(path.relative_to(PACKAGE)).startswith((*HOMES, "protocol/messages/"))
 ]
-# Types and protocol types, as constants and as records.
-TEXTS = {text for kind in KINDS for text in (kind.group_type, *(kind.protocol_types or ()))} - {""}
+# Types, protocol types and names. Those with a capital letter mean nothing but a kind, wherever they stand.
+TEXTS = {text for kind in KINDS for text in (kind.name, kind.group_type, *(kind.protocol_types or ()))} - {""}
 RECORDS = {name for name, value in vars(kinds).items() if isinstance(value, kinds.Kind)}
 
 
@@ -31,31 +31,43 @@ def imported_records(tree: ast.Module) -> set[str]:
     return RECORDS & {alias.asname or alias.name for node in imports for alias in node.names}
 
 
-def names_in(node: ast.expr, records: set[str]) -> Iterator[str]:
-    """Yield the names of kinds in one side of a comparison."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Constant) and part.value in TEXTS:
-            yield str(part.value)
-        if isinstance(part, ast.Name) and part.id in records:
-            yield part.id
+def named_in(node: ast.AST, records: set[str]) -> bool:
+    """Return whether an expression has the name of a kind, or its record."""
+    return any(
+        (isinstance(part, ast.Constant) and part.value in TEXTS)
+        or (isinstance(part, ast.Name) and part.id in records)
+        or (isinstance(part, ast.Attribute) and part.attr in RECORDS and ast.unparse(part.value) == "kinds")
+        for part in ast.walk(node)
+    )
+
+
+def sides_of(node: ast.AST) -> list[ast.expr]:
+    """Return what a comparison compares: operands, keys of a mapping, arguments of `startswith`, patterns."""
+    match node:
+        case ast.Compare(left=left, comparators=comparators):
+            return [left, *comparators]
+        case ast.Dict(keys=values) | ast.Set(elts=values):
+            return [value for value in values if value is not None]
+        case ast.Call(func=ast.Attribute(attr="startswith" | "endswith" | "get"), args=arguments):
+            return arguments
+        case ast.Subscript(value=ast.Dict() | ast.Name(), slice=key):
+            return [key]
+        case ast.match_case(pattern=pattern):
+            return [part for part in ast.walk(pattern) if isinstance(part, ast.expr)]
+    return []
 
 
 def comparisons(code: str) -> list[str]:
-    """Return the comparisons of a module that name a kind, and the calls of `startswith` that do."""
-    found = []
+    """Return what compares with the name of a kind in a module, and each text that is only the name of a kind."""
     tree = ast.parse(code)
     records = imported_records(tree)
-    for node in ast.walk(tree):
-        sides: list[ast.expr] = []
-        if isinstance(node, ast.Compare):
-            sides = [node.left, *node.comparators]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "startswith":
-            sides = node.args
-        elif isinstance(node, ast.match_case):
-            sides = [value for value in ast.walk(node.pattern) if isinstance(value, ast.expr)]
-        if any(name for side in sides for name in names_in(side, records)):
-            found.append(ast.unparse(node))
-    return found
+    found = [ast.unparse(node) for node in ast.walk(tree) if any(named_in(side, records) for side in sides_of(node))]
+    texts = [
+        repr(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in TEXTS and not str(node.value).islower()
+    ]
+    return list(dict.fromkeys([*found, *texts]))
 
 
 @pytest.mark.parametrize(
@@ -67,10 +79,15 @@ def comparisons(code: str) -> list[str]:
         "protocol_type != 'connect'",
         "name.startswith('Streams')",
         "match kind:\n    case 'Share': pass",
+        "kind.name == 'simple'",
+        "kinds.kind_of(group) is kinds.SHARE",
+        "SHARES = ('Share',)",
+        "{'connect': 1}[protocol]",
+        "name.endswith('Group') or name.endswith('Streams')",
     ],
 )
 def test_a_comparison_with_a_name_is_found(code: str) -> None:
-    assert len(comparisons(code)) == 1
+    assert comparisons(code)
 
 
 def test_no_comparison_with_a_name_stands_outside_the_record_the_handlers_and_the_views() -> None:
@@ -80,6 +97,10 @@ def test_no_comparison_with_a_name_stands_outside_the_record_the_handlers_and_th
 
 def test_every_kind_that_can_be_described_has_a_handler() -> None:
     assert set(DESCRIBE_HANDLERS) == {kind for kind in KINDS if kind.supports(Operation.DESCRIBE)}
+
+
+def test_every_kind_that_can_be_described_has_views() -> None:
+    assert set(KIND_VIEWS) == {kind for kind in KINDS if kind.supports(Operation.DESCRIBE)}
 
 
 def test_one_handler_describes_the_kinds_of_one_type() -> None:

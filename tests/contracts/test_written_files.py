@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import kafka_groups
@@ -39,13 +40,16 @@ def is_write(call: ast.Call) -> bool:
     return name in WRITING_METHODS
 
 
-def writers() -> Iterator[tuple[str, str]]:
-    """Yield the file and the source of each such call outside of `files`."""
+@cache
+def writers() -> Sequence[tuple[str, str]]:
+    """Return the file and the source of each such call outside of `files`."""
+    found: list[tuple[str, str]] = []
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
         if not name.startswith("files/"):
             calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
-            yield from ((name, ast.unparse(call)) for call in calls if is_write(call))
+            found += ((name, ast.unparse(call)) for call in calls if is_write(call))
+    return found
 
 
 def test_only_the_package_of_files_writes_files() -> None:

@@ -1,4 +1,4 @@
-"""An autospec of `GroupAdmin` that returns to commands what tests put into it.
+"""A stand-in for `GroupAdmin` that returns to commands what tests put into it.
 
 It returns results like the real client: only for requested keys, GROUP_ID_NOT_FOUND for an unknown id,
 and without the groups that the filters exclude.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest import mock
 from uuid import UUID
 
 from click.testing import CliRunner
@@ -33,7 +34,9 @@ from kafka_groups.model import (
 from kafka_groups.protocol.errors import broker_error
 from kafka_groups.rendering.screen import Screen, inspect_streams
 from tests.fakes.fake_changes import FakeChanges
+from tests.fakes.mock_admin import MockAdmin, mock_class
 from tests.fakes.scripted_cluster import topic_id
+from tests.fakes.simulated_clock import CLIENT_OF_COMMANDS
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -86,9 +89,12 @@ def committed(group: str, commits: Commits, refused: Mapping[tuple[str, int], in
 
 
 class FakeCluster(FakeChanges):
-    """A cluster that `add` and the dictionaries of failures fill; `admin` is the mock, `client` its patched class."""
+    """A cluster that `add` and the dictionaries of failures fill; `admin` is its client, `client` that one's class.
 
-    def __init__(self, mocker: MockerFixture) -> None:
+    Commands use it until the end of `mocker`, or without one until the end of the process.
+    """
+
+    def __init__(self, mocker: MockerFixture | None) -> None:
         super().__init__()
         self.brokers = {1: Broker(id=1, host="b1", port=9092)}
         self.listings: dict[str, GroupListing] = {}
@@ -112,24 +118,28 @@ class FakeCluster(FakeChanges):
         self.is_stable = True
         self.unfetchable: dict[str, Failure] = {}
         self.leaderless: dict[TopicPartition, Failure] = {}
-        self.client = mocker.patch("kafka_groups.options.cluster_session.GroupAdmin", autospec=True)
-        self.admin = self.client.return_value
-        self.admin.__enter__.return_value = self.admin
-        self.admin.__exit__.return_value = None
-        self.admin.brokers.side_effect = lambda **_: self.brokers
-        self.admin.cluster_id.side_effect = lambda **_: CLUSTER_ID
-        self.admin.bootstrap_servers = ("b1:9092",)
-        self.admin.list_groups.side_effect = self._list_groups
-        self.admin.deadline.side_effect = lambda timeout=30.0: Deadline.after(timeout)
-        self.admin.describe_consumer_groups.side_effect = self._describe_consumer_groups
-        self.admin.describe_with_offsets.side_effect = self._describe_with_offsets
-        self.admin.list_consumer_group_offsets.side_effect = self._list_consumer_group_offsets
-        self.admin.list_offsets.side_effect = self._list_offsets
-        self.admin.describe_topics.side_effect = self._describe_topics
-        self.admin.list_partitions.side_effect = self._list_partitions
-        self.admin.list_topics.side_effect = lambda **_: Results(succeeded={n: self._topic(n) for n in self.partitions})
-        self.admin.list_record_times.side_effect = self._list_record_times
-        self.connect(self.admin)
+        self.admin: Any = MockAdmin(
+            {
+                "brokers": lambda **_: self.brokers,
+                "cluster_id": lambda **_: CLUSTER_ID,
+                "deadline": lambda timeout=30.0: Deadline.after(timeout),
+                "list_groups": self._list_groups,
+                "describe_consumer_groups": self._describe_consumer_groups,
+                "describe_with_offsets": self._describe_with_offsets,
+                "list_consumer_group_offsets": self._list_consumer_group_offsets,
+                "list_offsets": self._list_offsets,
+                "describe_topics": self._describe_topics,
+                "list_partitions": self._list_partitions,
+                "list_topics": lambda **_: Results(succeeded={name: self._topic(name) for name in self.partitions}),
+                "list_record_times": self._list_record_times,
+                **self.effects(),
+            }
+        )
+        self.client = mock_class(self.admin)
+        if mocker is not None:
+            mocker.patch(CLIENT_OF_COMMANDS, self.client)
+        else:
+            mock.patch(CLIENT_OF_COMMANDS, self.client).start()
 
     def add(
         self,

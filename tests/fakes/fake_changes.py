@@ -45,12 +45,14 @@ class FakeChanges:
         self.unchangeable: dict[str, Failure] = {}
         self.refused_items: dict[tuple[str, TopicPartition | MemberIdentity], Failure] = {}
 
-    def connect(self, admin: Any) -> None:
-        """Let the mock of the client call these operations."""
-        admin.alter_consumer_group_offsets.side_effect = self._alter_consumer_group_offsets
-        admin.delete_consumer_group_offsets.side_effect = self._delete_consumer_group_offsets
-        admin.delete_consumer_groups.side_effect = self._delete_consumer_groups
-        admin.remove_members_from_consumer_group.side_effect = self._remove_members_from_consumer_group
+    def effects(self) -> Mapping[str, Callable[..., Any]]:
+        """Return what the operations of the client that change groups do, by name."""
+        return {
+            "alter_consumer_group_offsets": self._alter_consumer_group_offsets,
+            "delete_consumer_group_offsets": self._delete_consumer_group_offsets,
+            "delete_consumer_groups": self._delete_consumer_groups,
+            "remove_members_from_consumer_group": self._remove_members_from_consumer_group,
+        }
 
     def add(self, group: str, **values: Any) -> None:
         """Add a group."""

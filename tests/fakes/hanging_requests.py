@@ -12,7 +12,6 @@ from tests.fakes.scripted_broker import SILENCE, ReceivedRequest
 from tests.fakes.scripted_cluster import ScriptedCluster
 
 _MOST_REQUESTS = 1_000
-_LONGEST_S = 60.0
 
 
 class HangingRequests:
@@ -41,7 +40,7 @@ class HangingRequests:
     def _react(self, request: ReceivedRequest, response: Struct) -> Struct | object:
         if self._end.is_set() or not self._keys & {*keys_of(request)}:
             return response
-        self._end.wait(_LONGEST_S)
+        request.clock.wait_for(self._end)
         return SILENCE
 
 

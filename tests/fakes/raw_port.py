@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import threading
 from collections.abc import Callable, Iterator
 
 from kafka_groups.settings import Endpoint
+from tests.fakes.simulated_clock import SimulatedClock
 
 
 def _endpoint(sock: socket.socket) -> Endpoint:
@@ -17,20 +17,29 @@ def _endpoint(sock: socket.socket) -> Endpoint:
 
 @contextlib.contextmanager
 def responding(
-    *pieces: bytes, after: int = 1, then: Callable[[socket.socket], None] | None = None
+    *pieces: bytes,
+    after: int = 1,
+    then: Callable[[socket.socket], None] | None = None,
+    clock: SimulatedClock | None = None,
 ) -> Iterator[Endpoint]:
-    """Listen; for each connection receive `after` bytes, send the pieces one by one, run `then`, and close it."""
+    """Listen; for each connection receive `after` bytes, send the pieces one by one, run `then`, and close it.
+
+    A client that waits with a simulated clock needs that clock here.
+    """
+    time = clock or SimulatedClock()
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
         while True:
             try:
+                time.until_readable(listener)
                 connection, _ = listener.accept()
             except OSError:
                 return
             with connection, contextlib.suppress(OSError):
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 if after:
+                    time.until_readable(connection)
                     connection.recv(after, socket.MSG_WAITALL)
                 for piece in pieces:
                     connection.sendall(piece)
@@ -38,12 +47,11 @@ def responding(
                     then(connection)
                 # With unread bytes the system would send a reset and not an end of the stream.
                 connection.shutdown(socket.SHUT_WR)
-                connection.settimeout(2)
+                time.until_readable(connection)
                 while connection.recv(65536):
-                    pass
+                    time.until_readable(connection)
 
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
+    thread = time.start_thread(serve)
     try:
         yield _endpoint(listener)
     finally:

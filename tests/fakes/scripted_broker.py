@@ -13,16 +13,17 @@ import socket
 import ssl
 import struct
 import threading
-import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 from kafka_groups.protocol import INT16, INT32, STRING, Cursor, Struct, compile_reader, compile_writer, skip_tags
 from kafka_groups.protocol.messages import ALL, API_VERSIONS, Api
 from kafka_groups.settings import ConnectionSettings, Endpoint
+from tests.fakes.simulated_clock import SimulatedClock
 
 APIS = {api.key: api for api in ALL}
 # The versions of these APIs in Kafka 4.3, so that a client that uses a newer version is detected.
@@ -42,11 +43,12 @@ NEWEST: Mapping[str, tuple[int, int]] = {
 }
 _UNSUPPORTED_VERSION = 35
 _CLIENT_ID = STRING.read(False, True)
+_NUMBERS = count()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReceivedRequest:
-    """A request as a broker received it; `at` is in seconds of the monotonic clock."""
+    """A request as a broker received it; `at` is in seconds of the broker's clock."""
 
     broker: int
     api: str
@@ -54,6 +56,8 @@ class ReceivedRequest:
     client_id: str
     body: Struct
     at: float
+    number: int
+    clock: SimulatedClock
 
 
 # A reaction gets the request and its response, and returns another response, the raw bytes behind the
@@ -90,8 +94,8 @@ def throttled(milliseconds: int) -> Reaction:
 def delayed(seconds: float) -> Reaction:
     """Return a reaction that responds late."""
 
-    def react(_request: ReceivedRequest, response: Struct) -> Struct:
-        time.sleep(seconds)
+    def react(request: ReceivedRequest, response: Struct) -> Struct:
+        request.clock.sleep(seconds)
         return response
 
     return react
@@ -113,8 +117,10 @@ class ScriptedBroker:
         versions: Mapping[str, tuple[int, int]] | None = None,
         host: str = "127.0.0.1",
         tls: ssl.SSLContext | None = None,
+        clock: SimulatedClock | None = None,
     ) -> None:
         self.id = number
+        self.clock = clock or SimulatedClock()
         self.received: list[ReceivedRequest] = []
         self.faults: list[str] = []
         self.versions = {**NEWEST, **(versions or {})}
@@ -146,12 +152,13 @@ class ScriptedBroker:
 
     def settings(self, **values: Any) -> ConnectionSettings:
         """Return connection settings with this broker as bootstrap server."""
-        return ConnectionSettings(bootstrap=(self.endpoint,), **{"timeout_s": 5.0, **values})
+        return ConnectionSettings(bootstrap=(self.endpoint,), **{"timeout_s": 30.0, **values})
 
     def close(self) -> None:
         """Stop listening, close all connections, wait for the threads. AssertionError if a request was not valid."""
         _shut(self._listener)
         self.close_connections()
+        self.clock.wake(self._threads)
         for thread in self._threads:
             thread.join(timeout=5)
         assert not self.faults, self.faults
@@ -167,13 +174,12 @@ class ScriptedBroker:
                 _shut(connection)
 
     def _start(self, target: Callable[..., None], *args: Any) -> None:
-        thread = threading.Thread(target=target, args=args, daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        self._threads.append(self.clock.start_thread(target, *args))
 
     def _accept(self) -> None:
         while True:
             try:
+                self.clock.until_readable(self._listener)
                 connection, _ = self._listener.accept()
             except OSError:
                 return
@@ -186,9 +192,9 @@ class ScriptedBroker:
         try:
             if self._tls is not None:
                 connection = self._tls.wrap_socket(connection, server_side=True)
-            with connection, connection.makefile("rb") as stream:
-                while len(head := stream.read(4)) == 4:
-                    request, respond = self._read(stream.read(int.from_bytes(head, "big")))
+            with connection:
+                while len(head := self._receive(connection, 4)) == 4:
+                    request, respond = self._read(self._receive(connection, int.from_bytes(head, "big")))
                     held.append(respond)
                     if len(held) < self._holds.get(request.api, 1):
                         continue
@@ -204,6 +210,17 @@ class ScriptedBroker:
         except (AssertionError, ValueError, KeyError) as fault:
             self.faults.append(repr(fault))
 
+    def _receive(self, connection: socket.socket, size: int) -> bytes:
+        received = bytearray()
+        while len(received) < size:
+            if not isinstance(connection, ssl.SSLSocket) or not connection.pending():
+                self.clock.until_readable(connection)
+            chunk = connection.recv(size - len(received))
+            if not chunk:
+                break
+            received += chunk
+        return bytes(received)
+
     def _read(self, payload: bytes) -> tuple[ReceivedRequest, Callable[[], bytes | None]]:
         cursor = Cursor(payload)
         key, version = (INT16.read(False, False)(cursor) for _ in range(2))
@@ -215,7 +232,14 @@ class ScriptedBroker:
         body = compile_reader(api.request, version=version, flexible=api.is_flexible(version))(cursor)
         assert cursor.remaining() == 0, f"{cursor.remaining()} bytes too many in {api.name} {version}"
         request = ReceivedRequest(
-            broker=self.id, api=api.name, version=version, client_id=client_id, body=body, at=time.monotonic()
+            broker=self.id,
+            api=api.name,
+            version=version,
+            client_id=client_id,
+            body=body,
+            at=self.clock(),
+            number=next(_NUMBERS),
+            clock=self.clock,
         )
         self.received.append(request)
         return request, lambda: self._encode_response(request, api, correlation)

@@ -12,18 +12,18 @@ from typing import Any, Self
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from kafka_groups.admin import GroupAdmin
+from kafka_groups.progress import Progress
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.scripted_broker import Reaction, ReceivedRequest, ScriptedBroker
 from tests.fakes.scripted_changes import ScriptedChanges
+from tests.fakes.scripted_logs import ScriptedLogs
+from tests.fakes.simulated_clock import SimulatedClock
 
 _UNKNOWN_TOPIC = 3
-_NOT_LEADER = 6
 _NOT_COORDINATOR = 16
-_INVALID_REQUEST = 42
 _GROUP_NOT_FOUND = 69
 _UNKNOWN_TOPIC_ID = 100
-_READ_COMMITTED = 1
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Group:
     error: int = 0
 
 
-class ScriptedCluster(ScriptedChanges):
+class ScriptedCluster(ScriptedChanges, ScriptedLogs):
     """Brokers 1 to `brokers`; use it as a context manager, or close it.
 
     `topics` maps a topic to the leader of each of its partitions. `ends` and `starts` have log end and log start
@@ -82,8 +82,10 @@ class ScriptedCluster(ScriptedChanges):
         self.records: dict[tuple[str, int], Sequence[int]] = {}
         self.stable: dict[tuple[str, int], int] = {}
         self.recreations: dict[str, int] = {}
+        self.clock = SimulatedClock()
         self.brokers = {
-            number: ScriptedBroker(self._respond, number=number, versions=versions) for number in range(1, brokers + 1)
+            number: ScriptedBroker(self._respond, number=number, versions=versions, clock=self.clock)
+            for number in range(1, brokers + 1)
         }
         self.addresses = {number: broker.endpoint for number, broker in self.brokers.items()} | dict(advertised or {})
 
@@ -111,14 +113,14 @@ class ScriptedCluster(ScriptedChanges):
         """Return connection settings with the first broker as bootstrap server."""
         return self.brokers[1].settings(**values)
 
-    def admin(self, **values: Any) -> GroupAdmin:
-        """Return a client of this cluster."""
-        return GroupAdmin(self.settings(**values))
+    def admin(self, *, progress: Progress | None = None, **values: Any) -> GroupAdmin:
+        """Return a client of this cluster that waits with its clock."""
+        return self.clock.client(self.settings(**values), progress=progress)
 
     def requests_of(self, api: str) -> list[ReceivedRequest]:
         """Return every request of an API that the brokers received, in order of time."""
         rows = (request for broker in self.brokers.values() for request in broker.received if request.api == api)
-        return sorted(rows, key=lambda request: request.at)
+        return sorted(rows, key=lambda request: request.number)
 
     def requests(self) -> Counter[str]:
         """Return the number of requests of each API, connection set-up excluded."""
@@ -252,42 +254,6 @@ class ScriptedCluster(ScriptedChanges):
         if group.coordinator != broker:
             return _NOT_COORDINATOR
         return group.error if group.type == of_type else _GROUP_NOT_FOUND
-
-    def _respond_ListOffsets(self, request: ReceivedRequest) -> Struct:
-        named = Counter(
-            (topic["name"], row["partition_index"]) for topic in request.body["topics"] for row in topic["partitions"]
-        )
-        return {
-            "topics": [
-                {
-                    "name": topic["name"],
-                    "partitions": [
-                        self._log(request, topic["name"], row, times=named[topic["name"], row["partition_index"]])
-                        for row in topic["partitions"]
-                    ],
-                }
-                for topic in request.body["topics"]
-            ]
-        }
-
-    def _log(self, request: ReceivedRequest, topic: str, row: Struct, *, times: int) -> Struct:
-        key = (topic, row["partition_index"])
-        if times > 1:
-            return {"partition_index": key[1], "error_code": _INVALID_REQUEST}
-        if self.topics.get(topic, {}).get(key[1]) != request.broker:
-            return {"partition_index": key[1], "error_code": _NOT_LEADER}
-        start = self.starts.get(key, 0)
-        end = start + len(self.records[key]) if key in self.records else self.ends.get(key, 100)
-        at = {-1: self.stable.get(key, end) if request.body["isolation_level"] == _READ_COMMITTED else end, -2: start}
-        if row["timestamp"] in at:
-            return {"partition_index": key[1], "offset": at[row["timestamp"]]}
-        return {"partition_index": key[1], **self._record(key, row["timestamp"])}
-
-    def _record(self, key: tuple[str, int], at: int) -> Struct:
-        for offset, time in enumerate(self.records.get(key, ()), self.starts.get(key, 0)):
-            if time >= at:
-                return {"offset": offset, "timestamp": time}
-        return {"offset": -1}
 
 
 def topic_id(name: str) -> UUID:

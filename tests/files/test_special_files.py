@@ -57,7 +57,8 @@ def test_a_fifo_hands_all_content_to_its_reader(tmp_path: Path) -> None:
     assert (received, is_fifo(tmp_path / "fifo"), names(tmp_path)) == ([content], True, ["fifo"])
 
 
-def test_the_reader_of_a_fifo_may_start_after_the_writer(tmp_path: Path) -> None:
+def test_the_reader_of_a_fifo_may_start_after_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_READER_TIMEOUT_S", 60.0)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     writer = threading.Thread(target=write_atomically, args=(fifo, "new"), daemon=True)

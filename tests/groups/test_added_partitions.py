@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafka_groups.groups.descriptions import Details, describe_groups
+from kafka_groups.groups.lag.measurement import read_lag
 from kafka_groups.groups.lag.rows import offset_rows
-from kafka_groups.groups.lag.summary import LagKey, LagRow, read_lag
+from kafka_groups.groups.lag.summary import LagKey, LagRow
 from kafka_groups.groups.selection import Selectors, select_groups
 from kafka_groups.kinds import Operation
 from tests.fakes.fake_admin import FakeCluster, member, run
@@ -41,7 +42,7 @@ def test_partitions_without_a_commit_of_a_topic_with_commits_are_uncommitted() -
     with cluster_of({"g": group_with(0)}) as cluster, cluster.admin() as admin:
         (total,) = rows_of(admin)
         parts = rows_of(admin, LagKey.PARTITION)
-    assert (total.lag, total.uncommitted_partitions, total.note) == (0, 2, None)
+    assert (total.lag, total.uncommitted_partitions, total.note) == (0, 2, ())
     assert [(each.partition, each.committed_offset, each.log_end_offset, each.lag) for each in parts] == [
         (0, 20, 20, 0),
         (1, None, 30, None),
@@ -88,7 +89,7 @@ def test_a_leader_that_does_not_respond_is_looked_up_again() -> None:
         cluster.stop(3)
         rows_of(admin)
         cluster.topics["t"] = {0: 1, 1: 1, 2: 2}
-        assert rows_of(admin)[0].note is None
+        assert rows_of(admin)[0].note == ()
 
 
 def test_a_deleted_topic_costs_one_lookup_and_has_only_its_commits() -> None:

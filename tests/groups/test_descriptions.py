@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.groups.descriptions import Details, describe_groups
+from kafka_groups.admin.api import TimePlan
+from kafka_groups.groups.descriptions import Details, describe_groups, description_steps
 from kafka_groups.groups.lag.rows import offset_rows
-from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Broker
 from tests.fakes.fake_admin import FakeCluster, failure, run
@@ -26,12 +27,13 @@ def test_a_group_whose_type_changed_is_described_although_another_group_is_stuck
         "stuck": Group(coordinator=2, commits={("t", 0): 5}),
     }
     with ScriptedCluster(groups=groups, topics={"t": {0: 1}}) as cluster, cluster.admin(timeout_s=2.0) as admin:
-        deadline = admin.deadline()
-        selection = select_groups(admin, Selectors(all_groups=True), operation=Operation.DESCRIBE, deadline=deadline)
+        details, selectors = Details(offsets=True), Selectors(all_groups=True)
+        plan = TimePlan(admin.deadline(), (*listing_steps(selectors), *description_steps(details)))
+        selection = select_groups(admin, selectors, operation=Operation.DESCRIBE, plan=plan)
         cluster.groups["upgraded"].type = "Consumer"
         stuck = changed(groups=[{"group_id": "stuck", "topics": [], "error_code": 14}])
         cluster.script("OffsetFetch", *[stuck] * 50, brokers=[2])
-        described = describe_groups(admin, selection, details=Details(offsets=True), deadline=deadline)
+        described = describe_groups(admin, selection, details=details, plan=plan)
     assert [row.group for row in offset_rows(described, "upgraded")] == ["upgraded"]
     assert [(each.group, each.name) for each in described.failures] == [("stuck", "TIMEOUT")]
     assert described.notes == ()
@@ -125,12 +127,13 @@ def test_after_ctrl_c_the_document_has_the_failures_that_are_known(mocker: Mocke
     ]
 
 
-def test_each_listing_of_a_selection_has_half_of_the_remaining_time(mocker: MockerFixture) -> None:
+def test_each_listing_of_a_selection_leaves_time_to_the_steps_after_it(mocker: MockerFixture) -> None:
     cluster = FakeCluster(mocker)
     cluster.add("g", state="Empty")
     run("describe", "g", "absent", "--in-state", "Empty")
     shares = [call.kwargs["timeout"].timeout_s for call in cluster.admin.list_groups.call_args_list]
-    assert [round(share) for share in shares] == [15, 15]
+    # The weights are 3 (listing), 1 (unfiltered listing), 4, 1 and 3; half of 30 seconds is reserved by them.
+    assert [round(share) for share in shares] == [19, 20]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_groups.groups.selection import Selectors, list_selected
+from kafka_groups.groups.selection import NO_MATCH, Selectors, list_selected
 from tests.fakes.scripted_broker import changed, plain
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
@@ -34,7 +34,7 @@ def test_a_named_group_in_another_state_is_neither_selected_nor_a_failure() -> N
     with _cluster(nope=Group(coordinator=2, state="Empty")) as cluster, cluster.admin() as admin:
         selection = list_selected(admin, STABLE)
         assert (selection.groups, selection.failures) == ((), ())
-        assert selection.notes() == ["No group matches."]
+        assert selection.notes() == [NO_MATCH]
 
 
 def test_without_a_filter_the_first_listing_shows_which_groups_are_absent() -> None:

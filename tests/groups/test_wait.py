@@ -99,7 +99,7 @@ def test_a_group_that_cannot_be_read_does_not_fulfil_the_condition() -> None:
 )
 def test_an_unknown_log_end_does_not_fulfil_a_condition_on_the_lag(condition: str, is_fulfilled: bool) -> None:
     known = summary("a", 5).total
-    unknown = reading()._replace(groups=(GroupSummary(known._replace(note="data_loss,incomplete"), ()),))
+    unknown = reading()._replace(groups=(GroupSummary(known._replace(note=("data_loss", "incomplete")), ()),))
     fields = {"lag": FieldType.NUMBER, "state": FieldType.TEXT}
     parsed = parse_condition(condition, fields, parse_duration=parse_duration)
     clock = Clock()

@@ -114,7 +114,7 @@ def waiting(cluster: Cluster, group: str) -> Iterator[Terminal]:
 
 
 def is_complete(row: dict[str, Any]) -> bool:
-    return (row["lag"], row["note"]) == (4, None)
+    return (row["lag"], row["note"]) == (4, [])
 
 
 @contextmanager
@@ -140,7 +140,7 @@ def test_a_watch_and_a_wait_go_on_while_a_broker_is_restarted(
     cluster.stop_broker(LOST)
     try:
         # The partitions whose log ends are known have no lag.
-        watching.await_row(lambda row: (row["lag"], row["note"]) == (0, "incomplete"))
+        watching.await_row(lambda row: (row["lag"], row["note"]) == (0, ["incomplete"]))
         wait_until(
             lambda: any(line.startswith(f"Error: partition {topic}-1: ") for line in watching.errors),
             lambda: f"no error names the partition: {watching.errors}",
@@ -152,7 +152,7 @@ def test_a_watch_and_a_wait_go_on_while_a_broker_is_restarted(
     commit_from_outside(cluster.bootstrap, [group], [(topic, 1, 7)])
     assert waiting.end() == 0, waiting.seen
     assert [line.split()[0] for line in waiting.lines] == ["GROUP", group]
-    watching.await_row(lambda row: (row["lag"], row["note"]) == (0, None))
+    watching.await_row(lambda row: (row["lag"], row["note"]) == (0, []))
     assert watching.interrupt() == 130
     assert watching.errors[-1] == "Error: interrupted"
     assert {line.split()[0] for line in watching.errors} == {"Error:"}

@@ -127,8 +127,8 @@ def test_a_partition_without_a_leader_makes_the_totals_incomplete_and_those_of_t
 
     (found,) = result.json["groups"]
     rows = {row["partition"]: (row["committed_offset"], row["lag"], row["note"]) for row in found["rows"]}
-    assert rows == {0: (1, 6, None), 1: (2, None, "incomplete"), 2: (3, 4, None)}
-    assert (found["lag"], found["partitions_behind"], found["note"]) == (10, 2, "incomplete")
+    assert rows == {0: (1, 6, []), 1: (2, None, ["incomplete"]), 2: (3, 4, [])}
+    assert (found["lag"], found["partitions_behind"], found["note"]) == (10, 2, ["incomplete"])
     assert f"partition {topic}-1: " in table.err
     assert (len(table.notes), table.code, result.code) == (1, 3, 3)
 

@@ -85,7 +85,7 @@ def test_members_of_the_kip_848_protocol_are_refused(cluster: Cluster, topic: st
     with stable(cluster.bootstrap, topic, consumer_protocol=True) as group:
         result = run_command(cluster.bootstrap, "remove-members", "--group", group, "--all", *EXECUTE, home=tmp_path)
         assert len(list_member_ids(cluster.bootstrap, group)) == 1
-    assert "uses the KIP-848 protocol; brokers remove only classic members" in result.err
+    assert "does not use the classic protocol; brokers remove only classic members" in result.err
     assert [row[-1] for row in result.rows[1:]] == ["refused"]
     assert result.notes[-1].startswith("Nothing was changed; the attempt is recorded as ")
     assert result.code == 1

@@ -173,7 +173,7 @@ def test_control_records_are_no_records_to_process(cluster: Cluster) -> None:
     (without_aborted,) = measure(cluster, (topic, 0, 1), options=["--isolation", "committed"])
     assert (without_aborted["lag"], without_aborted["time_lag_ms"], without_aborted.quality) == (3, 0, "compacted")
     notes = [found["note"] for found in (at_first_marker, at_last_marker, without_aborted)]
-    assert notes == [None, "caught_up", "caught_up"]
+    assert notes == [[], ["caught_up"], ["caught_up"]]
 
 
 def test_an_open_transaction_delays_nothing_and_makes_a_lower_bound(cluster: Cluster) -> None:
@@ -191,7 +191,7 @@ def test_an_open_transaction_delays_nothing_and_makes_a_lower_bound(cluster: Clu
     assert (uncommitted.quality, uncommitted.is_age_of(open_ms)) == ("exact", True)
     assert (before.quality, before.is_age_of(stable_ms)) == ("exact", True)
     assert (at_stable["lag"], at_stable["time_lag_ms"]) == (0, 0)
-    assert (at_stable.quality, at_stable["note"]) == ("lower_bound", "open_transaction")
+    assert (at_stable.quality, at_stable["note"]) == ("lower_bound", ["open_transaction"])
     assert elapsed_s < SOON_S
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from kafka_groups.model import (
     Broker,
@@ -20,6 +20,10 @@ from kafka_groups.model import (
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+
+# The part of a deadline that a plan reserves for its steps.
+_RESERVED: Final = 0.5
 
 
 class Deadline(NamedTuple):
@@ -49,6 +53,37 @@ class Deadline(NamedTuple):
         now = self.clock()
         share_s = (self.at - now) * fraction
         return self._replace(at=now + share_s, timeout_s=share_s)
+
+
+class Step(NamedTuple):
+    """A step of a use case. Its weight decides how much of a deadline is reserved for it."""
+
+    name: str
+    weight: int
+
+
+class TimePlan(NamedTuple):
+    """The steps of a use case in their order, and the deadline that they share; None for the client's default.
+
+    Half of the time is reserved for the steps, each by its weight. A step may take all that is left except what is
+    reserved for those after it. So a slow step has at least half of the time, and no later one is left without any.
+    """
+
+    deadline: Deadline | None = None
+    steps: tuple[Step, ...] = ()
+
+    def until(self, step: Step) -> Deadline | None:
+        """Return the deadline of a step that begins now. Raises ValueError for a step that the plan lacks."""
+        if self.deadline is None:
+            return None
+        rest = self.steps[self.steps.index(step) :]
+        left_s = self.deadline.at - self.deadline.clock()
+        if len(rest) == 1 or left_s <= 0:
+            return self.deadline
+        weight_of_rest = sum(later.weight for later in rest)
+        part = (weight_of_rest - step.weight) / sum(each.weight for each in self.steps)
+        reserved_s = _RESERVED * self.deadline.timeout_s * part
+        return self.deadline.share(max(1 - reserved_s / left_s, step.weight / weight_of_rest))
 
 
 # The timeout of a call in seconds, or a deadline that it shares with other calls.

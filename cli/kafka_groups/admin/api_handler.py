@@ -15,12 +15,6 @@ from kafka_groups.errors import (
     TlsFailedError,
 )
 from kafka_groups.model import Broker, Failure
-from kafka_groups.protocol.errors import (
-    COORDINATOR_LOAD_IN_PROGRESS,
-    COORDINATOR_NOT_AVAILABLE,
-    NOT_COORDINATOR,
-    broker_error,
-)
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -117,26 +111,3 @@ def as_unsent(failure: Failure) -> Failure:
     why = OutcomeUnknownError.reason_of(failure.message)
     unsent = ConnectionFailedError(f"it was not sent, because an earlier request of the group failed: {why}")
     return failure._replace(code=None, name=unsent.name, message=str(unsent), topic=None, partition=None)
-
-
-def add_group_error(result: ApiResult[str, V], group: str, code: int, message: str | None) -> None:
-    """Add a group to the result by its error code: look up again, retry, or fail.
-
-    Kafka's handlers agree on the codes for OffsetFetch and both describes (the *Handler classes of its Admin client):
-    15 and 16 send the group back to the lookup, 14 keeps it at its broker.
-    """
-    error = broker_error(code, message)
-    if code in (NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE):
-        result.unmapped[group] = str(error)
-        result.maybe_made.add(group)
-    elif code == COORDINATOR_LOAD_IN_PROGRESS:
-        result.retriable[group] = str(error)
-    else:
-        result.failed[group] = error
-
-
-def take_outcomes(outcomes: Mapping[K, V], remaining: set[K]) -> dict[K, V]:
-    """Return the outcomes of keys in `remaining`, and remove these keys from it."""
-    taken = {key: value for key, value in outcomes.items() if key in remaining}
-    remaining.difference_update(taken)
-    return taken

@@ -57,7 +57,7 @@ class ClusterClient:
 
     @property
     def requests_sent(self) -> Counter[tuple[str, int]]:
-        """Return the number of requests sent so far by (API name, version), including the set-up of connections."""
+        """Return the number of requests sent until now by (API name, version), including the set-up of connections."""
         return self._pool.sent
 
     def deadline(self, timeout: Timeout | None = None) -> Deadline:

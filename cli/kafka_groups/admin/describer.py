@@ -54,7 +54,7 @@ class GroupDescriber:
         return list(self._first.values())
 
     def follow_up(self) -> Sequence[ApiDriver[Any, Any]]:
-        """Return the drivers that the results so far make necessary: for groups whose types changed, then for topics.
+        """Return the drivers that the present results make necessary: for groups whose types changed, then for topics.
 
         A broker may identify the topics of assignments only by their ids (franz-go's kfake leaves the names empty).
         """
@@ -114,10 +114,11 @@ class GroupDescriber:
         """Return each group's description with its coordinator, or the most informative of its failures."""
         succeeded: dict[str, GroupDescription] = {}
         failed: dict[str, Failure] = {}
+        locations = {driver: driver.locations for driver in self._all()}
         for group in self._groups:
             driver = next((driver for driver in self._all() if group in driver.completed), None)
             if driver is not None:
-                coordinator = brokers.get(driver.locations[group])
+                coordinator = brokers.get(locations[driver][group])
                 succeeded[group] = self._with_topic_names(driver.completed[group]._replace(coordinator=coordinator))
             else:
                 failed[group] = self._failure(group)

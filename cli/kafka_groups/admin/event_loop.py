@@ -18,7 +18,7 @@ from kafka_groups.model import Broker
 from kafka_groups.progress import StepProgress
 from kafka_groups.protocol import SchemaError
 
-# A broker takes as long for one lookup of 65,000 keys as for fifteen of 10,000 (see cli/DESIGN.md), so more
+# A broker takes as long for one lookup of 65,000 keys as for fifteen of 10,000 (see docs/design/admin.md), so more
 # keys than this are spread over the brokers.
 MAX_LOOKUP_KEYS: Final = 10_000
 _SHORTEST_EXTENSION_S: Final = 0.1

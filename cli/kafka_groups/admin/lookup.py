@@ -13,6 +13,7 @@ from kafka_groups.protocol.errors import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
     LEADER_NOT_AVAILABLE,
+    NOT_COORDINATOR,
     UNKNOWN_TOPIC_OR_PARTITION,
     broker_error,
 )
@@ -38,6 +39,7 @@ class PartitionKey(Protocol):
 
 
 K = TypeVar("K")
+V = TypeVar("V")
 P = TypeVar("P", bound=PartitionKey)
 
 
@@ -77,6 +79,22 @@ class CoordinatorStrategy:
     def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
         """Return the failure of the group."""
         return Failure.of(error, group=key, broker=broker)
+
+
+def add_group_error(result: ApiResult[str, V], group: str, code: int, message: str | None) -> None:
+    """Add a group to the result by its error code: look up again, retry, or fail.
+
+    Kafka's handlers agree on the codes for OffsetFetch and both describes (the *Handler classes of its Admin client):
+    15 and 16 send the group back to the lookup, 14 keeps it at its broker.
+    """
+    error = broker_error(code, message)
+    if code in (NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE):
+        result.unmapped[group] = str(error)
+        result.maybe_made.add(group)
+    elif code == COORDINATOR_LOAD_IN_PROGRESS:
+        result.retriable[group] = str(error)
+    else:
+        result.failed[group] = error
 
 
 class PartitionLeaderStrategy(Generic[P]):

@@ -8,6 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import CommittedOffset, Failure, TopicPartition
 
 
@@ -123,7 +124,7 @@ class PlannedGroups(NamedTuple):
 
     rows: Mapping[str, tuple[PlannedChange, ...]] = MappingProxyType({})
     failures: tuple[Failure, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     existing: frozenset[str] = frozenset()
 
     def changes(self) -> list[Change]:
@@ -149,7 +150,7 @@ class Outcome(NamedTuple):
 
 
 def summarize_failures(by_group: Mapping[str, Sequence[Failure | None]]) -> list[Failure]:
-    """Return the failures of partitions, one for each topic or group of which all partitions failed alike.
+    """Return the failures of partitions, one for each topic or group whose partitions all failed alike.
 
     `by_group` has the failure of each row of a group, None for a row without one.
     """

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import PlanFileError
-from kafka_groups.numerals import hint_of_integer
+from kafka_groups.numerals import hint_of_integer, quote
 
 _COLUMNS: Final = {3: "topic,partition,offset", 4: "group,topic,partition,offset"}
 _WITH_GROUP: Final = 4
@@ -21,7 +21,6 @@ _MAX_PARTITION: Final = 2**31 - 1
 _MAX_OFFSET: Final = 2**63 - 1
 # Jackson trims numbers and accepts a sign.
 _NUMBER: Final = re.compile(r"[ \t]*([+-]?)([0-9]+)[ \t]*")
-_MAX_SHOWN: Final = 80
 _BYTE_ORDER_MARK: Final = "\ufeff"
 # Jackson's check of what needs quotes is loose: it quotes each value with a backslash or a character up to the comma,
 # and each value of more than 24 UTF-16 units. Only quotes are escaped. This tool alone quotes a byte order mark, which
@@ -143,15 +142,15 @@ def _read_row(line: int, fields: list[str], at: str) -> CsvRow:
 def _read_number(text: str, what: str, *, most: int) -> int:
     match = _NUMBER.fullmatch(text)
     if match is None:
-        msg = f"{what} {_shorten(text)} is not a whole number{hint_of_integer(text)}"
+        msg = f"{what} {quote(text)} is not a whole number{hint_of_integer(text)}"
         raise PlanFileError(msg)
     digits = match[2].lstrip("0") or "0"
     if match[1] == "-" and digits != "0":
-        msg = f"{what} {_shorten(text)} is negative"
+        msg = f"{what} {quote(text)} is negative"
         raise PlanFileError(msg)
     # Python refuses to convert thousands of digits.
     if len(digits) > len(str(most)) or (number := int(digits)) > most:
-        msg = f"{what} {_shorten(text)} is too large; the largest is {most}"
+        msg = f"{what} {quote(text)} is too large; the largest is {most}"
         raise PlanFileError(msg)
     return number
 
@@ -172,9 +171,4 @@ def _count(fields: int) -> str:
 
 
 def _shown(fields: list[str]) -> str:
-    return f": {_shorten(','.join(fields))}"
-
-
-def _shorten(text: str) -> str:
-    """Return a text in quotes, without control characters and not too long for a message."""
-    return repr(text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…")
+    return f": {quote(','.join(fields))}"

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Timeout
 from kafka_groups.errors import ChangeRefusedError
-from kafka_groups.kinds import Operation, label_of, supports
+from kafka_groups.groups.notes import Note, NoteKind
+from kafka_groups.kinds import STATES_WITHOUT_MEMBERS, Operation, label_of, supports
 from kafka_groups.model import (
     CommittedOffset,
     Failure,
@@ -18,6 +19,7 @@ from kafka_groups.model import (
     Results,
     TopicPartition,
 )
+from kafka_groups.name_lists import first_names
 from kafka_groups.protocol.errors import (
     GROUP_ID_NOT_FOUND,
     INCONSISTENT_GROUP_PROTOCOL,
@@ -26,10 +28,12 @@ from kafka_groups.protocol.errors import (
     broker_error,
 )
 
-# The states of a group without members (GroupState.java).
-_INACTIVE: Final = frozenset({"Empty", "Dead"})
 _MAX_HOSTS: Final = 5
-_UNSTABLE: Final = "Commits of open transactions are not known: that needs brokers of Kafka 2.5 or newer."
+_UNSTABLE: Final = Note(
+    NoteKind.OPEN_TRANSACTIONS_UNKNOWN,
+    None,
+    "Commits of open transactions are not known: that needs brokers of Kafka 2.5 or newer.",
+)
 
 
 class CurrentGroup(NamedTuple):
@@ -48,7 +52,7 @@ class CurrentGroup(NamedTuple):
     @property
     def is_active(self) -> bool:
         """Return whether the group has members, so that brokers refuse changes of its offsets."""
-        return self.description is not None and self.description.state not in _INACTIVE
+        return self.description is not None and self.description.state not in STATES_WITHOUT_MEMBERS
 
 
 def read_groups(
@@ -112,7 +116,7 @@ def with_existing_groups(
 ) -> Results[str, CurrentGroup]:
     """Return what was read; of these `groups`, one that seems absent exists if it has a commit on any partition.
 
-    Only seemingly absent groups of which some partitions were read cost a request.
+    Only seemingly absent groups with some partitions read cost a request.
     """
     absent = [
         group
@@ -143,9 +147,9 @@ def _has_commits_only(failure: Failure, offsets: GroupOffsets, *, any_type: bool
 
 
 def _refuse_listing(listing: GroupListing, *, any_type: bool) -> Failure | None:
-    if not any_type and not supports(listing, Operation.LIST_OFFSETS):
+    if not any_type and not supports(listing, Operation.ALTER_OFFSETS):
         return refuse(listing.group, f"it is not a consumer group ({label_of(listing)})")
-    if listing.state is not None and listing.state not in _INACTIVE:
+    if listing.state is not None and listing.state not in STATES_WITHOUT_MEMBERS:
         return Failure.of(broker_error(NON_EMPTY_GROUP, f"it is {listing.state}"), group=listing.group)
     return None
 
@@ -158,9 +162,8 @@ def refuse_active(current: CurrentGroup) -> Failure | None:
     members = current.description.members
     # Some brokers return no host of a member.
     hosts = [host for host in dict.fromkeys(member.host.removeprefix("/") for member in members) if host]
-    shown = ", ".join(hosts[:_MAX_HOSTS]) + (", …" if len(hosts) > _MAX_HOSTS else "")
     count = f"{len(members)} member{'' if len(members) == 1 else 's'}"
-    where = f"{count} on {shown}" if hosts else count
+    where = f"{count} on {first_names(hosts, _MAX_HOSTS)}" if hosts else count
     text = f"it is {current.description.state} with {where}; stop its consumers first"
     return Failure.of(broker_error(NON_EMPTY_GROUP, text), group=current.group)
 
@@ -175,6 +178,6 @@ def _current(group: str, description: GroupDescription | None, offsets: GroupOff
     return CurrentGroup(group, description, dict(offsets.rows()), offsets.failed, offsets.is_stable)
 
 
-def note_unstable(groups: Iterable[CurrentGroup]) -> list[str]:
+def note_unstable(groups: Iterable[CurrentGroup]) -> list[Note]:
     """Return a note if open transactions are not known, because brokers are older than Kafka 2.5."""
     return [] if all(group.is_stable for group in groups) else [_UNSTABLE]

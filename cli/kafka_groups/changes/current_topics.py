@@ -10,7 +10,9 @@ from typing import Final, NamedTuple
 from kafka_groups.admin.api import Admin, Timeout, Topic
 from kafka_groups.changes.change import Action, Change
 from kafka_groups.errors import TopicRecreatedError
+from kafka_groups.groups.notes import Note, NoteKind, note_each
 from kafka_groups.model import Failure, TopicPartition
+from kafka_groups.name_lists import first_names
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kafka_groups.protocol.topic_ids import format_topic_id
 
@@ -84,28 +86,33 @@ def _fail(change: Change, failure: Failure) -> Failure:
     return failure._replace(group=change.group, topic=change.topic, partition=change.partition)
 
 
-def note_unknown_ids(changes: Iterable[Change], topics: CurrentTopics) -> list[str]:
-    """Return a note on the topics of recorded changes of which a recreation would not be noticed."""
+def note_unknown_ids(changes: Iterable[Change], topics: CurrentTopics) -> list[Note]:
+    """Return a note on the topics of recorded changes whose recreation would not be noticed."""
     unknown = {change.topic for change in changes if topics.is_unknown(change)}
     if not unknown:
         return []
     subject = "The id of 1 topic is" if len(unknown) == 1 else f"The ids of {len(unknown):,} topics are"
-    return [f"{subject} unknown (Kafka before 2.8, or a plan without it): a recreated topic would not be noticed."]
+    text = f"{subject} unknown (Kafka before 2.8, or a plan without it): a recreated topic would not be noticed."
+    return [Note(NoteKind.TOPIC_IDS_UNKNOWN, None, text)]
 
 
-def note_uncommitted(partitions: Mapping[str, Iterable[TopicPartition]], topics: CurrentTopics) -> list[str]:
+def note_uncommitted(partitions: Mapping[str, Iterable[TopicPartition]], topics: CurrentTopics) -> list[Note]:
     """Return a note for each group on the other partitions of its topics, on which it has no commit.
 
     Consumers start on them where `auto.offset.reset` says, which may not be where a reset leads. Beyond a limit one
     note counts the groups.
     """
-    notes = [text for group, keys in partitions.items() if (text := _note_uncommitted(group, keys, topics))]
-    if (more := len(notes) - _MAX_NOTES) > 0:
-        return [*notes[:_MAX_NOTES], f"{more:,} more groups have partitions without a commit, which stay as they are."]
-    return notes
+    kind = NoteKind.LEFT_PARTITIONS
+    notes = [
+        Note(kind, group, text)
+        for group, keys in partitions.items()
+        if (text := _describe_uncommitted(group, keys, topics))
+    ]
+    others = "{:,} more groups have partitions without a commit, which stay as they are."
+    return note_each(notes, most=_MAX_NOTES, others=lambda rest: Note(kind, None, others.format(rest)))
 
 
-def _note_uncommitted(group: str, keys: Iterable[TopicPartition], topics: CurrentTopics) -> str:
+def _describe_uncommitted(group: str, keys: Iterable[TopicPartition], topics: CurrentTopics) -> str:
     committed = Counter(key.topic for key in keys)
     missing = {
         topic: count
@@ -118,7 +125,5 @@ def _note_uncommitted(group: str, keys: Iterable[TopicPartition], topics: Curren
     subject, verb = (
         ("1 partition", "it stays as it is") if total == 1 else (f"{total:,} partitions", "they stay as they are")
     )
-    shown = ", ".join(f"'{topic}'" for topic in list(missing)[:_MAX_NOTES]) + (
-        ", …" if len(missing) > _MAX_NOTES else ""
-    )
+    shown = first_names((f"'{topic}'" for topic in missing), _MAX_NOTES)
     return f"Group '{group}' has no commit on {subject} of {shown}: {verb} (reset with --topic)."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_groups.admin.api import Admin, Deadline
+from kafka_groups.admin.api import Admin, Deadline, TimePlan
 from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
 from kafka_groups.changes.current_groups import (
     CurrentGroup,
@@ -20,11 +20,12 @@ from kafka_groups.changes.partitions import NamedTopics, find_partitions
 from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
 from kafka_groups.changes.restoration import note_absent_topics, refuse_unrestorable
 from kafka_groups.changes.validity import deletions_of, describe_difference
+from kafka_groups.groups import steps
 from kafka_groups.groups.assignments import has_unreadable_assignments
-from kafka_groups.groups.descriptions import without_deleted
-from kafka_groups.groups.selection import NOT_LAST, Selectors, list_selected, select_groups
+from kafka_groups.groups.notes import Note, NoteKind
+from kafka_groups.groups.selection import Selectors, list_selected, listing_steps, note_skipped, select_groups
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
-from kafka_groups.kinds import SIMPLE, Operation, kind_of, label_of, supports
+from kafka_groups.kinds import SIMPLE, STATES_WITHOUT_MEMBERS, Operation, kind_of, label_of, supports
 from kafka_groups.model import Failure, GroupListing, TopicPartition
 from kafka_groups.protocol.errors import (
     GROUP_SUBSCRIBED_TO_TOPIC,
@@ -33,7 +34,8 @@ from kafka_groups.protocol.errors import (
     broker_error,
 )
 
-_WITHOUT_MEMBERS: Final = ("Empty", "Dead", None)
+# A broker before Kafka 2.6 lists no states.
+_INACTIVE: Final = (*STATES_WITHOUT_MEMBERS, None)
 _UNKNOWN_TOPICS: Final = "the partitions of a member are unknown, so it may read the topic; stop its consumers first"
 _ABSENT: Final = "the partition does not exist; brokers may refuse to delete its commit"
 
@@ -61,19 +63,25 @@ def plan_group_deletion(
     """
     if request.file.is_empty():
         return PlannedGroups(notes=request.file.notes)
-    selection = list_selected(admin, selectors, deadline=deadline, is_last=False)
+    listing = listing_steps(selectors) or (steps.LISTING,)
+    plan = TimePlan(deadline, (*listing, steps.GROUPS, steps.COMMITS, steps.PARTITIONS))
+    selection = list_selected(admin, selectors, plan=plan)
     others = {
-        group: listing for group, listing in selection.listings.items() if not supports(listing, Operation.DESCRIBE)
+        group: listing for group, listing in selection.listings.items() if not supports(listing, Operation.DELETE)
     }
     # A named group whose broker did not list it is read all the same, and fails by itself.
     consumers = [group for group in (*selection.groups, *selection.unlisted) if group not in others]
-    read = read_groups(admin, dict.fromkeys(consumers), timeout=deadline)
-    failures, notes = without_deleted(selection, read.failed)
+    read = read_groups(admin, dict.fromkeys(consumers), timeout=plan.until(steps.GROUPS))
+    failures, notes = selection.without_deleted(read.failed)
     failures += filter(None, map(refuse_active, read.succeeded.values()))
-    allowed = _read_others(admin, others, deadline) if request.any_type else _refuse_others(others, selection.named)
+    if request.any_type:
+        allowed = _read_others(admin, others, plan.until(steps.COMMITS))
+    else:
+        allowed = _refuse_others(others, selection.named)
     inactive = {group: current for group, current in read.succeeded.items() if not current.is_active}
     found = {**inactive, **allowed.found}
-    topics = read_topics(admin, {key.topic for each in found.values() for key in each.offsets}, timeout=deadline)
+    names = {key.topic for each in found.values() for key in each.offsets}
+    topics = read_topics(admin, names, timeout=plan.until(steps.PARTITIONS))
     rows = {group: _delete_group(current, request, topics) for group, current in sorted(found.items())}
     changes = [row.change for planned in rows.values() for row in planned if row.refusal is None]
     return PlannedGroups(
@@ -96,14 +104,14 @@ class _Others(NamedTuple):
 
     found: Mapping[str, CurrentGroup]
     failures: tuple[Failure, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def _refuse_others(listings: Mapping[str, GroupListing], named: Collection[str]) -> _Others:
     """Refuse groups that are not of consumers; those that nobody named are only counted."""
     refused = [_refuse_kind(listing) for group, listing in listings.items() if group in named]
     skipped = [listing for group, listing in listings.items() if group not in named]
-    return _Others({}, tuple(refused), tuple(_note_skipped(skipped)))
+    return _Others({}, tuple(refused), tuple(note_skipped(skipped)))
 
 
 def _read_others(admin: Admin, listings: Mapping[str, GroupListing], deadline: Deadline | None) -> _Others:
@@ -114,9 +122,9 @@ def _read_others(admin: Admin, listings: Mapping[str, GroupListing], deadline: D
     active = [
         Failure.of(broker_error(NON_EMPTY_GROUP, f"it is {listing.state}"), group=group)
         for group, listing in sorted(listings.items())
-        if listing.state not in _WITHOUT_MEMBERS
+        if listing.state not in _INACTIVE
     ]
-    inactive = {group: listing for group, listing in listings.items() if listing.state in _WITHOUT_MEMBERS}
+    inactive = {group: listing for group, listing in listings.items() if listing.state in _INACTIVE}
     with_commits = {group: None for group, listing in inactive.items() if kind_of(listing).has_commits}
     found = {group: CurrentGroup(group) for group in inactive if group not in with_commits}
     if not with_commits:
@@ -139,8 +147,9 @@ def plan_offset_deletion(
     """
     if request.file.is_empty():
         return PlannedGroups(notes=request.file.notes)
-    share = deadline and deadline.share(NOT_LAST)
-    named = find_partitions(admin, request.file.named_topics() or request.topics or {}, timeout=share)
+    plan = TimePlan(deadline, (steps.TOPICS, *listing_steps(selectors), steps.GROUPS))
+    topics = request.file.named_topics() or request.topics or {}
+    named = find_partitions(admin, topics, timeout=plan.until(steps.TOPICS))
     if named.absent and request.file.name is None:
         absent_topics = suggest_topics(admin, named.absent, deadline)
         return PlannedGroups(failures=(*absent_topics, *named.failed), notes=request.file.notes)
@@ -152,19 +161,23 @@ def plan_offset_deletion(
         if missing & {(topic, None), (topic, partition)}
     ]
     partitions = sorted((*named.partitions, *absent))
-    selection = select_groups(admin, selectors, operation=Operation.LIST_OFFSETS, deadline=share)
+    selection = select_groups(admin, selectors, operation=Operation.DELETE_OFFSETS, plan=plan)
     scopes = {group: _scope(request, group, partitions) for group in selection.groups}
-    read = read_existing_groups(admin, scopes, timeout=deadline)
-    failures, notes = without_deleted(selection, read.failed)
+    read = read_existing_groups(admin, scopes, timeout=plan.until(steps.GROUPS))
+    failures, notes = selection.without_deleted(read.failed)
     # The groups of a file are those of a plan; if one is absent, it was deleted since.
     typed = selectors.ids_without_listing() if request.file.name is None else ()
-    failures = [*suggest_groups(admin, failures, named=typed, operation=Operation.LIST_OFFSETS, deadline=deadline)]
+    failures = [*suggest_groups(admin, failures, named=typed, operation=Operation.DELETE_OFFSETS, deadline=deadline)]
     targets = _Targets(named.topics, frozenset(absent))
     rows = {
         group: tuple(_delete_offsets(current, request, scopes[group], targets))
         for group, current in sorted(read.succeeded.items())
     }
-    notes += [f"Group '{group}' has no commits on the named topics." for group, planned in rows.items() if not planned]
+    notes += [
+        Note(NoteKind.NO_OFFSETS, group, f"Group '{group}' has no commits on the named topics.")
+        for group, planned in rows.items()
+        if not planned
+    ]
     return PlannedGroups(
         rows={group: planned for group, planned in rows.items() if planned},
         failures=(*selection.failures, *named.failed, *failures),
@@ -274,10 +287,3 @@ def _refuse_for_the_broker(current: CurrentGroup, key: TopicPartition, assigned:
 def _refuse_kind(listing: GroupListing) -> Failure:
     kind = label_of(listing) or SIMPLE.group_type
     return refuse(listing.group, f"it is not a consumer group ({kind}); --any-type deletes groups of every type")
-
-
-def _note_skipped(skipped: Iterable[GroupListing]) -> list[str]:
-    listings: Mapping[str, GroupListing] = {listing.group: listing for listing in skipped}
-    kinds = ", ".join(sorted({label_of(listing) for listing in listings.values()} - {""}))
-    subject = "1 group of another kind is" if len(listings) == 1 else f"{len(listings):,} groups of other kinds are"
-    return [f"{subject} skipped ({kinds})."] if listings else []

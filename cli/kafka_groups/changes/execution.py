@@ -25,6 +25,7 @@ from kafka_groups.changes.journal import JournalWriter
 from kafka_groups.changes.read_back import read_back
 from kafka_groups.changes.requests import send_changes
 from kafka_groups.errors import JournalError
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import Failure
 
 # errors[].name of a request whose response was lost.
@@ -38,7 +39,7 @@ class Execution(NamedTuple):
 
     outcomes: Mapping[str, tuple[Outcome, ...]]
     failures: tuple[Failure, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     # The ID of the record.
     run_id: str
 
@@ -65,13 +66,13 @@ def execute_plan(
     return Execution(outcomes, failures, tuple(notes), run.id)
 
 
-def _record(run: JournalWriter, outcomes: Sequence[Outcome]) -> list[str]:
+def _record(run: JournalWriter, outcomes: Sequence[Outcome]) -> list[Note]:
     """Record the outcomes. If that fails, they are still reported, and `undo` reads them back from the cluster."""
     try:
         run.record(enumerate(outcomes))
         run.finish()
     except JournalError as error:
-        return [f"Warning: {error}"]
+        return [Note(NoteKind.JOURNAL, None, f"Warning: {error}")]
     return []
 
 

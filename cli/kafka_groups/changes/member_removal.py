@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups
 from kafka_groups.changes.current_groups import refuse
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.suggestions import suggest_groups
 from kafka_groups.kinds import Operation, supports
 from kafka_groups.model import Failure, GroupDescription, Member
@@ -40,7 +41,8 @@ def plan_member_removal(
     known = [instance for instance in present if instance is not None]
     failures = [] if all_members else [_absent(group, name, known) for name in named if name not in present]
     rows = tuple(_remove(description, member) for member in chosen)
-    notes = () if rows or failures else (f"Consumer group '{group}' has no active members.",)
+    text = f"Consumer group '{group}' has no active members."
+    notes = () if rows or failures else (Note(NoteKind.NO_ACTIVE_MEMBERS, group, text),)
     return PlannedGroups(rows={group: rows} if rows else {}, failures=tuple(failures), notes=notes)
 
 
@@ -52,7 +54,7 @@ def _remove(description: GroupDescription, member: Member) -> PlannedChange:
         group_instance_id=member.group_instance_id,
     )
     if not supports(description, Operation.REMOVE_MEMBERS) and member.upgraded is not False:
-        text = f"member '{member.member_id}' uses the KIP-848 protocol; brokers remove only classic members"
+        text = f"member '{member.member_id}' does not use the classic protocol; brokers remove only classic members"
         return PlannedChange(change, text, refuse(description.group, text))
     return PlannedChange(change)
 

@@ -15,7 +15,7 @@ NamedTopics: TypeAlias = Mapping[str, Sequence[int]]
 
 
 class FoundPartitions(NamedTuple):
-    """The named partitions in order. `absent` are failures of those that do not exist, `failed` those of topics."""
+    """The named partitions in order. `absent` are failures of missing partitions, `failed` those of topics."""
 
     partitions: tuple[TopicPartition, ...]
     absent: tuple[Failure, ...]

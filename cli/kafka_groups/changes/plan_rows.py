@@ -13,6 +13,7 @@ from kafka_groups.changes.csv_file import read_csv
 from kafka_groups.changes.partitions import NamedTopics
 from kafka_groups.changes.plan_file import is_plan, read_plan
 from kafka_groups.errors import PlanFileError
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import TopicPartition
 
 
@@ -27,7 +28,7 @@ class PlanRows:
     name: str | None = None
     rows: tuple[Change, ...] = ()
     cluster_id: str | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def is_empty(self) -> bool:
         """Return whether there is a file without a row for the command: it means no group, rather than all."""
@@ -42,7 +43,8 @@ class PlanRows:
         """Return the rows of the groups that the caller selects, with a note on the others."""
         kept = tuple(row for row in self.rows if selects(row.group))
         skipped = len(self.rows) - len(kept)
-        note = f"{skipped:,} rows of the file are of other groups and are skipped."
+        text = f"{skipped:,} rows of the file belong to other groups and are skipped."
+        note = Note(NoteKind.SKIPPED_ROWS, None, text)
         return replace(self, rows=kept, notes=(*self.notes, note) if skipped else self.notes)
 
     def named_topics(self) -> NamedTopics:
@@ -94,5 +96,6 @@ def read_plan_rows(text: str, *, name: str, action: Action) -> PlanRows:
     plan = read_plan(text, name=name)
     rows = tuple(change for change in plan.changes if change.action is action)
     others = len(plan.changes) - len(rows)
-    notes = (f"{others:,} changes of the plan are for other commands and are skipped.",) if others else ()
+    note = Note(NoteKind.SKIPPED_ROWS, None, f"{others:,} changes of the plan are for other commands and are skipped.")
+    notes = (note,) if others else ()
     return PlanRows(name, rows, plan.cluster_id, notes)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_groups.admin.api import Admin, Deadline, OffsetSpec
+from kafka_groups.admin.api import Admin, Deadline, OffsetSpec, TimePlan
 from kafka_groups.changes.change import Action, PlannedChange, PlannedGroups, to_change
 from kafka_groups.changes.current_groups import CurrentGroup, note_unstable, read_existing_groups, refuse, refuse_active
 from kafka_groups.changes.current_topics import CurrentTopics, read_topics
 from kafka_groups.changes.partitions import FoundPartitions, NamedTopics, find_partitions
 from kafka_groups.changes.restoration import refuse_unrestorable
 from kafka_groups.changes.specifications.specification import Position, Refusal, Specification, Target, find_target
-from kafka_groups.groups.descriptions import without_deleted
-from kafka_groups.groups.selection import NOT_LAST, Selection, Selectors, select_groups
+from kafka_groups.groups import steps
+from kafka_groups.groups.notes import Note, NoteKind
+from kafka_groups.groups.selection import Selection, Selectors, listing_steps, select_groups
 from kafka_groups.groups.suggestions import (
     nearest_groups,
     suggest_groups,
@@ -24,6 +25,7 @@ from kafka_groups.kinds import Operation
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
+_NOTHING: Final[Mapping[OffsetSpec, int | None]] = {}
 _ABSENT: Final = "there is no such group; --create creates it, by committing offsets for it"
 
 
@@ -63,6 +65,17 @@ class _Logs(NamedTuple):
     failed: Mapping[TopicPartition, Failure]
 
 
+# The steps behind the listing.
+_STEPS: Final = (
+    steps.GROUPS,
+    steps.ABSENT_GROUPS,
+    steps.PARTITIONS,
+    steps.LOG_ENDS,
+    steps.OFFSETS,
+    steps.LOG_STARTS,
+)
+
+
 def plan_reset(
     admin: Admin, selectors: Selectors, request: ResetRequest, *, deadline: Deadline | None = None
 ) -> PlannedGroups:
@@ -74,45 +87,48 @@ def plan_reset(
     file = request.specification.file
     if file.is_empty():
         return PlannedGroups(notes=file.notes)
-    share = deadline and deadline.share(NOT_LAST)
+    plan = TimePlan(deadline, (steps.TOPICS, *listing_steps(selectors), *_STEPS))
     topics = file.named_topics() or request.topics
-    named = find_partitions(admin, topics or {}, timeout=share)
+    named = find_partitions(admin, topics or {}, timeout=plan.until(steps.TOPICS))
     if named.absent:
         absent_topics = suggest_topics(admin, named.absent, deadline)
         return PlannedGroups(failures=(*absent_topics, *named.failed), notes=file.notes)
-    selection = select_groups(admin, selectors, operation=Operation.LIST_OFFSETS, deadline=share)
+    selection = select_groups(admin, selectors, operation=Operation.ALTER_OFFSETS, plan=plan)
     scope = None if topics is None else named.partitions
     scopes = {group: request.specification.scope(group, scope) for group in selection.groups}
     sources = request.specification.groups()
-    groups = read_existing_groups(admin, {**dict.fromkeys(sources, scope), **scopes}, timeout=share)
+    all_scopes = {**dict.fromkeys(sources, scope), **scopes}
+    groups = read_existing_groups(admin, all_scopes, timeout=plan.until(steps.GROUPS))
     if unread := [groups.failed[group] for group in sources if group in groups.failed]:
-        failures = suggest_groups(admin, unread, named=sources, operation=Operation.LIST_OFFSETS, deadline=deadline)
+        failures = suggest_groups(admin, unread, named=sources, operation=Operation.ALTER_OFFSETS, deadline=deadline)
         return PlannedGroups(failures=(*selection.failures, *failures))
-    return _plan_groups(admin, request, _Reading(named, scope, selection, scopes, groups), deadline, share)
+    return _plan_groups(admin, request, _Reading(named, scope, selection, scopes, groups), plan)
 
 
-def _plan_groups(
-    admin: Admin, request: ResetRequest, reading: _Reading, deadline: Deadline | None, share: Deadline | None
-) -> PlannedGroups:
+def _plan_groups(admin: Admin, request: ResetRequest, reading: _Reading, plan: TimePlan) -> PlannedGroups:
     """Read the topics and the logs of the groups that can be reset, and plan their rows."""
     selection = reading.selection
     specification = request.specification.with_groups(reading.groups.succeeded)
-    to_reset = _find_groups(admin, reading, share, create=request.create)
+    to_reset = _find_groups(admin, reading, plan.until(steps.ABSENT_GROUPS), create=request.create)
     active = {group: why for group, found in to_reset.succeeded.items() if (why := refuse_active(found)) is not None}
     groups = {group: found for group, found in sorted(to_reset.succeeded.items()) if group not in active}
     partitions = {group: specification.partitions(found, reading.scopes[group]) for group, found in groups.items()}
     described = reading.named.topics
     unknown = {key.topic for keys in partitions.values() for key in keys} - described.described.keys()
-    topics = described.merge(read_topics(admin, unknown, timeout=share))
-    logs = _read_logs(admin, specification, partitions.values(), deadline)
+    topics = described.merge(read_topics(admin, unknown, timeout=plan.until(steps.PARTITIONS)))
+    logs = _read_logs(admin, specification, partitions.values(), plan)
     planned = {
         group: tuple(
             _plan_partition(specification, groups[group], key, topics, logs, force=request.force) for key in keys
         )
         for group, keys in partitions.items()
     }
-    failures, notes = without_deleted(selection, to_reset.failed)
-    notes += [f"Group '{group}' has no committed offsets in scope." for group, rows in planned.items() if not rows]
+    failures, notes = selection.without_deleted(to_reset.failed)
+    notes += [
+        Note(NoteKind.NO_OFFSETS, group, f"Group '{group}' has no committed offsets in scope.")
+        for group, rows in planned.items()
+        if not rows
+    ]
     return PlannedGroups(
         rows={group: rows for group, rows in planned.items() if rows},
         failures=(
@@ -129,7 +145,7 @@ def _plan_groups(
             *note_unstable(reading.groups.succeeded.values()),
             *specification.notes(reading.scope, partitions, topics),
         ),
-        existing=frozenset() if request.create else frozenset(planned),
+        existing=frozenset(group for group, rows in planned.items() if rows and not request.create),
     )
 
 
@@ -156,7 +172,7 @@ def _absent_groups(admin: Admin, failed: Mapping[str, Failure], deadline: Deadli
     if listed.failed:
         return {}
     unlisted = [failed[group]._replace(message=_ABSENT) for group in absent if group not in listed.succeeded]
-    near = nearest_groups(absent, listed.succeeded, Operation.LIST_OFFSETS)
+    near = nearest_groups(absent, listed.succeeded, Operation.ALTER_OFFSETS)
     return {why.group: why for why in with_nearest_groups(unlisted, near) if why.group is not None}
 
 
@@ -164,17 +180,21 @@ def _read_logs(
     admin: Admin,
     specification: Specification,
     partitions: Iterable[Sequence[TopicPartition]],
-    deadline: Deadline | None,
+    plan: TimePlan,
 ) -> _Logs:
     """Read both ends of the logs, and what the specification looks up, for all groups together."""
     keys = list(dict.fromkeys(key for each in partitions for key in each))
-    share = deadline and deadline.share(NOT_LAST)
-    ends: Results[TopicPartition, int | None] = admin.list_offsets(keys, timeout=share) if keys else Results()
+    ends: Results[TopicPartition, int | None] = (
+        admin.list_offsets(keys, timeout=plan.until(steps.LOG_ENDS)) if keys else Results()
+    )
     known = list(ends.succeeded)
     if not known:
         return _Logs(starts={}, ends={}, found={}, failed=ends.failed)
-    found = {spec: admin.list_offsets(known, spec=spec, timeout=share) for spec in specification.lookups()}
-    starts = admin.list_offsets(known, spec=OffsetSpec.earliest(), timeout=deadline)
+    found = {
+        spec: admin.list_offsets(known, spec=spec, timeout=plan.until(steps.OFFSETS))
+        for spec in specification.lookups()
+    }
+    starts = admin.list_offsets(known, spec=OffsetSpec.earliest(), timeout=plan.until(steps.LOG_STARTS))
     failed = dict(ends.failed)
     for results in (*found.values(), starts):
         failed |= results.failed
@@ -213,7 +233,7 @@ def _find_target(
     start, end = logs.starts.get(key), logs.ends.get(key)
     if start is None or end is None:
         return Refusal("its log offsets are unknown")
-    found = {spec: offsets.get(key) for spec, offsets in logs.found.items()}
+    found = {spec: offsets.get(key) for spec, offsets in logs.found.items()} if logs.found else _NOTHING
     return find_target(specification, Position(group, key, commit, start, end, found))
 
 

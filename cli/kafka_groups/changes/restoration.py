@@ -8,6 +8,7 @@ from typing import Final
 from kafka_groups.changes.change import Change
 from kafka_groups.changes.current_groups import refuse
 from kafka_groups.changes.current_topics import CurrentTopics
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import Failure
 
 # The default of `offset.metadata.max.bytes`, which brokers compare with the number of UTF-16 units
@@ -35,12 +36,12 @@ def refuse_unrestorable(change: Change) -> Failure | None:
     return refuse(change.group, text, change.key)
 
 
-def note_absent_topics(changes: Iterable[Change], topics: CurrentTopics) -> list[str]:
+def note_absent_topics(changes: Iterable[Change], topics: CurrentTopics) -> list[Note]:
     """Return a note on the commits of topics that do not exist, which brokers accept no more."""
     lost = [each for each in changes if each.topic is not None and topics.is_absent(each.topic)]
     if not lost:
         return []
     subject = "1 commit is on a topic" if len(lost) == 1 else f"{len(lost):,} commits are on topics"
-    return [
-        f"{subject} that no longer exist{'s' if len(lost) == 1 else ''}; undo cannot restore what is deleted of it."
-    ]
+    exists = "exists" if len(lost) == 1 else "exist"
+    text = f"{subject} that no longer {exists}; undo cannot restore what is deleted of it."
+    return [Note(NoteKind.UNRESTORABLE, None, text)]

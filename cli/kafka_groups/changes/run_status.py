@@ -16,7 +16,7 @@ _Place: TypeAlias = tuple[object, ...]
 class RunStatus(StrEnum):
     """What became of a run.
 
-    PARTLY_DONE is also a run with an unknown outcome, UNCHANGED one of which all was refused, and FAILED one that
+    PARTLY_DONE is also a run with an unknown outcome, UNCHANGED one whose changes were all refused, and FAILED one that
     certainly changed nothing. An UNFINISHED run was interrupted.
     """
 

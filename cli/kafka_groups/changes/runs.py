@@ -11,6 +11,7 @@ from kafka_groups.changes.journal_location import SUFFIX, JournalLocation, reaso
 from kafka_groups.changes.run_record import Run, read_record
 from kafka_groups.changes.run_status import RunStatus, count_rows, find_statuses
 from kafka_groups.errors import JournalError
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.suggestions import did_you_mean
 
 _ID: Final = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-z]+")
@@ -34,7 +35,7 @@ class RunList(NamedTuple):
     """The runs of a journal, newest first, with a note for each file that is not the record of a run."""
 
     runs: tuple[ListedRun, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     # The ids of files that should be records, and cannot be read.
     damaged: tuple[str, ...] = ()
 
@@ -73,17 +74,18 @@ def list_runs(location: JournalLocation) -> RunList:
     of earlier versions and of stores, come by their times.
     """
     runs: list[Run] = []
-    notes: list[str] = []
+    notes: list[Note] = []
     damaged: list[str] = []
     for name in _names(location):
         if not _is_record(name):
-            notes.append(f"{name} in {location.name} is not the record of a run; it was skipped")
+            text = f"{name} in {location.name} is not the record of a run; it was skipped"
+            notes.append(Note(NoteKind.JOURNAL, None, text))
             continue
         run_id = name.removesuffix(SUFFIX)
         try:
             runs.append(read_record(location, run_id))
         except JournalError as error:
-            notes.append(f"{error}; it was skipped")
+            notes.append(Note(NoteKind.JOURNAL, None, f"{error}; it was skipped"))
             damaged.append(run_id)
     runs.sort(key=_newest, reverse=True)
     statuses = find_statuses(runs)

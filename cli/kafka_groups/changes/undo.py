@@ -10,6 +10,7 @@ from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGr
 from kafka_groups.changes.current_groups import CurrentGroup, note_unstable, read_groups, refuse, refuse_active
 from kafka_groups.changes.current_topics import UNKNOWN_ID, CurrentTopics, note_unknown_ids, read_topics
 from kafka_groups.changes.run_record import Run
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
@@ -55,8 +56,9 @@ def plan_undo(admin: Admin, run: Run, *, force: bool = False, timeout: Timeout |
             failures.append(active)
             del rows[group]
     planned_changes = [row.change for planned in rows.values() for row in planned]
+    planned_rows = {group: tuple(planned) for group, planned in rows.items() if planned}
     return PlannedGroups(
-        rows={group: tuple(planned) for group, planned in rows.items() if planned},
+        rows=planned_rows,
         failures=tuple(failures),
         notes=(
             *_notes(run, rows, unchanged),
@@ -64,7 +66,7 @@ def plan_undo(admin: Admin, run: Run, *, force: bool = False, timeout: Timeout |
             *note_unknown_ids(planned_changes, topics),
         ),
         # Undo brings back groups that are deleted, but not those that somebody deletes while the prompt waits.
-        existing=frozenset() if force else frozenset(read.succeeded),
+        existing=frozenset() if force else frozenset(planned_rows.keys() & read.succeeded.keys()),
     )
 
 
@@ -118,14 +120,15 @@ def _refuse_commits(current: CurrentGroup, planned: Iterable[PlannedChange]) -> 
     return refuse_active(current) if needs_no_members else None
 
 
-def _notes(run: Run, rows: Mapping[str, list[PlannedChange]], unchanged: int) -> Iterable[str]:
+def _notes(run: Run, rows: Mapping[str, list[PlannedChange]], unchanged: int) -> Iterable[Note]:
     actions = {change.action for change in run.plan.changes}
     if unchanged:
-        yield f"{unchanged:,} commit{' is' if unchanged == 1 else 's are'} as before the run already."
+        text = f"{unchanged:,} commit{' is' if unchanged == 1 else 's are'} as before the run already."
+        yield Note(NoteKind.UNCHANGED, None, text)
     restored = [row for planned in rows.values() for row in planned if row.refusal is None]
     if any(row.change.action is Action.COMMIT for row in restored):
-        yield _COMMIT_TIMES
+        yield Note(NoteKind.UNDO, None, _COMMIT_TIMES)
     if Action.DELETE_GROUP in actions:
-        yield _GROUPS
+        yield Note(NoteKind.UNDO, None, _GROUPS)
     if Action.REMOVE_MEMBER in actions:
-        yield _MEMBERS
+        yield Note(NoteKind.UNDO, None, _MEMBERS)

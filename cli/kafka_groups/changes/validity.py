@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_groups.admin.api import Admin, Deadline
+from kafka_groups.admin.api import Admin, Deadline, TimePlan
 from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
 from kafka_groups.changes.current_groups import (
     CurrentGroup,
@@ -15,7 +15,7 @@ from kafka_groups.changes.current_groups import (
     with_existing_groups,
 )
 from kafka_groups.changes.current_topics import CurrentTopics, read_topics
-from kafka_groups.groups.selection import NOT_LAST
+from kafka_groups.groups import steps
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, UNSTABLE_OFFSET_COMMIT
 
@@ -38,7 +38,7 @@ def check_again(
     changes = [change for change in planned.changes() if change.action is not Action.REMOVE_MEMBER]
     if not changes:
         return planned
-    timeout = deadline and deadline.share(NOT_LAST)
+    timeout = TimePlan(deadline, (steps.CHECK, steps.CHANGES)).until(steps.CHECK)
     scopes = _scopes(changes)
     # The plan decided which types of groups are deleted.
     is_deletion = any(change.action is Action.DELETE_GROUP for change in changes)

@@ -6,6 +6,7 @@ import sys
 from typing import Final
 
 from kafka_groups.changes.change import PlannedGroups
+from kafka_groups.commands.change_report import note_summary
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.rendering.screen import print_note
 from kafka_groups.rendering.views.changes import ChangeView
@@ -24,8 +25,7 @@ def confirm_changes(session: ClusterSession, view: ChangeView, planned: PlannedG
     write_table(preview, view.view.table(options=()), rows[:_MAX_ROWS])
     if len(rows) > _MAX_ROWS:
         print_note(screen, f"… and {len(rows) - _MAX_ROWS:,} more rows")
-    for note in (*planned.notes, summary):
-        print_note(screen, note)
+    session.add_notes([*planned.notes, *note_summary(summary)])
     session.print_failures_early((*planned.failures, *planned.refusals()))
     screen.err.write("Make these changes? [y/N] ")
     screen.err.flush()

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
-from kafka_groups.changes.change import Change, Outcome, PlannedChange, PlannedGroups, Status
+from kafka_groups.changes.change import Outcome, PlannedChange, PlannedGroups, Status
 from kafka_groups.changes.execution import Execution
 from kafka_groups.changes.run_record import moves_commit
 from kafka_groups.errors import ExportError, KafkaGroupsError, UnwrittenResultError
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.rendering.columns import Column, Entry
@@ -27,49 +28,46 @@ Rows: TypeAlias = Mapping[str, Sequence[PlannedChange | Outcome]]
 
 
 class ChangeReport(NamedTuple):
-    """What is printed. Empty notes are none; the last line is printed also if the others cannot be."""
+    """What is printed. The last line is printed also if the others cannot be."""
 
     rows: Rows
     failures: Sequence[Failure]
-    notes: Sequence[str]
+    notes: Sequence[Note]
     anything_succeeded: bool
     last_line: str
 
 
 def report_plan(planned: PlannedGroups, summary: str, last_line: str) -> ChangeReport:
-    """Return the report on a plan of which nothing is executed."""
+    """Return the report on a plan that is not executed."""
     failures = planned.all_failures()
     return ChangeReport(
         rows=planned.rows,
         failures=failures,
-        notes=(*planned.notes, summary),
+        notes=[*planned.notes, *note_summary(summary)],
         anything_succeeded=bool(planned.changes()) or not failures,
         last_line=last_line,
     )
 
 
-def report_execution(
-    planned: PlannedGroups, execution: Execution, summary: str, last_line: str, *, known: Sequence[str]
-) -> ChangeReport:
-    """Return the report on an execution. The `known` notes were printed before the prompt, and are not repeated."""
-    notes = (*planned.notes, *execution.notes, summary)
+def note_summary(summary: str) -> list[Note]:
+    """Return a note on what changes do; an empty summary is none."""
+    return [Note(NoteKind.SUMMARY, None, summary)] if summary else []
+
+
+def report_execution(planned: PlannedGroups, execution: Execution, summary: str, last_line: str) -> ChangeReport:
+    """Return the report on an execution. The session does not repeat notes that it printed before the prompt."""
     return ChangeReport(
         rows=execution.outcomes,
         failures=(*planned.failures, *execution.failures),
-        notes=[note for note in notes if note not in known],
-        anything_succeeded=bool(changed_by(execution)),
+        notes=[*planned.notes, *execution.notes, *note_summary(summary)],
+        anything_succeeded=any(outcome.status in _CHANGED for outcome in execution.all_outcomes()),
         last_line=last_line,
     )
 
 
-def changed_by(execution: Execution) -> list[Change]:
-    """Return the changes that were made, or may have been."""
-    return [outcome.change for outcome in execution.all_outcomes() if outcome.status in _CHANGED]
-
-
 def describe_record(execution: Execution, journal: str, undo_command: str) -> str:
     """Return the last line of an execution: where it is recorded, and how it is taken back."""
-    changed = changed_by(execution)
+    changed = [outcome.change for outcome in execution.all_outcomes() if outcome.status in _CHANGED]
     where = f"{execution.run_id} in {journal}"
     if not changed:
         return f"Nothing was changed; the attempt is recorded as {where}."
@@ -121,5 +119,5 @@ def _write(session: ClusterSession, view: ChangeView, columns: Sequence[Column],
         total=len(report.rows),
         failures=report.failures,
         anything_succeeded=report.anything_succeeded,
-        after_rows=partial(session.print_notes, filter(None, report.notes)),
+        notes_after_rows=lambda: report.notes,
     )

@@ -92,9 +92,10 @@ class ChangeRun:
         print_plan(self.session, self._view, self._columns, report)
 
     def _confirm(self, planned: PlannedGroups) -> bool:
+        if self.options.yes:
+            return True
         with self._record_if_raised(planned):
-            summary = self._view.summarize(planned.changes())
-            return self.options.yes or confirm_changes(self.session, self._view, planned, summary)
+            return confirm_changes(self.session, self._view, planned, self._view.summarize(planned.changes()))
 
     def _decline(self, planned: PlannedGroups) -> None:
         self.session.end_early(self.session.failures)
@@ -119,9 +120,8 @@ class ChangeRun:
 
     def _print_outcomes(self, planned: PlannedGroups, execution: Execution) -> None:
         made = [each.change for each in execution.all_outcomes() if each.status is Status.DONE]
-        known = () if self.options.yes else (*planned.notes, self._view.summarize(planned.changes()))
         last_line = describe_record(execution, self._journal.name, self._undo_command(execution.run_id))
-        report = report_execution(planned, execution, self._view.summarize(made), last_line, known=known)
+        report = report_execution(planned, execution, self._view.summarize(made), last_line)
         print_outcomes(self.session, self._view, self._columns, report)
 
     def _explain_dry_run(self, changes: Sequence[Change]) -> str:
@@ -149,7 +149,7 @@ class ChangeRun:
             yield
         except (KafkaGroupsError, KeyboardInterrupt, SystemExit):
             if self.options.execute:
-                self.session.print_notes([self._record_attempt(planned, failures=1)])
+                self.session.print_messages([self._record_attempt(planned, failures=1)])
             raise
 
     def _record_attempt(self, planned: PlannedGroups, *, failures: int = 0, settles: bool = False) -> str:

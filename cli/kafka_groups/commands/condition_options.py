@@ -11,6 +11,7 @@ from kafka_groups.groups.lag.conditions import Comparison, Condition, ConditionE
 from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, NOTES
 from kafka_groups.groups.lag.time_lag import QUALITIES, TIME_NOTES
 from kafka_groups.kinds import GROUP_STATES
+from kafka_groups.name_lists import first_names
 from kafka_groups.rendering.columns import View
 from kafka_groups.settings import parse_duration
 from kafka_groups.verdicts import VERDICTS
@@ -94,6 +95,4 @@ def _compares_time(comparison: Comparison) -> bool:
 
 def describe_names(names: Iterable[str]) -> str:
     """Return the first names of groups, and how many more there are."""
-    unique = list(dict.fromkeys(names))
-    shown = ", ".join(f"'{name}'" for name in unique[:_MAX_NAMES])
-    return f"{shown} and {len(unique) - _MAX_NAMES:,} more" if len(unique) > _MAX_NAMES else shown
+    return first_names((f"'{name}'" for name in dict.fromkeys(names)), _MAX_NAMES, more=" and {:,} more")

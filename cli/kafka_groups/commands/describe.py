@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from kafka_groups.admin.api import TimePlan
 from kafka_groups.groups.assignments import note_shared
-from kafka_groups.groups.descriptions import describe_groups
-from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.groups.descriptions import describe_groups, description_steps
+from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.kinds import GROUP_STATES, Operation, group_types
 from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
@@ -101,20 +102,22 @@ def describe(
 
 
 def _describe(session: ClusterSession, selectors: Selectors, view: DescribeView) -> None:
-    selection = select_groups(session.admin, selectors, operation=Operation.DESCRIBE, deadline=session.deadline)
+    details = view.details()
+    plan = TimePlan(session.deadline, (*listing_steps(selectors), *description_steps(details)))
+    selection = select_groups(session.admin, selectors, operation=Operation.DESCRIBE, plan=plan)
     session.failures = selection.failures
-    groups = describe_groups(session.admin, selection, details=view.details(), deadline=session.deadline)
+    groups = describe_groups(session.admin, selection, details=details, plan=plan)
     failures = session.suggest_groups(groups.failures, selectors, Operation.DESCRIBE)
-    session.print_notes(groups.notes)
+    session.add_notes(groups.notes)
     if several := [group for group in groups.descriptions.values() if len(group.members) > 1]:
-        session.print_notes(note_shared(several))
-    session.print_notes(view.notes(groups, named=selection.named))
+        session.add_notes(note_shared(several))
+    session.add_notes(view.notes(groups, named=selection.named))
     session.write(
         view.entries(groups),
         total=len(groups.descriptions),
         failures=failures,
         anything_succeeded=bool(groups.descriptions) or (not selection.groups and selection.anything_listed),
-        after_rows=lambda: session.print_notes(view.notes_after_rows(groups, named=selection.named)),
+        notes_after_rows=lambda: view.notes_after_rows(groups, named=selection.named),
     )
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import click
 
-from kafka_groups.admin import IsolationLevel
+from kafka_groups.admin import Deadline
 from kafka_groups.commands.condition_options import needs_time, read_condition
-from kafka_groups.commands.lag_check import FailIf, judge_at_end
+from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, judge_at_end
 from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.commands.lag_polls import PollsFile, open_polls
-from kafka_groups.commands.lag_watch import Read, WatchOptions, watch_lag
-from kafka_groups.errors import IncompleteResultError
+from kafka_groups.commands.lag_watch import WatchOptions, watch_lag
+from kafka_groups.errors import ExportError, IncompleteResultError
 from kafka_groups.files import is_same_file
+from kafka_groups.groups.lag.conditions import Condition
+from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measure_lag, summarize
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.summary import (
     ISOLATION_LEVELS,
@@ -23,10 +26,9 @@ from kafka_groups.groups.lag.summary import (
     LagKey,
     LagReading,
     LagRow,
-    read_lag,
     sort_worst_first,
-    with_pace,
 )
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
 from kafka_groups.model import status_of
@@ -114,7 +116,7 @@ def lag(
     commits and the log ends. PARTITIONS-BEHIND have a lag. UNCOMMITTED have no commit, although a member owns them, or
     other partitions of their topic have an owner or a commit. LOST messages were deleted by retention before they were
     read. MARGIN messages, or MARGIN% of the log, may be deleted before messages are lost; each is the smallest one of
-    the partitions of which messages can still be read. NOTE marks commits below the log start (data_loss) and above
+    the partitions that still have messages to read. NOTE marks commits below the log start (data_loss) and above
     the log end (beyond_end), unknown log ends or starts (incomplete), and members whose partitions are unknown
     (unknown_assignment). A partition that several members own counts once.
 
@@ -145,75 +147,114 @@ def lag(
       kafka-groups lag --by partition --top 10 -b localhost:9092
     """
     key = LagKey(by)
-    has_pace = watch is not None or polls_file is not None
-    view = PACE_VIEW if has_pace else LAG_VIEWS[key]
+    view = PACE_VIEW if watch is not None or polls_file is not None else LAG_VIEWS[key]
     condition = None if fail_if is None else read_condition(fail_if, option="--fail-if", view=view)
-    with_time = with_time or needs_time(condition)
-    output = LagOutput(view, key, with_time, output_format, metrics_file)
+    output = LagOutput(view, key, with_time or needs_time(condition), output_format, metrics_file)
     options = _watch_options(watch, samples, top, output)
     _require_consistent(key, output_format, options, polls_file=polls_file, metrics_file=metrics_file)
+    request = _Request(selectors, output, isolation, condition, top)
     # The file of polls is written also if the command is terminated.
     with (
         raise_on_sigterm(),
         open_session(connection, colour=colour, make_writer=output.make_writer) as session,
     ):
-        read = partial(_read, session, selectors, output, _ISOLATION_LEVELS[isolation], options is not None)
         if isolation == "committed":
-            session.print_notes(["Lag is measured to the last stable offset (--isolation committed)."])
-        check = FailIf(condition)
-        # The file of polls is written after the output. The condition is judged last, whatever could not be written.
-        with judge_at_end(session, check), open_polls(session, polls_file, isolation=isolation) as file:
-            if options is not None:
-                _watch(session, options, file, read, check, output_format=output_format)
-                return
-            reading = read(file.polls if has_pace else None, time.time_ns() // 1_000_000)
-            reading = with_pace(reading, file.polls.paces()) if has_pace else reading
-            rows = _rows(key, reading.groups)
-            check.add(rows, is_any_group_read=bool(reading.groups))
-            session.print_notes((*reading.notes, *([] if reading.failures else check.notes())))
-            entries = list(output.entries(reading.groups, rows[:top]))
-            session.write(
-                entries,
-                total=len(entries),
-                failures=reading.failures,
-                anything_succeeded=reading.anything_read,
-                is_unchecked=check.is_unchecked,
-            )
+            text = "Lag is measured to the last stable offset (--isolation committed)."
+            session.add_notes([Note(NoteKind.ISOLATION, None, text)])
+        result = _run(session, request, options, polls_file)
+        # The condition is judged last, whatever could not be written.
+        judge_at_end(session, condition, result)
 
 
-def _read(
-    session: ClusterSession,
-    selectors: Selectors,
-    output: LagOutput,
-    isolation_level: IsolationLevel,
-    is_repeated: bool,
-    polls: Polls | None,
-    at_ms: int,
-) -> LagReading:
-    """Read once, and add what was seen to the polls, if they are kept, without what was deleted since the last poll."""
-    reading = read_lag(
+class _Request(NamedTuple):
+    """What a caller wants to know, and how it is shown; `top` is the number of rows, None for all."""
+
+    selectors: Selectors
+    output: LagOutput
+    isolation: str
+    condition: Condition | None
+    top: int | None
+
+
+def _run(session: ClusterSession, request: _Request, watch: WatchOptions | None, polls_file: str | None) -> LagResult:
+    """Poll once, or watch. A file of polls is read before, and written after the output."""
+    poll = partial(_poll_once, session, request) if watch is None else partial(_watch, session, request, watch)
+    if polls_file is None:
+        return poll(None)
+    result: LagResult | None = None
+    try:
+        with open_polls(session, polls_file, isolation=request.isolation) as file:
+            result = poll(file)
+    except (IncompleteResultError, ExportError) as error:
+        if result is None:
+            raise
+        return result._replace(failed=error)
+    return result
+
+
+def _poll_once(session: ClusterSession, request: _Request, file: PollsFile | None) -> LagResult:
+    """Write the lag; with a file of polls with rates and verdicts."""
+    key, output = request.output.key, request.output
+    measurement = _measure(session, request, session.deadline)
+    reading = summarize(measurement, key) if file is None else add_poll(file.polls, measurement, _now_ms())
+    reading = _with_suggestions(session, request, reading)
+    rows = _rows(key, reading.groups)
+    result = LagResult(rows, is_any_group_read=bool(reading.groups))
+    is_unchecked = result.is_unchecked(request.condition)
+    session.add_notes((*reading.notes, *(UNCHECKED_NOTES if is_unchecked and not reading.failures else ())))
+    entries = list(output.entries(reading.groups, rows[: request.top]))
+    try:
+        session.write(
+            entries,
+            total=len(entries),
+            failures=reading.failures,
+            anything_succeeded=reading.anything_read,
+            is_unchecked=is_unchecked,
+        )
+    except (IncompleteResultError, ExportError) as error:
+        return result._replace(failed=error)
+    return result
+
+
+def _watch(session: ClusterSession, request: _Request, options: WatchOptions, file: PollsFile | None) -> LagResult:
+    """Watch, and return the rows of the last poll. All polls are printed by then."""
+    polls = Polls() if file is None else file.polls
+
+    def poll(at_ms: int) -> LagReading:
+        measurement = _measure(session, request, session.deadline.renew())
+        return _with_suggestions(session, request, add_poll(polls, measurement, at_ms))
+
+    output_format = request.output.output_format
+    last = watch_lag(session, options, poll, file, output_format=output_format)
+    session.is_ended = True
+    result = LagResult(last.rows, is_any_group_read=bool(last.rows))
+    is_unchecked = result.is_unchecked(request.condition)
+    if is_unchecked and not last.failures:
+        session.add_notes(UNCHECKED_NOTES)
+    if last.failures or is_unchecked:
+        return result._replace(
+            failed=IncompleteResultError(status_of(anything_failed=True, anything_succeeded=bool(last.rows)))
+        )
+    return result
+
+
+def _measure(session: ClusterSession, request: _Request, deadline: Deadline) -> LagMeasurement:
+    return measure_lag(
         session.admin,
-        selectors,
-        by=output.key,
-        isolation_level=isolation_level,
-        with_time=output.with_time,
-        observe=partial(polls.observe, at_ms=at_ms) if polls is not None else None,
-        deadline=session.deadline.renew() if is_repeated else session.deadline,
+        request.selectors,
+        isolation_level=_ISOLATION_LEVELS[request.isolation],
+        with_time=request.output.with_time,
+        deadline=deadline,
     )
-    failures = session.suggest_groups(reading.failures, selectors, Operation.LIST_OFFSETS)
-    reading = reading._replace(failures=failures)
-    if polls is None:
-        return reading
-    polls.end_poll(
-        (group.total.group for group in reading.groups),
-        unread={
-            (each.group, each.topic, each.partition)
-            for each in failures
-            if each.group is not None and each.topic is not None and each.partition is not None
-        },
-        is_complete=selectors.selects_all() and not (selectors.states or selectors.types or failures),
-    )
-    return reading
+
+
+def _with_suggestions(session: ClusterSession, request: _Request, reading: LagReading) -> LagReading:
+    failures = session.suggest_groups(reading.failures, request.selectors, Operation.LIST_OFFSETS)
+    return reading._replace(failures=failures)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _watch_options(watch: str | None, samples: int | None, top: int | None, output: LagOutput) -> WatchOptions | None:
@@ -242,25 +283,6 @@ def _require_consistent(
     if polls_file is not None and metrics_file is not None and is_same_file(polls_file, metrics_file):
         msg = f"--polls and --metrics-file name the same file, {polls_file}; each needs a file of its own"
         raise click.UsageError(msg)
-
-
-def _watch(
-    session: ClusterSession,
-    options: WatchOptions,
-    file: PollsFile,
-    read: Read,
-    check: FailIf,
-    *,
-    output_format: str,
-) -> None:
-    """Watch, and add the rows of the last poll to the check. All polls were printed by then."""
-    rows, failures = watch_lag(session, options, file, read, output_format=output_format)
-    session.is_ended = True
-    check.add(rows, is_any_group_read=bool(rows))
-    if not failures:
-        session.print_notes(check.notes())
-    if failures or check.is_unchecked:
-        raise IncompleteResultError(status_of(anything_failed=True, anything_succeeded=bool(rows)))
 
 
 def _rows(key: LagKey, groups: Sequence[GroupSummary]) -> list[LagRow]:

@@ -25,9 +25,9 @@ def load_polls(admin: GroupAdmin, name: str, *, timeout: Deadline) -> Polls:
 
 
 class PollsFile:
-    """Polls, and the file that keeps them between runs; no file without a name."""
+    """Polls, and the file that keeps them between runs. `isolation` is the level of their log ends."""
 
-    def __init__(self, polls: Polls, name: str | None, *, cluster_id: str = "", isolation: str = "") -> None:
+    def __init__(self, polls: Polls, name: str, *, cluster_id: str, isolation: str) -> None:
         self.polls = polls
         self._name = name
         self._cluster_id = cluster_id
@@ -38,7 +38,7 @@ class PollsFile:
     def save(self) -> None:
         """Write the file if a poll ended since it was written. Raises ExportError if it cannot be written."""
         ended = self.polls.ended
-        if self._name is None or ended == self._saved_polls:
+        if ended == self._saved_polls:
             return
         text = format_polls(self.polls, self._cluster_id, self._isolation)
         export_text(self._name, text, what="the polls", is_read_back=True)
@@ -66,22 +66,19 @@ class PollsFile:
 
 
 @contextmanager
-def open_polls(session: ClusterSession, name: str | None, *, isolation: str) -> Iterator[PollsFile]:
-    """Yield the polls of a file, which is written when the context ends; without a name there are none before.
+def open_polls(session: ClusterSession, name: str, *, isolation: str) -> Iterator[PollsFile]:
+    """Yield the polls of a file, which is written when the context ends.
 
-    Raises PollsFileError for a file that cannot be read, or that is of another kind, cluster or isolation level, and
+    Raises PollsFileError for a file that cannot be read, or that has another kind, cluster or isolation level, and
     ExportError if the file cannot be written. If a signal ends the command, that is only a note.
     """
-    if name is None:
-        yield PollsFile(Polls(), None)
-        return
     cluster_id = session.admin.cluster_id(timeout=session.deadline)
     polls = read_polls(_read_text(name), name=name, cluster_id=cluster_id, isolation=isolation)
     file = PollsFile(polls, name, cluster_id=cluster_id, isolation=isolation)
     try:
         yield file
     except (KeyboardInterrupt, SystemExit):
-        session.print_notes(file.try_to_save())
+        session.print_messages(file.try_to_save())
         raise
     except BaseException:
         file.close()

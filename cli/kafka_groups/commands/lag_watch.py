@@ -11,8 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kafka_groups.commands.lag_polls import PollsFile
 from kafka_groups.errors import AdminError, AuthenticationFailedError
-from kafka_groups.groups.lag.polls import Polls
-from kafka_groups.groups.lag.summary import LagReading, LagRow, with_pace
+from kafka_groups.groups.lag.summary import LagReading, LagRow
 from kafka_groups.model import Failure
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.signals import pause
@@ -23,8 +22,16 @@ from kafka_groups.rendering.views.lag import PACE_HIDEABLE
 from kafka_groups.rendering.writers.table import write_table
 
 _MAX_MESSAGES: Final = 3
-Read: TypeAlias = Callable[[Polls, int], LagReading]
+# Polls at a time, in milliseconds since 1970.
+Poll: TypeAlias = Callable[[int], LagReading]
 Show: TypeAlias = Callable[[datetime, list[LagRow], list[Failure], list[str]], None]
+
+
+class LastPoll(NamedTuple):
+    """The rows and failures of the last poll of a watch."""
+
+    rows: list[LagRow]
+    failures: list[Failure]
 
 
 class WatchOptions(NamedTuple):
@@ -37,14 +44,13 @@ class WatchOptions(NamedTuple):
 
 
 def watch_lag(
-    session: ClusterSession, options: WatchOptions, file: PollsFile, read: Read, *, output_format: str
-) -> tuple[list[LagRow], list[Failure]]:
-    """Poll until all polls are done, and return the rows and failures of the last one.
+    session: ClusterSession, options: WatchOptions, poll: Poll, file: PollsFile | None, *, output_format: str
+) -> LastPoll:
+    """Poll until all polls are done, and return the last one.
 
     A poll that fails as a whole has only its error, and no rows; the first one raises its AdminError. A note is shown
-    at the first poll that has it. The polls are saved after each of them: a failure is a note.
+    at the first poll that has it. If the polls are kept in a file, it is saved after each of them: a failure is a note.
     """
-    polls = file.polls
     known_notes: set[str] = set()
     session.disable_progress()
     with _open_display(session, options.columns, output_format) as show:
@@ -56,10 +62,10 @@ def watch_lag(
             failures: list[Failure] = []
             notes: list[str] = []
             try:
-                reading = read(polls, round(at.timestamp() * 1000))
-                rows = [group.total for group in with_pace(reading, polls.paces()).groups]
+                reading = poll(round(at.timestamp() * 1000))
+                rows = [group.total for group in reading.groups]
                 failures = list(reading.failures)
-                notes = [note for note in reading.notes if note not in known_notes]
+                notes = [note.text for note in reading.notes if note.text not in known_notes]
                 known_notes.update(notes)
             except AuthenticationFailedError:
                 raise
@@ -68,10 +74,10 @@ def watch_lag(
                     raise
                 failures = [Failure.of(error)]
             done += 1
-            notes += file.try_to_save()
+            notes += [] if file is None else file.try_to_save()
             show(at, rows[: options.top], failures, notes)
             if options.polls is not None and done >= options.polls:
-                return rows, failures
+                return LastPoll(rows, failures)
             pause(max(0.0, options.interval_s - (time.monotonic() - started)))
 
 
@@ -88,7 +94,7 @@ def _open_display(session: ClusterSession, columns: tuple[Column, ...], output_f
                 screen.out.write(f"\n{format_time(at)}\n")
                 write_table(screen, columns, rows)
             screen.out.flush()
-            session.print_notes(notes)
+            session.print_messages(notes)
             print_failures(screen, failures)
 
         yield write

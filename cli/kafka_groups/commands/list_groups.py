@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from kafka_groups.groups.selection import Selectors, list_selected, not_listed
+from kafka_groups.admin.api import TimePlan
+from kafka_groups.groups import steps
+from kafka_groups.groups.notes import Note, NoteKind
+from kafka_groups.groups.selection import NO_MATCH, Selectors, list_selected, listing_steps, not_listed
 from kafka_groups.kinds import GROUP_STATES, group_types
 from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
@@ -102,11 +105,13 @@ def list_groups(
 
 
 def _list(session: ClusterSession, selectors: Selectors, view: ListView) -> None:
-    selection = list_selected(session.admin, selectors, deadline=session.deadline)
+    # Without selectors every group is listed.
+    plan = TimePlan(session.deadline, listing_steps(selectors) or (steps.LISTING,))
+    selection = list_selected(session.admin, selectors, plan=plan)
     failures = [*selection.failures, *map(not_listed, selection.unlisted)]
     if not selection.groups and not failures:
         is_narrowed = not selectors.is_empty() or selectors.exclude or selectors.states or selectors.types
-        session.print_notes(["No group matches." if is_narrowed else "No groups."])
+        session.add_notes([NO_MATCH if is_narrowed else Note(NoteKind.NO_GROUPS, None, "No groups.")])
     listings = list(map(selection.listings.__getitem__, selection.groups))
     session.write(
         view.entries(listings), total=len(listings), failures=failures, anything_succeeded=selection.anything_listed
@@ -119,9 +124,9 @@ def _list_of_topics(
     from kafka_groups.groups.topic_groups import list_topic_groups
 
     found = list_topic_groups(session.admin, selectors, topics, deadline=session.deadline)
-    nothing = "No group has commits on the topic, or members that own partitions of it."
-    is_noted = found.groups or found.failures or "No group matches." in found.notes
-    session.print_notes([*found.notes, *([] if is_noted else [nothing])])
+    text = "No group has commits on the topic, or members that own partitions of it."
+    is_noted = found.groups or found.failures or NO_MATCH in found.notes
+    session.add_notes([*found.notes, *([] if is_noted else [Note(NoteKind.NO_GROUP_OF_TOPIC, None, text)])])
     session.write(
         view.entries(found.groups),
         total=len(found.groups),

@@ -6,8 +6,9 @@ from functools import partial
 
 import click
 
-from kafka_groups.groups.committed_offsets import list_group_offsets
-from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.admin.api import TimePlan
+from kafka_groups.groups.committed_offsets import list_group_offsets, offset_steps
+from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.kinds import Operation
 from kafka_groups.options.cluster_session import open_session
 from kafka_groups.options.connection import Connection, connection_options
@@ -63,12 +64,12 @@ def offsets(
         open_writer, output_format=output_format, command="offsets", view=COMMITS, columns=COMMITS.columns
     )
     with open_session(connection, colour=colour, make_writer=make_writer) as session:
-        selection = select_groups(session.admin, selectors, operation=Operation.LIST_OFFSETS, deadline=session.deadline)
+        offset_plan = offset_steps(has_topics=bool(partitions), require_stable=stable)
+        plan = TimePlan(session.deadline, (*listing_steps(selectors), *offset_plan))
+        selection = select_groups(session.admin, selectors, operation=Operation.LIST_OFFSETS, plan=plan)
         session.failures = selection.failures
-        listed = list_group_offsets(
-            session.admin, selection, topics=partitions, require_stable=stable, deadline=session.deadline
-        )
-        session.print_notes(listed.notes)
+        listed = list_group_offsets(session.admin, selection, topics=partitions, require_stable=stable, plan=plan)
+        session.add_notes(listed.notes)
         session.write(
             (offsets_entry(group, found) for group, found in listed.offsets.items()),
             total=len(listed.offsets),

@@ -15,8 +15,9 @@ from kafka_groups.changes.change import Action, Change, Plan
 from kafka_groups.changes.plan_file import format_plan
 from kafka_groups.commands.change_session import STDOUT
 from kafka_groups.commands.lag_polls import load_polls
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.orphans import IdleRule, Orphan, Orphans, Reason, find_orphans
-from kafka_groups.groups.selection import Selectors
+from kafka_groups.groups.selection import NO_MATCH, Selectors
 from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
@@ -101,8 +102,8 @@ def orphans(
         session.failures = found.failures
         if export is not None and (found.groups or found.anything_read):
             _export(session, export, found)
-        nothing = [] if found.groups or found.failures or not found.anything_read else ["No orphans."]
-        session.print_notes([*found.notes, *([] if "No group matches." in found.notes else nothing)])
+        is_noted = found.groups or found.failures or not found.anything_read or NO_MATCH in found.notes
+        session.add_notes([*found.notes, *([] if is_noted else [Note(NoteKind.NO_ORPHANS, None, "No orphans.")])])
         session.write(
             starmap(orphans_entry, found.groups.items()),
             total=len(found.groups),
@@ -120,7 +121,7 @@ def _export(session: ClusterSession, name: str, found: Orphans) -> None:
         session.screen.write_utf8(text)
         return
     export_text(name, text, what="the plan")
-    session.print_notes([f"The plan was written to {name}.{_describe_use(found.groups.values())}"])
+    session.print_messages([f"The plan was written to {name}.{_describe_use(found.groups.values())}"])
 
 
 def _describe_use(groups: Iterable[Iterable[Orphan]]) -> str:

@@ -13,6 +13,7 @@ from kafka_groups.commands.change_options import ChangeOptions, change_options, 
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
 from kafka_groups.commands.reset_options import ResetRule, specification_options
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
@@ -70,7 +71,7 @@ def reset(
     with open_change_session(
         connection, command="reset", output_format=output_format, colour=colour, change=change
     ) as session:
-        session.print_notes(filter(None, (rule.note,)))
+        session.add_notes([Note(NoteKind.TIME_READ, None, rule.note)] if rule.note else [])
         request = ResetRequest(specification, topics=scope, create=create, force=force)
         run = ChangeRun(
             session=session,

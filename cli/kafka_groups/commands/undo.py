@@ -17,6 +17,7 @@ from kafka_groups.commands.change_options import ChangeOptions, change_options
 from kafka_groups.commands.change_run import ChangeRun
 from kafka_groups.commands.change_session import open_change_session
 from kafka_groups.commands.run_list import print_runs
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession
 from kafka_groups.options.connection import Connection, connection_options
@@ -102,12 +103,11 @@ def _show_journal(
 
 def _undo(session: ClusterSession, undone: Run, change: ChangeOptions, *, force: bool) -> None:
     """Restore the commits before a run."""
-    session.print_notes([f"Undoing {undone.id}: {undone.command}, {undone.created_at:%Y-%m-%d %H:%M:%S} UTC."])
+    session.print_messages([f"Undoing {undone.id}: {undone.command}, {undone.created_at:%Y-%m-%d %H:%M:%S} UTC."])
     run = ChangeRun(session=session, command="undo", options=change, force=force, undoes=undone.id)
     with run.planning():
         planned = plan_undo(session.admin, undone, force=force, timeout=session.deadline)
-        if notes := _note_late_changes(undone, planned):
-            session.print_notes(notes)
+        session.add_notes(_note_late_changes(undone, planned))
         is_settled = _is_settled(planned) and _has_no_rest(undone)
     run.finish(planned, settles=is_settled)
 
@@ -120,13 +120,14 @@ def _choose_run(session: ClusterSession, journal: JournalLocation, run_id: str |
     return choose_newest_run(journal, cluster_id=cluster_id, bootstrap_servers=servers)
 
 
-def _note_late_changes(run: Run, planned: PlannedGroups) -> list[str]:
+def _note_late_changes(run: Run, planned: PlannedGroups) -> list[Note]:
     """Return a note if a broker may still make a change of a run that the plan does not restore."""
     restored = {(change.group, change.key) for change in planned.changes()}
     is_all_there = all((change.group, change.key) in restored for change in run.uncertain())
     if is_all_there or not run.may_still_change(datetime.now(UTC)):
         return []
-    return ["A broker may still make changes of this run; undo it again ten minutes after it began."]
+    text = "A broker may still make changes of this run; undo it again ten minutes after it began."
+    return [Note(NoteKind.UNDO, None, text)]
 
 
 def _is_settled(planned: PlannedGroups) -> bool:
@@ -135,7 +136,7 @@ def _is_settled(planned: PlannedGroups) -> bool:
 
 
 def _has_no_rest(run: Run) -> bool:
-    """Return whether a run of which the cluster shows nothing has nothing left that could still arrive.
+    """Return whether none of a run's changes can still arrive, if the cluster shows none of them yet.
 
     A broker may make a change some time after the client has ended.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Final
 
@@ -10,7 +11,9 @@ import click
 
 from kafka_groups.commands.condition_options import describe_names, needs_time, read_condition
 from kafka_groups.errors import CheckFailedError, IncompleteResultError
-from kafka_groups.groups.lag.summary import LagKey, LagReading, read_lag
+from kafka_groups.groups.lag.measurement import read_lag
+from kafka_groups.groups.lag.summary import LagKey, LagReading
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.groups.wait import WaitOutcome, wait_until
 from kafka_groups.kinds import Operation
@@ -87,7 +90,7 @@ def wait(
     make_writer = partial(open_writer, output_format=output_format, command="wait", view=_VIEW, columns=columns)
     with raise_on_sigterm(), open_session(connection, colour=colour, make_writer=make_writer) as session:
         outcome = wait_until(
-            partial(_poll, session, selectors, needs_time(condition), set()),
+            partial(_poll, session, selectors, needs_time(condition)),
             condition,
             named=_required(selectors),
             limit_s=limit_s,
@@ -109,7 +112,6 @@ def _poll(
     session: ClusterSession,
     selectors: Selectors,
     with_time: bool,
-    known: set[str],
     remaining_s: float | None,
 ) -> LagReading:
     """Read once, for as long as --timeout and --for allow. A named group that cannot be read is noted once."""
@@ -120,14 +122,24 @@ def _poll(
     reading = read_lag(session.admin, selectors, with_time=with_time, deadline=deadline)
     failures = session.suggest_groups(reading.failures, selectors, Operation.LIST_OFFSETS)
     reading = reading._replace(failures=failures)
-    # A name may be wrong; a pattern may select thousands that cannot be read.
-    named = {*selectors.named} - known
-    failed = [failure for failure in reading.failures if failure.group in named]
-    known |= {failure.group for failure in failed if failure.group is not None}
-    session.print_notes(
-        f"Waiting for group '{failure.group}': {failure.message} ({failure.name})" for failure in failed
-    )
+    session.add_notes(_note_waiting(reading.failures, {*selectors.named} - _noted_groups(session)))
     return reading
+
+
+def _noted_groups(session: ClusterSession) -> set[str | None]:
+    return {note.subject for note in session.notes if note.kind is NoteKind.WAITING}
+
+
+def _note_waiting(failures: Iterable[Failure], groups: Collection[str | None]) -> list[Note]:
+    """Return a note on each of these groups that cannot be read.
+
+    A name may be wrong; a pattern may select thousands that cannot be read.
+    """
+    return [
+        Note(NoteKind.WAITING, each.group, f"Waiting for group '{each.group}': {each.message} ({each.name})")
+        for each in failures
+        if each.group in groups
+    ]
 
 
 def _report(session: ClusterSession, fulfilled: int, total: int) -> None:
@@ -140,7 +152,9 @@ def _write(session: ClusterSession, columns: tuple[Column, ...], outcome: WaitOu
     failures = reading.failures if outcome.last_error is None else (*reading.failures, Failure.of(outcome.last_error))
     # It holds for all groups, because there are none.
     is_unchecked = outcome.is_fulfilled and not reading.groups
-    session.print_notes((*reading.notes, *(["The condition of --until was not checked."] if is_unchecked else [])))
+    text = "The condition of --until was not checked."
+    unchecked = [Note(NoteKind.CONDITION_UNCHECKED, None, text)] if is_unchecked else []
+    session.add_notes((*reading.notes, *unchecked))
     entries = [
         Entry(columns, (group.total,), partial(lag_document, LagKey.GROUP, group.total, ())) for group in reading.groups
     ]

@@ -1,5 +1,5 @@
 """The use cases on groups, without a command line and without a terminal: they return rows, failures and notes.
 
-`selection` finds the groups that a caller means, `describe` and `offsets` read them, and `kinds` holds which type of
-group supports which operation.
+`selection` finds the groups that a caller means; `descriptions`, `committed_offsets` and `lag` read them; `notes` are
+what a user should know of a result, and `steps` how the time of a command is divided.
 """

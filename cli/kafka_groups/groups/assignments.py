@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
+from kafka_groups.groups.notes import Note, NoteKind, note_each
 from kafka_groups.model import GroupDescription, Member, TopicPartition
+from kafka_groups.name_lists import first_names
 
 # The number of groups with a note of their own, and of the names in a note.
 _MAX_NOTES: Final = 20
@@ -41,39 +43,43 @@ def has_unknown_assignments(group: GroupDescription) -> bool:
     return group.state in _WITHOUT_ASSIGNMENTS and not all(member.assignment for member in group.members)
 
 
-def note_unreadable(groups: Iterable[GroupDescription]) -> list[str]:
+def note_unreadable(groups: Iterable[GroupDescription]) -> list[Note]:
     """Return a note for each group with unreadable assignments; beyond a limit one note counts the groups."""
-    members_of = {group.group: members for group in groups if (members := unreadable_members(group))}
-    notes = []
-    for group, members in list(members_of.items())[:_MAX_NOTES]:
-        names = _shorten(member.member_id for member in members)
-        count = len(members)
-        subject = f"assignment of {names}" if count == 1 else f"assignments of {count:,} members ({names})"
-        notes.append(f"Group '{group}': the {subject} cannot be read; the partitions are unknown.")
-    if (more := len(members_of) - _MAX_NOTES) > 0:
-        notes.append(f"The assignments of members of {more:,} more groups cannot be read.")
-    return notes
+    kind = NoteKind.UNREADABLE_ASSIGNMENT
+    notes = [
+        Note(kind, group.group, _describe_unreadable(group.group, members))
+        for group in groups
+        if (members := unreadable_members(group))
+    ]
+    others = "The assignments of members of {:,} more groups cannot be read."
+    return note_each(notes, most=_MAX_NOTES, others=lambda rest: Note(kind, None, others.format(rest)))
 
 
-def note_shared(groups: Iterable[GroupDescription]) -> list[str]:
+def _describe_unreadable(group: str, members: Collection[Member]) -> str:
+    names = first_names((member.member_id for member in members), _MAX_NAMES)
+    count = len(members)
+    subject = f"assignment of {names}" if count == 1 else f"assignments of {count:,} members ({names})"
+    return f"Group '{group}': the {subject} cannot be read; the partitions are unknown."
+
+
+def note_shared(groups: Iterable[GroupDescription]) -> list[Note]:
     """Return a note for each group in which members share partitions; beyond a limit one note counts the groups."""
-    shared_of = {group.group: shared for group in groups if (shared := _shared_partitions(group))}
-    notes = []
-    for group, shared in list(shared_of.items())[:_MAX_NOTES]:
-        names = _shorten(f"{topic}-{partition}" for topic, partition in shared)
-        subject = f"partition {names} is" if len(shared) == 1 else f"{len(shared):,} partitions ({names}) are"
-        notes.append(f"Group '{group}': {subject} assigned to several members.")
-    if (more := len(shared_of) - _MAX_NOTES) > 0:
-        notes.append(f"In {more:,} more groups partitions are assigned to several members.")
-    return notes
+    kind = NoteKind.SHARED_PARTITIONS
+    notes = [
+        Note(kind, group.group, _describe_shared(group.group, shared))
+        for group in groups
+        if (shared := _shared_partitions(group))
+    ]
+    others = "In {:,} more groups partitions are assigned to several members."
+    return note_each(notes, most=_MAX_NOTES, others=lambda rest: Note(kind, None, others.format(rest)))
+
+
+def _describe_shared(group: str, shared: Collection[TopicPartition]) -> str:
+    names = first_names((f"{topic}-{partition}" for topic, partition in shared), _MAX_NAMES)
+    subject = f"partition {names} is" if len(shared) == 1 else f"{len(shared):,} partitions ({names}) are"
+    return f"Group '{group}': {subject} assigned to several members."
 
 
 def _shared_partitions(group: GroupDescription) -> list[TopicPartition]:
     owners = Counter(key for member in group.members for key in assigned_partitions(member))
     return sorted(key for key, count in owners.items() if count > 1)
-
-
-def _shorten(names: Iterable[str]) -> str:
-    """Return the first names, joined by commas."""
-    listed = list(names)
-    return ", ".join(listed[:_MAX_NAMES]) + (", …" if len(listed) > _MAX_NAMES else "")

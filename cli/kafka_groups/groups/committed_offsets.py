@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from kafka_groups.admin.api import Admin, Deadline
-from kafka_groups.groups.descriptions import without_deleted
-from kafka_groups.groups.selection import NOT_LAST, Selection
+from kafka_groups.admin.api import Admin, Deadline, Step, TimePlan
+from kafka_groups.groups import steps
+from kafka_groups.groups.notes import Note, NoteKind
+from kafka_groups.groups.selection import Selection
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, GroupOffsets, TopicPartition
-
-# Waiting is what `require_stable` is for, and what follows is one request to coordinators that are connected already.
-_NEARLY_ALL: Final = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +20,13 @@ class ListedOffsets:
 
     offsets: Mapping[str, GroupOffsets]
     failures: tuple[Failure, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
+
+
+def offset_steps(*, has_topics: bool, require_stable: bool) -> tuple[Step, ...]:
+    """Return the steps of `list_group_offsets`."""
+    commits = steps.STABLE_COMMITS if require_stable else steps.COMMITS
+    return (*((steps.TOPICS,) if has_topics else ()), commits, steps.ABSENT_GROUPS)
 
 
 def list_group_offsets(
@@ -32,35 +35,41 @@ def list_group_offsets(
     *,
     topics: Mapping[str, Sequence[int]] | None = None,
     require_stable: bool = False,
-    deadline: Deadline | None = None,
+    plan: TimePlan | None = None,
 ) -> ListedOffsets:
     """List the committed offsets of the selected groups.
 
     `topics` maps topics to partitions, none for all of the topic; a named partition without a commit is None in
-    the result. With `require_stable` the call waits for open transactions that commit offsets.
+    the result. With `require_stable` the call waits for open transactions that commit offsets. The plan has the
+    `offset_steps`.
     """
+    plan = plan or TimePlan()
     failures = list(selection.failures)
     partitions: list[TopicPartition] | None = None
     if topics:
-        partitions, unknown = _named_partitions(admin, topics, deadline)
-        failures += suggest_topics(admin, unknown, deadline)
+        partitions, unknown = _named_partitions(admin, topics, plan.until(steps.TOPICS))
+        failures += suggest_topics(admin, unknown, plan.deadline)
     if partitions == []:
         return ListedOffsets(offsets={}, failures=tuple(failures), notes=tuple(selection.notes()))
     results = admin.list_consumer_group_offsets(
         dict.fromkeys(selection.groups, partitions),
         require_stable=require_stable,
-        timeout=deadline and deadline.share(_NEARLY_ALL if require_stable else NOT_LAST),
+        timeout=plan.until(steps.STABLE_COMMITS if require_stable else steps.COMMITS),
     )
-    remaining, notes = without_deleted(selection, results.failed)
+    remaining, notes = selection.without_deleted(results.failed)
     failures += remaining
     failures += [failure for offsets in results.succeeded.values() for failure in offsets.failed.values()]
     empty = _named_without_commits(selection, results.succeeded)
-    absent = admin.describe_consumer_groups(empty, timeout=deadline).failed if empty else {}
+    absent = admin.describe_consumer_groups(empty, timeout=plan.until(steps.ABSENT_GROUPS)).failed if empty else {}
     failures += suggest_groups(
-        admin, absent.values(), named=selection.named, operation=Operation.LIST_OFFSETS, deadline=deadline
+        admin, absent.values(), named=selection.named, operation=Operation.LIST_OFFSETS, deadline=plan.deadline
     )
     where = " on the named partitions" if topics else ""
-    notes += [f"Consumer group '{group}' has no committed offsets{where}." for group in empty if group not in absent]
+    notes += [
+        Note(NoteKind.NO_OFFSETS, group, f"Consumer group '{group}' has no committed offsets{where}.")
+        for group in empty
+        if group not in absent
+    ]
     return ListedOffsets(
         offsets={
             group: results.succeeded[group]

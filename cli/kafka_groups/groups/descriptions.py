@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, OffsetSpec
+from kafka_groups.admin.api import Admin, IsolationLevel, OffsetSpec, Step, TimePlan
+from kafka_groups.groups import steps
 from kafka_groups.groups.assignments import note_unreadable
-from kafka_groups.groups.dead_groups import read_dead_groups
-from kafka_groups.groups.selection import NOT_LAST, Selection
-from kafka_groups.kinds import KINDS, Operation, kind_of, supports
+from kafka_groups.groups.notes import Note, NoteKind
+from kafka_groups.groups.selection import Selection
+from kafka_groups.groups.undescribed_groups import find_undescribed_groups, read_dead_groups
+from kafka_groups.kinds import Operation, kind_of, supports
 from kafka_groups.model import (
     Broker,
     Failure,
@@ -20,16 +22,12 @@ from kafka_groups.model import (
     Results,
     TopicPartition,
 )
+from kafka_groups.name_lists import first_names
 from kafka_groups.protocol.errors import (
-    GROUP_AUTHORIZATION_FAILED,
     GROUP_ID_NOT_FOUND,
-    INCONSISTENT_GROUP_PROTOCOL,
-    TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_TOPIC_ID,
 )
 
-# A group that fails with one of these is absent, of another kind, or denied. Any other error is about its description.
-_NOT_VISIBLE: Final = frozenset({GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL, GROUP_AUTHORIZATION_FAILED})
 # A poll sees a partition that was added to a topic this late at most.
 _PARTITIONS_MAX_AGE_S: Final = 10.0
 # The number of topic ids in a note.
@@ -70,26 +68,47 @@ class DescribedGroups:
     log_end_offsets: Mapping[str, Mapping[int, int]]
     log_start_offsets: Mapping[str, Mapping[int, int]]
     failures: tuple[Failure, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     partitions: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
+def description_steps(details: Details) -> tuple[Step, ...]:
+    """Return the steps of `describe_groups`."""
+    has_logs = details.offsets and details.log_offsets
+    return (
+        steps.GROUPS,
+        steps.ABSENT_GROUPS,
+        *((steps.LOG_ENDS,) if has_logs else ()),
+        *((steps.PARTITIONS, steps.OTHER_LOG_ENDS) if has_logs and details.whole_topics else ()),
+        *((steps.LOG_STARTS,) if has_logs and details.log_start_offsets else ()),
+    )
+
+
 def describe_groups(
-    admin: Admin, selection: Selection, *, details: Details, deadline: Deadline | None = None
+    admin: Admin, selection: Selection, *, details: Details, plan: TimePlan | None = None
 ) -> DescribedGroups:
-    """Describe the selected groups: descriptions and committed offsets in one round, then log offsets."""
-    listed = _from_listings(selection, admin.brokers(timeout=deadline), details)
+    """Describe the selected groups: descriptions and committed offsets in one round, then log offsets.
+
+    The plan has the `description_steps` of these details.
+    """
+    plan = plan or TimePlan()
+    listed = _from_listings(selection, admin.brokers(timeout=plan.deadline), details)
     described = [group for group in selection.groups if group not in listed]
     if not details.offsets:
-        descriptions = admin.describe_consumer_groups(described, timeout=deadline)
+        descriptions = admin.describe_consumer_groups(described, timeout=plan.until(steps.GROUPS))
         offsets: Results[str, GroupOffsets] = Results()
     else:
-        share = deadline and deadline.share(NOT_LAST)
-        descriptions, offsets = admin.describe_with_offsets(described, dict.fromkeys(selection.groups), timeout=share)
-    undescribed = _undescribed(selection, descriptions, offsets, details)
+        descriptions, offsets = admin.describe_with_offsets(
+            described, dict.fromkeys(selection.groups), timeout=plan.until(steps.GROUPS)
+        )
+    undescribed: Mapping[str, GroupDescription] = {}
+    if descriptions.failed:
+        shows_failed = details.undescribed or details.offsets_only
+        undescribed = find_undescribed_groups(selection, descriptions, offsets, shows_failed=shows_failed)
     absent = [group for group, failure in descriptions.failed.items() if failure.code == GROUP_ID_NOT_FOUND]
     commits = offsets if details.offsets else None
-    dead = read_dead_groups(admin, selection, absent, commits, deadline=deadline) if absent else {}
+    limit = plan.until(steps.ABSENT_GROUPS) if absent else None
+    dead = read_dead_groups(admin, selection, absent, commits, deadline=limit) if absent else {}
     failed = {group: why for group, why in descriptions.failed.items() if group not in dead}
     groups = _merge(selection, {**listed, **dead}, descriptions, undescribed)
     # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
@@ -102,14 +121,14 @@ def describe_groups(
         if group in offsets.failed and offsets.failed[group] != failed.get(group)
     }
     offsets_by_group = {group: offsets.succeeded[group] for group in committing if group in offsets.succeeded}
-    failures, notes = without_deleted(selection, failed, unread)
+    failures, notes = selection.without_deleted(failed, unread)
     failures += [failure for group in offsets_by_group.values() for failure in group.failed.values()]
     unnamed, unnamed_notes = _unnamed_topics(groups.values())
     unreadable = [group for group in groups.values() if any(member.assignment is None for member in group.members)]
     unreadable_notes = note_unreadable(unreadable) if unreadable else []
     has_logs = details.offsets and details.log_offsets
     partitions = _partitions(groups.values(), offsets_by_group.values()) if has_logs else []
-    logs = _log_offsets(admin, partitions, details, deadline)
+    logs = _log_offsets(admin, partitions, details, plan)
     return DescribedGroups(
         descriptions={
             name: group
@@ -125,25 +144,16 @@ def describe_groups(
     )
 
 
-def without_deleted(selection: Selection, *failed: Mapping[str, Failure]) -> tuple[list[Failure], list[str]]:
-    """Return the failures, and a note instead of those of groups that nobody named and that were just deleted."""
-    failures = [(group, failure) for each in failed for group, failure in each.items()]
-    deleted = {
-        group for group, failure in failures if group not in selection.named and failure.code == GROUP_ID_NOT_FOUND
-    }
-    notes = [f"{len(deleted):,} of the listed groups were deleted before they were read."] if deleted else []
-    return [failure for group, failure in failures if group not in deleted], notes
-
-
-def _unnamed_topics(groups: Iterable[GroupDescription]) -> tuple[list[Failure], list[str]]:
+def _unnamed_topics(groups: Iterable[GroupDescription]) -> tuple[list[Failure], list[Note]]:
     """Return the failed lookups of topics in assignments, and a note on the ids that no topic has."""
     unnamed = [item for group in groups for item in group.unnamed_topics.items()]
     absent = sorted({topic_id for topic_id, failure in unnamed if failure.code == UNKNOWN_TOPIC_ID})
     failures = [failure for _, failure in unnamed if failure.code != UNKNOWN_TOPIC_ID]
     if not absent:
         return failures, []
-    shown = ", ".join(absent[:_MAX_IDS]) + (", …" if len(absent) > _MAX_IDS else "")
-    return failures, [f"Assigned partitions were skipped, because no topic has their topic id ({shown})."]
+    shown = first_names(absent, _MAX_IDS)
+    text = f"Assigned partitions were skipped, because no topic has their topic id ({shown})."
+    return failures, [Note(NoteKind.UNKNOWN_TOPIC_ID, None, text)]
 
 
 def _from_listings(
@@ -175,48 +185,9 @@ def _merge(
     return {group: everything[group] for group in selection.groups if group in everything}
 
 
-def _undescribed(
-    selection: Selection,
-    descriptions: Results[str, GroupDescription],
-    offsets: Results[str, GroupOffsets],
-    details: Details,
-) -> dict[str, GroupDescription]:
-    """Return the groups whose descriptions failed although they have commits, which the failure does not hide."""
-    return {
-        group: _without_members(group, selection.listings.get(group), failure)
-        for group, failure in descriptions.failed.items()
-        if failure.code not in _NOT_VISIBLE
-        and (details.undescribed or details.offsets_only or failure.code == TOPIC_AUTHORIZATION_FAILED)
-        and (visible := offsets.succeeded.get(group)) is not None
-        and visible.has_commits()
-    }
-
-
-def _without_members(group: str, listing: GroupListing | None, failure: Failure) -> GroupDescription:
-    group_type, protocol_type = (listing.type, listing.protocol_type) if listing is not None else (None, None)
-    if failure.code == TOPIC_AUTHORIZATION_FAILED:
-        group_type, protocol_type = _type_without_rights_on_topics() or (group_type, protocol_type)
-    return GroupDescription(
-        group=group, type=group_type, state=None, protocol_type=protocol_type, coordinator=None, is_described=False
-    )
-
-
 def _has_epochs(listing: GroupListing) -> bool:
     """Return whether a group may have epochs, which its listing lacks. Brokers before 3.8 return no type."""
     return listing.type is None or kind_of(listing).has_epochs
-
-
-def _type_without_rights_on_topics() -> tuple[str, str] | None:
-    """Return the type and protocol type of the groups whose members one topic hides that may not be described.
-
-    None if groups of several types are such ones.
-    """
-    types = {
-        (kind.group_type, max(kind.protocol_types or ("",)))
-        for kind in KINDS
-        if kind.needs_rights_on_topics and kind.supports(Operation.DESCRIBE)
-    }
-    return types.pop() if len(types) == 1 else None
 
 
 class _LogOffsets(NamedTuple):
@@ -228,39 +199,35 @@ class _LogOffsets(NamedTuple):
     partitions: Mapping[str, frozenset[int]]
 
 
-def _log_offsets(
-    admin: Admin, partitions: list[TopicPartition], details: Details, deadline: Deadline | None
-) -> _LogOffsets:
+def _log_offsets(admin: Admin, partitions: list[TopicPartition], details: Details, plan: TimePlan) -> _LogOffsets:
     """Return the log offsets of partitions, and of all others of their topics if the caller wants whole topics."""
     if not partitions:
         return _LogOffsets({}, {}, (), {})
-    is_last = not (details.log_start_offsets or details.whole_topics)
-    share = deadline if is_last else deadline and deadline.share(NOT_LAST)
-    ends = admin.list_offsets(partitions, isolation_level=details.isolation_level, timeout=share)
+    ends = admin.list_offsets(partitions, isolation_level=details.isolation_level, timeout=plan.until(steps.LOG_ENDS))
     found = _LogOffsets(ends.succeeded, {}, (*ends.failed.values(),), {})
     if details.whole_topics:
-        found = _with_other_partitions(admin, found, partitions, details, deadline)
+        found = _with_other_partitions(admin, found, partitions, details, plan)
     if not details.log_start_offsets:
         return found
     # A partition whose end is unknown would only fail a second time.
-    starts = admin.list_offsets([*found.ends], spec=OffsetSpec.earliest(), timeout=deadline)
+    starts = admin.list_offsets([*found.ends], spec=OffsetSpec.earliest(), timeout=plan.until(steps.LOG_STARTS))
     return found._replace(starts=starts.succeeded, failures=(*found.failures, *starts.failed.values()))
 
 
 def _with_other_partitions(
-    admin: Admin, found: _LogOffsets, requested: Iterable[TopicPartition], details: Details, deadline: Deadline | None
+    admin: Admin, found: _LogOffsets, requested: Iterable[TopicPartition], details: Details, plan: TimePlan
 ) -> _LogOffsets:
     """Add the other partitions of the topics with a log end. The lookup of their leaders has just read most topics."""
     names = dict.fromkeys(key.topic for key in found.ends)
-    share = deadline and deadline.share(NOT_LAST)
-    listed = admin.list_partitions(names, max_age_s=_PARTITIONS_MAX_AGE_S, timeout=share)
+    listed = admin.list_partitions(names, max_age_s=_PARTITIONS_MAX_AGE_S, timeout=plan.until(steps.PARTITIONS))
     keys = (TopicPartition(topic, each) for topic, numbers in listed.succeeded.items() for each in numbers)
     known = {*requested}
     others = [key for key in keys if key not in known]
     ends: Results[TopicPartition, int | None] = Results()
     if others:
-        share = deadline and deadline.share(NOT_LAST)
-        ends = admin.list_offsets(others, isolation_level=details.isolation_level, timeout=share)
+        ends = admin.list_offsets(
+            others, isolation_level=details.isolation_level, timeout=plan.until(steps.OTHER_LOG_ENDS)
+        )
     return found._replace(
         ends={**found.ends, **ends.succeeded},
         failures=(*found.failures, *listed.failed.values(), *ends.failed.values()),

@@ -6,24 +6,23 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
-from kafka_groups.admin.api import Admin, Deadline
+from kafka_groups.admin.api import Admin, Deadline, TimePlan
+from kafka_groups.groups import steps
 from kafka_groups.groups.assignments import has_unknown_assignments
-from kafka_groups.groups.dead_groups import DEAD
-from kafka_groups.groups.descriptions import Details, describe_groups
+from kafka_groups.groups.descriptions import Details, describe_groups, description_steps
 from kafka_groups.groups.lag.polls import PartitionPolls, Polls
-from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
+from kafka_groups.groups.notes import Note
+from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.groups.suggestions import suggest_groups
-from kafka_groups.kinds import Operation
+from kafka_groups.kinds import STATES_WITHOUT_MEMBERS, Operation
 from kafka_groups.model import CommittedOffset, Failure, GroupDescription, GroupOffsets, TopicPartition
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION
 
 Commits: TypeAlias = Mapping[TopicPartition, CommittedOffset]
-# The partitions of each topic that exists; None for a topic of which that is unknown.
+# The partitions of each topic that exists; None for a topic whose partitions are unknown.
 Topics: TypeAlias = Mapping[str, Collection[int] | None]
 
 _NO_COMMITS: Final = GroupOffsets()
-# A broker that calls a group with commits Dead has no members of it.
-_WITHOUT_MEMBERS: Final = frozenset({"Empty", DEAD})
 
 
 class Reason(StrEnum):
@@ -54,7 +53,7 @@ class Orphans(NamedTuple):
 
     groups: Mapping[str, tuple[Orphan, ...]]
     failures: tuple[Failure, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     anything_read: bool
 
 
@@ -91,10 +90,10 @@ def find_orphans(
     After the requests of a describe, one Metadata request returns which topics exist.
     """
     selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
-    share = deadline and deadline.share(NOT_LAST)
-    selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, deadline=share)
     details = Details(offsets=True, log_offsets=False, members=False, offsets_only=True)
-    described = describe_groups(admin, selection, details=details, deadline=share)
+    plan = TimePlan(deadline, (*listing_steps(selected), *description_steps(details), steps.TOPICS))
+    selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, plan=plan)
+    described = describe_groups(admin, selection, details=details, plan=plan)
     topics, failures = _read_topics(admin, described.offsets.values(), deadline)
     groups = {
         group: orphans
@@ -123,7 +122,8 @@ def orphans_of(
     unreadable, are unknown.
     """
     commits = {key: commit for key, commit in sorted(offsets.rows()) if commit is not None}
-    may_be_idle = idle is not None and group.state in _WITHOUT_MEMBERS and not offsets.failed
+    # A broker that calls a group with commits Dead has no members of it.
+    may_be_idle = idle is not None and group.state in STATES_WITHOUT_MEMBERS and not offsets.failed
     if may_be_idle and idle is not None and idle.holds(group.group, commits, topics):
         return tuple(_orphan(group.group, key, commit, Reason.IDLE) for key, commit in commits.items())
     subscribed = _assigned_topics(group)
@@ -143,7 +143,7 @@ def exists(key: TopicPartition, topics: Topics) -> bool | None:
 
 
 def _assigned_topics(group: GroupDescription) -> frozenset[str] | None:
-    """Return the topics of which members of a Stable group have partitions; None if they are not all known.
+    """Return the topics with partitions assigned to members of a Stable group; None if they are not all known.
 
     A member that is about to get a partition has the topic in its target assignment.
     """

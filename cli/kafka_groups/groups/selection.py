@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kafka_groups.admin.api import Admin, Deadline
+from kafka_groups.admin.api import Admin, Step, TimePlan
 from kafka_groups.errors import AdminError, MissingFromResponseError
+from kafka_groups.groups import steps
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.kinds import Operation, label_of, supports
 from kafka_groups.model import Failure, GroupListing
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, broker_error
-
-# A call that is not the last one leaves half of the remaining time to those after it.
-NOT_LAST: Final = 0.5
 
 
 class Selectors(NamedTuple):
@@ -62,8 +61,8 @@ class Selection(NamedTuple):
     """The selected groups, by id.
 
     `named` are the ids that the caller named, `listings` the groups that were listed. `skipped` are listed groups that
-    do not support the operation. `absent` are named ids that no broker lists; `unlisted` named ids that were not
-    listed while a broker failed to list its groups. `failures` are those brokers' and those of absent ids.
+    do not support the operation. `unlisted` are named ids that were not listed while a broker failed to list its
+    groups. `failures` are those brokers', and those of named ids that no broker lists.
     `anything_listed` says whether anything was listed: a group, or an empty list of a broker.
     """
 
@@ -75,17 +74,41 @@ class Selection(NamedTuple):
     failures: tuple[Failure, ...] = ()
     anything_listed: bool = True
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Note]:
         """Return notes on the groups that were skipped, and if nothing matches at all."""
-        notes: list[str] = []
-        if self.skipped:
-            kinds = ", ".join(sorted({label_of(group) for group in self.skipped} - {""}))
-            count = len(self.skipped)
-            subject = "1 group of another kind is" if count == 1 else f"{count:,} groups of other kinds are"
-            notes.append(f"{subject} skipped ({kinds}).")
-        if not self.groups and not self.failures:
-            notes.append("No group matches.")
-        return notes
+        is_empty = not self.groups and not self.failures
+        return [*(note_skipped(self.skipped) if self.skipped else ()), *([NO_MATCH] if is_empty else [])]
+
+    def without_deleted(self, *failed: Mapping[str, Failure]) -> tuple[list[Failure], list[Note]]:
+        """Return the failures, and a note instead of those of groups that nobody named and that were just deleted."""
+        failures = [(group, failure) for by_group in failed for group, failure in by_group.items()]
+        deleted = {
+            group for group, failure in failures if group not in self.named and failure.code == GROUP_ID_NOT_FOUND
+        }
+        text = f"{len(deleted):,} of the listed groups were deleted before they were read."
+        notes = [Note(NoteKind.DELETED_MEANWHILE, None, text)] if deleted else []
+        return [failure for group, failure in failures if group not in deleted], notes
+
+
+NO_MATCH: Final = Note(NoteKind.NO_MATCH, None, "No group matches.")
+
+
+def note_skipped(skipped: Iterable[GroupListing]) -> list[Note]:
+    """Return a note on groups of kinds that an operation does not support."""
+    listings = list(skipped)
+    if not listings:
+        return []
+    kinds = ", ".join(sorted({label_of(group) for group in listings} - {""}))
+    subject = "1 group of another kind is" if len(listings) == 1 else f"{len(listings):,} groups of other kinds are"
+    return [Note(NoteKind.SKIPPED_GROUPS, None, f"{subject} skipped ({kinds}).")]
+
+
+def listing_steps(selectors: Selectors) -> tuple[Step, ...]:
+    """Return the steps of a listing of the selected groups; none if no group is listed."""
+    is_filtered = bool(selectors.states or selectors.types)
+    if is_filtered and selectors.named:
+        return (steps.LISTING, steps.UNFILTERED_LISTING)
+    return (steps.LISTING,) if selectors.needs_listing() else ()
 
 
 def select_groups(
@@ -93,16 +116,16 @@ def select_groups(
     selectors: Selectors,
     *,
     operation: Operation,
-    deadline: Deadline | None = None,
+    plan: TimePlan | None = None,
 ) -> Selection:
     """Return the groups to read. Ids that were named, and nothing else, cost no listing.
 
-    Groups that do not support the operation are skipped unless they were named.
+    Groups that do not support the operation are skipped unless they were named. The plan has the `listing_steps`.
     """
     if not selectors.needs_listing():
         groups = tuple(sorted(group for group in selectors.named if not selectors.excludes(group)))
         return Selection(groups=groups, named=frozenset(selectors.named))
-    listed = list_selected(admin, selectors, operation=operation, deadline=deadline, is_last=False)
+    listed = list_selected(admin, selectors, operation=operation, plan=plan)
     skipped = tuple(
         group
         for group in listed.listings.values()
@@ -122,16 +145,14 @@ def list_selected(
     selectors: Selectors,
     *,
     operation: Operation | None = None,
-    deadline: Deadline | None = None,
-    is_last: bool = True,
+    plan: TimePlan | None = None,
 ) -> Selection:
     """Return the listed groups of every type that are selected; all of them if nothing selects one.
 
-    `is_last` means that no call follows that needs a share of the deadline. The error of an absent id suggests a listed
-    group that supports the `operation`.
+    The error of an absent id suggests a listed group that supports the `operation`. The plan has the `listing_steps`.
     """
-    share = deadline if is_last else deadline and deadline.share(NOT_LAST)
-    results = admin.list_groups(states=selectors.states, types=selectors.types, timeout=share)
+    plan = plan or TimePlan()
+    results = admin.list_groups(states=selectors.states, types=selectors.types, timeout=plan.until(steps.LISTING))
     selected = (
         results.succeeded
         if selectors.selects_all()
@@ -144,16 +165,17 @@ def list_selected(
     everything = results
     if absent and is_filtered:
         # The brokers filtered, so only an unfiltered listing distinguishes a group of another state from an absent one.
-        everything = admin.list_groups(timeout=deadline and deadline.share(NOT_LAST))
+        everything = admin.list_groups(timeout=plan.until(steps.UNFILTERED_LISTING))
         failures += everything.failed.values()
         absent = () if everything.failed else [group for group in missing if group not in everything.succeeded]
+    is_any_broker_left = not absent and len(results.failed) < len(admin.brokers(timeout=plan.deadline))
     return Selection(
         groups=tuple(sorted(selected)),
         named=frozenset(selectors.named),
         listings=selected,
         unlisted=tuple(missing) if results.failed and not is_filtered else (),
         failures=(*failures, *_absent(absent, everything.succeeded, operation)),
-        anything_listed=bool(selected) or (not absent and len(results.failed) < len(admin.brokers(timeout=deadline))),
+        anything_listed=bool(selected) or is_any_broker_left,
     )
 
 

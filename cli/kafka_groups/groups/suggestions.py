@@ -24,7 +24,7 @@ _ABSENT_TOPIC: Final = frozenset({UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCE
 def nearest_groups(
     groups: Iterable[str], listings: Mapping[str, GroupListing], operation: Operation | None = None
 ) -> dict[str, str]:
-    """Return the nearest listed id of each absent group, of those that support the operation."""
+    """Return the nearest listed id of each absent group, from the groups that support the operation."""
     # A group that is listed, but not supported, has no typing error.
     absent = [group for group in groups if group not in listings]
     if operation is None:

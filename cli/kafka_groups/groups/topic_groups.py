@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kafka_groups.admin.api import Admin, Deadline
+from kafka_groups.admin.api import Admin, Deadline, TimePlan
+from kafka_groups.groups import steps
 from kafka_groups.groups.assignments import assigned_partitions, has_unknown_assignments
-from kafka_groups.groups.descriptions import Details, describe_groups
-from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
+from kafka_groups.groups.descriptions import Details, describe_groups, description_steps
+from kafka_groups.groups.notes import Note, NoteKind
+from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
 from kafka_groups.kinds import REBALANCING_STATES, Operation
 from kafka_groups.model import Failure, GroupDescription, GroupOffsets
@@ -35,7 +37,7 @@ class TopicGroups(NamedTuple):
 
     groups: tuple[TopicGroup, ...]
     failures: tuple[Failure, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     anything_read: bool
 
 
@@ -48,11 +50,12 @@ def list_topic_groups(
     failure; groups with commits on it are listed all the same. A group that cannot be described is listed if it has a
     commit on a topic, and it is a failure.
     """
-    known = admin.describe_topics(topics, timeout=deadline and deadline.share(NOT_LAST))
     selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
-    selection = select_groups(admin, selected, operation=Operation.DESCRIBE, deadline=deadline)
     details = Details(offsets=True, log_offsets=False, undescribed=True)
-    described = describe_groups(admin, selection, details=details, deadline=deadline)
+    plan = TimePlan(deadline, (steps.TOPICS, *listing_steps(selected), *description_steps(details)))
+    known = admin.describe_topics(topics, timeout=plan.until(steps.TOPICS))
+    selection = select_groups(admin, selected, operation=Operation.DESCRIBE, plan=plan)
+    described = describe_groups(admin, selection, details=details, plan=plan)
     named = {topic: frozenset(partitions) for topic, partitions in topics.items()}
     counts = [
         (description, _count(description, described.offsets.get(group, GroupOffsets()), named))
@@ -94,8 +97,9 @@ def _may_read(description: GroupDescription, count: TopicGroup) -> bool:
     return bool(count.committed_partitions) or (description.is_described and count.members != 0)
 
 
-def _note_rebalancing(group: str) -> str:
-    return f"Group '{group}' is rebalancing: whether its members read the topic is unknown until that has ended."
+def _note_rebalancing(group: str) -> Note:
+    text = f"Group '{group}' is rebalancing: whether its members read the topic is unknown until that has ended."
+    return Note(NoteKind.REBALANCING, group, text)
 
 
 def _absent(topic: str, partition: int) -> Failure:

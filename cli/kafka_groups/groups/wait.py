@@ -75,7 +75,7 @@ def wait_until(
 def _judge(reading: LagReading, condition: Condition, named: Collection[str]) -> WaitOutcome:
     late = [group.total for group in reading.groups if not _fulfils(group.total, condition)]
     unfulfilled = (*(total.group for total in late), *_unread(reading, named))
-    beyond = (total for total in late if BEYOND_END in total.notes())
+    beyond = (total for total in late if BEYOND_END in total.note)
     beyond_end = tuple(total.group for total in beyond if condition.holds(total.condition_values()))
     # Groups of a broker that failed are missing from the listing.
     is_listed = all(failure.broker is None or failure.group or failure.topic for failure in reading.failures)
@@ -87,7 +87,7 @@ def _fulfils(total: LagRow, condition: Condition) -> bool:
 
     So is the progress of a group with a commit above the log end, unless the condition compares that note.
     """
-    notes = total.notes()
+    notes = total.note
     unknown: tuple[str, ...] = (*_SUMS, *_RETENTION) if INCOMPLETE in notes else ()
     if BEYOND_END in notes and not any(map(_compares_beyond_end, condition.comparisons())):
         unknown = (*unknown, *_PROGRESS)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_groups.admin import Deadline, GroupAdmin
 from kafka_groups.errors import AdminError, ChangeRefusedError, ExportError, IncompleteResultError, KafkaGroupsError
 from kafka_groups.exit_codes import ResultStatus
+from kafka_groups.groups.notes import Note
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, status_of
@@ -43,6 +44,8 @@ class ClusterSession:
     failures: Sequence[Failure] = ()
     # Failures that were printed before a prompt.
     printed: frozenset[Failure] = frozenset()
+    # The notes that were printed, in order; a caller may name thousands of groups, each with its note.
+    notes: dict[Note, None] = field(default_factory=dict)
     written: int = 0
     is_ended: bool = False
     polls: int = 0
@@ -86,11 +89,20 @@ class ClusterSession:
         self.failures = known
         return found
 
-    def print_notes(self, notes: Iterable[str]) -> None:
-        """Print notes on stderr."""
+    def add_notes(self, notes: Iterable[Note]) -> None:
+        """Print notes on stderr, and add them to the document. A note that is there already is not repeated."""
+        added = self._without_known(notes)
+        self.notes |= added
+        self.print_messages(note.text for note in added)
+
+    def _without_known(self, notes: Iterable[Note]) -> dict[Note, None]:
+        return {note: None for note in notes if note not in self.notes}
+
+    def print_messages(self, texts: Iterable[str]) -> None:
+        """Print messages on stderr that are no part of the result."""
         self.end_progress()
-        for note in notes:
-            print_note(self.screen, note)
+        for text in texts:
+            print_note(self.screen, text)
 
     def print_failures_early(self, failures: Iterable[Failure]) -> None:
         """Print failures that the user should know before all are known; `write` does not repeat them."""
@@ -105,7 +117,7 @@ class ClusterSession:
     def end_early(self, failures: Iterable[Failure]) -> None:
         """End the document without results, because the user declined."""
         self.end_progress()
-        self.writer.end(failures, status=ResultStatus.FAILED)
+        self.writer.end(self.notes, failures, status=ResultStatus.FAILED)
         self.screen.out.flush()
         self.is_ended = True
 
@@ -126,10 +138,10 @@ class ClusterSession:
         total: int,
         failures: Sequence[Failure],
         anything_succeeded: bool,
-        after_rows: Callable[[], None] = lambda: None,
+        notes_after_rows: Callable[[], Iterable[Note]] = tuple,
         is_unchecked: bool = False,
     ) -> None:
-        """Write all entries (`total` of them), then notes of `after_rows`, then the failures.
+        """Write all entries (`total` of them), then the notes after the rows, then the failures.
 
         Raises IncompleteResultError if there are failures, or else ExportError if a file cannot be written. If nobody
         reads the rows any more, as with `head`, only the failures are printed. `is_unchecked` if a condition had no
@@ -145,10 +157,11 @@ class ClusterSession:
         try:
             self._write_entries(entries, total)
             self.is_ended = True
-            self.writer.end(failures, status=status)
+            after_rows = self._without_known(notes_after_rows())
+            self.writer.end([*self.notes, *after_rows], failures, status=status)
             # Where both streams are one file, notes stand behind the data.
             self.screen.out.flush()
-            after_rows()
+            self.add_notes(after_rows)
         except BrokenPipeError:
             self.is_ended = True
             silence(self.screen.out)
@@ -183,7 +196,7 @@ def open_session(
     try:
         settings = resolve_settings(**connection.sources())
     except AdminError as error:
-        make_writer(inspect_streams(colour)).end([_failure_of(error)], status=ResultStatus.FAILED)
+        make_writer(inspect_streams(colour)).end([], [_failure_of(error)], status=ResultStatus.FAILED)
         raise
     screen = inspect_streams(colour)
     progress = ProgressBar(screen) if screen.err_is_terminal else None
@@ -197,14 +210,14 @@ def open_session(
         except KafkaGroupsError as error:
             session.end_progress()
             if not session.is_ended:
-                writer.end([*session.failures, _failure_of(error)], status=ResultStatus.FAILED)
+                writer.end(session.notes, [*session.failures, _failure_of(error)], status=ResultStatus.FAILED)
                 session.print_remaining_failures(session.failures)
             raise
         except (KeyboardInterrupt, SystemExit):
             session.end_progress()
             if not session.is_ended:
                 status = status_of(anything_failed=True, anything_succeeded=session.written > 0)
-                writer.end([*session.failures, _INTERRUPTED], status=status)
+                writer.end(session.notes, [*session.failures, _INTERRUPTED], status=status)
             raise
         finally:
             session.end_progress()

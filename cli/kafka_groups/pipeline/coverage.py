@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
 
+from kafka_groups.name_lists import first_names
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, TOPIC_DAILY
 from kafka_groups.pipeline.storage import Queries, Storage
 
@@ -42,7 +43,7 @@ def spell(ms: int) -> str:
 
 def few(names: Sequence[str]) -> str:
     """Return the first five, with a sign if there are more: sentences are not for lists."""
-    return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
+    return first_names(names, _MOST_NAMED)
 
 
 @dataclass(frozen=True, slots=True)

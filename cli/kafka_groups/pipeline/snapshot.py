@@ -12,7 +12,9 @@ from itertools import chain, islice
 from typing import Any, Final, TypeAlias
 
 from kafka_groups.admin import GroupAdmin, IsolationLevel, OffsetSpec, Topic
-from kafka_groups.kinds import Operation, kind_of, supports
+from kafka_groups.admin.api import TimePlan
+from kafka_groups.groups import steps
+from kafka_groups.kinds import STATES_WITHOUT_MEMBERS, Operation, kind_of, supports
 from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOffsets, Member, Results, TopicPartition
 from kafka_groups.pipeline.decode.columns import topic_id_text
 from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, SAMPLE_RUNS
@@ -23,7 +25,16 @@ from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
 # In the order of their commits: the last one makes the sample count.
 _TABLES: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, SAMPLE_RUNS)
-_NOT_LAST: Final = 0.5  # of the time that is left: a silent broker must not keep later requests from being sent
+# A silent broker must not keep later requests from being sent.
+_STEPS: Final = (
+    steps.LISTING,
+    steps.GROUPS,
+    steps.COMMITS,
+    steps.TOPICS,
+    steps.LOG_STARTS,
+    steps.STABLE_ENDS,
+    steps.LOG_ENDS,
+)
 _ROWS_AT_ONCE: Final = 5_000
 # The columns that differ from row to row, in the order of the rows that are made here, and what others have.
 _PARTITIONS: Final = ("topic", "partition", "topic_id", "log_start_offset", "log_end_offset", "last_stable_offset")
@@ -57,21 +68,21 @@ def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) ->
     cluster_id = admin.cluster_id()
     storage.make()
     groups_at = now_ms() * 1_000
-    deadline = admin.deadline()
-    groups = admin.list_groups(timeout=deadline.share(_NOT_LAST))
+    plan = TimePlan(admin.deadline(), _STEPS)
+    groups = admin.list_groups(timeout=plan.until(steps.LISTING))
     incomplete = [name for name, group in groups.succeeded.items() if _is_incomplete(group)]
-    described = admin.describe_consumer_groups(incomplete, timeout=deadline.share(_NOT_LAST))
+    described = admin.describe_consumer_groups(incomplete, timeout=plan.until(steps.GROUPS))
     commits_at = now_ms() * 1_000
     readers = {name: None for name, group in groups.succeeded.items() if kind_of(group).has_commits}
-    commits = admin.list_consumer_group_offsets(readers, timeout=deadline.share(_NOT_LAST))
-    topics = admin.list_topics(timeout=deadline.share(_NOT_LAST))
+    commits = admin.list_consumer_group_offsets(readers, timeout=plan.until(steps.COMMITS))
+    topics = admin.list_topics(timeout=plan.until(steps.TOPICS))
     partitions = _existing(topics, commits.succeeded)
     # In this order, start <= last stable <= end holds in every row.
-    starts = admin.list_offsets(partitions, spec=OffsetSpec.earliest(), timeout=deadline.share(_NOT_LAST))
+    starts = admin.list_offsets(partitions, spec=OffsetSpec.earliest(), timeout=plan.until(steps.LOG_STARTS))
     level = IsolationLevel.READ_COMMITTED
-    stable = admin.list_offsets(partitions, isolation_level=level, timeout=deadline.share(_NOT_LAST))
+    stable = admin.list_offsets(partitions, isolation_level=level, timeout=plan.until(steps.STABLE_ENDS))
     sampled_at = now_ms() * 1_000
-    ends = admin.list_offsets(partitions, timeout=deadline)
+    ends = admin.list_offsets(partitions, timeout=plan.until(steps.LOG_ENDS))
 
     deleted = {name for name, failure in described.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
     listed = [group for name, group in groups.succeeded.items() if name not in deleted]
@@ -118,7 +129,7 @@ def _write(
 
 def _is_incomplete(group: GroupListing) -> bool:
     """Return whether a description has more than the listing."""
-    has_more = group.type is None or kind_of(group).has_epochs or group.state not in ("Empty", "Dead")
+    has_more = group.type is None or kind_of(group).has_epochs or group.state not in STATES_WITHOUT_MEMBERS
     return supports(group, Operation.DESCRIBE) and has_more
 
 

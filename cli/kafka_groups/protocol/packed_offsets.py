@@ -100,7 +100,7 @@ def read_packed_topics(
 ) -> tuple[PackedTopics, dict[TopicPartition, int]]:
     """Read the array of topics at the cursor; return the packed partitions of each, and the partitions' error codes.
 
-    `names` holds the topic names read so far, so that equal names share one string: a cluster has few topics and many
+    `names` holds the topic names already read, so that equal names share one string: a cluster has few topics and many
     groups. SchemaError if the bytes are not an array of topics.
     """
     flexible = OFFSET_FETCH.is_flexible(version)
@@ -139,7 +139,7 @@ def _is_fixed(data: bytes, start: int, rows: int) -> bool:
 
 
 def _skip_rows(cursor: Cursor, version: int, rows: int, topic: str, refused: dict[TopicPartition, int]) -> int:
-    """Move past the rows, add the error codes of those that have one to `refused`, and return the number of these."""
+    """Move past the rows, add their error codes to `refused`, and return the number of rows with an error."""
     read = _READ_ROW[version]
     errors = 0
     for _ in range(rows):

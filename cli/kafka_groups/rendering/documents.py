@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.rendering.schemas import Document
 from kafka_groups.rendering.screen import Screen, escape_controls
@@ -23,6 +24,11 @@ def failure_document(failure: Failure) -> Document:
         "name": failure.name,
         "message": failure.message,
     }
+
+
+def note_document(note: Note) -> Document:
+    """Return an element of `notes`."""
+    return {"kind": note.kind.value, "group": note.subject, "text": note.text}
 
 
 def format_json(screen: Screen, value: Mapping[str, Any], *, indent: int | None = None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from kafka_groups.groups.notes import NoteKind
+
 Schema = dict[str, Any]
 # A JSON object.
 Document = dict[str, Any]
@@ -92,6 +94,18 @@ def status_schema(failed: str = _FAILED) -> Schema:
     return choice_schema(description, ("complete", "partial", "failed"))
 
 
+def notes_schema() -> Schema:
+    """Return the schema of `notes`."""
+    note = object_schema(
+        {
+            "kind": text_schema(f"What the note is about: {', '.join(NoteKind)}. Later versions may have more."),
+            "group": text_schema("The group that it is about; null if it is about none or several.", nullable=True),
+            "text": text_schema("A sentence for people."),
+        }
+    )
+    return array_schema("What is no failure. It is on stderr, too.", note)
+
+
 def errors_schema(
     description: str = "The items that failed.",
     *,
@@ -134,6 +148,7 @@ def document_schema(command: str, group: Mapping[str, Schema], rows: Mapping[str
             "schema": name_schema(f"kafka-groups/{command}/1"),
             "status": status_schema(),
             "groups": array_schema("The groups that succeeded.", object_schema(group)),
+            "notes": notes_schema(),
             "errors": errors_schema(),
         }
     )

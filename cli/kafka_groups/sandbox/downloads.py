@@ -80,7 +80,7 @@ class _Project(Project):
 
 
 class _Context(MavenContext):
-    """A context whose artifacts, also those of dependencies, are of the class above."""
+    """A context whose artifacts, also those of dependencies, have the class above."""
 
     def project(self, groupId: str, artifactId: str) -> Project:  # noqa: N803 - jgo's names
         return _Project(self, groupId, artifactId)

@@ -31,7 +31,7 @@ class ConnectionSettings:
     `timeout_s` is the timeout in seconds for all requests of a command, or for each request, as the command defines.
     `cluster_name` is how the user calls the cluster (`cluster.name`).
     With `resolve_canonical_names`, the bootstrap servers are aliases of servers with other names (KIP-235).
-    `sources` has the place of each property of the user's, also of those that have no effect, for errors to name.
+    `sources` has the place of each property of the user's, also of properties without effect, for errors to name.
     """
 
     bootstrap: tuple[Endpoint, ...]

@@ -114,7 +114,7 @@ def to_network_settings(properties: Mapping[str, str | float]) -> dict[str, Sett
     pairs: list[tuple[str, str]] = []
     for key, value in properties.items():
         if not isinstance(value, (str, int, float)):
-            msg = f"{key}: the value is of type {type(value).__name__}; pass a str, an int or a bool"
+            msg = f"{key}: the value has the type {type(value).__name__}; pass a str, an int or a bool"
             raise SettingsError(msg)
         pairs.append((key, str(value).lower() if isinstance(value, bool) else str(value)))
     return _require_network(to_settings(pairs, source=""))

@@ -65,7 +65,7 @@ def has_token(settings: Mapping[str, Setting]) -> bool:
 
 
 def require_mechanism(settings: Mapping[str, Setting], protocol: Setting, supported: str) -> Setting:
-    """Return the SASL mechanism; SettingsError if it is not set, with the text of those that are supported."""
+    """Return the SASL mechanism; SettingsError if it is not set, with the text `supported`."""
     setting = settings.get("sasl.mechanism")
     if setting is None:
         msg = f"{protocol.source}={protocol.value} needs sasl.mechanism, which is not set; set it to {supported}"

@@ -25,8 +25,8 @@ class Tls:
     """The certificates, keys and checks of TLS connections, each as a PEM file or as PEM text.
 
     Without `ca_file` and `ca_pem` the system's CAs are trusted; `ca_file` may be a directory that c_rehash prepared.
-    Without a key, the certificate's file or text has it. With `crl_file`, each certificate of the broker's chain must
-    have a certificate revocation list (CRL) in that file, and must not be in it.
+    Without a key, the certificate's file or text has it. With `crl_file`, the broker's own certificate must have
+    a certificate revocation list (CRL) of its issuer in that file, and must not be in it.
     """
 
     ca_file: str | None = None

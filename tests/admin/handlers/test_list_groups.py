@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
-from kafka_groups.admin import GroupAdmin
 from kafka_groups.model import GroupListing
 from tests.fakes.scripted_broker import changed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
@@ -160,12 +157,11 @@ def test_below_version_4_a_filter_of_states_fails_and_names_the_kafka_version_th
 
 
 def test_a_later_listing_includes_brokers_that_joined_the_cluster() -> None:
-    ahead = [0.0]
     with ScriptedCluster(brokers=3, groups={"a": Group(coordinator=1), "c": Group(coordinator=3)}) as cluster:
         cluster.addresses.pop(3)
-        with GroupAdmin(cluster.settings(), clock=lambda: time.monotonic() + ahead[0]) as admin:
+        with cluster.admin() as admin:
             assert list(admin.list_groups().all()) == ["a"]
             cluster.addresses[3] = cluster.brokers[3].endpoint
             assert list(admin.list_groups().all()) == ["a"]
-            ahead[0] = 2.0
+            cluster.clock.sleep(2)
             assert list(admin.list_groups().all()) == ["a", "c"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kafka_groups.admin import GroupAdmin, IsolationLevel, OffsetAndTimestamp, PartitionTime, Topic
+from kafka_groups.admin import IsolationLevel, OffsetAndTimestamp, PartitionTime, Topic
 from kafka_groups.admin.handlers import offsets_for_times
 from kafka_groups.errors import BrokerError, TimeoutExceededError
 from kafka_groups.model import TopicPartition
@@ -153,7 +153,7 @@ def test_a_cluster_without_an_id_is_known_by_its_servers() -> None:
         cluster.script("Metadata", changed(cluster_id=None))
         ports = sorted((str(broker.endpoint.port) for broker in cluster.brokers.values()), reverse=True)
         settings = ConnectionSettings(bootstrap=tuple(Endpoint(host="LocalHost", port=int(port)) for port in ports))
-        with GroupAdmin(settings) as admin:
+        with cluster.clock.client(settings) as admin:
             expected = ",".join(f"localhost:{port}" for port in reversed(ports))
             assert admin.cluster_id() == f"bootstrap.servers={expected}"
             assert admin.bootstrap_servers == tuple(f"LocalHost:{port}" for port in ports)
@@ -198,5 +198,5 @@ def test_a_topic_with_an_error_fails_alone() -> None:
 def test_topics_that_cannot_be_listed_are_an_error() -> None:
     with _cluster() as cluster:
         cluster.script("Metadata", changed(), changed(error_code=129), brokers=[1])
-        with GroupAdmin(cluster.settings()) as admin, pytest.raises(BrokerError, match="rebootstrap required"):
+        with cluster.admin() as admin, pytest.raises(BrokerError, match="rebootstrap required"):
             admin.list_topics()

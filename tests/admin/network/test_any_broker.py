@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Mapping
 
 import pytest
 
-from kafka_groups.admin import GroupAdmin, Topic, event_loop
+from kafka_groups.admin import Topic, event_loop
 from kafka_groups.admin.network.channel import Address
-from kafka_groups.admin.network.connection_pool import BrokerPool
 from kafka_groups.admin.network.resolver import resolve
 from kafka_groups.errors import AdminError, NameNotResolvedError
 from kafka_groups.protocol import Struct
@@ -73,7 +71,6 @@ def test_a_poll_that_no_broker_responds_to_raises_an_error_and_returns_no_old_br
             admin.list_groups()
 
 
-@pytest.mark.timed
 def test_a_lookup_that_moves_on_leaves_a_slow_request_on_its_connection() -> None:
     groups = {"slow": Group(coordinator=1, commits={("t", 0): 5}), "moved": Group(coordinator=2)}
     with ScriptedCluster(brokers=2, groups=groups) as cluster, cluster.admin() as admin:
@@ -104,8 +101,7 @@ def test_a_broker_without_an_address_is_skipped_by_requests_for_any_broker(opera
     nowhere = Endpoint(host="nowhere", port=1)
     with ScriptedCluster(brokers=3, groups=groups, topics={"t": {0: 3}}, advertised={2: nowhere}) as cluster:
         settings = cluster.settings()
-        pool = BrokerPool(settings, resolve=_resolver({"nowhere": None}))  # type: ignore[arg-type]
-        with GroupAdmin(settings, pool=pool) as admin:
+        with cluster.clock.client(settings, resolve=_resolver({"nowhere": None})) as admin:  # type: ignore[arg-type]
             admin.brokers()
             cluster.stop(1)
             if operation == "list_topics":
@@ -124,8 +120,7 @@ def test_lookups_that_are_spread_over_brokers_survive_one_without_an_address(mon
     nowhere = Endpoint(host="nowhere", port=1)
     with ScriptedCluster(brokers=3, groups=groups, advertised={2: nowhere}) as cluster:
         settings = cluster.settings()
-        pool = BrokerPool(settings, resolve=_resolver({"nowhere": None}))  # type: ignore[arg-type]
-        with GroupAdmin(settings, pool=pool) as admin:
+        with cluster.clock.client(settings, resolve=_resolver({"nowhere": None})) as admin:  # type: ignore[arg-type]
             assert sorted(admin.describe_consumer_groups(groups).all()) == sorted(groups)
 
 
@@ -141,7 +136,7 @@ def test_a_request_for_any_broker_survives_two_brokers_that_accept_no_connection
 def test_a_request_for_any_broker_survives_one_that_does_not_speak_tls() -> None:
     with (
         ScriptedCluster(brokers=3, topics={"t": {0: 1}}) as cluster,
-        responding(bytes.fromhex("1503030002020a")) as tls,
+        responding(bytes.fromhex("1503030002020a"), clock=cluster.clock) as tls,
     ):
         cluster.addresses[2] = tls
         with cluster.admin() as admin:
@@ -177,7 +172,7 @@ def test_a_host_whose_first_address_is_unreachable_is_connected_within_a_short_t
         good = cluster.brokers[1].endpoint
         addresses: list[Address] = [(socket.AF_INET, ("192.0.2.1", 9)), (socket.AF_INET, (good.host, good.port))]
         settings = ConnectionSettings(bootstrap=(Endpoint(host="two.addresses", port=dead.port),), timeout_s=2.0)
-        with GroupAdmin(settings, pool=BrokerPool(settings, resolve=lambda _endpoint: addresses)) as admin:
+        with cluster.clock.client(settings, resolve=lambda _endpoint: addresses) as admin:
             assert sorted(admin.brokers()) == [1]
 
 
@@ -187,9 +182,9 @@ def test_responses_that_arrived_while_the_process_was_stopped_count() -> None:
 
         def stop_once(_operation: str, done: int, _total: int) -> None:
             if done == 1 and stops:
-                time.sleep(stops.pop())
+                cluster.clock.sleep(stops.pop())
 
-        with GroupAdmin(cluster.settings(), progress=stop_once) as admin:
+        with cluster.admin(progress=stop_once) as admin:
             admin.list_groups().all()
             stops.append(1.5)
             cluster.script("ListGroups", delayed(0.2), brokers=[2, 3])
@@ -202,14 +197,14 @@ def test_a_late_response_that_is_too_large_causes_no_request() -> None:
         admin.list_groups()
 
         def too_large(_request: ReceivedRequest, _response: Struct) -> bytes:
-            time.sleep(0.5)
+            cluster.clock.sleep(0.5)
             return bytes(3_000)
 
         cluster.script("OffsetFetch", too_large)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("kafka_groups.admin.network.channel._LARGEST_FRAME", 2_000)
             assert sorted(admin.list_consumer_group_offsets({"a": None, "b": None}, timeout=0.2).failed) == ["a", "b"]
-            time.sleep(0.6)
+            cluster.clock.sleep(0.6)
             admin.describe_topics([])
             admin.list_groups()
         assert cluster.requests()["OffsetFetch"] == 1

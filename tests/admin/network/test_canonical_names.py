@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-import time
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from kafka_groups.admin.network.resolver import canonical_name
 from kafka_groups.errors import AdminError
 from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
 from tests.admin.network.tls_listener import tls_broker
+from tests.fakes.simulated_clock import SimulatedClock
 
 pytestmark = pytest.mark.timeout(20)
 
@@ -29,7 +30,8 @@ class Dns:
         self.addresses: Names = {}
         self.names: dict[str, str] = {}
         self.resolved: list[str] = []
-        self.delay_s = 0.0
+        self.looked_up: list[str] = []
+        self.hang: Callable[[], None] = lambda: None
         monkeypatch.setattr(socket, "getaddrinfo", self._getaddrinfo)
         monkeypatch.setattr(socket, "getnameinfo", self._getnameinfo)
 
@@ -45,7 +47,8 @@ class Dns:
         ]
 
     def _getnameinfo(self, address: tuple[Any, ...], _flags: int) -> tuple[str, str]:
-        time.sleep(self.delay_s)
+        self.looked_up.append(address[0])
+        self.hang()
         if address[0] not in self.names:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return self.names[address[0]], str(address[1])
@@ -56,10 +59,13 @@ def dns(monkeypatch: pytest.MonkeyPatch) -> Dns:
     return Dns(monkeypatch)
 
 
-def listing(port: int, certificate: Path, *servers: str, **settings: Any) -> list[str]:
-    values = {"timeout_s": 5.0, "tls": Tls(ca_file=str(certificate)), "resolve_canonical_names": True, **settings}
+def listing(
+    port: int, certificate: Path, *servers: str, clock: SimulatedClock | None = None, **settings: Any
+) -> list[str]:
+    values = {"timeout_s": 30.0, "tls": Tls(ca_file=str(certificate)), "resolve_canonical_names": True, **settings}
     bootstrap = tuple(Endpoint(host=server, port=port) for server in servers)
-    with GroupAdmin(ConnectionSettings(bootstrap=bootstrap, **values)) as admin:
+    wanted = ConnectionSettings(bootstrap=bootstrap, **values)
+    with clock.client(wanted) if clock else GroupAdmin(wanted) as admin:
         return list(admin.list_groups().all())
 
 
@@ -82,7 +88,7 @@ def test_every_address_of_an_alias_is_a_bootstrap_server(dns: Dns, certificate: 
     dns.names |= {"127.0.0.1": "b-1.example", "127.0.0.2": "b-2.example"}
     file = certificate("DNS:b-2.example,IP:127.0.0.1")
     with tls_broker(file) as broker, pytest.raises(AdminError) as caught:
-        listing(broker.endpoint.port, file, "kafka.example")
+        listing(broker.endpoint.port, file, "kafka.example", clock=broker.clock)
     assert f"b-1.example:{broker.endpoint.port}: the broker's certificate is not trusted: Hostname" in str(caught.value)
     assert f"b-2.example:{broker.endpoint.port}: connection refused" in str(caught.value)
 
@@ -119,20 +125,21 @@ def test_a_server_that_cannot_be_resolved_is_named_and_the_others_are_used(
 
 def test_a_slow_lookup_takes_no_longer_than_a_connection(dns: Dns, certificate: Callable[[str], Path]) -> None:
     dns.addresses["kafka.example"] = ["127.0.0.1"]
-    dns.delay_s = 2.0
-    file = certificate("DNS:kafka.example,IP:127.0.0.1")
+    file, end = certificate("DNS:kafka.example,IP:127.0.0.1"), threading.Event()
     with tls_broker(file) as broker:
-        started = time.monotonic()
-        assert listing(broker.endpoint.port, file, "kafka.example", connect_timeout_s=0.2) == ["orders"]
-        assert time.monotonic() - started < 1.5
+        dns.hang = lambda: broker.clock.wait_for(end)
+        broker.clock.use()
+        started = broker.clock()
+        values: dict[str, Any] = {"connect_timeout_s": 0.2, "clock": broker.clock}
+        assert listing(broker.endpoint.port, file, "kafka.example", **values) == ["orders"]
+        assert 0.2 < broker.clock() - started < 0.3
+        end.set()
 
 
 def test_without_the_setting_no_name_is_looked_up_by_its_address(dns: Dns, certificate: Callable[[str], Path]) -> None:
     dns.addresses["kafka.example"] = ["127.0.0.1"]
-    dns.delay_s = 5.0
     file = certificate("DNS:kafka.example,IP:127.0.0.1")
     with tls_broker(file) as broker:
-        started = time.monotonic()
         assert listing(broker.endpoint.port, file, "kafka.example", resolve_canonical_names=False) == ["orders"]
-        assert time.monotonic() - started < 4
+    assert dns.looked_up == []
     assert dns.resolved.count("kafka.example") == 1

@@ -54,7 +54,7 @@ def _resolution(outcome: object) -> tuple[Resolution, threading.Event]:
 
 def test_a_lookup_that_ends_calls_wakeup() -> None:
     resolution, woken = _resolution([ADDRESS])
-    assert woken.wait(5)
+    assert woken.wait(30)
     assert resolution.is_done()
     assert resolution.addresses == [ADDRESS]
     assert resolution.error is None
@@ -63,7 +63,7 @@ def test_a_lookup_that_ends_calls_wakeup() -> None:
 def test_a_lookup_that_fails_calls_wakeup_too() -> None:
     error = NameNotResolvedError("cannot resolve the host name 'broker'")
     resolution, woken = _resolution(error)
-    assert woken.wait(5)
+    assert woken.wait(30)
     assert resolution.is_done()
     assert resolution.error is error
 

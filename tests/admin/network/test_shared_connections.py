@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import socket
-import threading
-import time
 
 import pytest
 
-from kafka_groups.admin import GroupAdmin
 from kafka_groups.admin.network import connection_pool
 from kafka_groups.admin.network.channel import Address
 from kafka_groups.admin.network.connection_pool import BrokerPool
@@ -34,12 +31,16 @@ def test_a_broker_that_hangs_up_and_accepts_no_other_connection_costs_only_its_o
             place = next(places, full)
             return [(socket.AF_INET, (place.host, place.port))]
 
+        def hang_up() -> None:
+            cluster.clock.sleep(0.03)
+            cluster.brokers[1].close_connections()
+
         def hang_up_later(_request: ReceivedRequest, response: Struct) -> Struct:
-            threading.Timer(0.03, cluster.brokers[1].close_connections).start()
+            cluster.clock.start_thread(hang_up)
             return response
 
         settings = ConnectionSettings(bootstrap=(name,), timeout_s=3.0, connect_timeout_s=0.5)
-        with GroupAdmin(settings, pool=BrokerPool(settings, resolve=resolve)) as admin:
+        with cluster.clock.client(settings, resolve=resolve) as admin:
             admin.brokers()
             cluster.script("OffsetFetch", hang_up_later)
             results = admin.list_consumer_group_offsets(dict.fromkeys(groups))
@@ -75,26 +76,25 @@ def test_a_broker_that_responds_again_has_the_whole_setup_timeout() -> None:
         # The next listing opens a new connection, because the old one owes a response.
         assert admin.list_groups().failed == {}
         assert len(cluster.requests_of("ApiVersions")) == 2
-        assert admin._pool._bootstrap.failed(time.monotonic()) == set()
+        assert admin._pool._bootstrap.failed(cluster.clock()) == set()
 
 
 def test_a_connection_that_was_not_used_for_minutes_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_pool, "_LONGEST_REUSE_S", 0.05)
     with ScriptedCluster(brokers=1) as cluster, cluster.admin() as admin:
         admin.list_groups().all()
-        time.sleep(0.1)
+        cluster.clock.sleep(0.1)
         admin.list_groups().all()
         assert len(cluster.requests_of("ApiVersions")) == 2
 
 
-@pytest.mark.timed
 def test_a_silent_broker_delays_a_lookup_for_half_of_the_timeout() -> None:
     with ScriptedCluster(brokers=2, groups={"g": Group(coordinator=2)}) as cluster, cluster.admin() as admin:
         admin.brokers()
         cluster.script("FindCoordinator", silent, brokers=[1])
-        started = time.monotonic()
+        started = cluster.clock()
         assert list(admin.list_consumer_group_offsets({"g": None}, timeout=2.0).all()) == ["g"]
-        assert 0.9 < time.monotonic() - started < 1.7
+        assert 0.9 < cluster.clock() - started < 1.7
 
 
 def test_the_only_broker_has_all_the_time_for_a_lookup() -> None:
@@ -108,11 +108,9 @@ def test_the_only_broker_has_all_the_time_for_a_lookup() -> None:
 def test_a_lookup_avoids_a_server_that_was_silent() -> None:
     with ScriptedCluster(brokers=2) as cluster:
         one, two = (cluster.brokers[number].endpoint for number in (1, 2))
-        pool = BrokerPool(ConnectionSettings(bootstrap=(one, two)))
-        pool.open(time.monotonic() + 5)
-        pool._bootstrap.note_failure(one, until=time.monotonic() + 5, silent=True)
-        assert pool.responsive_brokers() == [2]
-        with GroupAdmin(cluster.settings(), pool=pool) as admin:
-            admin._refreshed_at = time.monotonic()
+        with cluster.clock.client(ConnectionSettings(bootstrap=(one, two))) as admin:
+            admin.brokers()
+            admin._pool._bootstrap.note_failure(one, until=cluster.clock() + 5, silent=True)
+            assert admin._pool.responsive_brokers() == [2]
             admin.list_topics()
         assert [request.broker for request in cluster.requests_of("Metadata")] == [1, 2]

@@ -23,6 +23,7 @@ from kafka_groups.settings import ConnectionSettings, Endpoint, Tls
 from tests.admin.network.tls_listener import listing_error, tls_broker
 from tests.fakes.raw_port import accepting_only, responding
 from tests.fakes.scripted_broker import ScriptedBroker
+from tests.fakes.simulated_clock import SimulatedClock
 
 pytestmark = pytest.mark.timeout(20)
 
@@ -59,7 +60,7 @@ def test_the_error_of_a_tls_client_at_a_plain_listener_names_tls(
 
 def test_a_tls_client_at_a_silent_listener_fails_after_the_connect_timeout() -> None:
     with accepting_only() as mute:
-        name, text = listing_error(mute, tls=Tls(), connect_timeout_s=1.0)
+        name, text = listing_error(mute, clock=SimulatedClock(), tls=Tls(), connect_timeout_s=1.0)
     assert name == "TIMEOUT"
     assert text == (
         "accepted the connection but did not respond to the TLS handshake within 1 s; "
@@ -73,11 +74,11 @@ def test_a_broker_that_is_silent_in_the_tls_handshake_at_the_deadline_is_reporte
     file = certificate("IP:127.0.0.1")
     with tls_broker(file) as broker, accepting_only() as mute:
         settings = broker.settings(tls=Tls(ca_file=str(file)))
-        with GroupAdmin(settings) as admin:
+        with broker.clock.client(settings) as admin:
             admin.brokers()
             admin._pool.update_brokers([Broker(id=2, host=mute.host, port=mute.port)])
             failure = admin._pool.submit(2, Request(LIST_GROUPS, lambda _version: [], token=None))
-            admin._pool.poll(time.monotonic() + 0.3)
+            admin._pool.poll(broker.clock() + 0.3)
             assert failure == []
             reason = admin._pool.reason_for_delay(2)
     assert reason == f"broker 2 ({mute}) accepted the connection but has not responded to the TLS handshake"

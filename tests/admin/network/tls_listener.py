@@ -13,6 +13,7 @@ from kafka_groups.errors import AdminError
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.scripted_broker import ReceivedRequest, ScriptedBroker
+from tests.fakes.simulated_clock import SimulatedClock
 
 
 def tls_broker(certificate: Path, *, client_ca: Path | None = None, ciphers: str | None = None) -> ScriptedBroker:
@@ -32,8 +33,8 @@ def tls_broker(certificate: Path, *, client_ca: Path | None = None, ciphers: str
     return broker
 
 
-def listing_error(endpoint: Endpoint, **values: Any) -> tuple[str, str]:
-    settings = ConnectionSettings(bootstrap=(endpoint,), timeout_s=5.0, **values)
-    with GroupAdmin(settings) as admin, pytest.raises(AdminError) as caught:
+def listing_error(endpoint: Endpoint, *, clock: SimulatedClock | None = None, **values: Any) -> tuple[str, str]:
+    settings = ConnectionSettings(bootstrap=(endpoint,), timeout_s=30.0, **values)
+    with clock.client(settings) if clock else GroupAdmin(settings) as admin, pytest.raises(AdminError) as caught:
         admin.list_groups()
     return caught.value.name, str(caught.value).removeprefix(f"cannot connect to {endpoint}: ")

@@ -12,6 +12,7 @@ from kafka_groups.admin import GroupAdmin, OffsetSpec
 from kafka_groups.changes.current_groups import CurrentGroup
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.specifications.specification import Position, Refusal, Specification, Target
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import Failure, TopicPartition
 from tests.changes.executions import TOPICS, idle
@@ -79,6 +80,5 @@ def test_a_group_that_it_names_and_that_does_not_exist_stops_the_plan(admin: Gro
 def test_without_a_scope_it_is_for_the_partitions_with_a_commit(admin: GroupAdmin) -> None:
     planned = plan_reset(admin, Selectors(named=("fast",)), ResetRequest(ToSlowest(("slow",))))
     assert [(change.partition, change.new_offset) for change in planned.changes()] == [(0, 1)]
-    assert planned.notes == (
-        "Group 'fast' has no commit on 1 partition of 't': it stays as it is (reset with --topic).",
-    )
+    text = "Group 'fast' has no commit on 1 partition of 't': it stays as it is (reset with --topic)."
+    assert planned.notes == (Note(NoteKind.LEFT_PARTITIONS, "fast", text),)

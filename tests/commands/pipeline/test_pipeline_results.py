@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from kafka_groups.errors import (
     ConnectionFailedError,
@@ -23,7 +20,6 @@ from kafka_groups.errors import (
     SparkMissingError,
     StorageError,
 )
-from kafka_groups.history import Cut
 from kafka_groups.pipeline.maintenance import keep_all
 from kafka_groups.pipeline.schemas import LAG_HISTORY
 from kafka_groups.pipeline.storage import open_storage
@@ -32,25 +28,13 @@ from kafka_groups.verdicts import Rules
 from tests.commands.pipeline.conftest import FakePipeline
 from tests.fakes.fake_admin import failure, run
 from tests.pipeline.fact_rows import commit, put_all
-from tests.rendering.history.stories import group, history
+from tests.rendering.history.stories import history
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
+from tests.commands.pipeline.pipeline_documents import document_of
 
 HISTORY = history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",))
-Json = dict[str, Any]
-
-
-def document_of(command: str, *arguments: str, exit_code: int = 0) -> Json:
-    """Return the document of a command, which conforms to its schema."""
-    outcome = run("pipeline", command, *arguments, "--format", "json")
-    assert outcome.exit_code == exit_code, outcome
-    document: Json = json.loads(outcome.stdout)
-    schema = json.loads(run("schema", f"pipeline-{command}", bootstrap=None).stdout)
-    Draft202012Validator.check_schema(schema)
-    Draft202012Validator(schema).validate(document)
-    assert document["schema"] == f"kafka-groups/pipeline-{command}/1"
-    return document
 
 
 @pytest.fixture(autouse=True)
@@ -175,59 +159,6 @@ def test_a_directory_of_other_files_is_refused_before_any_request(fakes: FakePip
     assert (tmp_path / "letters").read_text() == "mine"
 
 
-def test_report_reads_the_selected_groups(fakes: FakePipeline, data_dir: str) -> None:
-    run(
-        "pipeline", "report", "--data-dir", data_dir, "--since", "2d", "--top", "5", "--match", "a.*", "--exclude", "ab"
-    )
-    arguments = fakes.report.call_args.kwargs
-    assert (arguments["until_ms"] - arguments["since_ms"], arguments["shown"]) == (2 * 86_400_000, Cut(5))
-    assert (arguments["groups"], arguments["match"], arguments["exclude"]) == ((), "a.*", "ab")
-    run("pipeline", "report", "--data-dir", data_dir)
-    arguments = fakes.report.call_args.kwargs
-    assert (arguments["groups"], arguments["match"], arguments["exclude"]) == ((), None, None)
-
-
-def test_excluding_every_named_group_selects_no_group(fakes: FakePipeline, data_dir: str) -> None:
-    run("pipeline", "report", "--data-dir", data_dir, "a", "-g", "b", "--exclude", "a")
-    arguments = fakes.report.call_args.kwargs
-    assert (arguments["groups"], arguments["match"]) == (("b",), None)
-    run("pipeline", "report", "--data-dir", data_dir, "a", "--exclude", "a")
-    arguments = fakes.report.call_args.kwargs
-    assert arguments["groups"] == ()
-    assert [group for group in ("", "a", "b") if re.fullmatch(arguments["match"], group)] == []
-
-
-def test_a_requested_group_without_data_is_an_error_of_that_group(fakes: FakePipeline, data_dir: str) -> None:
-    fakes.report.return_value = replace(HISTORY, groups=(group("billing"),), groups_in_all=1, unknown=("nosuch",))
-    outcome = run("pipeline", "report", "--data-dir", data_dir, "nosuch", "billing")
-    assert outcome.exit_code == 3
-    assert "billing" in outcome.stdout
-    assert outcome.stderr.splitlines()[-1] == (
-        "Error: group 'nosuch': the tables have no data on this group in this period; "
-        "check the id, or give a longer --since (GROUP_ID_NOT_FOUND)"
-    )
-    document = document_of("report", "--data-dir", data_dir, "nosuch", "billing", exit_code=3)
-    assert (document["status"], [entry["group"] for entry in document["errors"]]) == ("partial", ["nosuch"])
-
-
-def test_without_data_on_any_requested_group_there_is_no_table_and_the_old_page_stays(
-    fakes: FakePipeline, data_dir: str, tmp_path: Path
-) -> None:
-    fakes.report.return_value = replace(HISTORY, unknown=("nosuch",))
-    page = tmp_path / "page.html"
-    page.write_text("yesterday's page")
-    outcome = run("pipeline", "report", "--data-dir", data_dir, "nosuch", "--html", str(page))
-    assert (outcome.exit_code, outcome.stdout, outcome.stderr.count("\n")) == (1, "", 1)
-    assert page.read_text() == "yesterday's page"
-    document = document_of("report", "--data-dir", data_dir, "nosuch", exit_code=1)
-    assert (document["status"], document["groups"], document["errors"][0]["code"]) == ("failed", [], 69)
-
-
-def test_a_pattern_that_matches_nothing_is_a_note(data_dir: str) -> None:
-    outcome = run("pipeline", "report", "--data-dir", data_dir, "--match", "x.*")
-    assert (outcome.exit_code, outcome.stderr.splitlines()[-1]) == (0, "No group matches.")
-
-
 def test_the_progress_bar_shows_at_once_that_spark_is_started(
     fakes: FakePipeline, data_dir: str, mocker: MockerFixture
 ) -> None:
@@ -238,12 +169,6 @@ def test_the_progress_bar_shows_at_once_that_spark_is_started(
     fakes.spark.side_effect = None
     run("pipeline", "build", "--data-dir", data_dir)
     assert callable(fakes.build.call_args.kwargs["progress"])
-
-
-def test_report_needs_no_spark(fakes: FakePipeline, data_dir: str) -> None:
-    run("pipeline", "report", "--data-dir", data_dir)
-    assert callable(fakes.report.call_args.kwargs["progress"])
-    fakes.spark.assert_not_called()
 
 
 def test_build_reports_what_is_missing(data_dir: str) -> None:

@@ -39,18 +39,18 @@ def test_the_total_sums_the_lag_of_all_partitions() -> None:
     found = total(row("t", 0, 5, 9), row("t", 1, 9, 9), row("u", 0, None, 7))
     assert (found.group, found.state, found.members) == ("g", "Stable", 1)
     assert (found.lag, found.partitions_behind, found.uncommitted_partitions) == (4, 1, 1)
-    assert found.note is None
+    assert found.note == ()
 
 
 def test_a_commit_beyond_the_log_end_counts_as_no_lag_and_is_noted() -> None:
     found = total(row("t", 0, 5, 9), row("t", 1, 12, 9))
-    assert (found.lag, found.partitions_behind, found.note) == (4, 1, "beyond_end")
+    assert (found.lag, found.partitions_behind, found.note) == (4, 1, ("beyond_end",))
 
 
 def test_a_commit_below_the_log_start_is_lost_data() -> None:
     found = total(row("t", 0, 5, 109, start=9), row("t", 1, 50, 100, start=10))
     assert (found.messages_lost, found.retention_margin, found.retention_margin_percent) == (4, 0, 0.0)
-    assert found.note == "data_loss"
+    assert found.note == ("data_loss",)
 
 
 def test_the_retention_margin_is_that_of_the_partition_that_is_nearest_to_its_log_start() -> None:
@@ -60,7 +60,7 @@ def test_the_retention_margin_is_that_of_the_partition_that_is_nearest_to_its_lo
 
 def test_a_group_without_a_known_lag_has_none() -> None:
     found = total(row("t", 0, 5, None, start=None), row("t", 1, None, 9))
-    assert (found.lag, found.partitions_behind, found.note) == (None, 0, "incomplete")
+    assert (found.lag, found.partitions_behind, found.note) == (None, 0, ("incomplete",))
     assert (found.messages_lost, found.retention_margin, found.retention_margin_percent) == (None, None, None)
 
 
@@ -80,7 +80,7 @@ def test_a_partition_has_its_own_offsets_and_its_lag_as_it_is() -> None:
         (0, 12, 9, -3),
         (1, None, 9, None),
     ]
-    assert [each.note for each in rows] == ["beyond_end", None]
+    assert [each.note for each in rows] == [("beyond_end",), ()]
 
 
 def test_messages_that_were_deleted_can_be_read_no_more() -> None:

@@ -20,7 +20,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("CONFIG", "CACHE"):
         monkeypatch.delenv(f"XDG_{name}_HOME", raising=False)
     # The limits begin at the start of a process, and this one started long ago.
-    monkeypatch.setattr(cluster_names, "_LEAST_S", 2.0)
+    monkeypatch.setattr(cluster_names, "_LEAST_S", 60.0)
     return tmp_path
 
 

@@ -6,10 +6,12 @@ import json
 import os
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import ANY
 
 import pytest
 
+from kafka_groups.options.completion import cluster_names
 from kafka_groups.options.completion.cluster_names import find_names
 from kafka_groups.options.completion.name_cache import NameCache
 from kafka_groups.settings import resolve_settings
@@ -136,8 +138,11 @@ def test_old_files_of_other_clusters_are_removed(home: Path) -> None:
 
 @pytest.mark.parametrize("reaction", [drops, silent])
 def test_groups_of_the_other_brokers_are_offered_but_not_cached(
-    cluster: ScriptedCluster, home: Path, reaction: Reaction
+    cluster: ScriptedCluster, home: Path, monkeypatch: pytest.MonkeyPatch, reaction: Reaction
 ) -> None:
+    monkeypatch.setattr(cluster_names, "GroupAdmin", cluster.clock.client_class())
+    clock = SimpleNamespace(monotonic=cluster.clock, process_time=lambda: 0.0)
+    monkeypatch.setattr(cluster_names, "time", clock)
     cluster.script("ListGroups", *[reaction] * 20, brokers=[2])
     assert find_names("groups", {}) == ["orders"]
     assert cached(home) == []

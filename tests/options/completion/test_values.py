@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.kinds import GROUP_STATES, group_types
+from kafka_groups.options.completion import cluster_names
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.options.completion.lines import kinds_offered, offered
 
@@ -87,7 +88,9 @@ def test_the_options_of_the_line_name_the_cluster_before_the_environment(
     address = str(cluster.brokers[1].endpoint)
     (home / "my.properties").write_text(f"bootstrap.servers={address}")
     monkeypatch.setenv("ADDRESS", address)
-    assert offered("describe", "b") == []
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster_names, "_LEAST_S", 1.0)
+        assert offered("describe", "b") == []
     assert offered("describe", "-b", address, "b") == ["billing"]
     assert offered("describe", "--bootstrap-server", "$ADDRESS", "b") == ["billing"]
     assert offered("describe", "--config", "~/my.properties", "b") == ["billing"]

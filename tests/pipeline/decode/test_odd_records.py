@@ -73,11 +73,12 @@ def test_nulls_in_a_members_record_are_empty() -> None:
     assert (found["topics"], found["assignment"]) == (None, None)
 
 
-@given(st.sampled_from([kind for kind in ALL if kind.id > 1]), st.integers(0, 4))
-def test_a_value_of_nothing_but_nulls_or_cut_is_never_a_failure(kind: RecordType, version: int) -> None:
+@pytest.mark.parametrize("kind", [kind for kind in ALL if kind.id > 1], ids=lambda kind: kind.name)
+def test_a_value_of_nothing_but_nulls_or_cut_is_never_a_failure(kind: RecordType) -> None:
     key = BY_NAME[f"{kind.name}-vNone-tombstone"].key_bytes
-    for size in range(60):
-        assert row_of(key, bytes([0, version]) + b"\xff" * size)["kind"] in {"group_event", "unknown"}
+    rows = rows_of([(key, bytes([0, version]) + b"\xff" * size) for version in range(5) for size in range(60)])
+    assert len(rows) == 300
+    assert {row["kind"] for row in rows} <= {"group_event", "unknown"}
 
 
 @pytest.mark.parametrize("value", [b"", b"\x00"])

@@ -48,7 +48,7 @@ def output_of(screen: Screen, output_format: str, rows: Sequence[Row] = ROWS) ->
     encode = VIEW.encoder()
     for row in rows:
         writer.add(Entry(columns=VIEW.table(), rows=[row], document=partial(encode, row)))
-    writer.end([], status="complete")
+    writer.end([], [], status="complete")
     return written(screen.out)
 
 
@@ -56,7 +56,7 @@ def test_an_added_column_is_in_the_table(make_screen: MakeScreen) -> None:
     screen = make_screen()
     writer = TableWriter(screen, VIEW.table())
     writer.add(Entry(columns=VIEW.table(), rows=ROWS, document=dict))
-    writer.end([], status="complete")
+    writer.end([], [], status="complete")
     assert written(screen.out) == (
         "GROUP    STATE   AGE-HOURS\norders   Stable          2\nbilling  Empty           -\n"
     )

@@ -12,9 +12,9 @@ from kafka_groups.model import Assignment, Broker, Failure, GroupDescription, Gr
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.changes import RESETS, change_rows
-from kafka_groups.rendering.views.describe import OFFSETS
 from kafka_groups.rendering.views.list_groups import LISTING
 from kafka_groups.rendering.views.members import MemberRow, member_columns
+from kafka_groups.rendering.views.partition_lag import OFFSETS
 from kafka_groups.rendering.views.state import STATES
 from kafka_groups.rendering.writers.kafka import KafkaResetWriter, kafka_lines
 
@@ -198,7 +198,7 @@ def reset_output(*changes: PlannedChange, status: str = "complete") -> list[str]
     writer = KafkaResetWriter(Screen(out, io.StringIO(), False, False, False, 0), columns)
     for change in changes:
         writer.add(Entry(columns, change_rows([change]), dict))
-    writer.end((), status=status)
+    writer.end((), (), status=status)
     return out.getvalue().split("\n")
 
 

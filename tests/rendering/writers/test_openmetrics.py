@@ -42,7 +42,7 @@ def text_of(key: LagKey, rows: Iterable[LagRow], failures: Iterable[Failure] = (
     writer = OpenMetricsWriter(texts.append, lag_metrics(key), prefix=PREFIX, clock=lambda: 1_700_000_000.25)
     for row in rows:
         writer.add(Entry(LAG_VIEWS[key].table(), [row], dict))
-    writer.end(failures, status="complete")
+    writer.end([], failures, status="complete")
     (text,) = texts
     return text
 

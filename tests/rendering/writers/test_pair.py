@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
+from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.writers.pair import PairWriter
@@ -23,13 +24,14 @@ class Recorder:
         """Record the rows."""
         self._calls.append((self._name, entry.rows))
 
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
-        """Record the failures, then raise the error."""
-        self._calls.append((self._name, list(failures), status))
+    def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
+        """Record the notes and the failures, then raise the error."""
+        self._calls.append((self._name, list(notes), list(failures), status))
         if self._error is not None:
             raise self._error
 
 
+NOTE = Note(NoteKind.NO_MATCH, None, "No group matches.")
 FAILURE = Failure(code=None, name="TIMEOUT", message="late")
 
 
@@ -41,13 +43,13 @@ def test_both_writers_receive_every_group_and_the_end() -> None:
     def failures() -> Iterator[Failure]:
         yield FAILURE
 
-    # Failures that can be read only once reach both.
-    pair.end(failures(), status="partial")
+    # Notes and failures that can be read only once reach both.
+    pair.end(iter([NOTE]), failures(), status="partial")
     assert calls == [
         ("first", ["row"]),
         ("second", ["row"]),
-        ("first", [FAILURE], "partial"),
-        ("second", [FAILURE], "partial"),
+        ("first", [NOTE], [FAILURE], "partial"),
+        ("second", [NOTE], [FAILURE], "partial"),
     ]
 
 
@@ -55,5 +57,5 @@ def test_an_error_of_the_first_writer_does_not_keep_the_second_from_its_end() ->
     calls: list[object] = []
     pair = PairWriter(Recorder("first", calls, BrokenPipeError()), Recorder("second", calls))
     with pytest.raises(BrokenPipeError):
-        pair.end([FAILURE], status="failed")
-    assert calls == [("first", [FAILURE], "failed"), ("second", [FAILURE], "failed")]
+        pair.end([NOTE], [FAILURE], status="failed")
+    assert calls == [("first", [NOTE], [FAILURE], "failed"), ("second", [NOTE], [FAILURE], "failed")]

@@ -11,9 +11,9 @@ from rich.table import Table
 from kafka_groups.model import GroupListing, OffsetRow
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.views.describe import OFFSETS as DESCRIBE
 from kafka_groups.rendering.views.list_groups import LISTING
 from kafka_groups.rendering.views.offsets import COMMITS, CommitRow
+from kafka_groups.rendering.views.partition_lag import OFFSETS as DESCRIBE
 from kafka_groups.rendering.writers.csv import CsvWriter
 from kafka_groups.rendering.writers.table import BlockWriter, TableWriter, write_table
 from tests.rendering.streams import written
@@ -135,7 +135,7 @@ def drawn(mocker: MockerFixture) -> Any:
 def test_big_tables_do_not_go_through_rich(screen: Screen, drawn: Any, rows: int, tables: int) -> None:
     writer = TableWriter(screen, LIST)
     writer.add(entry([listing()] * rows, LIST))
-    writer.end([], status="complete")
+    writer.end([], [], status="complete")
     assert drawn.call_count == tables
     assert text_of(screen).count("\n") == rows + 1
 
@@ -155,7 +155,7 @@ def test_a_huge_table_is_streamed_with_one_header(make_screen: MakeScreen) -> No
     writer.add(entry([listing()] * 5_000, LIST))
     assert text_of(screen).count("\n") == 5_001
     writer.add(entry([listing()], LIST))
-    writer.end([], status="complete")
+    writer.end([], [], status="complete")
     assert (text_of(screen).count("\n"), text_of(screen).count("GROUP")) == (5_002, 1)
 
 
@@ -189,12 +189,12 @@ def test_colour_always_is_drawn_in_a_pipe_at_full_width(make_screen: MakeScreen)
 
 def test_a_csv_has_one_header_unless_everything_failed(make_screen: MakeScreen) -> None:
     failed, empty, full = make_screen(), make_screen(), make_screen()
-    CsvWriter(failed, LIST).end([], status="failed")
-    CsvWriter(empty, LIST).end([], status="complete")
+    CsvWriter(failed, LIST).end([], [], status="failed")
+    CsvWriter(empty, LIST).end([], [], status="complete")
     writer = CsvWriter(full, LIST)
     writer.add(entry([listing()], LIST))
     writer.add(entry([listing()], LIST))
-    writer.end([], status="partial")
+    writer.end([], [], status="partial")
     assert [text_of(screen) for screen in (failed, empty, full)] == [
         "",
         "GROUP,STATE\n",

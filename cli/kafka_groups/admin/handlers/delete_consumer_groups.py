@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from kafka_groups.admin.api_handler import ApiResult, add_group_error
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.group_change import change_failure, rights
 from kafka_groups.admin.handlers.record_sizes import split_batches
+from kafka_groups.admin.lookup import add_group_error
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure
 from kafka_groups.protocol.messages import DELETE_GROUPS

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from kafka_groups.admin.api_handler import ApiResult, add_group_error
+from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.member_assignment import decode_assignment
+from kafka_groups.admin.lookup import add_group_error
 from kafka_groups.errors import AdminError
 from kafka_groups.kinds import CONSUMER, SIMPLE, Operation, canonical_name, find_kind
 from kafka_groups.model import Assignment, Failure, GroupDescription, Member

@@ -10,8 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from kafka_groups.admin.api_handler import ApiResult, add_group_error, as_unknown, as_unsent
+from kafka_groups.admin.api_handler import ApiResult, as_unknown, as_unsent
 from kafka_groups.admin.handlers.record_sizes import first_batch
+from kafka_groups.admin.lookup import add_group_error
 from kafka_groups.errors import AdminError, MissingFromResponseError, OutcomeUnknownError
 from kafka_groups.model import Failure, Results, TopicPartition
 from kafka_groups.protocol.errors import COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, broker_error, error_code
@@ -130,7 +131,7 @@ class GroupChangeHandler(ABC, Generic[T]):
             known[item] = as_unknown(failure) if item in maybe_made else failure
 
     def _record_codes(self, group: str, codes: Mapping[T, int], *, retriable: Container[int] = ()) -> set[int]:
-        """Store what became of the requested items by their codes; return the codes of those that stay open.
+        """Store what became of the requested items by their codes; return the codes of the items that stay open.
 
         Nobody knows what became of an item that the response lacks.
         """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from kafka_groups.admin.api_handler import ApiResult, add_group_error
+from kafka_groups.admin.api_handler import ApiResult
+from kafka_groups.admin.lookup import add_group_error
 from kafka_groups.errors import AdminError, TimeoutExceededError, UnsupportedVersionError
 from kafka_groups.model import Failure, GroupOffsets, Results, TopicPartition
 from kafka_groups.protocol import INT16, STRING, Cursor, read_count, skip_tags
@@ -19,10 +20,10 @@ from kafka_groups.protocol.messages import OFFSET_FETCH
 from kafka_groups.protocol.messages.offset_fetch import ALL_TOPICS_SINCE, BATCHED_SINCE, REQUIRE_STABLE_SINCE
 from kafka_groups.protocol.packed_offsets import PackedTopics, read_packed_topics
 
-# A coordinator handles one request of a connection at a time (see cli/DESIGN.md for the measurement).
+# A coordinator handles one request of a connection at a time (see docs/design/admin.md for the measurement).
 MAX_GROUPS: Final = 2_000
 MAX_NAMED_PARTITIONS: Final = 200_000
-# Error codes of single partitions; any other code in version 1 is of the group.
+# Error codes of single partitions; any other code in version 1 belongs to the group.
 _PARTITION_ERRORS: Final = frozenset({UNKNOWN_TOPIC_OR_PARTITION, TOPIC_AUTHORIZATION_FAILED})
 _THROTTLE_SIZE: Final = 4
 

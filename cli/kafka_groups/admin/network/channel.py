@@ -59,8 +59,8 @@ class Channel:
         self._connect_error: OSError | None = None
         self._pending_error: AdminError | None = None
         self.received = 0
-        # Bytes that were queued, and those of them that the system has taken. A TLS record of which the system took
-        # only a part does not count, because the peer cannot read it.
+        # Bytes that were queued, and those of them that the system has taken. A TLS record that the system took
+        # only in part does not count, because the peer cannot read it.
         self.queued = self.written = 0
         self.is_connected = False
         self.is_open = False

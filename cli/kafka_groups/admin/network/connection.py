@@ -36,7 +36,7 @@ _HANDSHAKE: Final = object()
 class Connection:
     """A connection to one endpoint. Its owner waits for events of `channel` and then calls `advance`.
 
-    `handshake` is of this connection alone; `versions` are the broker's, None until the handshake is complete. Until
+    `handshake` serves this connection alone; `versions` are the broker's, None until the handshake is complete. Until
     then requests wait, for `setup_timeout_s` at most. `make_channel` opens a channel, plain or with TLS, to the
     addresses of a host. `sent` counts the requests sent, by API name and version. `window` is how many may be in
     flight, `active_at` when bytes came last or the first of them was sent. Times are seconds of the owner's clock.
@@ -125,7 +125,7 @@ class Connection:
         return self.versions is not None and bool(self._in_flight) and now - self.active_at > idle_timeout_s
 
     def may_release(self, now: float, idle_timeout_s: float) -> bool:
-        """Return whether nothing was received for so long, and a request waits that another broker can serve."""
+        """Return whether nothing was received for `idle_timeout_s`, and another broker can serve a waiting request."""
         if self.versions is None or now - self.active_at <= idle_timeout_s:
             return False
         outstanding = (*self._in_flight.values(), *(each for _, each, _ in self._waiting))
@@ -143,7 +143,7 @@ class Connection:
         return now < self._throttled_until
 
     def is_unused(self, now: float, seconds: float) -> bool:
-        """Return whether nothing is outstanding, and nothing was sent or received for so long."""
+        """Return whether nothing is outstanding, and nothing was sent or received for `seconds`."""
         return not (self._in_flight or self._waiting or self.versions is None) and now - self.active_at > seconds
 
     def reason_for_delay(self, now: float) -> str | None:

@@ -73,7 +73,7 @@ class BrokerPool:
 
     @property
     def sent(self) -> Counter[tuple[str, int]]:
-        """The number of requests sent so far by (API name, version), connection set-up included."""
+        """The number of requests sent until now by (API name, version), connection set-up included."""
         return sum((connection.sent for connection in self._connections.values()), start=self._sent_before.copy())
 
     @cached_property

@@ -11,6 +11,7 @@ from kafka_groups.changes.current_topics import CurrentTopics, note_unknown_ids
 from kafka_groups.changes.plan_rows import PlanRows
 from kafka_groups.changes.specifications.specification import Position, Refusal, Specification, Target
 from kafka_groups.changes.validity import describe_difference
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import CommittedOffset, Failure, TopicPartition
 
 
@@ -66,7 +67,7 @@ class FromPlan(FromCsv):
         scope: Sequence[TopicPartition] | None,
         partitions: Mapping[str, Sequence[TopicPartition]],
         topics: CurrentTopics,
-    ) -> list[str]:
+    ) -> list[Note]:
         """Return a note on the topics of the plan whose recreation would not be noticed."""
         return note_unknown_ids(self.file.rows, topics)
 

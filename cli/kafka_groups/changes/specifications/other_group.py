@@ -15,6 +15,7 @@ from kafka_groups.changes.specifications.specification import (
     Target,
     committed_partitions,
 )
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure, TopicPartition
 
 _UNREAD: Final = CurrentGroup("")
@@ -62,6 +63,6 @@ class ToGroup(Specification):
         scope: Sequence[TopicPartition] | None,
         partitions: Mapping[str, Sequence[TopicPartition]],
         topics: CurrentTopics,
-    ) -> list[str]:
+    ) -> list[Note]:
         """Return no notes: the other group decides which partitions are reset."""
         return []

@@ -11,6 +11,7 @@ from kafka_groups.admin.api import OffsetSpec
 from kafka_groups.changes.current_groups import CurrentGroup
 from kafka_groups.changes.current_topics import CurrentTopics, note_uncommitted
 from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import CommittedOffset, Failure, TopicPartition
 
 
@@ -98,7 +99,7 @@ class Specification(ABC):
         scope: Sequence[TopicPartition] | None,
         partitions: Mapping[str, Sequence[TopicPartition]],
         topics: CurrentTopics,
-    ) -> list[str]:
+    ) -> list[Note]:
         """Return notes on the partitions of each group: without a scope, on those that the reset leaves out."""
         return note_uncommitted(partitions, topics) if scope is None else []
 
@@ -120,4 +121,4 @@ def find_target(specification: Specification, position: Position) -> Target | Re
         notes.append("unchanged")
     if position.log_start_offset == position.log_end_offset:
         notes.append("empty partition")
-    return target._replace(note=", ".join(notes))
+    return target._replace(note=", ".join(notes)) if notes else target

@@ -113,7 +113,7 @@ class AllOf(NamedTuple):
 
 
 class AnyOf(NamedTuple):
-    """Conditions of which one at least is true."""
+    """Conditions that hold if at least one of them is true."""
 
     parts: tuple[Condition, ...]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kafka_groups.admin.api import Admin, Timeout, to_names
-from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups
+from kafka_groups.admin.api import Admin, Timeout, TimePlan, to_names
+from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups, description_steps
 from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
-from kafka_groups.groups.selection import Selectors, select_groups
+from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, GroupDescription, OffsetRow, Results
 
@@ -60,9 +60,10 @@ def list_lag(
     """
     deadline = admin.deadline(timeout)
     selectors = Selectors(all_groups=True) if groups is None else Selectors(named=to_names(groups))
-    selection = select_groups(admin, selectors, operation=Operation.LIST_OFFSETS, deadline=deadline)
     details = Details(offsets=True, log_start_offsets=log_start_offsets, offsets_only=True)
-    described = describe_groups(admin, selection, details=details, deadline=deadline)
+    plan = TimePlan(deadline, (*listing_steps(selectors), *description_steps(details)))
+    selection = select_groups(admin, selectors, operation=Operation.LIST_OFFSETS, plan=plan)
+    described = describe_groups(admin, selection, details=details, plan=plan)
     by_item = _by_item(described.failures)
     found = {group: _lag_of(group, described, by_item) for group in described.descriptions}
     failed = {failure.group: failure for failure in reversed(described.failures) if failure.group is not None}

@@ -7,15 +7,13 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from kafka_groups.admin.api import Admin, Deadline, IsolationLevel
+from kafka_groups.admin.api import IsolationLevel
 from kafka_groups.groups.assignments import has_unknown_assignments
-from kafka_groups.groups.descriptions import Details, describe_groups
 from kafka_groups.groups.lag.polls import GroupPace, pace_without_samples
-from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
-from kafka_groups.groups.lag.time_lag import NOT_MEASURED, TIME_NOTES, TimeLags, read_time_lags, time_lag_of
+from kafka_groups.groups.lag.rows import distinct_partitions
+from kafka_groups.groups.lag.time_lag import NOT_MEASURED, TIME_NOTES, TimeLags, time_lag_of
 from kafka_groups.groups.lag.totals import total_lag
-from kafka_groups.groups.selection import NOT_LAST, Selectors, select_groups
-from kafka_groups.kinds import Operation
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
 
 BEYOND_END: Final = "beyond_end"
@@ -43,12 +41,13 @@ class LagRow(NamedTuple):
     `lag` is the number of messages between the commits and the log ends, of the partitions where both are known;
     `readable_lag` is the part of it that retention has not deleted. `messages_lost` were deleted before the group read
     them; if a log start is unknown, only a number above 0 is known, of the other partitions. `retention_margin` is the
-    number of messages between the log start and the commit, the smallest of the partitions of which messages can still
-    be read; `retention_margin_percent` is the smallest share of a log of these. `uncommitted_partitions` is None if a
-    member may own partitions that are unknown. `note` has these words: `data_loss` (a commit below the log start),
-    `beyond_end` (a commit above the log end), `incomplete` (a log end or log start is unknown), `unknown_assignment`
-    (partitions of a member are unknown), and those of `time_lag`. The time lag is None unless it was measured.
-    `isolation` is the level of the log ends: that of consumers that read uncommitted messages, or only committed ones.
+    number of messages between the log start and the commit, the smallest of the partitions that still have messages
+    to read; `retention_margin_percent` is the smallest share of a log of these. `uncommitted_partitions` is None if a
+    member may own partitions that are unknown. `note` has some of these words: `data_loss` (a commit below the log
+    start), `beyond_end` (a commit above the log end), `incomplete` (a log end or log start is unknown),
+    `unknown_assignment` (partitions of a member are unknown), and those of `time_lag`. The time lag is None unless it
+    was measured. `isolation` is the level of the log ends: that of consumers that read uncommitted messages, or only
+    committed ones.
     """
 
     group: str
@@ -68,7 +67,7 @@ class LagRow(NamedTuple):
     messages_lost: int | None
     retention_margin: int | None
     retention_margin_percent: float | None
-    note: str | None
+    note: tuple[str, ...]
     isolation: str = "uncommitted"
     consume_rate: float | None = None
     produce_rate: float | None = None
@@ -88,12 +87,8 @@ class LagRow(NamedTuple):
         return None if self.time_lag_ms is None else self.time_lag_ms / 1000
 
     def condition_values(self) -> Mapping[str, Any]:
-        """Return the values that a condition compares, by field. Notes are words; a row without notes has none."""
-        return {**self._asdict(), "time_lag": self.time_lag_ms, "note": self.notes()}
-
-    def notes(self) -> tuple[str, ...]:
-        """Return the words of the note."""
-        return () if self.note is None else tuple(self.note.split(","))
+        """Return the values that a condition compares, by field."""
+        return {**self._asdict(), "time_lag": self.time_lag_ms}
 
 
 class GroupSummary(NamedTuple):
@@ -111,49 +106,8 @@ class LagReading(NamedTuple):
 
     groups: tuple[GroupSummary, ...]
     failures: tuple[Failure, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     anything_read: bool
-
-
-def read_lag(
-    admin: Admin,
-    selectors: Selectors,
-    *,
-    by: LagKey = LagKey.GROUP,
-    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
-    with_time: bool = False,
-    observe: Callable[[Sequence[OffsetRow]], None] | None = None,
-    deadline: Deadline | None = None,
-) -> LagReading:
-    """Read the lag of the selected groups, all groups if none is selected, from one round of batched requests.
-
-    With READ_COMMITTED it is measured to the last stable offset, where a consumer of that level stops. `with_time`
-    reads a record of each partition that lags, too. `observe` receives the partitions of each group.
-    """
-    selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
-    selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, deadline=deadline)
-    details = Details(
-        offsets=True, log_start_offsets=True, whole_topics=True, offsets_only=True, isolation_level=isolation_level
-    )
-    share = deadline and deadline.share(NOT_LAST) if with_time else deadline
-    described = describe_groups(admin, selection, details=details, deadline=share)
-    time_lags, failures = None, described.failures
-    if with_time:
-        rows = (row for group in described.descriptions for row in offset_rows(described, group))
-        measured = read_time_lags(admin, rows, isolation_level=isolation_level, deadline=deadline)
-        time_lags, failures = measured.time_lags, (*failures, *measured.failures)
-    groups = []
-    for group, description in described.descriptions.items():
-        partitions = offset_rows(described, group)
-        if observe is not None:
-            observe(distinct_partitions(partitions))
-        groups.append(summarize_lag(description, partitions, by, isolation_level, time_lags))
-    return LagReading(
-        groups=tuple(sorted(groups, key=lambda group: _order(group.total))),
-        failures=failures,
-        notes=described.notes,
-        anything_read=bool(groups) or (not selection.groups and selection.anything_listed),
-    )
 
 
 def summarize_lag(
@@ -191,7 +145,7 @@ def with_pace(reading: LagReading, paces: Mapping[str, GroupPace]) -> LagReading
 
 def _with_pace(group: GroupSummary, pace: GroupPace | None) -> GroupSummary:
     if pace is None:
-        pace = pace_without_samples(is_incomplete=INCOMPLETE in group.total.notes())
+        pace = pace_without_samples(is_incomplete=INCOMPLETE in group.total.note)
     total = group.total._replace(
         consume_rate=pace.consume_rate,
         produce_rate=pace.produce_rate,
@@ -206,10 +160,11 @@ def _with_pace(group: GroupSummary, pace: GroupPace | None) -> GroupSummary:
 
 def sort_worst_first(rows: Iterable[LagRow]) -> list[LagRow]:
     """Return rows by lag, the largest first and unknown ones last; then by group, topic, partition and member."""
-    return sorted(rows, key=_order)
+    return sorted(rows, key=order_of)
 
 
-def _order(row: LagRow) -> tuple[object, ...]:
+def order_of(row: LagRow) -> tuple[object, ...]:
+    """Return the key by which rows are sorted, those that are furthest behind first."""
     is_unknown = row.lag is None
     names = (row.group, row.topic or "", -1 if row.partition is None else row.partition, row.member_id or "")
     return (is_unknown, -(row.lag or 0), -(row.uncommitted_partitions or 0), *names)
@@ -274,7 +229,7 @@ def _sum(
         messages_lost=totals.lost,
         retention_margin=totals.margin,
         retention_margin_percent=None if totals.share is None else round(100 * totals.share, 1),
-        note=",".join((*(word for word, holds in notes.items() if holds), *time_lag.notes)) or None,
+        note=(*(word for word, holds in notes.items() if holds), *time_lag.notes),
         time_lag_ms=time_lag.ms,
         time_lag_quality=time_lag.quality,
         readable_lag=totals.readable_lag,

@@ -29,8 +29,8 @@ class LagTotals(NamedTuple):
 def total_lag(rows: Sequence[OffsetRow]) -> LagTotals:
     """Return the totals. Each partition is one row.
 
-    A negative lag counts as 0, so that it hides no other partition's lag. Only a partition of which messages can still
-    be read has a margin: no other one can lose any.
+    A negative lag counts as 0, so that it hides no other partition's lag. Only a partition that still has messages
+    to read has a margin: no other one can lose any.
     """
     totals = _total_of_known(rows)
     if not any(map(_may_have_lost, rows)):

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_groups.kinds import STATES_WITHOUT_MEMBERS
 from kafka_groups.pipeline.schemas import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
 from kafka_groups.pipeline.transform import group_rows
 from kafka_groups.pipeline.transform.columns import to_batch, to_codes, to_ints, to_keys, to_numbers, unpack
@@ -150,7 +151,7 @@ def _split_samples(events: Any, group: Ints) -> Iterator[tuple[_Place, tuple[Tim
     (code, names), times = to_codes(events["state"]), to_ints(events["at_us"])
     states = np.array([*names, None], np.object_)[np.where(code >= 0, code, -1)]
     # A sample of a group that has no members has no list of them either.
-    members = np.where(np.isin(states, ("Empty", "Dead")), 0, to_ints(pc.list_value_length(events["members"])))
+    members = np.where(np.isin(states, STATES_WITHOUT_MEMBERS), 0, to_ints(pc.list_value_length(events["members"])))
     order = np.lexsort((members, code, times, group))
     order = order[first_rows(*(each[order] for each in (group, times, code, members)))]
     group, times, states, members = group[order], times[order], states[order], members[order]

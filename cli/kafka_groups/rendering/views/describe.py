@@ -9,78 +9,21 @@ from typing import Any, Final
 
 from kafka_groups.groups.descriptions import DescribedGroups, Details
 from kafka_groups.groups.lag.rows import has_offset_rows, offset_rows
-from kafka_groups.kinds import GROUP_STATES, REBALANCING_STATES
+from kafka_groups.groups.notes import Note, NoteKind
+from kafka_groups.kinds import GROUP_STATES, REBALANCING_STATES, STATES_WITHOUT_MEMBERS, kind_of
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
-from kafka_groups.rendering.columns import Column, Entry, View, name_column, number_column, text_column
-from kafka_groups.rendering.schemas import Document, Schema, array_schema, document_schema, number_schema, text_schema
+from kafka_groups.rendering.columns import Column, Entry
+from kafka_groups.rendering.schemas import Schema, array_schema, document_schema
 from kafka_groups.rendering.screen import Screen
-from kafka_groups.rendering.views.list_groups import GROUP
-from kafka_groups.rendering.views.members import CLIENT_ID_TEXT, HOST_TEXT, MEMBERS, member_columns, member_rows
-from kafka_groups.rendering.views.offsets import COMMITTED_SCHEMA, LEADER_EPOCH, METADATA, PARTITION, TOPIC
-from kafka_groups.rendering.views.state import STATE_COLUMNS, STATES
+from kafka_groups.rendering.views.kind_views import CONSUMER_VIEWS, KIND_VIEWS, GroupViews
+from kafka_groups.rendering.views.members import MEMBERS
+from kafka_groups.rendering.views.partition_lag import OFFSETS
+from kafka_groups.rendering.views.state import STATES
 from kafka_groups.rendering.writers import Writer, open_writer
 
-OFFSETS: Final = View(
-    (
-        GROUP,
-        TOPIC,
-        PARTITION,
-        LEADER_EPOCH,
-        number_column("CURRENT-OFFSET", "committed_offset", kafka_width=15, schema=COMMITTED_SCHEMA),
-        number_column(
-            "LOG-END-OFFSET",
-            "log_end_offset",
-            kafka_width=15,
-            schema=number_schema("The offset after the partition's last record; null if it is unknown."),
-        ),
-        number_column(
-            "LAG",
-            "lag",
-            kafka_width=15,
-            schema=number_schema(
-                "log_end_offset - committed_offset, may be negative; null if either is.", minimum=None
-            ),
-        ),
-        name_column(
-            "CONSUMER-ID",
-            "member_id",
-            kafka_width=15,
-            when_narrow="cut",
-            schema=text_schema(
-                "The member that owns the partition, null if none is known to; several have a row each.", nullable=True
-            ),
-        ),
-        name_column("HOST", "host", kafka_width=15, when_narrow="cut", schema=text_schema(HOST_TEXT, nullable=True)),
-        text_column(
-            "CLIENT-ID",
-            "client_id",
-            kafka_width=0,
-            when_narrow="cut",
-            schema=text_schema(CLIENT_ID_TEXT, nullable=True),
-        ),
-        number_column(
-            "LOG-START-OFFSET",
-            "log_start_offset",
-            option="--verbose",
-            schema=number_schema("The partition's first offset; null without --verbose."),
-        ),
-        METADATA,
-    )
-)
-# The columns of the table by (verbose, as Kafka's tool).
-OFFSET_COLUMNS: Final = {
-    (verbose, as_kafka): OFFSETS.table(options={"--verbose"} if verbose else (), as_kafka=as_kafka)
-    for verbose in (False, True)
-    for as_kafka in (False, True)
-}
-_encode_state: Final = STATES.encoder(without=("members",))
-_encode_offset: Final = OFFSETS.encoder(without=("group",))
-_encode_member: Final = MEMBERS.encoder(without=("group",))
-_VIEWS: Final = {"offsets": OFFSETS, "members": MEMBERS, "state": STATES}
 # Above this number of groups that the user did not name, one note contains their number.
 _MAX_NOTES: Final = 20
 # A broker that calls a group with commits Dead has no members of it.
-_WITHOUT_MEMBERS: Final = frozenset({"Empty", "Dead"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +56,8 @@ class DescribeView:
             from kafka_groups.rendering.writers.kafka import KafkaWriter
 
             return KafkaWriter(screen)
-        view = _VIEWS[self.name]
+        # JSON and CSV of several kinds have the columns of consumer groups.
+        view = CONSUMER_VIEWS.views[self.name]
         columns = view.table(options={"--verbose"} if self.verbose else ())
         return open_writer(
             screen, self.output_format, command="describe", view=view, columns=columns, csv_columns=columns
@@ -125,40 +69,47 @@ class DescribeView:
         for name, group in groups.descriptions.items():
             offsets = offset_rows(groups, name) if has_offsets else []
             columns, rows = self._table(group, offsets)
-            document = partial(describe_document, group, offsets)
+            document = partial(_views_of(group).document, group, offsets)
             yield Entry(columns, rows, document, is_header_kept=self.name == "members")
 
     def _table(self, group: GroupDescription, offsets: Sequence[OffsetRow]) -> tuple[Sequence[Column], Sequence[Any]]:
+        views = _views_of(group)
         if self.name == "members":
-            members = member_rows(group)
-            return member_columns(members, verbose=self.verbose), members
+            members = views.member_rows(group)
+            return views.member_columns(members, verbose=self.verbose), members
         if self.name == "state":
-            return STATE_COLUMNS[self.verbose], [group]
-        return OFFSET_COLUMNS[self.verbose, self.output_format == "kafka"], offsets
+            return views.state_columns[self.verbose], [group]
+        return views.offset_columns[self.verbose, self.output_format == "kafka"], offsets
 
-    def notes(self, groups: DescribedGroups, *, named: frozenset[str]) -> list[str]:
+    def notes(self, groups: DescribedGroups, *, named: frozenset[str]) -> list[Note]:
         """Return notes for before the rows: groups without members, rebalances, and ids that are names of states."""
         states = note_states(groups.descriptions.values(), named=named)
         return [*states, *note_names_of_states(groups.failures)] if self.name == "state" else states
 
-    def notes_after_rows(self, groups: DescribedGroups, *, named: frozenset[str]) -> list[str]:
+    def notes_after_rows(self, groups: DescribedGroups, *, named: frozenset[str]) -> list[Note]:
         """Return notes on the groups that have no row."""
         if self.name != "offsets":
             return []
         return _note_groups(
             [group for group in groups.descriptions if not has_offset_rows(groups, group)],
             named,
+            NoteKind.NO_OFFSETS,
             "Consumer group '{}' has no committed offsets and no assigned partitions.",
             "{} consumer groups have no committed offsets and no assigned partitions.",
         )
 
 
-def note_states(descriptions: Iterable[GroupDescription], *, named: frozenset[str]) -> list[str]:
+def _views_of(group: GroupDescription) -> GroupViews:
+    """Return the views of a group. One of a kind that cannot be described has commits, as a consumer group has."""
+    return KIND_VIEWS.get(kind_of(group), CONSUMER_VIEWS)
+
+
+def note_states(descriptions: Iterable[GroupDescription], *, named: frozenset[str]) -> list[Note]:
     """Return which groups have no members or are rebalancing: those that the user named, and others if they are few."""
     empty: list[str] = []
     rebalancing: list[str] = []
     for description in descriptions:
-        if description.state in _WITHOUT_MEMBERS:
+        if description.state in STATES_WITHOUT_MEMBERS:
             empty.append(description.group)
         elif description.state in REBALANCING_STATES:
             rebalancing.append(description.group)
@@ -166,42 +117,36 @@ def note_states(descriptions: Iterable[GroupDescription], *, named: frozenset[st
         *_note_groups(
             empty,
             named,
+            NoteKind.NO_ACTIVE_MEMBERS,
             "Consumer group '{}' has no active members.",
             "{} consumer groups have no active members.",
         ),
         *_note_groups(
             rebalancing,
             named,
+            NoteKind.REBALANCING,
             "Warning: Consumer group '{}' is rebalancing.",
             "Warning: {} consumer groups are rebalancing.",
         ),
     ]
 
 
-def note_names_of_states(failures: Iterable[Failure]) -> Iterator[str]:
+def note_names_of_states(failures: Iterable[Failure]) -> Iterator[Note]:
     """Yield a hint for each id that is the name of a state: `list --state Stable` filters, but not this command."""
     spelled = {state.lower(): state for state in GROUP_STATES}
     for failure in failures:
         state = spelled.get((failure.group or "").lower())
         if state is not None and failure.name == "GROUP_ID_NOT_FOUND":
-            yield f"'{failure.group}' was read as a group id; for groups in that state, use --in-state {state}"
+            text = f"'{failure.group}' was read as a group id; for groups in that state, use --in-state {state}"
+            yield Note(NoteKind.NAME_OF_STATE, failure.group, text)
 
 
-def _note_groups(groups: Sequence[str], named: frozenset[str], one: str, many: str) -> list[str]:
+def _note_groups(groups: Sequence[str], named: frozenset[str], kind: NoteKind, one: str, many: str) -> list[Note]:
     unnamed = sum(group not in named for group in groups)
-    notes = [one.format(group) for group in groups if group in named or unnamed <= _MAX_NOTES]
+    notes = [Note(kind, group, one.format(group)) for group in groups if group in named or unnamed <= _MAX_NOTES]
     if unnamed > _MAX_NOTES:
-        notes.append(many.format(f"{unnamed:,}{' more' if unnamed < len(groups) else ''}"))
+        notes.append(Note(kind, None, many.format(f"{unnamed:,}{' more' if unnamed < len(groups) else ''}")))
     return notes
-
-
-def describe_document(group: GroupDescription, rows: Iterable[OffsetRow]) -> Document:
-    """Return the JSON object of a group. It has the same keys in every view."""
-    return {
-        **_encode_state(group),
-        "offsets": [_encode_offset(row) for row in rows],
-        "members": [_encode_member(row) for row in member_rows(group)],
-    }
 
 
 def describe_schema() -> Schema:

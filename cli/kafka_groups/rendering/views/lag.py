@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, LagKey, LagRow
+from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, NOTES, LagKey, LagRow
 from kafka_groups.groups.lag.time_lag import QUALITIES
 from kafka_groups.rendering.columns import Column, View, number_column, text_column
 from kafka_groups.rendering.durations import format_duration
@@ -53,32 +53,40 @@ _LOST: Final = _count(
 _MARGIN: Final = _count(
     "MARGIN",
     "retention_margin",
-    "Messages between the log start and the commit, the smallest of the partitions of which messages can still be "
-    "read; null if there is none, or if a log start is unknown.",
+    "Messages between the log start and the commit, the smallest of the partitions that still have messages "
+    "to read; null if there is none, or if a log start is unknown.",
 )
 _MARGIN_PERCENT: Final = number_column(
     "MARGIN%",
     "retention_margin_percent",
     schema={
-        "description": "The margin as a share of the partition's log, the smallest of the partitions of which messages "
-        "can still be read; not always that of the partition with the smallest margin.",
+        "description": "The margin as a share of the partition's log, the smallest of the partitions that still have "
+        "messages to read; not always that of the partition with the smallest margin.",
         "type": ["number", "null"],
         "minimum": 0,
         "maximum": 100,
     },
 )
+
+
+def _join_words(words: Sequence[str]) -> str | None:
+    """Return the words of a note as a cell."""
+    return ",".join(words) or None
+
+
 _NOTE: Final = text_column(
     "NOTE",
     "note",
     when_narrow="fold",
-    schema=text_schema(
+    show=_join_words,
+    schema=array_schema(
         "data_loss: a commit is below the log start. beyond_end: a commit is above the log end. incomplete: a log end "
         "or a log start is unknown. unknown_assignment: partitions of a member are unknown, because its assignment "
         "cannot be read, the group is rebalancing, or it could not be described. With --time: "
         "caught_up (there is a lag, and no record), open_transaction (the last "
         "stable offset is below the log end), no_timestamp (a record has none), future_timestamp (a record's is later "
-        "than now). Joined by commas; null if there is none.",
-        nullable=True,
+        "than now). In tables and CSV joined by commas.",
+        {"enum": list(NOTES)},
     ),
 )
 _ISOLATION: Final = Column(

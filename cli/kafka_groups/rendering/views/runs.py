@@ -15,6 +15,7 @@ from kafka_groups.rendering.schemas import (
     array_schema,
     choice_schema,
     line_schema,
+    notes_schema,
     number_schema,
     object_schema,
     text_schema,
@@ -147,6 +148,7 @@ def runs_schema() -> Schema:
         {
             "schema": {"description": "The schema of the document.", "const": SCHEMA},
             "runs": array_schema("The recorded runs, newest first.", RUNS.schema()),
+            "notes": notes_schema(),
         }
     )
     return titled_schema("kafka-groups undo --list --format json", document, {"row": line_schema(RUNS.properties())})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Column, Entry, View
 from kafka_groups.rendering.screen import Screen
@@ -18,7 +19,7 @@ class Writer(Protocol):
     def add(self, entry: Entry) -> None:
         """Write one more group."""
 
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+    def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """Write what follows the last group."""
 
 

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.screen import Screen
@@ -30,7 +31,7 @@ class CsvWriter:
         self._write_header()
         self._writer.writerows(zip(*(map(self._show, map(cell, entry.rows)) for cell in self._cells), strict=True))
 
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+    def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """Write the header of a result without groups."""
         if status != "failed":
             self._write_header()

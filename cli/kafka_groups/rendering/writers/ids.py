@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.screen import Screen, escape_controls
@@ -23,5 +24,5 @@ class IdWriter:
         shown = map(escape_controls, values) if self._screen.out_is_terminal else values
         self._screen.out.write(self._end.join([*shown, ""]))
 
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+    def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """Write nothing: failures are printed on stderr."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Entry, View
-from kafka_groups.rendering.documents import failure_document, format_json
+from kafka_groups.rendering.documents import failure_document, format_json, note_document
 from kafka_groups.rendering.screen import Screen
 
 
@@ -22,8 +23,8 @@ class NdjsonWriter:
         """Write the rows of a group."""
         self._screen.out.writelines(format_json(self._screen, self._encode(row)) + "\n" for row in entry.rows)
 
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
-        """Write nothing: failures are printed on stderr."""
+    def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
+        """Write nothing: notes and failures are printed on stderr."""
 
 
 class JsonWriter:
@@ -39,8 +40,11 @@ class JsonWriter:
         self._screen.out.write(f"{self._before}\n{format_json(self._screen, entry.document())}")
         self._before = ","
 
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
-        """Write the errors and the status."""
+    def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
+        """Write the notes, the errors and the status."""
         errors = ",\n".join(format_json(self._screen, failure_document(failure)) for failure in failures)
+        texts = ",\n".join(format_json(self._screen, note_document(note)) for note in notes)
         head = self._head if self._before == self._head else ""
-        self._screen.out.write(f'{head}],\n"errors": [{errors}],\n"status": {json.dumps(status)}}}\n')
+        self._screen.out.write(
+            f'{head}],\n"notes": [{texts}],\n"errors": [{errors}],\n"status": {json.dumps(status)}}}\n'
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.screen import Screen
@@ -23,7 +24,7 @@ class KafkaWriter:
             lines = kafka_lines(entry.columns, entry.rows, escaped=self._screen.out_is_terminal)
             self._screen.out.write("\n" + "\n".join(lines) + "\n")
 
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+    def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """Write nothing: failures are printed on stderr."""
 
 
@@ -42,7 +43,7 @@ class KafkaListWriter:
         """Keep the rows: the longest names determine the widths."""
         self._rows += entry.rows
 
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+    def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """Write the whole table, unless everything failed."""
         if self._rows or status != "failed":
             lines = kafka_lines(self._columns, self._rows, spare=self._spare, escaped=self._screen.out_is_terminal)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.metrics import Metric
@@ -33,7 +34,7 @@ class OpenMetricsWriter:
         """Keep the rows: the samples of a metric stand together."""
         self._rows += entry.rows
 
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+    def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """Write all samples, the number of failures, and the time."""
         lines = [line for metric in self._metrics for line in _family(metric, self._rows)]
         failed = f"{self._prefix}_failures"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.writers import Writer
@@ -26,12 +27,12 @@ class PairWriter:
                 self._broken = error
         self._second.add(entry)
 
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+    def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """End both. Raises the BrokenPipeError of the first one."""
-        known = list(failures)
+        noted, known = list(notes), list(failures)
         try:
             if self._broken is not None:
                 raise self._broken
-            self._first.end(known, status=status)
+            self._first.end(noted, known, status=status)
         finally:
-            self._second.end(known, status=status)
+            self._second.end(noted, known, status=status)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any, Final
 
+from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Column, Entry
 from kafka_groups.rendering.screen import Screen
@@ -41,7 +42,7 @@ class BlockWriter:
         else:
             self._add_text(entry)
 
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+    def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """Write the remaining blocks; failures are printed on stderr."""
         self._screen.out.write("".join(self._texts))
         self._texts = []
@@ -72,7 +73,7 @@ class TableWriter:
         if len(self._rows) >= _CHUNK_ROWS:
             self._flush()
 
-    def end(self, failures: Iterable[Failure], *, status: str) -> None:
+    def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """Write the remaining rows. If everything failed, there is no table and no header either."""
         if status == "failed" and not self._rows:
             return
@@ -116,7 +117,7 @@ _NUMBERS: Final = frozenset({int, float})
 class Grid:
     """A table as padded text, written in parts: the header is before the first rows, and columns only grow.
 
-    Columns are padded to their widest cell so far, numbers on the left; the last column is not padded.
+    Columns are padded to their widest cell yet, numbers on the left; the last column is not padded.
     `max_width` limits the padding: a longer cell moves only the rest of its own row.
     `escaped` makes control characters visible, and `width_of` measures a cell; terminals and files differ in both.
     """

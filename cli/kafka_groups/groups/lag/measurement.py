@@ -1,0 +1,128 @@
+"""The measurement of lag: one round of batched requests, and what it means by group, topic, member or partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, TimePlan
+from kafka_groups.groups import steps
+from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups, description_steps
+from kafka_groups.groups.lag.polls import Polls
+from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
+from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagReading, order_of, summarize_lag, with_pace
+from kafka_groups.groups.lag.time_lag import TimeLags, read_time_lags
+from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
+from kafka_groups.kinds import Operation
+from kafka_groups.model import Failure, GroupDescription, OffsetRow
+
+
+class LagMeasurement(NamedTuple):
+    """What was read of the selected groups. `time_lags` is None unless time lag was measured.
+
+    `anything_read` says whether a group was read, or none is there to read. `is_whole_cluster`: the selectors select
+    every group, so that one that was not read does not exist, if nothing failed.
+    """
+
+    described: DescribedGroups
+    isolation_level: IsolationLevel
+    time_lags: TimeLags | None
+    failures: tuple[Failure, ...]
+    anything_read: bool
+    is_whole_cluster: bool
+
+    def partitions(self) -> Iterator[tuple[GroupDescription, Sequence[OffsetRow]]]:
+        """Yield each group with its rows, which are made now: a large cluster's rows are never all in memory."""
+        for group, description in self.described.descriptions.items():
+            yield description, offset_rows(self.described, group)
+
+
+def measure_lag(
+    admin: Admin,
+    selectors: Selectors,
+    *,
+    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    with_time: bool = False,
+    deadline: Deadline | None = None,
+) -> LagMeasurement:
+    """Measure the lag of the selected groups, all groups if none is selected, by one round of batched requests.
+
+    With READ_COMMITTED it is measured to the last stable offset, where a consumer of that level stops. `with_time`
+    reads a record of each partition that lags, too.
+    """
+    selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
+    details = Details(
+        offsets=True, log_start_offsets=True, whole_topics=True, offsets_only=True, isolation_level=isolation_level
+    )
+    time_steps = (steps.RECORDS,) if with_time else ()
+    plan = TimePlan(deadline, (*listing_steps(selected), *description_steps(details), *time_steps))
+    selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, plan=plan)
+    described = describe_groups(admin, selection, details=details, plan=plan)
+    time_lags, failures = None, described.failures
+    if with_time:
+        rows = (row for group in described.descriptions for row in offset_rows(described, group))
+        measured = read_time_lags(admin, rows, isolation_level=isolation_level, deadline=plan.until(steps.RECORDS))
+        time_lags, failures = measured.time_lags, (*failures, *measured.failures)
+    return LagMeasurement(
+        described=described,
+        isolation_level=isolation_level,
+        time_lags=time_lags,
+        failures=failures,
+        anything_read=bool(described.descriptions) or (not selection.groups and selection.anything_listed),
+        is_whole_cluster=selectors.selects_all() and not (selectors.states or selectors.types),
+    )
+
+
+def summarize(measurement: LagMeasurement, by: LagKey = LagKey.GROUP) -> LagReading:
+    """Return the lag of each group in total, and by topic, member or partition."""
+    return _reading(measurement, (_summarize(measurement, by, *group) for group in measurement.partitions()))
+
+
+def add_poll(polls: Polls, measurement: LagMeasurement, at_ms: int) -> LagReading:
+    """Add a measurement to the polls, and return the lag of each group with rates, trend and verdict.
+
+    What was deleted since the last poll is forgotten.
+    """
+    groups = []
+    for description, rows in measurement.partitions():
+        polls.observe(distinct_partitions(rows), at_ms)
+        groups.append(_summarize(measurement, LagKey.GROUP, description, rows))
+    polls.end_poll(
+        measurement.described.descriptions,
+        unread={
+            (failure.group, failure.topic, failure.partition)
+            for failure in measurement.failures
+            if failure.group is not None and failure.topic is not None and failure.partition is not None
+        },
+        is_complete=measurement.is_whole_cluster and not measurement.failures,
+    )
+    return with_pace(_reading(measurement, groups), polls.paces())
+
+
+def read_lag(
+    admin: Admin,
+    selectors: Selectors,
+    *,
+    by: LagKey = LagKey.GROUP,
+    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    with_time: bool = False,
+    deadline: Deadline | None = None,
+) -> LagReading:
+    """Measure the lag of the selected groups, and return it by group, topic, member or partition."""
+    measurement = measure_lag(admin, selectors, isolation_level=isolation_level, with_time=with_time, deadline=deadline)
+    return summarize(measurement, by)
+
+
+def _summarize(
+    measurement: LagMeasurement, by: LagKey, group: GroupDescription, rows: Sequence[OffsetRow]
+) -> GroupSummary:
+    return summarize_lag(group, rows, by, measurement.isolation_level, measurement.time_lags)
+
+
+def _reading(measurement: LagMeasurement, groups: Iterable[GroupSummary]) -> LagReading:
+    return LagReading(
+        groups=tuple(sorted(groups, key=lambda group: order_of(group.total))),
+        failures=measurement.failures,
+        notes=measurement.described.notes,
+        anything_read=measurement.anything_read,
+    )
