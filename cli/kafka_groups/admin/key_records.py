@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -31,16 +30,26 @@ class Setbacks(NamedTuple):
 _NO_SETBACKS: Final = Setbacks()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class KeyRecord:
-    """What is known of a key. Keys to which the same happened share a record."""
+    """What is known of a key. Keys to which the same happened share a record, which is never changed.
 
-    state: State = State.LOOKUP_PENDING
-    # The broker that handles the key, as far as it is known.
-    broker: int | None = None
-    # Where the key was requested last, None if it never was: a lookup is a request at any broker.
-    requested_at: int | None = None
-    setbacks: Setbacks = _NO_SETBACKS
+    `broker` is the one that handles the key, as far as it is known. `requested_at` is where the key was requested last,
+    None if it never was: a lookup is a request at any broker. (A dataclass would take a millisecond of each start.)
+    """
+
+    __slots__ = ("broker", "requested_at", "setbacks", "state")
+
+    def __init__(
+        self,
+        state: State = State.LOOKUP_PENDING,
+        broker: int | None = None,
+        requested_at: int | None = None,
+        setbacks: Setbacks = _NO_SETBACKS,
+    ) -> None:
+        self.state: Final = state
+        self.broker: Final = broker
+        self.requested_at: Final = requested_at
+        self.setbacks: Final = setbacks
 
     def is_unfinished(self) -> bool:
         """Return whether the key has no outcome yet."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, Step, TimePlan
 from kafka_groups.groups import steps
@@ -14,8 +14,7 @@ from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, GroupOffsets, TopicPartition
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListedOffsets:
+class ListedOffsets(NamedTuple):
     """The committed offsets of groups, by group id."""
 
     offsets: Mapping[str, GroupOffsets]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, IsolationLevel, OffsetSpec, Step, TimePlan
@@ -34,8 +34,7 @@ _PARTITIONS_MAX_AGE_S: Final = 10.0
 _MAX_IDS: Final = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class Details:
+class Details(NamedTuple):
     """What a caller wants to know of the groups besides their states.
 
     `offsets`: committed offsets, with `log_offsets` log end offsets, and with `log_start_offsets` log start offsets,
@@ -56,8 +55,7 @@ class Details:
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
 
 
-@dataclass(frozen=True, kw_only=True)
-class DescribedGroups:
+class DescribedGroups(NamedTuple):
     """Groups and what their rows are made of. Offsets stay packed until `offset_rows` returns the rows of a group.
 
     `partitions` has all partitions of topics, by topic, if the caller wanted whole topics.
@@ -69,7 +67,7 @@ class DescribedGroups:
     log_start_offsets: Mapping[str, Mapping[int, int]]
     failures: tuple[Failure, ...]
     notes: tuple[Note, ...]
-    partitions: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    partitions: Mapping[str, frozenset[int]] = MappingProxyType({})
 
 
 def description_steps(details: Details) -> tuple[Step, ...]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_groups.admin import Deadline, GroupAdmin
+from kafka_groups.admin import GroupAdmin
 from kafka_groups.errors import AdminError, ChangeRefusedError, ExportError, IncompleteResultError, KafkaGroupsError
 from kafka_groups.exit_codes import ResultStatus
 from kafka_groups.groups.notes import Note
@@ -31,26 +30,27 @@ _INTERRUPTED: Final = Failure(
 )
 
 
-@dataclass(kw_only=True)
 class ClusterSession:
-    """A cluster, the deadline of the command's requests, and the streams that it writes to."""
+    """A cluster, the deadline of the command's requests, and the streams that it writes to.
 
-    admin: GroupAdmin
-    deadline: Deadline
-    screen: Screen
-    writer: Writer
-    progress: ProgressBar | None
-    # What is known to have failed, should the command end early.
-    failures: Sequence[Failure] = ()
-    # Failures that were printed before a prompt.
-    printed: frozenset[Failure] = frozenset()
-    # The notes that were printed, in order; a caller may name thousands of groups, each with its note.
-    notes: dict[Note, None] = field(default_factory=dict)
-    written: int = 0
-    is_ended: bool = False
-    polls: int = 0
-    # The nearest ids of named groups that do not exist; None before the first reading.
-    nearest_groups: Mapping[str, str] | None = None
+    `failures` are known, should the command end early; `printed` are those that were printed before a prompt. `notes`
+    were printed, in this order; a caller may name thousands of groups, each with its note. `nearest_groups` are the
+    nearest ids of named groups that do not exist, None before the first reading.
+    """
+
+    def __init__(self, *, admin: GroupAdmin, screen: Screen, writer: Writer, progress: ProgressBar | None) -> None:
+        self.admin = admin
+        self.deadline = admin.deadline()
+        self.screen = screen
+        self.writer = writer
+        self.progress = progress
+        self.failures: Sequence[Failure] = ()
+        self.printed: frozenset[Failure] = frozenset()
+        self.notes: dict[Note, None] = {}
+        self.written = 0
+        self.is_ended = False
+        self.polls = 0
+        self.nearest_groups: Mapping[str, str] | None = None
 
     def begin_poll(self) -> None:
         """Search for reference cycles now and then, because the garbage collector is off.
@@ -202,9 +202,7 @@ def open_session(
     progress = ProgressBar(screen) if screen.err_is_terminal else None
     writer = make_writer(screen)
     with _without_garbage_collection(), GroupAdmin(settings, progress=progress) as admin:
-        session = ClusterSession(
-            admin=admin, deadline=admin.deadline(), screen=screen, writer=writer, progress=progress
-        )
+        session = ClusterSession(admin=admin, screen=screen, writer=writer, progress=progress)
         try:
             yield session
         except KafkaGroupsError as error:

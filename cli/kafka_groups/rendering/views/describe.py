@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafka_groups.groups.descriptions import DescribedGroups, Details
 from kafka_groups.groups.lag.rows import has_offset_rows, offset_rows
@@ -26,8 +25,7 @@ _MAX_NOTES: Final = 20
 # A broker that calls a group with commits Dead has no members of it.
 
 
-@dataclass(frozen=True, kw_only=True)
-class DescribeView:
+class DescribeView(NamedTuple):
     """One view of described groups: `name` is offsets, members or state."""
 
     name: str

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafka_groups.kinds import GROUP_STATES, group_types
 from kafka_groups.rendering.columns import Column, Entry, View, name_column, number_column, text_column
@@ -70,8 +69,7 @@ TOPIC_GROUPS: Final = View(
 _encode_topic_group: Final = TOPIC_GROUPS.encoder()
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListView:
+class ListView(NamedTuple):
     """The list with the columns that options add. `end_of_id` is set for bare ids: a newline or NUL."""
 
     columns: Sequence[Column]
