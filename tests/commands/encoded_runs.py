@@ -23,7 +23,11 @@ ENCODINGS: Final[Mapping[str, Mapping[str, str]]] = {
     "utf-16": {"PYTHONIOENCODING": "utf-16"},
     "C": C_LOCALE,
 }
-every_encoding = pytest.mark.parametrize("encoding", ENCODINGS)
+# The others write what one of these three does, and each run is a process.
+_QUICK: Final = ("utf-8", "cp1252", "C")
+every_encoding = pytest.mark.parametrize(
+    "encoding", [pytest.param(name, marks=() if name in _QUICK else pytest.mark.slow) for name in ENCODINGS]
+)
 # For tests of many commands, because each run is a process.
 two_encodings = pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 

@@ -76,6 +76,7 @@ def address() -> Iterator[str]:
         yield str(cluster.brokers[1].endpoint)
 
 
+@pytest.mark.slow
 def test_the_examples_print_what_the_page_shows(address: str, tmp_path: Path, program: Callable[[str], str]) -> None:
     program("jq")
     variables = {

@@ -78,6 +78,7 @@ def test_the_help_of_a_command_names_its_exit_codes(words: tuple[str, ...]) -> N
     assert is_group or words in WITHOUT_FAILURES or re.search(r"exit codes?\b", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_runs_in_a_shell(
     brokers: ScriptedCluster, tmp_path: Path, program: Callable[[str], str], line: str

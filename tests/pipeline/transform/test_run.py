@@ -57,6 +57,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Storage:
     return built(tmp_path_factory.mktemp("whole"), facts_of(132, 1))
 
 
+@pytest.mark.slow
 def test_dates_that_are_built_one_by_one_have_the_rows_of_all_at_once(whole: Storage, tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
     put_all(storage, "b", facts_of(132, 1))
