@@ -11,7 +11,9 @@ from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, 
 from kafka_groups.changes.plan_rows import PlanRows
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.protocol.topic_ids import format_topic_id
 from tests.fakes.fake_admin import FakeCluster, member
+from tests.fakes.scripted_cluster import topic_id
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -49,6 +51,12 @@ def test_the_plan_of_a_group_has_the_commits_that_are_lost(cluster: FakeCluster)
     planned = plan_group_deletion(cluster.admin, named("none", "a"), DeletionRequest())
     assert changes(planned) == [("a", "t", 0, 60), ("a", "t", 1, 7), ("none", None, None, None)]
     assert {change.action for change in planned.changes()} == {Action.DELETE_GROUP}
+
+
+def test_the_plan_of_a_group_has_the_topic_ids_that_show_a_recreated_topic(cluster: FakeCluster) -> None:
+    cluster.add("a", commits={("t", 0): 60, ("u", 0): 7})
+    planned = plan_group_deletion(cluster.admin, named("a"), DeletionRequest())
+    assert [change.topic_id for change in planned.changes()] == [format_topic_id(topic_id(name)) for name in "tu"]
 
 
 def test_a_group_with_members_and_an_absent_one_are_errors_and_the_others_go_on(cluster: FakeCluster) -> None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.changes.change import Action
+from kafka_groups.protocol.topic_ids import format_topic_id
 from tests.changes.executions import MemoryJournal, commit, deletion, execute
 from tests.fakes.fake_admin import FakeCluster, failure
+from tests.fakes.scripted_cluster import topic_id
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -40,6 +42,7 @@ def test_a_group_is_deleted_with_all_commits_that_it_has_by_then(cluster: FakeCl
     journal = MemoryJournal()
     execute(cluster.admin, deletion("a", 3, action=DELETE), journal=journal, force=True)
     assert recorded(journal) == [(0, 50, None), (1, 51, None)]
+    assert {change.topic_id for change in journal.changes} == {format_topic_id(topic_id("t"))}
     assert "a" not in cluster.offsets
 
 

@@ -129,6 +129,12 @@ def test_a_topic_without_a_name_in_an_assignment_proves_nothing_either(cluster: 
     assert run("delete-offsets", "g", "--topic", "u").exit_code == 1
 
 
+def test_a_note_names_three_members_at_most(cluster: FakeCluster) -> None:
+    cluster.add("g", state="Stable", members=[unreadable(name) for name in "abcd"])
+    (note,) = run("describe", "g", "--members").stderr.splitlines()
+    assert "of 4 members (a, b, c, …)" in note
+
+
 def test_many_groups_have_one_note_more(cluster: FakeCluster) -> None:
     for number in range(24):
         cluster.add(f"g{number}", state="Stable", members=[unreadable("a"), unreadable("b")])
