@@ -90,36 +90,19 @@ def describe_groups(
     The plan has the `description_steps` of these details.
     """
     plan = plan or TimePlan()
-    listed = _from_listings(selection, admin.brokers(timeout=plan.deadline), details)
-    described = [group for group in selection.groups if group not in listed]
-    if not details.offsets:
-        descriptions = admin.describe_consumer_groups(described, timeout=plan.until(steps.GROUPS))
-        offsets: Results[str, GroupOffsets] = Results()
-    else:
-        descriptions, offsets = admin.describe_with_offsets(
-            described, dict.fromkeys(selection.groups), timeout=plan.until(steps.GROUPS)
-        )
-    undescribed: Mapping[str, GroupDescription] = {}
-    if descriptions.failed:
-        shows_failed = details.undescribed or details.offsets_only
-        undescribed = find_undescribed_groups(selection, descriptions, offsets, shows_failed=shows_failed)
-    absent = [group for group, failure in descriptions.failed.items() if failure.code == GROUP_ID_NOT_FOUND]
-    commits = offsets if details.offsets else None
-    limit = plan.until(steps.ABSENT_GROUPS) if absent else None
-    dead = read_dead_groups(admin, selection, absent, commits, deadline=limit) if absent else {}
-    failed = {group: why for group, why in descriptions.failed.items() if group not in dead}
-    groups = _merge(selection, {**listed, **dead}, descriptions, undescribed)
+    read = _read_groups(admin, selection, details, plan)
+    groups, offsets = read.groups, read.offsets
     # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
     committing = dict.fromkeys(
-        name for name, group in groups.items() if name in undescribed or supports(group, Operation.LIST_OFFSETS)
+        name for name, group in groups.items() if name in read.undescribed or supports(group, Operation.LIST_OFFSETS)
     )
     unread = {
         group: offsets.failed[group]
         for group in committing
-        if group in offsets.failed and offsets.failed[group] != failed.get(group)
+        if group in offsets.failed and offsets.failed[group] != read.failed.get(group)
     }
     offsets_by_group = {group: offsets.succeeded[group] for group in committing if group in offsets.succeeded}
-    failures, notes = selection.without_deleted(failed, unread)
+    failures, notes = selection.without_deleted(read.failed, unread)
     failures += [failure for group in offsets_by_group.values() for failure in group.failed.values()]
     unnamed, unnamed_notes = _unnamed_topics(groups.values())
     unreadable = [group for group in groups.values() if any(member.assignment is None for member in group.members)]
@@ -140,6 +123,39 @@ def describe_groups(
         notes=(*selection.notes(), *notes, *unnamed_notes, *unreadable_notes),
         partitions=logs.partitions,
     )
+
+
+class _GroupReading(NamedTuple):
+    """The groups by id, the failures of the others, and all commits. `undescribed` are groups whose members failed."""
+
+    groups: Mapping[str, GroupDescription]
+    failed: Mapping[str, Failure]
+    undescribed: Mapping[str, GroupDescription]
+    offsets: Results[str, GroupOffsets]
+
+
+def _read_groups(admin: Admin, selection: Selection, details: Details, plan: TimePlan) -> _GroupReading:
+    """Read descriptions and committed offsets in one round, and again what is described as absent."""
+    listed = _from_listings(selection, admin.brokers(timeout=plan.deadline), details)
+    described = [group for group in selection.groups if group not in listed]
+    if not details.offsets:
+        descriptions = admin.describe_consumer_groups(described, timeout=plan.until(steps.GROUPS))
+        offsets: Results[str, GroupOffsets] = Results()
+    else:
+        descriptions, offsets = admin.describe_with_offsets(
+            described, dict.fromkeys(selection.groups), timeout=plan.until(steps.GROUPS)
+        )
+    undescribed: Mapping[str, GroupDescription] = {}
+    if descriptions.failed:
+        shows_failed = details.undescribed or details.offsets_only
+        undescribed = find_undescribed_groups(selection, descriptions, offsets, shows_failed=shows_failed)
+    absent = [group for group, failure in descriptions.failed.items() if failure.code == GROUP_ID_NOT_FOUND]
+    commits = offsets if details.offsets else None
+    limit = plan.until(steps.ABSENT_GROUPS) if absent else None
+    dead = read_dead_groups(admin, selection, absent, commits, deadline=limit) if absent else {}
+    failed = {group: why for group, why in descriptions.failed.items() if group not in dead}
+    groups = _merge(selection, {**listed, **dead}, descriptions, undescribed)
+    return _GroupReading(groups, failed, undescribed, offsets)
 
 
 def _unnamed_topics(groups: Iterable[GroupDescription]) -> tuple[list[Failure], list[Note]]:

@@ -293,8 +293,7 @@ def test_a_coordinator_unknown_to_metadata_is_connected_at_the_address_of_the_lo
 
 def test_a_client_that_could_not_connect_can_be_used_again() -> None:
     with ScriptedCluster(brokers=1) as cluster, refusing() as dead:
-        settings = ConnectionSettings(bootstrap=(dead,), timeout_s=5.0)
-        with cluster.clock.client(settings) as admin:
+        with cluster.clock.client(ConnectionSettings(bootstrap=(dead,), timeout_s=5.0)) as admin:
             for _ in range(2):
                 with pytest.raises(AdminError, match="connection refused"):
                     admin.list_groups()
