@@ -119,9 +119,10 @@ STREAMS: Final = Kind(
 KINDS: tuple[Kind, ...] = (CLASSIC_CONSUMER, SIMPLE, CONNECT, OTHER_CLASSIC, CONSUMER, SHARE, STREAMS)
 
 
-def group_types() -> tuple[str, ...]:
-    """Return the types of group, each once."""
-    return tuple(dict.fromkeys(kind.group_type for kind in KINDS))
+def group_types(operation: Operation | None = None) -> tuple[str, ...]:
+    """Return the types of group, each once; with an operation those that have a kind with it."""
+    kinds = (kind for kind in KINDS if operation is None or kind.supports(operation))
+    return tuple(dict.fromkeys(kind.group_type for kind in kinds))
 
 
 def kind_of(group: HasKind) -> Kind:

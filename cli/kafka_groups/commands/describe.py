@@ -38,7 +38,7 @@ from kafka_groups.rendering.writers import FORMATS
     metavar="TYPE,…",
     multiple=True,
     shell_complete=offer("types"),
-    help="Only groups of one of these types: Classic or Consumer.",
+    help=f"Only groups of one of these types: {' or '.join(group_types(Operation.DESCRIBE))}.",
 )
 @click.option(
     "--verbose",
