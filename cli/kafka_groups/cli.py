@@ -59,7 +59,7 @@ _COMMANDS: Final = {
         "Print the completion script of bash, zsh or fish.",
     ),
 }
-_PIPELINE: Final = "kafka_groups.commands.pipeline"
+_PIPELINE: Final = "kafka_groups.pipeline.commands"
 # In the order in which they are run.
 _PIPELINE_COMMANDS: Final = {
     "ingest": LazyCommand(f"{_PIPELINE}.ingest:ingest", "Read the new records of __consumer_offsets."),

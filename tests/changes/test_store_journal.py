@@ -15,7 +15,7 @@ from kafka_groups.changes.runs import list_runs, read_run
 from kafka_groups.errors import JournalError, SettingsError
 from kafka_groups.files.root_directory import RootDirectory
 from tests.changes.plans import CHANGES, NOON, plan
-from tests.pipeline.storage.object_stores import new_bucket, object_store
+from tests.pipeline.store.object_stores import new_bucket, object_store
 
 pytestmark = pytest.mark.slow
 

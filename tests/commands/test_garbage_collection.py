@@ -7,8 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kafka_groups.commands.pipeline.command_run import start_run
 from kafka_groups.model import Results
+from kafka_groups.pipeline.commands.command_run import start_run
 from tests.fakes.fake_admin import run
 
 if TYPE_CHECKING:

@@ -72,8 +72,8 @@ def test_help_of_groups_and_the_version_import_no_command(tmp_path: Path, argume
         (("offsets", "--help"), "kafka_groups.commands.offsets"),
         (("schema", "--help"), "kafka_groups.commands.schema"),
         (("sandbox", "--help"), "kafka_groups.commands.sandbox"),
-        (("pipeline", "ingest", "--help"), "kafka_groups.commands.pipeline.ingest"),
-        (("pipeline", "report", "--help"), "kafka_groups.commands.pipeline.report"),
+        (("pipeline", "ingest", "--help"), "kafka_groups.pipeline.commands.ingest"),
+        (("pipeline", "report", "--help"), "kafka_groups.pipeline.commands.report"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

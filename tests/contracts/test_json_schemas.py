@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Assignment, CommittedOffset, GroupListing, TopicPartition
-from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
+from kafka_groups.pipeline.commands.schemas import pipeline_schemas
 from kafka_groups.rendering.views import view_schemas
 from tests.fakes.fake_admin import Commits, FakeCluster, failure, member, run, unreachable
 

@@ -47,9 +47,6 @@ COMPRESSED = (
 # The texts of the pipeline are not checked for COMPRESSED yet.
 PIPELINE = (
     "cli/kafka_groups/pipeline/",
-    "cli/kafka_groups/rendering/history/",
-    "cli/kafka_groups/rendering/pipeline/",
-    "cli/kafka_groups/commands/pipeline/",
     "docs/pipeline.md",
     "cli/DESIGN.md",
 )

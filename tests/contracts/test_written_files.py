@@ -20,8 +20,8 @@ ALLOWED = {
     "options/completion/shells.py": "the null device in place of stderr",
     "rendering/screen.py": "the null device in place of a closed or broken stream",
     "rendering/progress.py": "a duplicate of stderr",
-    "commands/pipeline/spark_session.py": "the temporary log of Spark, which Spark writes",
-    "pipeline/storage/storage.py": "a nameless file that shows whether the directory can be written",
+    "pipeline/commands/spark_session.py": "the temporary log of Spark, which Spark writes",
+    "pipeline/store/storage.py": "a nameless file that shows whether the directory can be written",
 }
 
 

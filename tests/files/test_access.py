@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.files import check_writable, write_atomically
-from tests.pipeline.storage.disks import small_disk
+from tests.pipeline.store.disks import small_disk
 from tests.special_files import (
     NOBODY,
     access_list,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.files import PRIVATE, check_writable, open_new_file, temporary_file, write_atomically
-from tests.pipeline.storage.disks import small_disk
+from tests.pipeline.store.disks import small_disk
 
 
 def mode_of(path: Path) -> int:

@@ -16,7 +16,7 @@ import pytest
 from kafka_groups.files import PRIVATE
 from kafka_groups.files.reasons import FileSystemError
 from kafka_groups.files.root_directory import RootDirectory, open_root
-from tests.pipeline.storage.object_stores import new_bucket, object_store
+from tests.pipeline.store.object_stores import new_bucket, object_store
 
 
 class JournalError(Exception):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.store import Storage
 from tests.pipeline.fact_rows import new_storage
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from kafka_groups.pipeline.schemas import TABLES, Table
-from kafka_groups.pipeline.storage import Storage, open_storage
-from tests.pipeline.storage.commits import append
+from kafka_groups.pipeline.store import Storage, open_storage
+from kafka_groups.pipeline.tables import TABLES, Table
+from tests.pipeline.store.commits import append
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 Row = dict[str, Any]

@@ -27,7 +27,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_groups.pipeline.schemas import (
+from kafka_groups.pipeline.store import Storage, open_storage
+from kafka_groups.pipeline.store.root_directory import open_file
+from kafka_groups.pipeline.tables import (
     GROUP_EVENTS,
     OFFSET_COMMITS,
     PARTITION_OFFSETS,
@@ -35,14 +37,12 @@ from kafka_groups.pipeline.schemas import (
     UNKNOWN_RECORDS,
     Table,
 )
-from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.storage.root_directory import open_file
 from tests.bench.pipeline.filling import one_broker
 from tests.live.groups.topics import make_topic
 from tests.live.pipeline.offsets_topic import commit, places
+from tests.pipeline.build.builds import build_here, read
 from tests.pipeline.fact_rows import new_storage
-from tests.pipeline.storage.object_stores import new_bucket, object_store
-from tests.pipeline.transform.builds import build_here, read
+from tests.pipeline.store.object_stores import new_bucket, object_store
 
 COMMANDS: Final = ("ingest", "sample", "build", "compact")
 _DERIVED: Final = ("lag_history", "rebalances", "group_status", "topic_daily", "group_daily")

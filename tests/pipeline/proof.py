@@ -24,10 +24,10 @@ from typing import Any, Final
 import click
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.schemas import TABLES
-from kafka_groups.pipeline.storage import Storage
-from tests.pipeline.transform.histories import Facts, histories, joined
-from tests.pipeline.transform.kernels.histories import history
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.tables import TABLES
+from tests.pipeline.build.histories import Facts, histories, joined
+from tests.pipeline.build.kernels.histories import history
 
 OLD_COMMIT: Final = "3f280be"
 ROOT: Final = Path(__file__).parent.parent.parent
@@ -37,8 +37,8 @@ _ROWS: Final = """
 import pickle, sys
 from datetime import date
 from pathlib import Path
-from kafka_groups.pipeline.transform.build import build
-from kafka_groups.pipeline.transform.engine import LocalEngine
+from kafka_groups.pipeline.build.run import build
+from kafka_groups.pipeline.build.engine import LocalEngine
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of, rows_of
 first, count, directory = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])

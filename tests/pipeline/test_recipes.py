@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import kafka_groups
+from tests.pipeline.build.builds import build_here
 from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
-from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,7 +61,7 @@ def run_block(begin: str, **names: Any) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("history")
 def test_functions_build_and_report(capsys: pytest.CaptureFixture[str]) -> None:
-    made = run_block("from kafka_groups.pipeline import build, report")
+    made = run_block("from kafka_groups.pipeline.api import build, report")
     assert made["built"].dates == ()
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("billing-1 ")
@@ -87,7 +87,7 @@ def test_duckdb_reads_lag() -> None:
 @pytest.mark.spark
 @pytest.mark.usefixtures("history")
 def test_spark_reads_a_table(spark: SparkSession) -> None:
-    lag = run_block("from kafka_groups.pipeline import read_table", spark=spark)["lag"]
+    lag = run_block("from kafka_groups.pipeline.api import read_table", spark=spark)["lag"]
     assert (lag.count(), lag.columns[-1]) == (9, "date")
 
 

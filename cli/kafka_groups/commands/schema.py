@@ -7,7 +7,7 @@ import json
 import click
 
 from kafka_groups.options.suggestions import Choice
-from kafka_groups.rendering.pipeline.schemas import pipeline_schemas
+from kafka_groups.pipeline.commands.schemas import pipeline_schemas
 from kafka_groups.rendering.views import view_schemas
 
 _SCHEMAS = {**view_schemas(), **pipeline_schemas()}

@@ -10,17 +10,20 @@ import time
 from collections.abc import Collection, Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.history import Cut, History
-from kafka_groups.pipeline import backfills, ingestion, reports, snapshot
-from kafka_groups.pipeline.plain_files import write_plain_files
-from kafka_groups.pipeline.schemas import TABLES, Table
-from kafka_groups.pipeline.storage import open_storage
-from kafka_groups.pipeline.transform.build import ALL_DATES, Built, DateRange, count_facts
-from kafka_groups.pipeline.transform.build import build as build_storage
-from kafka_groups.pipeline.transform.engine import LocalEngine, SparkEngine
+from kafka_groups.pipeline.build.engine import LocalEngine, SparkEngine
+from kafka_groups.pipeline.build.run import ALL_DATES, Built, DateRange, count_facts
+from kafka_groups.pipeline.build.run import build as build_storage
+from kafka_groups.pipeline.facts import backfill as backfills
+from kafka_groups.pipeline.facts import ingestion
+from kafka_groups.pipeline.facts import sample as snapshot
+from kafka_groups.pipeline.report import history_reader
+from kafka_groups.pipeline.report.history import Cut, History
+from kafka_groups.pipeline.store import open_storage
+from kafka_groups.pipeline.store.plain_files import write_plain_files
+from kafka_groups.pipeline.tables import TABLES, Table
 from kafka_groups.settings import settings_from
 from kafka_groups.settings.librdkafka import client_properties
 from kafka_groups.suggestions import did_you_mean
@@ -28,6 +31,10 @@ from kafka_groups.verdicts import Rules
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from kafka_groups.pipeline.facts.source.datasource import KafkaGroupsSource
+
+__all__ = ["KafkaGroupsSource", "Rules", "backfill", "build", "export", "ingest", "read_table", "report", "sample"]
 
 Settings = Mapping[str, str]
 _TIMEOUT_S: Final = 30.0
@@ -116,7 +123,7 @@ def report(
     storage, cut = open_storage(data_dir), Cut(top, frozenset(groups))
     to_ms = _now_ms() if until is None else int(until.timestamp() * 1_000)
     from_ms = to_ms - round(since / _MS)
-    return reports.report(
+    return history_reader.report(
         storage, since_ms=from_ms, until_ms=to_ms, groups=groups, match=match, exclude=exclude, shown=cut, drawn=cut
     )
 
@@ -146,3 +153,13 @@ def _table(name: str) -> Table:
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def __getattr__(name: str) -> Any:
+    """Return the data source, which needs pyspark, when it is used."""
+    if name != "KafkaGroupsSource":
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    from kafka_groups.pipeline.facts.source.datasource import KafkaGroupsSource
+
+    return KafkaGroupsSource

@@ -24,13 +24,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
-from kafka_groups.pipeline.schemas.shape import shaped
-from kafka_groups.pipeline.storage import Storage
-from kafka_groups.pipeline.transform.build import build
-from kafka_groups.pipeline.transform.engine import LocalEngine
+from kafka_groups.pipeline.build.engine import LocalEngine
+from kafka_groups.pipeline.build.run import build
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
+from kafka_groups.pipeline.tables.shape import shaped
 from tests.pipeline.fact_rows import new_storage
-from tests.pipeline.storage.commits import append
+from tests.pipeline.store.commits import append
 
 SIZES: Final = (500_000, 2_000_000)
 _SMALL: Final = 40
@@ -46,10 +46,10 @@ _WRITTEN_BEFORE: Final = 100_000  # minutes in which records were written before
 _BUILD: Final = """
 import sys, time, json
 from pathlib import Path
-from kafka_groups.pipeline.transform.engine import SparkEngine
-from kafka_groups.pipeline.transform.build import build, count_facts
+from kafka_groups.pipeline.build.engine import SparkEngine
+from kafka_groups.pipeline.build.run import build, count_facts
 from kafka_groups.pipeline.spark import start_session
-from kafka_groups.pipeline.storage import open_storage
+from kafka_groups.pipeline.store import open_storage
 storage = open_storage(sys.argv[1])
 with start_session(log=Path(sys.argv[1] + ".log"), brief=True, master=sys.argv[2]) as spark:
     start = time.perf_counter()

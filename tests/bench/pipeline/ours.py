@@ -19,11 +19,11 @@ from unittest import mock
 
 import pyarrow as pa
 
-from kafka_groups.pipeline.decode import decode
-from kafka_groups.pipeline.ingestion import Batch, run_tasks
-from kafka_groups.pipeline.source import ranges
-from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.source.plan import ranges_between
+from kafka_groups.pipeline.facts.decode import decode
+from kafka_groups.pipeline.facts.ingestion import Batch, run_tasks
+from kafka_groups.pipeline.facts.source import ranges
+from kafka_groups.pipeline.facts.source.brokers import Brokers
+from kafka_groups.pipeline.facts.source.plan import ranges_between
 from kafka_groups.pipeline.spark import start_session
 from tests.pipeline.fact_rows import new_storage
 
@@ -48,7 +48,7 @@ def main(what: str, bootstrap: str, directory: Path, jars: Sequence[str]) -> dic
 
 
 def _ingest(spark: Any, bootstrap: str, directory: Path) -> int:
-    from kafka_groups.pipeline.ingestion import ingest
+    from kafka_groups.pipeline.facts.ingestion import ingest
 
     return ingest(spark, new_storage(directory / "tables"), {"bootstrap.servers": bootstrap}).records
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from kafka_groups.pipeline.source.brokers import new_consumer
-from kafka_groups.pipeline.source.datasource import KafkaGroupsSource, read_options
-from kafka_groups.pipeline.source.plan import TIMEOUT_S
-from kafka_groups.pipeline.source.ranges import Hole, RangeReader
+from kafka_groups.pipeline.facts.source.brokers import new_consumer
+from kafka_groups.pipeline.facts.source.datasource import KafkaGroupsSource, read_options
+from kafka_groups.pipeline.facts.source.plan import TIMEOUT_S
+from kafka_groups.pipeline.facts.source.ranges import Hole, RangeReader
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups import sandbox
-from kafka_groups.pipeline.backfills import backfill
-from kafka_groups.pipeline.ingestion import ingest
-from kafka_groups.pipeline.snapshot import sample
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.facts.backfill import backfill
+from kafka_groups.pipeline.facts.ingestion import ingest
+from kafka_groups.pipeline.facts.sample import sample
+from kafka_groups.pipeline.store import Storage
 from tests.live.groups.clients import open_admin
 from tests.live.pipeline.filled_tables import FilledTables, now_ms
 from tests.live.pipeline.group_kinds import run_groups
 from tests.live.pipeline.timed import REACH_MS, STEP_MS, Timed, make_timed
+from tests.pipeline.build.builds import build_here
 from tests.pipeline.conftest import spark, storage
 from tests.pipeline.fact_rows import new_storage
-from tests.pipeline.transform.builds import build_here
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

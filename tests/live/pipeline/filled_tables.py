@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from kafka_groups.pipeline.ingestion import Ingested
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.facts.ingestion import Ingested
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from tests.live.pipeline.group_kinds import GroupKinds
 from tests.live.pipeline.timed import Timed
 

@@ -8,9 +8,9 @@ import sys
 from typing import Any
 from unittest import mock
 
-from kafka_groups.pipeline.ingestion import ingest
-from kafka_groups.pipeline.storage import Storage, open_storage
-from kafka_groups.pipeline.storage.delta_log import DeltaLog
+from kafka_groups.pipeline.facts.ingestion import ingest
+from kafka_groups.pipeline.store import Storage, open_storage
+from kafka_groups.pipeline.store.delta_log import DeltaLog
 
 
 def main(bootstrap: str, into: str) -> None:

@@ -12,16 +12,16 @@ import pyarrow as pa
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from kafka_groups.pipeline.decode import decode
-from kafka_groups.pipeline.decode.columns import RAW
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
+from kafka_groups.pipeline.facts.decode import decode
+from kafka_groups.pipeline.facts.decode.columns import RAW
+from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import client_properties, unique_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kafka_groups.pipeline.storage import Storage
+    from kafka_groups.pipeline.store import Storage
 
 TOPIC = "__consumer_offsets"
 IDENTITY = ("source_partition", "source_offset", "group", "topic", "partition", "committed_offset")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.pipeline.ingestion import ingest
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, TABLES, Table
-from kafka_groups.pipeline.storage import Storage, open_storage
+from kafka_groups.pipeline.facts.ingestion import ingest
+from kafka_groups.pipeline.store import Storage, open_storage
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, TABLES, Table
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.filled_tables import FilledTables
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly

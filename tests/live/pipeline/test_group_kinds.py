@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, REBALANCES, UNKNOWN_RECORDS
+from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, REBALANCES, UNKNOWN_RECORDS
 from tests.live.pipeline.filled_tables import Row, by_time
 from tests.live.pipeline.group_kinds import LONG_METADATA, SHORT_METADATA
 

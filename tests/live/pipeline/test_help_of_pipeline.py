@@ -21,7 +21,7 @@ _TESTED_ELSEWHERE: Final = {
         "tests/live/pipeline/test_interrupted_ingest.py"
     ),
     f"kafka-groups pipeline sample --data-dir history -b {ADDRESS} --interval 60s": (
-        "tests/commands/pipeline/test_repeated_samples.py"
+        "tests/pipeline/commands/test_repeated_samples.py"
     ),
 }
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.ingestion import Ingested, ingest
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS
+from kafka_groups.pipeline.facts.ingestion import Ingested, ingest
+from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS
 from tests.live.groups.clients import open_admin
 from tests.live.groups.members import stable
 from tests.live.groups.topics import make_topic, unique_name
@@ -17,7 +17,7 @@ from tests.live.pipeline.offsets_topic import commit, commit_and_abort, commits_
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kafka_groups.pipeline.storage import Storage
+    from kafka_groups.pipeline.store import Storage
 
 pytestmark = [pytest.mark.live, pytest.mark.spark]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.pipeline.source.brokers import Brokers
+from kafka_groups.pipeline.facts.source.brokers import Brokers
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 

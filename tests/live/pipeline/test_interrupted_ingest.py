@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.pipeline.ingestion import ingest
-from kafka_groups.pipeline.schemas import OFFSET_COMMITS
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.facts.ingestion import ingest
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, commits_in, read_directly
 from tests.pipeline.fact_rows import new_storage
-from tests.pipeline.storage.commits import count_rows
+from tests.pipeline.store.commits import count_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

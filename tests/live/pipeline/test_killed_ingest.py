@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.pipeline.ingestion import ingest
-from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.facts.ingestion import ingest
+from kafka_groups.pipeline.facts.source.brokers import Brokers
+from kafka_groups.pipeline.store import Storage
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, delete, missing_in, places, places_in
 

@@ -18,14 +18,14 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from kafka_groups import sandbox
-from kafka_groups.pipeline.schemas import OFFSET_COMMITS
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.fakes.fake_admin import run
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import client_properties, make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit
 from tests.pipeline.fact_rows import new_storage
-from tests.pipeline.storage.commits import count_rows
+from tests.pipeline.store.commits import count_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow.dataset as ds
 import pytest
 
-from kafka_groups.pipeline import backfill, build, export, ingest, read_table, report, sample
+from kafka_groups.pipeline.api import backfill, build, export, ingest, read_table, report, sample
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 

@@ -7,10 +7,10 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.source import ranges
-from kafka_groups.pipeline.source.brokers import new_consumer
-from kafka_groups.pipeline.source.plan import Range
-from kafka_groups.pipeline.source.ranges import Hole, RangeReader
+from kafka_groups.pipeline.facts.source import ranges
+from kafka_groups.pipeline.facts.source.brokers import new_consumer
+from kafka_groups.pipeline.facts.source.plan import Range
+from kafka_groups.pipeline.facts.source.ranges import Hole, RangeReader
 from tests.live.groups.topics import client_properties, make_topic
 
 pytestmark = pytest.mark.live

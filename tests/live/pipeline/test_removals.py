@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, OFFSET_COMMITS, REBALANCES
-from kafka_groups.pipeline.transform.engine import GROUP_LAYOUT, LocalEngine
-from kafka_groups.pipeline.transform.group_rows import GROUP_INPUT
-from kafka_groups.pipeline.transform.group_stage import split_days
-from kafka_groups.pipeline.transform.kernels.group_days import build_group_days
-from kafka_groups.pipeline.transform.kernels.segments import DAY_US
+from kafka_groups.pipeline.build.engine import GROUP_LAYOUT, LocalEngine
+from kafka_groups.pipeline.build.group_rows import GROUP_INPUT
+from kafka_groups.pipeline.build.group_stage import split_days
+from kafka_groups.pipeline.build.kernels.group_days import build_group_days
+from kafka_groups.pipeline.build.kernels.segments import DAY_US
+from kafka_groups.pipeline.tables import GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, OFFSET_COMMITS, REBALANCES
 from tests.live.pipeline.filled_tables import by_time
 
 if TYPE_CHECKING:

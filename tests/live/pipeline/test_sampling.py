@@ -13,10 +13,10 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from kafka_groups.admin import PartitionTime
 from kafka_groups.admin.handlers.offsets_for_times import OffsetsForTimesHandler
-from kafka_groups.pipeline.backfills import Backfilled, backfill
-from kafka_groups.pipeline.schemas import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
-from kafka_groups.pipeline.snapshot import Sampled, sample
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.facts.backfill import Backfilled, backfill
+from kafka_groups.pipeline.facts.sample import Sampled, sample
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from tests.live.groups.clients import open_admin
 from tests.live.groups.members import simple, stable
 from tests.live.groups.other_kinds import share, streams

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.ingestion import ingest
-from kafka_groups.pipeline.schemas import OFFSET_COMMITS
-from kafka_groups.pipeline.storage import open_storage
+from kafka_groups.pipeline.facts.ingestion import ingest
+from kafka_groups.pipeline.store import open_storage
+from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit
 from tests.live.pipeline.sparks import environment, standalone
+from tests.pipeline.build.builds import build_here, read
 from tests.pipeline.fact_rows import new_storage
-from tests.pipeline.storage.commits import count_rows
-from tests.pipeline.storage.object_stores import new_bucket, object_store
-from tests.pipeline.transform.builds import build_here, read
+from tests.pipeline.store.commits import count_rows
+from tests.pipeline.store.object_stores import new_bucket, object_store
 
 pytestmark = [pytest.mark.live, pytest.mark.spark]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.ingestion import ingest
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.facts.ingestion import ingest
+from kafka_groups.pipeline.store import Storage
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import commit, commits_in
 

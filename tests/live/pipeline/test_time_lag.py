@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.schemas import LAG_HISTORY, OFFSET_COMMITS, PARTITION_OFFSETS
+from kafka_groups.pipeline.tables import LAG_HISTORY, OFFSET_COMMITS, PARTITION_OFFSETS
 from tests.live.pipeline.filled_tables import Row, ms
 from tests.live.pipeline.timed import BURSTS, CUT, EMPTIED, KEPT_FROM, OLDER, QUIET, STEADY, STEP_MS
 

@@ -16,14 +16,14 @@ from kafka_groups.errors import SettingsError, SparkMissingError
 from kafka_groups.pipeline.doctor import examine, examine_tables, measure
 from kafka_groups.pipeline.doctor.check import Check
 from kafka_groups.pipeline.doctor.cluster import judge_transactions
-from kafka_groups.pipeline.schemas import INGEST_GAPS, UNKNOWN_RECORDS, Table
-from kafka_groups.pipeline.source.brokers import check_client
-from kafka_groups.pipeline.source.plan import Log
-from kafka_groups.pipeline.source.positions import commit_batch, read_position
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.facts.source.brokers import check_client
+from kafka_groups.pipeline.facts.source.plan import Log
+from kafka_groups.pipeline.facts.source.positions import commit_batch, read_position
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.tables import INGEST_GAPS, UNKNOWN_RECORDS, Table
 from kafka_groups.settings.librdkafka import ClientSettings
 from tests.fakes.fake_admin import run
-from tests.pipeline.storage.commits import append, commits, written
+from tests.pipeline.store.commits import append, commits, written
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture

@@ -15,7 +15,7 @@ from kafka_groups.protocol.messages.api_versions import FEATURES
 from kafka_groups.settings import ConnectionSettings
 from tests.fakes.scripted_broker import ReceivedRequest, encode_response
 from tests.fakes.scripted_cluster import ScriptedCluster
-from tests.pipeline.snapshot.samples import with_groups
+from tests.pipeline.facts.sample.samples import with_groups
 
 VERSIONS = "versions of the brokers"
 # The handshake of a connection requests them, too.

@@ -8,14 +8,14 @@ from collections.abc import Callable
 
 import pytest
 
+from kafka_groups.pipeline.commands.rows import SIZES, TableSize
+from kafka_groups.pipeline.report.text.lines import write_history_lines
 from kafka_groups.rendering.columns import Entry
-from kafka_groups.rendering.history.lines import write_history_lines
-from kafka_groups.rendering.pipeline.rows import SIZES, TableSize
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.offsets import COMMITS, CommitRow
 from kafka_groups.rendering.writers.csv import CsvWriter
 from kafka_groups.rendering.writers.whole_result import write_rows
-from tests.rendering.history.stories import group, history
+from tests.pipeline.report.rendering.stories import group, history
 from tests.rendering.streams import written
 
 MakeScreen = Callable[..., Screen]

@@ -14,14 +14,14 @@ from kafka_groups.java import java_version
 from kafka_groups.kinds import Operation, supports
 from kafka_groups.model import GroupListing, Results
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
-from kafka_groups.pipeline.reports.findings import GAPS
-from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS
-from kafka_groups.pipeline.source.plan import Log, count_between, lost
-from kafka_groups.pipeline.source.positions import read_position, was_read
+from kafka_groups.pipeline.facts.source.plan import Log, count_between, lost
+from kafka_groups.pipeline.facts.source.positions import read_position, was_read
+from kafka_groups.pipeline.report.findings import GAPS
 from kafka_groups.pipeline.spark.requirements import check_pyspark, find_java
-from kafka_groups.pipeline.storage import Queries, Storage, open_storage
-from kafka_groups.pipeline.storage.layout import is_new
-from kafka_groups.pipeline.storage.root_directory import open_root
+from kafka_groups.pipeline.store import Queries, Storage, open_storage
+from kafka_groups.pipeline.store.layout import is_new
+from kafka_groups.pipeline.store.root_directory import open_root
+from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS
 from kafka_groups.progress import Progress, ignore_progress
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicPartition
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.backfills import read_settings
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
-from kafka_groups.pipeline.schemas import OFFSETS_TOPIC
-from kafka_groups.pipeline.source.brokers import Brokers, new_consumer, source_error
-from kafka_groups.pipeline.source.plan import Log, Offsets
+from kafka_groups.pipeline.facts.backfill import read_settings
+from kafka_groups.pipeline.facts.source.brokers import Brokers, new_consumer, source_error
+from kafka_groups.pipeline.facts.source.plan import Log, Offsets
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.settings.librdkafka import ClientProperties
 
 _POLL_S: Final = 0.1  # an interrupt waits for so long

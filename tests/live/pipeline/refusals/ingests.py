@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.store import Storage
 from tests.fakes.fake_admin import Outcome
 
 Ingest = Callable[..., tuple[Outcome, dict[str, Any]]]

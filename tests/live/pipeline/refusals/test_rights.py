@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-from kafka_groups.pipeline import KafkaGroupsSource
-from kafka_groups.pipeline.schemas import OFFSET_COMMITS, PARTITION_OFFSETS
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.api import KafkaGroupsSource
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.tables import OFFSET_COMMITS, PARTITION_OFFSETS
 from tests.fakes.fake_admin import run
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.pipeline.offsets_topic import TOPIC, commit

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.reports import report
-from kafka_groups.pipeline.schemas import INGEST_GAPS, OFFSET_COMMITS
-from kafka_groups.pipeline.source.brokers import Brokers
-from kafka_groups.pipeline.storage import Storage
+from kafka_groups.pipeline.facts.source.brokers import Brokers
+from kafka_groups.pipeline.report.history_reader import report
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
 from tests.fakes.fake_admin import run
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import make_topic, unique_name
@@ -24,7 +24,7 @@ from tests.live.pipeline.offsets_topic import TOPIC, commit, commits_in, places,
 from tests.live.pipeline.refusals.ingests import Ingest, names_of
 from tests.live.secured_broker import SecuredBroker
 from tests.pipeline.fact_rows import new_storage
-from tests.pipeline.storage.disks import small_disk
+from tests.pipeline.store.disks import small_disk
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

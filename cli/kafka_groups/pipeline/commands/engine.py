@@ -1,0 +1,31 @@
+"""The engine of a build: Spark, or, for few facts, this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from kafka_groups.pipeline.commands.spark_options import SparkChoice
+from kafka_groups.pipeline.commands.spark_session import STARTING_SPARK, open_spark_session
+
+if TYPE_CHECKING:
+    from kafka_groups.pipeline.build.engine import Engine
+    from kafka_groups.rendering.progress import ProgressBar
+
+# This process builds as many in less time than Spark takes to start.
+_FEW_FACTS: Final = 100_000
+
+
+@contextmanager
+def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterator[Engine]:
+    """Open the engine for that many facts; Spark if the user says where it runs. Raises PipelineError."""
+    from kafka_groups.pipeline.build.engine import LocalEngine, SparkEngine
+
+    if not facts or (facts <= _FEW_FACTS and not choice.names_spark()):
+        yield LocalEngine()
+        return
+    bar.begin(STARTING_SPARK)
+    with open_spark_session(choice, brief=True) as spark:
+        bar(STARTING_SPARK, 1, 1)
+        yield SparkEngine(spark, facts)

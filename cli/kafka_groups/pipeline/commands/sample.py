@@ -1,0 +1,120 @@
+"""`kafka-groups pipeline sample`: the current log end offsets, commits and group states, written to tables."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from kafka_groups.admin import GroupAdmin
+from kafka_groups.errors import AdminError, AuthenticationFailedError
+from kafka_groups.model import Failure
+from kafka_groups.options.connection import Connection, connection_options
+from kafka_groups.options.output import output_options
+from kafka_groups.pipeline.commands.command_run import Run, now_ms, start_run, timestamp
+from kafka_groups.pipeline.commands.connection_settings import admin_settings
+from kafka_groups.pipeline.commands.documents import Summary
+from kafka_groups.pipeline.commands.options import data_dir_option, duration_option
+
+if TYPE_CHECKING:
+    from kafka_groups.pipeline.facts.sample import Sampled
+    from kafka_groups.pipeline.store import Storage
+    from kafka_groups.settings import ConnectionSettings
+
+
+@click.command(short_help="Record the current log end offsets and group states.")
+@data_dir_option
+@duration_option("--interval", about="Sample at this interval until interrupted.")
+@output_options()
+@connection_options
+def sample(
+    *,
+    data_dir: str,
+    interval: float | None,
+    output_format: str,
+    colour: str,
+    connection: Connection,
+) -> None:
+    """Record the log end offsets and the commits, states and members of all groups, as the brokers report them now.
+
+    Lag needs log end offsets, which __consumer_offsets does not contain, so run sample every minute beside ingest.
+    Samples alone also give lag and verdicts. Samples that are further apart than ten minutes give no rates, and gaps
+    in the charts of a report. A sample has a row of some 5 bytes for each commit of each group, even if the commit has
+    not changed: a million commits each minute are 7 GB a day.
+
+    If a group, a partition or a broker fails, its error is on stderr, and the others are written. Nothing on the
+    cluster is changed. With --interval, --timeout limits each sample, and the command continues after a sample that
+    failed.
+
+    Needs Kafka 0.11 or newer, and the extra pipeline, but no Java. Rights: DESCRIBE on each group, and on each topic.
+    Topics without it are not in the sample. Groups without it are not listed, or fail if DESCRIBE on the cluster lists
+    them.
+
+    \b
+    Examples:
+      kafka-groups pipeline sample --data-dir history -b localhost:9092
+      kafka-groups pipeline sample --data-dir history -b localhost:9092 --interval 60s
+    """
+    settings = admin_settings(connection)
+    with start_run("sample", output_format=output_format, colour=colour) as run:
+        from kafka_groups.pipeline.store import open_storage
+
+        storage = open_storage(data_dir, create=True)
+        if interval is not None:
+            _sample_repeatedly(run, settings, storage, interval)
+            return
+        sampled = _sample_once(run, settings, storage)
+        rows, numbers = dict(sampled.rows), {"samples": 1}
+        summary = Summary(cluster_id=sampled.cluster_id, rows=rows, numbers=numbers, seconds=run.seconds())
+        run.finish(summary, sampled.failures)
+
+
+def _sample_once(run: Run, settings: ConnectionSettings, storage: Storage) -> Sampled:
+    """Return a sample. Raises AdminError if the cluster is unavailable."""
+    from kafka_groups.pipeline.facts.sample import sample as sample_groups
+
+    with GroupAdmin(settings, progress=run.bar) as admin:
+        return sample_groups(admin, storage, now_ms=now_ms)
+
+
+def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage, interval_s: float) -> None:
+    """Sample until interrupted, with a line for each sample; then report all rows and the last failures."""
+    rows: Counter[str] = Counter()
+    cluster_id: str | None = None
+    samples = 0
+    failures: tuple[Failure, ...] = ()
+    started = time.monotonic()
+
+    def summarize() -> Summary:
+        return Summary(cluster_id=cluster_id, rows=dict(rows), numbers={"samples": samples}, seconds=run.seconds())
+
+    run.summarize = summarize
+    try:
+        while True:
+            try:
+                sampled = _sample_once(run, settings, storage)
+            except AdminError as error:
+                if isinstance(error, AuthenticationFailedError) and not samples:
+                    raise
+                # A history must continue after a cluster was unavailable for a while.
+                run.print_note(f"{timestamp()} Error: {error}")
+                failures = (Failure.of(error),)
+            else:
+                samples, cluster_id = samples + 1, sampled.cluster_id
+                rows.update(sampled.rows)
+                run.print_note(_sample_line(sampled.rows, sampled.failures))
+                failures = sampled.failures or failures
+            # A late sample does not delay those after it.
+            started = max(started + interval_s, time.monotonic() - interval_s)
+            time.sleep(max(0.0, started - time.monotonic()))
+    except (KeyboardInterrupt, SystemExit):
+        run.report(summarize(), failures)
+        raise
+
+
+def _sample_line(rows: Mapping[str, int], failures: tuple[Failure, ...]) -> str:
+    failed = f"; {len(failures):,} failed, the first: {failures[0].message}" if failures else ""
+    return f"{timestamp()} {sum(rows.values()):,} rows{failed}"

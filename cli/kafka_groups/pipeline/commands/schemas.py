@@ -1,0 +1,171 @@
+"""The JSON Schemas of the pipeline's documents. Keys are only ever added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from kafka_groups.pipeline.commands.documents import PIPELINE_ERROR_NAMES, schema_name
+from kafka_groups.pipeline.report.json.schema import history_schema
+from kafka_groups.rendering.schemas import (
+    CLIENT_ERROR_NAMES,
+    Schema,
+    array_schema,
+    boolean_schema,
+    choice_schema,
+    errors_schema,
+    line_schema,
+    name_schema,
+    number_schema,
+    object_schema,
+    status_schema,
+    text_schema,
+    texts_schema,
+    titled_schema,
+)
+
+STATUSES: Final = ("ok", "warning", "failed")
+
+
+def pipeline_schemas() -> Mapping[str, Schema]:
+    """Return the schemas by the name that `kafka-groups schema` takes."""
+    summaries = {
+        "ingest": {
+            "batches": _count("How many batches were written."),
+            "records": _count("How many records of __consumer_offsets were read."),
+        },
+        "sample": {"samples": _count("How many samples were taken.")},
+        "backfill": {
+            "partitions": _count("How many partitions were looked up."),
+            "times": _count("At how many times in the past."),
+        },
+        "build": {
+            "dates": _count("How many dates were derived again."),
+            "settings": _SETTINGS,
+            "missing": texts_schema("What is unknown because data is missing, a sentence each."),
+        },
+        "export": {},
+        "compact": {
+            "dates": _count("How many dates had files joined, in any table."),
+            "files_before": _count("How many files were joined."),
+            "files_after": _count("How many they became."),
+            "removed_dates": _count("How many dates were removed because of --retention, in any table."),
+        },
+    }
+    made = {
+        f"pipeline-{command}": _document(
+            command, {**_SUMMARY, **own}, {"row": _NUMBER if command == "compact" else _WRITTEN}
+        )
+        for command, own in summaries.items()
+    }
+    return {
+        **made,
+        "pipeline-report": _report(),
+        "pipeline-tables": _document("tables", _TABLES, {"row": _TABLE_ROW, "column_row": _COLUMN_ROW}),
+        "pipeline-doctor": _document("doctor", {"checks": _many("What was checked.", _CHECK)}, {"row": _CHECK}),
+    }
+
+
+def _count(description: str) -> Schema:
+    return number_schema(f"{description} Null if it is not known.")
+
+
+def _many(description: str, keys: Mapping[str, Schema]) -> Schema:
+    return array_schema(description, object_schema(keys))
+
+
+def _document(command: str, keys: Mapping[str, Schema], rows: Mapping[str, Mapping[str, Schema]]) -> Schema:
+    properties = {
+        "schema": name_schema(schema_name(command)),
+        "status": status_schema("everything failed."),
+        **keys,
+        "errors": _errors("What failed, and why."),
+    }
+    lines = {row: line_schema(columns) for row, columns in rows.items()}
+    return titled_schema(f"kafka-groups pipeline {command} --format json", _body(properties), lines)
+
+
+def _report() -> Schema:
+    """Return the schema of a history's document, which may end early, too; its groups are the lines of ndjson."""
+    schema = history_schema()
+    properties: dict[str, Schema] = {**schema["properties"], "errors": _errors("The items that failed.")}
+    group: Schema = properties["groups"]["items"]
+    return {**schema, **_body(properties), "$defs": {"row": line_schema(group["properties"])}}
+
+
+def _body(properties: Mapping[str, Schema]) -> Schema:
+    """Return an object with these keys; what ended early has only the reason."""
+    body = object_schema(
+        properties,
+        **{
+            "if": {"properties": {"status": {"enum": ["complete", "partial"]}}},
+            "then": {"required": list(properties)},
+        },
+    )
+    return {**body, "required": ["schema", "status", "errors"]}
+
+
+def _errors(description: str) -> Schema:
+    """Return errors as every command reports them, and the pipeline's own besides."""
+    names = (*CLIENT_ERROR_NAMES, *PIPELINE_ERROR_NAMES)
+    return errors_schema(description, names=names, no_code="where that is null")
+
+
+_WRITTEN: Final[Mapping[str, Schema]] = {
+    "table": text_schema("The table's name."),
+    "rows": number_schema("How many rows were written to it.", nullable=False),
+}
+_NUMBER: Final[Mapping[str, Schema]] = {
+    "what": text_schema("The number's name, as in the document."),
+    "number": _count("The number."),
+}
+_SUMMARY: Final[Mapping[str, Schema]] = {
+    "cluster_id": text_schema("Kafka's id of the cluster; null for commands that connect to none.", nullable=True),
+    "tables": _many("The tables that were written.", _WRITTEN),
+    "seconds": number_schema("How long it took.", nullable=False, kind="number"),
+}
+_SETTINGS: Final[Schema] = {
+    "description": "The settings of verdicts, as the options give them.",
+    **object_schema(
+        {
+            "window_commits": number_schema("Commits of a window.", nullable=False, minimum=1),
+            "allowed_lag": number_schema("A lag that is still OK.", nullable=False),
+            "minimum_complete": number_schema("Filled share of a window.", nullable=False, kind="number", maximum=1),
+        },
+        additionalProperties=False,
+    ),
+}
+_COLUMN: Final[Mapping[str, Schema]] = {
+    "name": text_schema("The column's name."),
+    "type": text_schema("Its type, as Spark writes it."),
+    "about": text_schema("What it promises."),
+}
+_SIZE: Final[Mapping[str, Schema]] = {
+    "rows": _count("How many rows it has; null without --data-dir."),
+    "files": _count("How many files; null without --data-dir."),
+    "bytes": _count("How many bytes; null without --data-dir."),
+    "first_date": text_schema("Its first date, UTC; null if it has no rows.", nullable=True),
+    "last_date": text_schema("Its last date, UTC; null if it has no rows.", nullable=True),
+}
+_TABLES: Final[Mapping[str, Schema]] = {
+    "schema_version": number_schema("The version of the tables' columns.", nullable=False, minimum=1),
+    "tables": _many(
+        "Every table.",
+        {
+            "table": text_schema("The table's name."),
+            "about": text_schema("What a row is."),
+            "derived": boolean_schema("Whether build derives it from the others."),
+            "identity": texts_schema("The columns that identify a row."),
+            "dated_by": text_schema("The time whose date partitions it."),
+            "columns": _many("Its columns, in order.", _COLUMN),
+            **_SIZE,
+        },
+    ),
+}
+_TABLE_ROW: Final[Mapping[str, Schema]] = {"table": text_schema("The table's name."), **_SIZE}
+_COLUMN_ROW: Final[Mapping[str, Schema]] = {"table": text_schema("The table's name."), **_COLUMN}
+_CHECK: Final[Mapping[str, Schema]] = {
+    "check": text_schema("What was checked."),
+    "status": choice_schema("The result: ok, warning (it works, with a limitation), failed.", STATUSES),
+    "detail": text_schema("What was found, and what to do next."),
+}

@@ -1,0 +1,89 @@
+"""The Spark session of a command, with a log file for the messages of Spark and of its Python client."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kafka_groups.errors import PipelineError
+from kafka_groups.files import open_log
+from kafka_groups.options.signals import save_sigint_handler
+from kafka_groups.pipeline.commands.spark_options import SparkChoice
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The label of the progress bar.
+STARTING_SPARK: Final = "starting Spark"
+
+
+@contextmanager
+def open_spark_session(choice: SparkChoice, *, brief: bool) -> Iterator[SparkSession]:
+    """Open the session that the options choose; `brief` is for work that needs little of the JVM.
+
+    A temporary log is deleted at the end, unless an error names it. Raises PipelineError if Spark cannot start.
+    """
+    from kafka_groups.pipeline.spark import start_session
+
+    log = choice.spark_log or _temporary_log()
+    keep = choice.spark_log is not None
+    # Spark's own SIGINT handler calls the JVM, possibly in the middle of another call.
+    restore_sigint_handler = save_sigint_handler()
+    try:
+        with (
+            _redirect_python_output(log),
+            start_session(
+                master=choice.master,
+                remote=choice.remote,
+                log=log,
+                memory=choice.driver_memory,
+                conf=choice.conf,
+                fetch=choice.fetch_java,
+                brief=brief,
+            ) as spark,
+        ):
+            restore_sigint_handler()
+            yield spark
+    except PipelineError as error:
+        keep = keep or str(log) in str(error)
+        raise
+    finally:
+        if not keep:
+            log.unlink(missing_ok=True)
+
+
+class _LogStream(io.TextIOBase):
+    """A stream that appends each text to a file. Spark creates the file, or reports why it cannot."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+
+    def write(self, text: str) -> int:
+        with suppress(OSError), os.fdopen(open_log(self._log), "w", encoding="utf-8") as file:
+            file.write(text)
+        return len(text)
+
+
+@contextmanager
+def _redirect_python_output(log: Path) -> Iterator[None]:
+    """Write to the log what Spark's Python client logs and prints of cancelled calls and of a JVM that has ended."""
+    stream = _LogStream(log)
+    handler = logging.StreamHandler(stream)
+    logging.getLogger().addHandler(handler)
+    try:
+        with redirect_stderr(stream):
+            yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+def _temporary_log() -> Path:
+    handle, path = tempfile.mkstemp(prefix="kafka-groups-spark-", suffix=".log")
+    os.close(handle)
+    return Path(path)

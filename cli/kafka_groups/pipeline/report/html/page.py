@@ -1,0 +1,178 @@
+"""A history as one HTML file: no request goes to any network, and no name of a cluster's is taken for markup."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from importlib.util import find_spec
+from string import Template
+from typing import Final, TextIO
+
+from kafka_groups import __version__
+from kafka_groups.errors import PipelineError
+from kafka_groups.pipeline.report.history import GroupHistory, History
+from kafka_groups.pipeline.report.html.charts import chart_section, verdict_label, word_of
+from kafka_groups.pipeline.report.html.markup import Cell, name, row, section, table, text
+from kafka_groups.pipeline.report.html.summary import summary_table
+from kafka_groups.pipeline.report.html.verdict_list import verdict_list
+from kafka_groups.pipeline.report.text.footnotes import ORDER
+from kafka_groups.pipeline.report.units import few_findings, spell_minute
+from kafka_groups.rendering.counts import count_of
+
+# Of a kind.
+_MOST_FINDINGS: Final = 200
+_MOST_SENTENCES: Final = 200
+_KINDS: Final = {
+    "idle_group": "Idle group",
+    "orphaned_commit": "Orphaned commit",
+    "unread_topic": "Unread topic",
+    "skew": "Skew",
+    "retention_risk": "Retention risk",
+}
+
+
+def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
+    """Write the page; `out` takes UTF-8. The first `shown` groups get a row and a chart, the others are counted."""
+    groups = history.groups[:shown]
+    scripts = [_plotly(), _asset("page.js")] if groups else []
+    parts = {
+        "policy": _policy(scripts),
+        "version": __version__,
+        "from_time": spell_minute(history.from_ms),
+        "to_time": spell_minute(history.to_ms),
+        "style": _asset("page.css"),
+        "facts": "\n".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _facts(history)),
+        "sections": _contents(history),
+        "main": "\n".join(_sections(history, groups)),
+        "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
+    }
+    out.write(Template(_asset("page.html")).substitute(parts))
+
+
+def _facts(history: History) -> Iterator[tuple[str, str]]:
+    yield "Period (UTC)", f"{spell_minute(history.from_ms)} to {spell_minute(history.to_ms)}"
+    if history.evaluated_ms is not None:
+        yield "Lag as of", spell_minute(history.evaluated_ms)
+    yield "Cluster" if len(history.clusters) == 1 else "Clusters", ", ".join(map(name, history.clusters)) or "none"
+    yield "Groups", f"{history.groups_in_all:,}"
+    verdicts = Counter(map(word_of, history.groups))
+    if verdicts:
+        # The first of each verdict stand in the order of the groups, which is that of badness.
+        counts = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
+        part = "" if len(history.groups) == history.groups_in_all else f" of the worst {len(history.groups):,}"
+        yield f"Verdicts{part}", f'<span class="tally">{counts}</span>'
+    yield "Made", spell_minute(history.made_ms)
+
+
+def _contents(history: History) -> str:
+    links = [
+        ("summary", "Summary"),
+        ("findings", f"Findings ({len(history.findings):,})"),
+        ("charts", "Charts"),
+        ("missing", f"What is missing ({len(history.gaps) + len(_absent(history)):,})"),
+    ]
+    return " ".join(f'<a href="#{identity}">{title}</a>' for identity, title in links)
+
+
+def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[str]:
+    yield section(
+        "summary", "Summary", _left_out(history, len(groups)), summary_table(history, groups), verdict_list(groups)
+    )
+    yield section("findings", "Findings", _findings(history))
+    keys = (
+        '<p class="hint keys"><span><i class="key lag"></i>lag in records</span> '
+        '<span><i class="key time-lag"></i>time lag, the age of the oldest record not yet read</span> '
+        '<span><i class="key mark">▼</i>a rebalance, as wide as it took, or may have taken</span> '
+        '<span class="with-mouse">Drag over a chart to look closer, double click to go back.</span></p>'
+        "<noscript><p>Charts need JavaScript; the tables do not.</p></noscript>"
+    )
+    charts = [chart_section(history, group, at) for at, group in enumerate(groups, start=1)]
+    yield section("charts", "Charts", *((keys, *charts) if charts else ("<p>There is no group to draw.</p>",)))
+    yield section(
+        "missing",
+        "What is missing",
+        _listed("Gaps", history.gaps, "No stretch of records is known to be missing."),
+        _listed("Not in the tables", _absent(history), "Nothing else is missing."),
+    )
+
+
+def _absent(history: History) -> tuple[str, ...]:
+    return (
+        *(f"Group {group}: the tables have no data on it in this period." for group in history.unknown),
+        *history.missing,
+    )
+
+
+def _left_out(history: History, drawn: int) -> str:
+    left = history.groups_in_all - drawn
+    if left <= 0:
+        return f"<p>{ORDER}.</p>" if history.groups_in_all else "<p>There was no group in this period.</p>"
+    return f"<p>{count_of(drawn, 'group')} of {history.groups_in_all:,}; {left:,} omitted. {ORDER}.</p>"
+
+
+def _findings(history: History) -> str:
+    if not history.findings:
+        return "<p>Nothing that deserves a look.</p>"
+    has_clusters = len(history.clusters) > 1
+    labels = ["What", *(["Cluster"] if has_clusters else []), "Group", "Topic", "Why"]
+    rows = [
+        row(
+            Cell(text(_KINDS.get(finding.kind, finding.kind)), "What"),
+            [
+                *([Cell(name(finding.cluster_id), "Cluster")] if has_clusters else []),
+                Cell(None if finding.group is None else name(finding.group), "Group", "name"),
+                Cell(None if finding.topic is None else name(finding.topic), "Topic", "name"),
+                Cell(text(finding.message), "Why", "wide"),
+            ],
+        )
+        for finding in few_findings(history.findings, _MOST_FINDINGS)
+    ]
+    left = len(history.findings) - len(rows)
+    more = f"<p>{left:,} more are omitted; the report as JSON has them all.</p>" if left else ""
+    return table([Cell(None, label) for label in labels], rows, label="Findings", classes="cards") + more
+
+
+def _listed(title: str, sentences: tuple[str, ...], otherwise: str) -> str:
+    left = len(sentences) - _MOST_SENTENCES
+    more = (f"{left:,} more are omitted; the report as JSON has them all.",) if left > 0 else ()
+    items = "".join(f"<li>{text(sentence)}</li>" for sentence in (*sentences[:_MOST_SENTENCES], *more))
+    return f"<h3>{title}</h3>\n" + (f'<ul class="plain">{items}</ul>' if items else f'<p class="hint">{otherwise}</p>')
+
+
+def _policy(scripts: list[str]) -> str:
+    """Return a policy.
+
+    Only the page's own scripts run, known by their hashes, and nothing is loaded; charts style their elements.
+    """
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def check_charts() -> None:
+    """Raise PipelineError if the library that draws the charts is not installed."""
+    if find_spec("plotly") is None:
+        raise PipelineError(
+            "the page's charts need plotly, which is not installed; try pip install 'kafka-groups[pipeline]'"
+        )
+
+
+def _plotly() -> str:
+    """Return the library that draws the charts, as the text of a script."""
+    check_charts()
+    from plotly.offline import get_plotlyjs
+
+    source: str = get_plotlyjs()
+    # A browser hashes what its parser hands on: lines end with \n, and the first end tag ends the script.
+    return source.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script")
+
+
+def _asset(file: str) -> str:
+    from importlib.resources import files
+
+    return files(__package__ or "").joinpath(file).read_text(encoding="utf-8")

@@ -1,0 +1,88 @@
+"""A history as a JSON document: times as ISO-8601 text in UTC, durations in milliseconds, what is unknown as null."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kafka_groups.model import Failure, status_of
+from kafka_groups.pipeline.report.history import GroupHistory, History
+from kafka_groups.pipeline.report.units import show_instant
+from kafka_groups.rendering.documents import failure_document
+from kafka_groups.rendering.schemas import Document
+
+SCHEMA_NAME: Final = "kafka-groups/pipeline-report/1"
+
+
+def history_document(history: History, failures: Sequence[Failure] = ()) -> Document:
+    """Return the whole of it, in the history's order; `failures` are of selected groups."""
+    return {
+        "schema": SCHEMA_NAME,
+        "status": status_of(anything_failed=bool(failures), anything_succeeded=bool(history.groups)),
+        "made_at": show_instant(history.made_ms),
+        "from": show_instant(history.from_ms),
+        "to": show_instant(history.to_ms),
+        "evaluated_at": _instant(history.evaluated_ms),
+        "clusters": list(history.clusters),
+        "groups_in_all": history.groups_in_all,
+        "groups": [_group(group) for group in history.groups],
+        "findings": [
+            {
+                "kind": finding.kind,
+                "cluster_id": finding.cluster_id,
+                "group": finding.group,
+                "topic": finding.topic,
+                "message": finding.message,
+            }
+            for finding in history.findings
+        ],
+        "gaps": list(history.gaps),
+        "missing": list(history.missing),
+        "errors": [failure_document(failure) for failure in failures],
+    }
+
+
+def _group(group: GroupHistory) -> Document:
+    return {
+        "cluster_id": group.cluster_id,
+        "group": group.group,
+        "state": group.state,
+        "members": group.members,
+        "verdict": group.verdict,
+        "rule": group.rule,
+        "evaluated_at": _instant(group.evaluated_ms),
+        "removed_at": _instant(group.removed_ms),
+        "removed_at_is_bound": group.removed_is_bound,
+        "is_unused": group.is_unused,
+        "lag": group.lag,
+        "lag_quality": group.lag_quality,
+        "time_lag_ms": group.time_lag_ms,
+        "time_lag_quality": group.time_lag_quality,
+        "consume_rate": group.consume_rate,
+        "produce_rate": group.produce_rate,
+        "catch_up_ms": group.catch_up_ms,
+        "lagging_since": _instant(group.lagging_since_ms),
+        "lagging_since_is_bound": group.lagging_since_is_bound,
+        "points": [
+            {"at": show_instant(point.at_ms), "lag": point.lag, "time_lag_ms": point.time_lag_ms}
+            for point in group.points
+        ],
+        "rebalances": None
+        if group.rebalances is None
+        else [
+            {
+                "started_at": show_instant(rebalance.started_ms),
+                "ended_at": _instant(rebalance.ended_ms),
+                "duration_ms": rebalance.duration_ms,
+                "duration_quality": rebalance.duration_quality,
+                "generation": rebalance.generation,
+                "joined": rebalance.joined,
+                "left": rebalance.left,
+            }
+            for rebalance in group.rebalances
+        ],
+    }
+
+
+def _instant(ms: int | None) -> str | None:
+    return None if ms is None else show_instant(ms)

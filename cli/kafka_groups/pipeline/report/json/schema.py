@@ -1,0 +1,116 @@
+"""The JSON Schema of a history's document. Keys are only ever added."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kafka_groups.pipeline.report.json.document import SCHEMA_NAME
+from kafka_groups.rendering.schemas import (
+    Schema,
+    array_schema,
+    boolean_schema,
+    choice_schema,
+    errors_schema,
+    number_schema,
+    object_schema,
+    status_schema,
+    text_schema,
+    texts_schema,
+    time_schema,
+    titled_schema,
+)
+
+_VERDICTS: Final = ("OK", "UNKNOWN", "WARN", "STOP", "STALL", "REWIND")
+_TIME_LAG_QUALITIES: Final = ("exact", "interpolated", "lower_bound", "compacted", "data_loss", "unknown")
+_LAG_QUALITIES: Final = ("exact", "lower_bound", "outdated", "unknown")
+_FINDINGS: Final = ("idle_group", "orphaned_commit", "unread_topic", "skew", "retention_risk")
+
+
+def history_schema() -> Schema:
+    """Return the schema of what `history_document` returns."""
+    document = object_schema(
+        {
+            "schema": {"description": "Which document this is. The number grows if a key goes.", "const": SCHEMA_NAME},
+            "status": status_schema(),
+            "made_at": time_schema("When the report was made."),
+            "from": time_schema("The beginning of the period."),
+            "to": time_schema("The end of the period."),
+            "evaluated_at": time_schema("The newest time that a lag is of; null if none is known.", nullable=True),
+            "clusters": texts_schema("The ids of the clusters in the tables."),
+            "groups_in_all": number_schema("How many groups there are, with those that were left out.", nullable=False),
+            "groups": array_schema("The groups, the worst first.", object_schema(_GROUP)),
+            "findings": array_schema("What deserves a look.", object_schema(_FINDING)),
+            "gaps": texts_schema("Stretches of records that were deleted before they could be read, a sentence each."),
+            "missing": texts_schema("What the tables do not hold, a sentence each."),
+            "errors": errors_schema(),
+        }
+    )
+    return titled_schema("kafka-groups pipeline report --format json", document)
+
+
+_LAG: Final = number_schema("Messages behind, the sum of those partitions that are behind; null if it is not known.")
+_TIME_LAG: Final = number_schema("The age of the oldest record not yet read; null if not known.")
+_POINT: Final = {
+    "at": time_schema("The time."),
+    "lag": _LAG,
+    "time_lag_ms": {**_TIME_LAG, "description": "The longest time lag of the partitions; null if not known."},
+}
+_REBALANCE: Final = {
+    "started_at": time_schema("When it began; of a bound, the earliest that it can have begun."),
+    "ended_at": time_schema("When it ended; null if it had not.", nullable=True),
+    "duration_ms": number_schema("How long it took; null if that is not known."),
+    "duration_quality": choice_schema(
+        "bound: no longer than that. overtaken: until the next one began, before all members had reached this one. "
+        "open: it had not ended by the end of the day after it began. unknown: nor is it known whether it had.",
+        ("exact", "bound", "overtaken", "open", "unknown"),
+    ),
+    "generation": number_schema("The generation or epoch that it led to.", nullable=False, minimum=None),
+    "joined": number_schema("How many members came; null if that is not known."),
+    "left": number_schema("How many members went; null if that is not known."),
+}
+_GROUP: Final = {
+    "cluster_id": text_schema("The cluster's id."),
+    "group": text_schema("The group's id."),
+    "state": text_schema(
+        "The state at the end of the period, Dead if it was removed; null if it is not known.", nullable=True
+    ),
+    "members": number_schema("How many members it had then; null if that is not known."),
+    "verdict": choice_schema(
+        "The verdict, UNKNOWN without enough evidence; null without a lag, or if all commits were removed.",
+        _VERDICTS,
+        nullable=True,
+    ),
+    "rule": text_schema("The rule that gave the verdict; null without a verdict.", nullable=True),
+    "evaluated_at": time_schema("The time that lag and verdict are of; null if neither is known.", nullable=True),
+    "removed_at": time_schema("When the group was removed; null if it was not, or was seen since.", nullable=True),
+    "removed_at_is_bound": boolean_schema(
+        "Whether it was removed then or before: of then is the first sample that missed it."
+    ),
+    "is_unused": boolean_schema("Whether the group is empty and has committed nothing for a day."),
+    "lag": _LAG,
+    "lag_quality": choice_schema(
+        "lower_bound: without partitions whose log end is not known. outdated: the coordinator did not respond, the "
+        "commits are from before. unknown: no lag is known.",
+        _LAG_QUALITIES,
+    ),
+    "time_lag_ms": _TIME_LAG,
+    "time_lag_quality": choice_schema("How good the time lag is.", _TIME_LAG_QUALITIES),
+    "consume_rate": number_schema("Records read a second; null if not known.", kind="number", minimum=None),
+    "produce_rate": number_schema("Records written a second; null if not known.", kind="number", minimum=None),
+    "catch_up_ms": number_schema("How long until the lag is gone at these rates; null if never."),
+    "lagging_since": time_schema("Since when it has had a lag; null if it has none.", nullable=True),
+    "lagging_since_is_bound": boolean_schema(
+        "Whether it had the lag already then: in the period, no earlier time shows it without one."
+    ),
+    "points": array_schema("The lag over time, ascending.", object_schema(_POINT)),
+    "rebalances": array_schema(
+        "The rebalances, ascending; null if they are not known.", object_schema(_REBALANCE), nullable=True
+    ),
+}
+_FINDING: Final = {
+    "kind": choice_schema("What it is.", _FINDINGS),
+    "cluster_id": text_schema("The cluster's id."),
+    "group": text_schema("The group; null if it is about none.", nullable=True),
+    "topic": text_schema("The topic; null if it is about none.", nullable=True),
+    "message": text_schema("A sentence for people."),
+}

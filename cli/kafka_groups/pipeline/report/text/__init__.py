@@ -1,0 +1,1 @@
+"""The report on a terminal and in a pipe."""

@@ -1,1 +1,0 @@
-"""What the pipeline's commands did, found or hold, drawn and as documents."""

@@ -1,0 +1,59 @@
+"""Builds of facts in this process, without Spark, and the rows that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from kafka_groups.pipeline.tables import TABLES
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.build.run import Built, build
+from kafka_groups.pipeline.build.engine import LocalEngine
+from tests.pipeline.fact_rows import NOON, Row, new_storage, put_all
+
+
+def built(directory: Path, facts: Mapping[str, Sequence[Row]], **options: Any) -> Storage:
+    """A new storage with the facts, built."""
+    storage = new_storage(directory)
+    put_all(storage, "b", facts)
+    build_here(storage, **options)
+    return storage
+
+
+def build_here(storage: Storage, **options: Any) -> Built:
+    """A build in this process."""
+    return build(storage, LocalEngine(), **options)
+
+
+def read(storage: Storage, name: str) -> list[Row]:
+    """The rows of a table, by its identity in order: documented columns, and `date`, a date; times are in UTC."""
+    table = TABLES[name]
+    schema = table.arrow()
+    found = [
+        row | {"date": date.fromisoformat(file.date)}
+        for file in storage.files(TABLES[name])
+        for row in pq.ParquetFile(file.path, filesystem=storage.place.fs).read().cast(schema).to_pylist()
+    ]
+    return sorted(found, key=lambda row: tuple((row[key] is not None, row[key]) for key in table.identity))
+
+
+def read_statuses(storage: Storage) -> list[Row]:
+    """The verdicts of partitions, from lag_history, and of groups, whose topic and partition are None."""
+    partitions = [row | {"evaluated_at": row["observed_at"]} for row in read(storage, "lag_history")]
+    groups = [row | {"topic": None, "partition": None} for row in read(storage, "group_status")]
+    key = ("cluster_id", "group", "topic", "partition", "evaluated_at")
+    return sorted(groups + partitions, key=lambda row: [(row[name] is not None, row[name]) for name in key])
+
+
+def seconds_after_noon(time: Any) -> float | None:
+    """How long after NOON a time is."""
+    return None if time is None else (time - NOON).total_seconds()
+
+
+def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
+    """The rows as those of that cluster: one that sees nothing of the others has a history of its own."""
+    return [row | {"cluster_id": cluster} for row in rows]

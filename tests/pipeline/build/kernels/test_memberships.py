@@ -1,0 +1,209 @@
+"""Members of KIP-848 groups whose joins are not among the records, and when their number is not known."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kafka_groups.pipeline.build.kernels.group_days import build_group_days
+from kafka_groups.pipeline.build.kernels.group_lives import UNKNOWN, Membership, Rebalance, Span
+from kafka_groups.pipeline.build.kernels.segments import NULL
+from tests.pipeline.build.kernels.group_stories import BEFORE_MIDNIGHT, MEMBERS, NEW, OLD, joins
+from tests.pipeline.build.kernels.stories import DAY, at_time, build, epoch, joined, left, on, placed, split
+
+
+def found(story: str, number: int, *, second: int = 0) -> Rebalance:
+    """The rebalance of an epoch that began at a second of its minute."""
+    days = build(placed(MEMBERS[story]), range(-1, 3))
+    rows = [row for day in days for row in day.rebalances if row.generation == number]
+    (row,) = [row for row in rows if row.started_at // 1_000_000 % 60 == second]
+    return row
+
+
+def who(row: Rebalance) -> tuple[Any, ...]:
+    joined_, left_ = (None if names is None else [*names] for names in (row.joined, row.left))
+    return row.members_before, row.members_after, joined_, left_
+
+
+def took(row: Rebalance) -> tuple[str, int | None]:
+    return row.duration_quality, row.duration_ms
+
+
+def test_members_that_write_at_an_epoch_were_there_before_it() -> None:
+    assert who(found("joined", 4)) == (3, 4, ["d"], [])
+    assert who(found("joined", 5, second=40)) == (4, 5, ["e"], [])
+    assert who(found("away", 4)) == (1, 2, ["d"], [])
+
+
+def test_a_rebalance_ends_when_members_have_reached_it_whose_join_is_not_among_the_records() -> None:
+    assert took(found("joined", 4)) == ("exact", 32_000)
+    assert took(found("joined", 5, second=40)) == ("exact", 33_000)
+    assert took(found("away", 4)) == ("open", None)
+
+
+def test_a_member_that_leaves_was_there_though_it_never_wrote() -> None:
+    assert who(found("left", 4)) == (4, 3, [], ["d"])
+    assert who(found("all left", 4)) == (2, 0, [], ["a", "b"])
+
+
+def test_if_no_other_member_has_written_yet_neither_number_nor_duration_is_known() -> None:
+    row = found("no other member yet", 4)
+
+    assert who(row) == (None, None, None, None)
+    assert took(row) == ("unknown", None)
+
+
+def test_if_it_is_not_known_which_members_must_reach_an_epoch_the_next_epoch_is_a_bound() -> None:
+    row = found("overtaken, and no other member", 4)
+
+    assert who(row) == (None, None, None, None)
+    assert took(row) == ("bound", 10_000)
+
+
+def test_members_that_are_silent_while_the_group_writes_are_not_there() -> None:
+    """A minute is longer than a broker waits for them. How many there were when the epoch began is lost."""
+    assert who(found("alone for long", 4)) == (None, 1, None, None)
+    assert took(found("alone for long", 4)) == ("exact", 1_000)
+    assert who(found("alone for long", 5)) == (1, 1, [], [])
+
+
+def test_a_member_that_writes_its_subscription_again_has_not_joined() -> None:
+    assert who(found("other subscription", 4)) == (2, 2, [], [])
+    assert who(found("known in part", 4)) == (2, 3, ["d"], [])
+
+
+def test_records_after_midnight_count_for_the_first_day_before_but_not_for_days_before() -> None:
+    assert who(found("after midnight", 4, second=50)) == (3, 4, ["d"], [])
+    assert took(found("after midnight", 4, second=50)) == ("exact", 32_000)
+    assert who(found("a day too late", 4)) == (None, None, None, None)
+
+
+def test_a_member_of_a_deleted_and_created_group_with_the_same_id_reaches_its_epoch_again() -> None:
+    assert took(found("deleted and created", 1)) == ("exact", 1_000)
+    assert took(found("deleted and created", 1, second=30)) == ("exact", 4_000)
+
+
+def test_members_of_a_share_group_of_the_same_name_are_none_of_the_kip_848_group() -> None:
+    (early,) = build(placed(MEMBERS["of another protocol before"][:3]))
+
+    assert who(found("of another protocol before", 1, second=30)) == (0, 1, ["m"], [])
+    assert Span(**json.loads(early.state)["span"]) == Span(kept=[])
+
+
+def test_an_open_span_ends_with_the_life_of_the_group() -> None:
+    assert who(found("whose leave was lost", 1, second=30)) == (0, 1, ["m"], [])
+
+
+def test_members_that_were_there_days_before_show_who_joined_with_the_first_epoch_that_remains() -> None:
+    assert who(found("there two days before", 4)) == (1, 2, ["d"], [])
+
+
+def test_members_that_joined_in_another_batch_than_the_first_epoch_that_remains_did_not_join_with_it() -> None:
+    assert who(found("joined in another batch", 4)) == (2, 3, ["d"], [])
+
+
+def test_if_a_member_joined_before_the_epoch_the_others_have_shown_themselves() -> None:
+    assert who(found("joined before its epoch", 4, second=5)) == (None, 1, None, None)
+
+
+def test_no_rebalance_ends_before_it_began() -> None:
+    assert took(found("of a clock that is behind", 1)) == ("exact", 0)
+
+
+def test_a_member_that_was_stable_at_the_epoch_before_its_record_does_not_reach_it_again() -> None:
+    assert took(found("stable before the epoch", 4)) == ("open", None)
+
+
+def test_a_member_that_left_and_joined_again_with_its_id_reaches_epochs() -> None:
+    assert who(found("left, and back", 3, second=20)) == (0, 1, ["m"], [])
+    assert took(found("left, and back", 4, second=30)) == ("exact", 30_000)
+
+
+@pytest.mark.parametrize(
+    ("story", "wanted"),
+    [
+        ("overtaken, and no other member", {5: (None, None), 12: (None, 2)}),
+        ("created after a removal", {31: (None, 1)}),
+        ("upgraded, and there", {10: (None, None), 21: (None, 1)}),
+        ("upgraded before", {2: (None, 1)}),
+        ("upgraded the day before", {DAY + 1: (None, 1)}),
+        ("began the day before", {DAY + 1: (None, 1)}),
+        ("soon removed", {1: (None, 1)}),
+        ("joined the day before", {1: (None, None), DAY + 1: (None, 2)}),
+        ("left twice", {5: (None, 1), 12: ("Empty", 0)}),
+        ("there, left, and back", {1: (None, 1), 11: ("Empty", 0), 21: (None, 1)}),
+        ("joined", {-1: (None, None), 1: (None, 4), 120: (None, 5)}),
+        ("no other member yet", {10: (None, None)}),
+        ("all left", {10: ("Empty", 0)}),
+        # A date follows from what was written until its end.
+        ("after midnight", {BEFORE_MIDNIGHT + 5: (None, None), BEFORE_MIDNIGHT + 60: (None, 4)}),
+        ("deleted and created", {5: (None, 1), 15: ("Empty", 0), 25: ("Dead", 0), 40: (None, 1)}),
+        ("upgraded", {5: ("Stable", 1), 20: ("Empty", 0), 50: (None, 1)}),
+        ("sampled", {-1: ("Stable", 3), 10: (None, None), 25: ("Reconciling", 4)}),
+        ("sampled without members", {10: (None, 2), 70: ("Stable", 2)}),
+    ],
+)
+def test_state_and_members_are_those_last_known_and_null_once_they_no_longer_hold(
+    story: str, wanted: dict[float, tuple[str | None, int | None]]
+) -> None:
+    days = build(placed(MEMBERS[story]), range(3))
+
+    assert {seconds: at_time(days, seconds) for seconds in wanted} == wanted
+
+
+def test_a_date_on_which_the_number_was_unknown_has_no_maximum() -> None:
+    most = {name: [day.timeline.members_max for day in build(placed(story), (0, 1))] for name, story in MEMBERS.items()}
+
+    assert most["joined"] == [5, 5]
+    assert most["no other member yet"] == [UNKNOWN, UNKNOWN]
+    assert most["all left"] == [2, 0]
+
+
+def test_a_group_of_which_nothing_is_known_has_neither_state_nor_members() -> None:
+    (day,) = build([])
+
+    assert day.timeline.members_max == NULL
+    assert at_time([day], 0) == (None, None)
+
+
+def test_old_records_that_retention_removed_do_not_change_later_dates() -> None:
+    """Three members joined ten days ago; a fourth and a fifth join when that date is removed."""
+    rows = placed([*OLD, *NEW])
+    (whole,) = build(rows)
+    (cut,) = build(rows[len(OLD) :])
+
+    assert whole.rebalances == cut.rebalances
+    assert [at_time([whole], seconds) for seconds in (60, 200)] == [(None, 4), (None, 5)]
+    assert [at_time([cut], seconds) for seconds in (60, 200)] == [(None, 4), (None, 5)]
+
+
+def test_a_rebalance_of_the_first_day_is_built_again_with_the_next_date() -> None:
+    rows = placed(MEMBERS["after midnight"])
+    first_day = [row for row in rows if row["record_time"].date() == on(0)]
+    (early,) = build(first_day)
+    (late,) = build(rows)
+
+    assert [who(row) for row in early.rebalances] == [(None, None, None, None)]
+    assert [who(row) for row in late.rebalances] == [(3, 4, ["d"], [])]
+    assert early.state == late.state
+
+
+def test_ids_of_members_that_left_are_forgotten_after_the_next_date_with_records() -> None:
+    story = [row for name in map(str, range(50)) for row in (joined(0, name), epoch(0, 1), left(1, name))]
+    days = build(placed([*story, *joins(2 * DAY, 2, "later")]), (0, 1, 2))
+
+    memberships = [Membership(*json.loads(day.state)["membership"]) for day in days]
+    assert [len(membership.left) for membership in memberships] == [50, 50, 0]
+    assert list(memberships[2].members) == ["later"]
+
+
+def test_a_member_of_a_record_without_a_usable_time_is_kept() -> None:
+    """Its time is midnight of its file's date, which is the first of all."""
+    first = datetime(1970, 1, 1, tzinfo=UTC)
+    events = split(placed([joined(0, "a") | {"record_time": first}, epoch(0, 1) | {"record_time": first}]))
+    (day,) = build_group_days(None, events, [0])
+
+    assert Membership(*json.loads(day.state)["membership"]).members == {"a": None}

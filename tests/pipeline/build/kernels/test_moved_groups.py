@@ -1,0 +1,121 @@
+"""Groups that change their protocol, with their members and without, and groups that are deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_groups.pipeline.build.kernels.group_lives import Rebalance
+from tests.pipeline.build.kernels.group_stories import THERE_AND_BACK
+from tests.pipeline.build.kernels.stories import (
+    Row,
+    at,
+    at_time,
+    build,
+    epoch,
+    generation,
+    joined,
+    microseconds,
+    placed,
+    removed,
+    sample,
+)
+
+HOUR = 3_600
+
+
+def moves(*lost: int) -> dict[tuple[str, int], Rebalance]:
+    """Rebalances by protocol and generation, if compaction removed the records at some places before."""
+    (day,) = build([row for place, row in enumerate(THERE_AND_BACK) if place not in lost])
+    return {(row.protocol, row.generation): row for row in day.rebalances}
+
+
+def who(row: Rebalance) -> tuple[Any, ...]:
+    return row.members_before, row.members_after, row.joined, row.left
+
+
+def test_a_group_that_was_just_created_has_not_rebalanced() -> None:
+    rows = [row for (protocol, _), row in moves().items() if protocol == "classic"]
+
+    assert [row.generation for row in rows] == [1, 3]
+    assert who(rows[0]) == (0, 1, ("stays",), ())
+    assert (rows[0].started_at, rows[0].duration_ms) == (microseconds(at(0)), 1_000)  # since it was created
+
+
+def test_a_member_that_stays_while_its_group_moves_has_not_joined() -> None:
+    rows = moves()
+
+    assert who(rows["consumer", 1]) == (1, 1, (), ())
+    assert who(rows["consumer", 2]) == (1, 2, ("newer",), ())
+    assert who(rows["classic", 3]) == (2, 1, (), ("newer",))
+
+
+def test_it_is_not_known_who_joined_if_the_classic_group_that_moved_is_lost() -> None:
+    """Compaction leaves the removal alone."""
+    rows = moves(0, 1)
+
+    assert who(rows["consumer", 1]) == (None, 1, None, None)
+    assert who(rows["consumer", 2]) == (1, 2, ("newer",), ())
+
+
+def test_the_first_epoch_that_remains_does_not_show_who_joined_with_it() -> None:
+    assert who(moves(0, 1, 2, 4)["consumer", 2]) == (None, 2, None, None)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_first_epoch_of_a_new_group_has_no_members_before(number: int) -> None:
+    """Groups begin with epoch 1, and since Kafka 4.3 with 2."""
+    (day,) = build(placed([joined(1, "first"), epoch(1, number)]))
+
+    assert [who(row) for row in day.rebalances] == [(0, 1, ("first",), ())]
+
+
+def test_members_are_those_of_the_last_record_of_a_batch() -> None:
+    """The state of the classic group is not that of the KIP-848 group that it became."""
+    days = build(THERE_AND_BACK)
+
+    assert [at_time(days, seconds) for seconds in (2, 12, 21)] == [("Stable", 1), (None, 2), ("Stable", 1)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "between", "state"),
+    [
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata")], "Dead", "Dead"),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(10.2, 2)], "Stable", "Stable"),
+        ([epoch(0, 1), removed(10), generation(10.2, 2, "m")], None, "Stable"),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(HOUR, 1)], "Dead", "Dead"),
+        ([generation(0, 1, "m"), removed(10, "GroupMetadata"), removed(11)], "Dead", "Dead"),
+        ([joined(0, "m") | {"type": "ShareGroupMemberMetadata"}, removed(10, "ShareGroupMetadata")], None, None),
+    ],
+)
+def test_a_group_moved_to_the_other_protocol_only_if_that_ones_record_follows_at_once(
+    rows: list[Row], between: str | None, state: str | None
+) -> None:
+    """A group that moved is not dead; what its state is between the two records was known before, or is not."""
+    days = build(placed(rows))
+
+    assert [at_time(days, seconds)[0] for seconds in (10.1, 10.5)] == [between, state]
+
+
+@pytest.mark.parametrize("state", ["Empty", "Dead"])
+def test_a_group_that_is_sampled_without_members_has_none(state: str) -> None:
+    days = build([sample(0, "Stable", "a", "b"), sample(60, state)])
+
+    assert [at_time(days, seconds) for seconds in (30, 90)] == [("Stable", 2), (state, 0)]
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted"),
+    [
+        (joined(0, "m") | {"type": "ShareGroupMemberMetadata"}, True),
+        (joined(0, "m") | {"type": "StreamsGroupMemberMetadata"}, True),
+        (sample(0, "Stable", group_type="Share"), True),
+        (sample(0, "Stable", group_type="Consumer"), False),
+        (joined(0, "m"), False),
+    ],
+)
+def test_records_of_share_and_streams_groups_show_no_rebalances_from_that_date_on(row: Row, wanted: bool) -> None:
+    before, today, later = build(placed([row]), (-1, 0, 5))
+
+    assert [day.has_no_rebalances for day in (before, today, later)] == [False, wanted, wanted]

@@ -1,0 +1,150 @@
+"""Which facts a build takes for those of the last one, though they are in other files, and which dates it builds."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kafka_groups.pipeline.store.compaction import compact, keep_all
+from kafka_groups.pipeline.tables import GROUP_STATE, LAG_HISTORY, PARTITION_STATE, Table
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.build.run import LOOKBACK_DAYS, count_facts
+from kafka_groups.pipeline.build.fact_state import FactState
+from kafka_groups.verdicts import Rules
+from tests.pipeline.fact_rows import NOON, at, commit, event, new_storage, put_all
+from tests.pipeline.store.commits import rows_of, written
+from tests.pipeline.build.builds import build_here
+
+
+@pytest.fixture
+def noted(tmp_path: Path) -> Storage:
+    """Two batches of a row each, and the note of a build of them."""
+    storage = new_storage(tmp_path)
+    for number in (1, 2):
+        put_all(storage, f"b{number}", {"offset_commits": [commit(number, number, source=number)]})
+    state_of(storage).save(storage)
+    return storage
+
+
+def state_of(storage: Storage) -> FactState:
+    return FactState(storage, Rules(), LOOKBACK_DAYS)
+
+
+def dates_of(storage: Storage) -> list[str]:
+    return [day.isoformat() for day in state_of(storage).dates_to_build()]
+
+
+def join_files(storage: Storage) -> None:
+    assert compact(storage, now=NOON + timedelta(days=9)).files_after == 1
+
+
+def test_rows_that_a_compaction_joined_to_one_file_cause_no_build(noted: Storage) -> None:
+    join_files(noted)
+
+    assert dates_of(noted) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [commit(2, 3, source=2), commit(2, 2, source=3), commit(3, 2, source=2), commit(2, None, source=2)],
+    ids=["offset", "place", "time", "removal"],
+)
+def test_as_many_rows_with_other_values_cause_a_build_also_if_files_were_joined_since(
+    noted: Storage, other: dict[str, object]
+) -> None:
+    put_all(noted, "b2", {"offset_commits": [other]})
+    join_files(noted)
+
+    assert dates_of(noted) == ["2026-11-20"]
+
+
+def make_derived(storage: Storage, *dates: str) -> None:
+    """Rows of a derived table, as a build leaves them."""
+    for day in map(date.fromisoformat, dates):
+        noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+        rows = rows_of(LAG_HISTORY, [{"cluster_id": "c", "group": "g", "observed_at": noon}])
+        storage.replace(LAG_HISTORY, [day.isoformat()], written(storage, rows, table=LAG_HISTORY))
+    state_of(storage).save(storage)
+
+
+def test_a_date_that_a_derived_table_lost_is_built_again_with_all_dates_after_it(noted: Storage) -> None:
+    make_derived(noted, "2026-11-20")
+    assert dates_of(noted) == []
+    shutil.rmtree(Path(noted.into, LAG_HISTORY.name))
+
+    assert dates_of(noted) == ["2026-11-20"]
+
+
+@pytest.mark.parametrize("table", [PARTITION_STATE, GROUP_STATE], ids=lambda table: table.name)
+def test_a_state_that_was_removed_is_made_again_with_its_date(tmp_path: Path, table: Table) -> None:
+    storage = new_storage(tmp_path)
+    member = event(0, "generation", "GroupMetadata", source=9, epoch=1, members=[{"member_id": "m"}])
+    put_all(storage, "b", {"offset_commits": [commit(1, 1, source=1)], "group_events": [member]})
+    build_here(storage)
+    assert dates_of(storage) == []
+    shutil.rmtree(Path(storage.into, table.name))
+
+    assert dates_of(storage) == ["2026-11-20"]
+
+
+def test_what_retention_removed_is_not_lost(noted: Storage) -> None:
+    make_derived(noted, "2026-11-10", "2026-11-20")
+    done = compact(noted, keep=keep_all(timedelta(days=8)), now=NOON)
+
+    assert done.removed == (("lag_history", "2026-11-10"),)
+    assert dates_of(noted) == []
+    compact(noted, keep=keep_all(timedelta(days=90)), now=NOON)
+    assert dates_of(noted) == []
+
+
+def test_the_day_before_is_not_built_again_after_retention_thinned_it(tmp_path: Path) -> None:
+    """Its rebalance may have begun before midnight."""
+    member = {"member_id": "m", "rebalance_timeout_ms": 300_000}
+    midnight = -12 * 3_600
+    details = {"epoch": 1, "members": [member], "state_time": at(midnight + 59)}
+    generation = event(midnight + 60, "generation", "GroupMetadata", source=9, **details)
+    yesterday, today = NOON.date() - timedelta(days=1), NOON.date()
+
+    def dates_after(storage: Storage) -> tuple[date, ...]:
+        put_all(storage, "b", {"group_events": [generation]})
+        return build_here(storage).dates
+
+    kept, thinned = (new_storage(tmp_path / name) for name in ("kept", "thinned"))
+    assert dates_after(kept) == (yesterday, today)
+
+    compact(thinned, keep=keep_all(timedelta(days=8)), now=NOON + timedelta(days=8))
+    assert dates_after(thinned) == (today,)
+
+
+def test_records_that_retention_left_of_old_dates_are_counted(noted: Storage) -> None:
+    members = [
+        event(0, "member_metadata", "ConsumerGroupMemberMetadata", source=number, group="kip", member_id=f"m{number}")
+        for number in range(9, 12)
+    ]
+    epoch, later = 20 * 86_400, NOON.date() + timedelta(days=20)
+    put_all(noted, "b3", {"group_events": members})
+    put_all(noted, "b4", {"group_events": [event(epoch, "group_epoch", "ConsumerGroupMetadata", source=20)]})
+    compact(noted, keep=keep_all(timedelta(days=8)), now=NOON + timedelta(days=20))
+
+    assert dates_of(noted) == [later.isoformat()]
+    # Beside the three members there are the commits of the fixture: the newest date of a table is kept. There is no
+    # state of the old date until a build made one.
+    assert count_facts(noted) == 1 + 3 + 2
+    build_here(noted)
+    assert count_facts(noted) == 0
+    put_all(noted, "b5", {"group_events": [event(epoch + 1, "group_epoch", "ConsumerGroupMetadata", source=21)]})
+    # The state before days without facts is kept, however old it is.
+    assert count_facts(noted) == 2
+    # With other settings all dates are read.
+    assert count_facts(noted, lookback_days=8) == 2 + 3 + 2
+
+
+def test_a_directory_whose_name_is_no_date_is_passed_over(noted: Storage) -> None:
+    for odd in ("2026-02-30", "2026-13-45"):
+        Path(noted.into, "offset_commits", f"date={odd}").mkdir()
+
+    assert compact(noted, keep=keep_all(timedelta(days=8)), now=NOON + timedelta(days=30)).removed == ()
+    assert dates_of(noted) == []

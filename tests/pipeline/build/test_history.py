@@ -1,0 +1,229 @@
+"""What a date needs of the days before it is in the state: its rows are those of a build of all days at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, timedelta
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_STATE
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.build.fact_rows import read_columns
+from kafka_groups.pipeline.build.partition_batch import KeyState, LogState
+from kafka_groups.verdicts import COMMIT_POINTS, Commit, Rules, thin
+from tests.pipeline.fact_rows import NOON, Row, commit, ends, new_storage, put_all
+from tests.pipeline.proof import DERIVED
+from tests.pipeline.build.builds import build_here, built, read, read_statuses
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+LOOKBACK: Final = 3
+Facts = dict[str, list[Row]]
+
+
+def commits_of(chance: random.Random, partition: int) -> Iterator[Row]:
+    """Some days of a group: periods of commits, of no progress, of samples, with removals and data gaps between."""
+    now, offset, source = -1.5 * DAY, 100, chance.randrange(1_000) * 10_000
+    others: dict[str, Any] = {"group": f"g{partition}", "partition": partition}
+    while now < 1.5 * DAY:
+        kind = chance.choice(["records", "samples", "both", "still", "still", "hole", "removal"])
+        length = chance.expovariate(1 / 8)
+        every = chance.choice([20, 300, 2_000, 7_000])
+        until = now + length * HOUR
+        most = 60
+        while now < until and most and kind != "hole":
+            most -= 1
+            now += every * chance.choice([0.01, 1, 1, 2])
+            source += 1
+            offset += 0 if kind == "still" else chance.choice([0, 1, 1, 5, -3])
+            if kind in {"records", "both"}:
+                yield commit(now, offset, source=source, **others)
+            if kind in {"samples", "both", "still"}:
+                yield commit(now, offset, **others)
+            if kind == "removal":
+                yield commit(now, None, source=source, **others)
+                break
+        now = max(now, until)
+
+
+def some_days(chance: random.Random, groups: int) -> Facts:
+    """Groups on a partition each, whose log end is known with each sample, and every two hours.
+
+    A coordinator never answers: so no sample shows that a commit was removed, which is found once a day.
+    """
+    commits = [row for partition in range(groups) for row in commits_of(chance, partition)]
+    log_ends = [ends(seconds, None, topic=OFFSETS_TOPIC) for seconds in range(-2 * DAY, 2 * DAY, 2 * HOUR)]
+    for partition in range(groups):
+        own = (row for row in commits if row["partition"] == partition and row["origin"] == "sample")
+        times = {(row["commit_time"] - NOON).total_seconds() + 1 for row in own} | {*range(-2 * DAY, 2 * DAY, 2 * HOUR)}
+        log_ends += [ends(at, int(at + 3 * DAY) // 1_000, partition=partition) for at in sorted(times)]
+        log_ends += [ends(at, None, topic=OFFSETS_TOPIC) for at in sorted(times)]
+    return {"offset_commits": commits, "partition_offsets": log_ends}
+
+
+def moved(rows: Iterable[Row], by: timedelta) -> list[Row]:
+    """The rows at other times."""
+    return [{name: value + by if isinstance(value, datetime) else value for name, value in row.items()} for row in rows]
+
+
+def built_by_date(directory: Path, facts: Facts, **options: Any) -> Storage:
+    """A storage to which the facts of one date after another were added, with a build after each."""
+    storage = new_storage(directory)
+    times = {"offset_commits": "commit_time", "partition_offsets": "observed_at"}
+    dates = sorted({row[times[name]].date() for name, rows in facts.items() for row in rows})
+    for day in dates:
+        own = {name: [row for row in rows if row[times[name]].date() == day] for name, rows in facts.items()}
+        put_all(storage, f"of-{day}", own)
+        assert build_here(storage, **options).dates == (day,)
+    return storage
+
+
+@pytest.fixture(scope="module")
+def facts() -> Facts:
+    return some_days(random.Random(20261120), 8)
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(intervals=3, min_distance_ms=60_000)], ids=["usual", "others"])
+def test_rows_do_not_depend_on_where_midnight_is(tmp_path: Path, facts: Facts, rules: Rules) -> None:
+    def rows_at(hours: int) -> list[Row]:
+        by = timedelta(hours=hours)
+        there = {name: moved(rows, by) for name, rows in facts.items()}
+        storage = built(tmp_path / f"{hours}", there, rules=rules, lookback_days=30)
+        rows = [row for name in ("lag_history", "group_status") for row in moved(read(storage, name), -by)]
+        # Of log ends of earlier days not every one is kept.
+        without = ("date", "time_lag_ms", "time_lag_quality")
+        return [{name: value for name, value in row.items() if name not in without} for row in rows]
+
+    found = rows_at(0)
+
+    assert rows_at(7) == found
+    assert len(found) > 1_500
+    rules_found = {row["rule"] for row in found if "rule" in row}
+    assert rules_found >= {"no_lag", "keeping_up", "falling_behind", "incomplete", "lag_unknown", "rewound", "stopped"}
+    # A partition has a row only if a commit is known.
+    assert "no_commits" not in rules_found
+
+
+def test_dates_that_are_built_one_by_one_have_the_rows_of_all_at_once(tmp_path: Path, facts: Facts) -> None:
+    by_date = built_by_date(tmp_path / "by date", facts, lookback_days=1)
+    at_once = built(tmp_path / "at once", facts, lookback_days=1)
+
+    for name in DERIVED:
+        assert read(by_date, name) == read(at_once, name)
+
+
+def test_samples_after_a_removal_do_not_show_when_the_last_change_was(tmp_path: Path) -> None:
+    offsets = {-40: 5, -36: 6, -32: 6, -28: 6, -27.9: None, -24: 7, -20: 7, -16: 7}
+    commits = [commit(hours * HOUR, offset, source=9 if offset is None else None) for hours, offset in offsets.items()]
+    facts = {"offset_commits": commits, "partition_offsets": [ends(0, 9)]}
+
+    storage = built_by_date(tmp_path, facts, rules=Rules(intervals=1), lookback_days=LOOKBACK)
+
+    last = {row["date"]: row["last_commit_time"] for row in read(storage, "group_daily")}
+    assert last[NOON.date()] == last[NOON.date() - timedelta(days=1)] == NOON - timedelta(hours=36)
+
+
+def test_records_of_the_day_before_count_though_samples_had_missed_the_commit_then(tmp_path: Path) -> None:
+    """That samples miss it says nothing as long as records are read, and its removal is one of them."""
+    midnight = 12 * HOUR
+    commits = [
+        commit(0, 1),
+        *(commit(midnight - MINUTE * (10 - number), 10 + number, source=number) for number in range(10)),
+        commit(midnight + HOUR, 30, source=20),
+        commit(midnight + 2 * HOUR, None, source=21),
+    ]
+    facts = {
+        "offset_commits": commits,
+        "partition_offsets": [ends(seconds, 40) for seconds in (1, HOUR, 2 * HOUR, midnight + 1, midnight + HOUR + 1)],
+    }
+
+    storage = built_by_date(tmp_path, facts, lookback_days=LOOKBACK)
+
+    tomorrow = NOON.date() + timedelta(days=1)
+    complete = [row["complete"] for row in read_statuses(storage) if row["topic"] and row["date"] == tomorrow]
+    assert complete == [1.0, 1.0]
+    consumed = {row["date"]: row["messages_consumed"] for row in read(storage, "group_daily")}
+    assert consumed[tomorrow] == 11
+    assert [row["consume_rate"] for row in read(storage, "lag_history") if row["date"] == tomorrow] == [None, None]
+
+
+def test_a_sample_that_saw_its_commit_before_midnight_has_it_after_midnight_too(tmp_path: Path) -> None:
+    """The sampler's clock is ahead: the record is younger than the log end."""
+    midnight = 12 * HOUR
+    commits = [commit(midnight - 1, 10), commit(midnight - 0.5, 20, source=1)]
+    facts = {"offset_commits": commits, "partition_offsets": [ends(midnight + 1, 15)]}
+
+    (row,) = read(built_by_date(tmp_path, facts, lookback_days=LOOKBACK), "lag_history")
+
+    assert (row["commit_origin"], row["committed_offset"], row["lag"]) == ("sample", 10, 5)
+
+
+def test_the_first_sample_after_a_removal_is_a_commit_also_on_a_later_day(tmp_path: Path) -> None:
+    commits = [commit(0, 5), commit(DAY, None, source=1), commit(2 * DAY, 5)]
+    facts = {"offset_commits": commits, "partition_offsets": [ends(1, 9), ends(2 * DAY + 1, 9)]}
+
+    rows = read_statuses(built_by_date(tmp_path, facts, lookback_days=LOOKBACK))
+
+    assert [(row["date"].day, row["rule"], row["complete"]) for row in rows if row["topic"]] == [
+        (20, "incomplete", 0.1),
+        (22, "incomplete", 0.1),
+    ]
+
+
+def states_after(storage: Storage, day: date) -> tuple[KeyState, LogState]:
+    """The states of all groups, by name, and of the one partition at the end of a date."""
+    paths = [file.path for file in storage.files(PARTITION_STATE, [day.isoformat()])]
+    rows = [row for path in paths for part in read_columns(path, ["group", "state"]) for row in part.to_pylist()]
+    of_groups = sorted((row for row in rows if row["group"] is not None), key=itemgetter("group"))
+    keys = pa.array([row["state"] for row in of_groups], pa.binary())
+    log = pa.array([row["state"] for row in rows if row["group"] is None], pa.binary())
+    return KeyState.read(len(keys), np.arange(len(keys)), keys), LogState.read(1, np.arange(1), log)
+
+
+def test_of_a_busy_past_the_last_slots_are_handed_on_and_of_a_quiet_one_its_changes(tmp_path: Path) -> None:
+    minutes = range(-3 * DAY, 0, MINUTE)
+    busy = [commit(seconds, seconds + 10 * DAY, source=seconds + 10 * DAY, group="busy") for seconds in minutes]
+    quiet = [commit(seconds, int(seconds > -2 * DAY), group="quiet") for seconds in minutes]
+    log_ends = [ends(seconds, seconds + 10 * DAY) for seconds in minutes]
+
+    facts = {"offset_commits": [*busy, *quiet], "partition_offsets": log_ends}
+    keys, log = states_after(built(tmp_path, facts, lookback_days=LOOKBACK), NOON.date())
+
+    rules = Rules()
+    # One commit of each. The quiet group has two samples that saw another offset.
+    assert keys.commits.key.tolist() == [0, 1]
+    assert keys.entries.key.tolist() == [0] * rules.intervals + [1, 1]
+    assert keys.points.key.tolist() == [0] * COMMIT_POINTS + [1, 1]
+    # Ten minutes of a day that ended at noon: none are left at midnight.
+    assert len(keys.recent) == len(keys.status) == 0
+    assert len(log.ends) == rules.intervals
+    # Of 4,320 log ends there are 32 for each doubling of their age from an hour on, here of 12 to 84 hours.
+    assert 32 * 2 < len(log.points) < 32 * 3
+
+
+@pytest.mark.parametrize("min_distance_ms", [7_001, DAY * 1_000 + 1])
+def test_a_slot_that_begins_before_midnight_goes_on_after_it(tmp_path: Path, min_distance_ms: int) -> None:
+    times = range(-60 * 2_000, 0, MINUTE)
+    commits = [commit(seconds, number, source=number) for number, seconds in enumerate(times)]
+    facts = {"offset_commits": commits, "partition_offsets": [ends(hour * HOUR, 5_000) for hour in range(-11, 1)]}
+    rules = Rules(min_distance_ms=min_distance_ms)
+
+    rows = read_statuses(built_by_date(tmp_path, facts, rules=rules, lookback_days=LOOKBACK))
+
+    noon_ms = int(NOON.timestamp()) * 1_000
+    every = [Commit(number, noon_ms + seconds * 1_000) for number, seconds in enumerate(times)]
+    for row in (row for row in rows if row["topic"] is not None):
+        until_ms = row["evaluated_at"].timestamp() * 1_000
+        slots = thin([each for each in every if each.at_ms <= until_ms], min_distance_ms)[-rules.intervals :]
+        assert row["complete"] == len(slots) / rules.intervals
+        assert [row[name].timestamp() * 1_000 for name in ("window_start", "window_end")] == [
+            slots[0].at_ms,
+            slots[-1].at_ms,
+        ]
+    assert len(rows) == 2 * 12

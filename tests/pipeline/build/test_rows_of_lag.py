@@ -1,0 +1,136 @@
+"""What a row of lag rests on: which commit, which log end, over how long; and what its window says. One build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from tests.pipeline.fact_rows import Row, commit, ends
+from tests.pipeline.fact_rows import at as time_at
+from tests.pipeline.build.builds import built, of, read, seconds_after_noon
+
+MINUTE: Final = 60
+# For 12 minutes a record a second is written and read, then 4 are written and 3 read.
+TURN: Final = 12 * MINUTE
+RUNS: Final = range(0, 25 * MINUTE + 1, MINUTE)
+Find = Callable[[str, str, float], Row]
+
+
+def commits() -> list[Row]:
+    return [
+        *of("turns", (commit(at - 1, at + 2 * max(0, at - TURN), source=at) for at in RUNS)),
+        # Removed and committed again between two samples: the offset only grows.
+        *of("removed", (commit(at - 1, at, source=at) for at in RUNS)),
+        *of("removed", [commit(12.5 * MINUTE, None, source=750), commit(12.8 * MINUTE, 768, source=768)]),
+        # The last stable offset is 50: of two open transactions' records nobody knows who reads them.
+        *of("open", [commit(1, 50, source=1), commit(1, 40, source=2, group="behind")]),
+        *of("both", [commit(1, 5, source=1)]),
+        *of("ahead", [commit(1, 300, source=1), commit(1, 50, source=2, group="behind")]),
+        *of("windows", [commit(5, 5, source=1), commit(25, 6, source=2), commit(55, 9, source=3)]),
+        *of("windows", [commit(15, 5, source=4, partition=1), commit(35, 8, source=5, partition=1)]),
+        *of("twice in a second", [commit(0, 10, source=1), commit(1.25, 15, source=2)]),
+    ]
+
+
+def log_ends() -> list[Row]:
+    return [
+        *of("turns", (ends(at, 10 + at + 3 * max(0, at - TURN)) for at in RUNS)),
+        *of("removed", (ends(at, 10 + at) for at in RUNS)),
+        *of("open", (ends(at, end, last_stable_offset=min(end, 50)) for at, end in ((0, 30), (30, 50), (60, 60)))),
+        *of("both", [ends(0, 7), ends(60, 100), ends(60, 90, origin="backfill", start=None)]),
+        *of("both", [ends(30, 80, origin="backfill", start=None)]),
+        # Record 100 says that it was written 50 minutes later; record 299 is of a clock that is a little ahead.
+        *of("ahead", [ends(at, 100, origin="backfill", point_time=time_at(at + 3_000)) for at in (30, 31)]),
+        *of("ahead", [ends(45, 299, origin="backfill", point_time=time_at(50))]),
+        *of("windows", (ends(60, 10, partition=part) for part in (0, 1))),
+        *of("twice in a second", [ends(1, 20), ends(1.5, 30)]),
+    ]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+    """With times as seconds after noon."""
+    storage = built(tmp_path_factory.mktemp("tables"), {"offset_commits": commits(), "partition_offsets": log_ends()})
+    times = ("observed_at", "commit_time", "evaluated_at", "window_start", "window_end")
+    return {
+        name: [
+            row | {time: seconds_after_noon(row[time]) for time in times if time in row} for row in read(storage, name)
+        ]
+        for name in ("lag_history", "group_status")
+    }
+
+
+@pytest.fixture(scope="module")
+def find(tables: dict[str, list[Row]]) -> Find:
+    rows = {(row["cluster_id"], row["group"], row["observed_at"]): row for row in tables["lag_history"]}
+    return lambda cluster, group, at: rows[cluster, group, at]
+
+
+def test_rates_are_those_of_the_last_ten_minutes(find: Find) -> None:
+    rates = {
+        minute: (row["consume_rate"], row["produce_rate"])
+        for minute in (5, 12, 17, 22, 25)
+        for row in [find("turns", "g", minute * MINUTE)]
+    }
+
+    assert rates == {
+        5: (1.0, 1.0),
+        12: (1.0, 1.0),
+        17: (2.0, 2.5),  # five minutes of the one, five of the other
+        22: (3.0, 4.0),
+        25: (3.0, 4.0),
+    }
+
+
+def test_two_observations_within_a_second_are_enough_for_rates(find: Find) -> None:
+    first, second = (find("twice in a second", "g", at) for at in (1, 1.5))
+
+    assert (first["consume_rate"], first["produce_rate"]) == (None, None)
+    assert (second["consume_rate"], second["produce_rate"]) == (10.0, 20.0)
+
+
+def test_what_was_committed_after_a_removal_is_no_reading_on(find: Find) -> None:
+    rates = {minute: find("removed", "g", minute * MINUTE)["consume_rate"] for minute in (12, 13, 22, 23)}
+
+    # Ten minutes after the first row that follows the removal, all that a rate is computed from is after it.
+    assert rates == {12: 1.0, 13: None, 22: None, 23: 1.0}
+    assert find("removed", "g", 13 * MINUTE)["produce_rate"] == 1.0
+
+
+def test_the_commit_of_a_row_has_its_own_time(find: Find) -> None:
+    row = find("turns", "g", 5 * MINUTE)
+
+    assert (row["commit_time"], row["commit_origin"]) == (5 * MINUTE - 1, "topic")
+    assert find("both", "g", 60)["commit_time"] == 1
+
+
+def test_of_a_sample_and_a_backfill_of_one_time_the_sample_is_believed(find: Find) -> None:
+    assert (find("both", "g", 60)["origin"], find("both", "g", 60)["lag"]) == ("sample", 95)
+    assert (find("both", "g", 30)["origin"], find("both", "g", 30)["lag"]) == ("backfill", 75)
+
+
+def test_a_backfills_end_far_below_what_was_committed_by_then_is_no_log_end(find: Find) -> None:
+    assert (find("ahead", "g", 45)["lag"], find("ahead", "behind", 30)["lag"]) == (-1, 50)
+    with pytest.raises(KeyError):
+        find("ahead", "g", 30)
+
+
+def test_at_the_last_stable_offset_before_the_log_end_a_time_lag_of_0_is_a_lower_bound(find: Find) -> None:
+    at_stable, behind = find("open", "g", 60), find("open", "behind", 60)
+
+    assert (at_stable["lag"], at_stable["time_lag_ms"], at_stable["time_lag_quality"]) == (10, 0, "lower_bound")
+    assert (behind["time_lag_ms"], behind["time_lag_quality"]) == (45_000, "interpolated")
+
+
+def test_a_window_goes_from_its_first_commit_to_its_last_and_a_groups_over_all_of_its_partitions(
+    tables: dict[str, list[Row]],
+) -> None:
+    windows = {
+        row.get("partition"): (row["window_start"], row["window_end"])
+        for row in (*tables["lag_history"], *tables["group_status"])
+        if row["cluster_id"] == "windows" and MINUTE in {row.get("observed_at"), row.get("evaluated_at")}
+    }
+
+    assert windows == {0: (5, 55), 1: (15, 35), None: (5, 55)}

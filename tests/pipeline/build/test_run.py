@@ -1,0 +1,148 @@
+"""A build: the same rows on Spark and in this process, at once and date by date, whatever is among the facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kafka_groups.pipeline.tables import GROUP_STATE, STATES, TABLES
+from kafka_groups.pipeline.store import DataFile, Storage
+from kafka_groups.pipeline.build.run import DateRange, build
+from kafka_groups.pipeline.build.arrays import sort_rows
+from kafka_groups.pipeline.build.engine import (
+    GROUP_LAYOUT,
+    PARTITION_LAYOUT,
+    Layout,
+    LocalEngine,
+    SparkEngine,
+    Task,
+    run_groups,
+    run_partitions,
+)
+from kafka_groups.pipeline.build.group_stage import RESULT
+from tests.pipeline.fact_rows import new_storage, put_all
+from tests.pipeline.proof import DERIVED, facts_of, rows_of
+from tests.pipeline.build.builds import build_here, built
+from tests.pipeline.build.histories import histories, joined
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def all_rows(storage: Storage) -> dict[str, Any]:
+    return {name: rows_of(storage, name) for name in DERIVED}
+
+
+def dates_of(storage: Storage) -> list[date]:
+    names = ("offset_commits", "partition_offsets", "group_events")
+    return sorted({date.fromisoformat(day) for name in names for day in storage.dates(TABLES[name])})
+
+
+def forget(storage: Storage, dates: Sequence[date]) -> None:
+    """Let the next build make these dates again."""
+    note = storage.note("build")
+    note["facts"] = {key: one for key, one in note["facts"].items() if key.partition(" ")[0] not in map(str, dates)}
+    storage.save_note("build", note)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Storage:
+    """A build of all dates at once. A record after midnight shows that a rebalance of the day before was not over."""
+    return built(tmp_path_factory.mktemp("whole"), facts_of(132, 1))
+
+
+@pytest.mark.slow
+def test_dates_that_are_built_one_by_one_have_the_rows_of_all_at_once(whole: Storage, tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    put_all(storage, "b", facts_of(132, 1))
+    for day in dates_of(storage):
+        build_here(storage, selection=DateRange(day, day))
+    expected = all_rows(whole)
+    assert all_rows(storage) == expected
+    assert all(expected.values())
+
+    # And from the states of dates before, of which one is missing.
+    dates = dates_of(storage)
+    forget(storage, dates[3:])
+    assert build_here(storage).dates == tuple(dates[3:])
+    for table in STATES:
+        storage.replace(table, [day.isoformat() for day in dates[2:]], [])
+    build_here(storage)
+    assert all_rows(storage) == expected
+
+
+def test_states_of_dates_that_no_build_needs_are_removed(tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    put_all(storage, "b", facts_of(132, 1))
+    dates = [day.isoformat() for day in dates_of(storage)]
+    for last in (4, 6):
+        build_here(storage, selection=DateRange(last=date.fromisoformat(dates[last])), lookback_days=1)
+        # Those of the lookback and two days before it, and the last one.
+        assert storage.dates(GROUP_STATE) == dates[last - 3 : last + 1]
+
+
+def test_an_absurd_commit_does_not_end_the_build_of_all_groups(tmp_path: Path) -> None:
+    facts = joined(histories(3, 1))
+    commit = next(row for row in facts["offset_commits"] if row["origin"] == "topic")
+    absurd = [
+        commit | {"committed_offset": offset, "source_offset": 10**6 + place, "partition": place % 2, "group": "absurd"}
+        for place, offset in enumerate((0, 0, 2**63 - 1, 2**63 - 1) * 2)
+    ]
+    before = all_rows(built(tmp_path / "before", facts))
+    after = all_rows(built(tmp_path / "after", facts | {"offset_commits": facts["offset_commits"] + absurd}))
+    consumed = {row["messages_consumed"] for row in after["group_daily"].values() if row["group"] == "absurd"}
+    assert 2**63 - 1 in consumed
+    for name in ("lag_history", "group_status", "group_daily", "rebalances"):
+        others = {key: row for key, row in after[name].items() if row["group"] != "absurd"}
+        assert others == before[name]
+
+
+def test_files_of_derived_tables_have_the_documented_columns_whose_times_have_a_zone(whole: Storage) -> None:
+    for name in DERIVED:
+        files = whole.files(TABLES[name])
+        assert files
+        for file in files:
+            assert pq.ParquetFile(file.path).schema_arrow.remove_metadata() == TABLES[name].arrow()
+
+
+class PackingEngine(LocalEngine):
+    """What Spark does between the stages: rows are packed, sorted by key, and handed on in small batches."""
+
+    def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
+        """Return what the other engine returns."""
+        facts = by_key(PARTITION_LAYOUT, [*PARTITION_LAYOUT.pack(PARTITION_LAYOUT.read(of_partitions))])
+        found = [*GROUP_LAYOUT.pack(run_partitions(task, PARTITION_LAYOUT.unpack(facts)))]
+        events = GROUP_LAYOUT.pack(GROUP_LAYOUT.read(of_groups))
+        rows = GROUP_LAYOUT.unpack(by_key(GROUP_LAYOUT, [*found, *events]))
+        return pa.Table.from_batches(run_groups(task, rows), schema=RESULT)
+
+
+def by_key(layout: Layout, rows: Sequence[Any]) -> Iterator[Any]:
+    table = pa.Table.from_batches(rows, schema=layout.packed_schema())
+    yield from sort_rows(table, layout.key).to_batches(max_chunksize=100)
+
+
+def test_rows_that_are_packed_between_the_stages_are_those_of_plain_ones(whole: Storage, tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    put_all(storage, "b", facts_of(132, 1))
+    for last in (2, 6):
+        build(storage, PackingEngine(), selection=DateRange(last=dates_of(storage)[last]))
+    assert all_rows(storage) == all_rows(whole)
+
+
+@pytest.mark.spark
+def test_spark_gives_the_rows_of_this_process(spark: SparkSession, whole: Storage, tmp_path: Path) -> None:
+    storage = new_storage(tmp_path)
+    put_all(storage, "b", facts_of(132, 1))
+    engine = SparkEngine(spark, 2)
+    dates = dates_of(storage)
+    # The second build begins with the states that the first one left, and changes a rebalance of the date before.
+    build(storage, engine, selection=DateRange(last=dates[2]))
+    assert build(storage, engine).dates == tuple(dates[2:])
+    assert all_rows(storage) == all_rows(whole)

@@ -1,0 +1,123 @@
+"""What Kafka's own classes wrote, decoded: by its own JSON converters and by us."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kafka_groups.pipeline.facts.decode.record_types import ALL, COMMITS
+from tests.pipeline.facts.decode.golden_records import BY_NAME, GOLDEN, Golden, row_of, rows_of
+
+
+def _chunk(records: Iterable[Golden]) -> list[tuple[bytes | None, bytes | None]]:
+    return [(golden.key_bytes, golden.value_bytes) for golden in records]
+
+
+ROWS = list(zip(GOLDEN, rows_of(_chunk(GOLDEN)), strict=True))
+
+# What a field holds that the bytes do not mention; Kafka's converters leave such fields out.
+UNSAID: list[Any] = [None, 0, -1, []]
+
+
+def _said(ours: Any, theirs: Any) -> Any:
+    """Our values without those that theirs does not mention, if they are what an absent field holds."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return [_said(our, their) for our, their in zip(ours, theirs, strict=True)]
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return {
+            name: _said(value, theirs.get(name))
+            for name, value in ours.items()
+            if name in theirs or value not in UNSAID
+        }
+    return ours
+
+
+def _at(milliseconds: int | None) -> datetime | None:
+    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def test_every_type_and_version_is_among_them_with_a_tombstone() -> None:
+    wanted = {
+        (record_type.id, version)
+        for record_type in ALL
+        for version in [None, *range(1 if record_type.id == 0 else record_type.newest_version + 1)]
+    }
+    assert {(golden.type, golden.version) for golden in GOLDEN} == wanted
+
+
+def test_the_types_have_the_names_that_kafka_gives_them() -> None:
+    assert {(golden.type, golden.name) for golden in GOLDEN} == {(kind.id, kind.name) for kind in ALL}
+
+
+def test_a_key_is_what_kafka_says_it_is() -> None:
+    for golden, row in ROWS:
+        member_id = (row["event"] or {}).get("member_id")
+        assert (row["record_type"], row["value_version"]) == (golden.type, golden.version)
+        assert row["tombstone"] is (golden.value is None)
+        assert row["group"] == golden.key.get("group", golden.key.get("group_id"))
+        names = {"topic": row["topic"], "partition": row["partition"], "member_id": member_id}
+        assert names == {name: golden.key.get(name) for name in names}
+
+
+def test_a_commit_is_what_kafka_says_it_is() -> None:
+    commits = [(row, golden.value) for golden, row in ROWS if golden.type in COMMITS and golden.value is not None]
+    assert commits
+    for row, value in commits:
+        assert row["kind"] == "offset_commit"
+        assert row["committed_offset"] == value["offset"]
+        assert row["leader_epoch"] == (None if value.get("leader_epoch") == -1 else value.get("leader_epoch"))
+        assert row["metadata"] == value["metadata"]
+        assert row["commit_time"] == _at(value["commit_timestamp"])
+        assert row["expire_time"] == _at(value.get("expire_timestamp"))
+        assert row["topic_id"] == value.get("topic_id")
+        assert (row["event"], row["raw"], row["gap"]) == (None, None, None)
+
+
+def test_the_details_of_an_event_are_what_kafka_says_is_in_its_value() -> None:
+    for golden, row in ROWS:
+        if golden.type in COMMITS:
+            continue
+        assert row["kind"] == "group_event"
+        assert row["event"]["type"] == golden.name
+        details = json.loads(row["event"]["details"] or "null")
+        expression = {"regular_expression": golden.key["regular_expression"]} if golden.type == 16 else {}
+        expected = golden.value if golden.value is None and not expression else {**expression, **(golden.value or {})}
+        assert _said(details, expected) == expected
+
+
+_KEY = ("group", "topic", "partition", "record_type", "tombstone")
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_a_value_that_is_cut_or_goes_on_is_kept_as_unknown(version: int) -> None:
+    for golden, whole in ROWS:
+        if golden.value_bytes is None or golden.version != version:
+            continue
+        cuts = [golden.value_bytes[:size] for size in range(min(len(golden.value_bytes), 300))]
+        others = [*cuts, golden.value_bytes + b"\x00"]
+        rows = rows_of([(golden.key_bytes, value) for value in others])
+        for row, value in zip(rows, others, strict=True):
+            assert row["kind"] == "unknown"
+            assert (row["raw"]["key"], row["raw"]["value"]) == (golden.key_bytes, value)
+            assert golden.name in row["raw"]["problem"]
+            assert [row[name] for name in _KEY] == [whole[name] for name in _KEY]
+            assert row["committed_offset"] is None
+
+
+def test_a_key_cut_anywhere_is_kept_as_unknown() -> None:
+    keys = [BY_NAME[f"{kind.name}-vNone-tombstone"].key_bytes for kind in ALL]
+    cuts = [key[:size] for key in keys for size in range(len(key))]
+    for row, cut in zip(rows_of([(cut, b"\x00\x00") for cut in cuts]), cuts, strict=True):
+        assert (row["kind"], row["group"], row["raw"]["key"]) == ("unknown", None, cut)
+
+
+def test_records_of_all_kinds_in_one_chunk_are_decoded_as_each_on_its_own() -> None:
+    moved = {"source_offset", "record_time"}
+    for golden, row in ROWS:
+        alone = row_of(golden.key_bytes, golden.value_bytes)
+        assert {name: row[name] for name in row.keys() - moved} == {name: alone[name] for name in row.keys() - moved}
+    assert [row["source_offset"] for _, row in ROWS] == list(range(100, 100 + len(GOLDEN)))
