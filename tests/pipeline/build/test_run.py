@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_groups.pipeline.tables import GROUP_STATE, STATES, TABLES
+from kafka_groups.pipeline.tables import GROUP_STATE, STATE_TABLES, TABLES
 from kafka_groups.pipeline.store import DataFile, Storage
 from kafka_groups.pipeline.build.run import DateRange, build
 from kafka_groups.pipeline.build.arrays import sort_rows
@@ -71,7 +71,7 @@ def test_dates_that_are_built_one_by_one_have_the_rows_of_all_at_once(whole: Sto
     dates = dates_of(storage)
     forget(storage, dates[3:])
     assert build_here(storage).dates == tuple(dates[3:])
-    for table in STATES:
+    for table in STATE_TABLES:
         storage.replace(table, [day.isoformat() for day in dates[2:]], [])
     build_here(storage)
     assert all_rows(storage) == expected

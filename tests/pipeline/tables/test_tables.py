@@ -1,4 +1,4 @@
-"""The tables, which are written as texts."""
+"""The tables: their columns, their types as Spark spells them, and rows of them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.pipeline import tables as schemas
-from kafka_groups.pipeline.tables import STORED, TABLES, Table, create_statement, spell_type
-from kafka_groups.pipeline.tables.shape import parse_tables, shaped
+from kafka_groups.pipeline.frames.batches import make_batch
+from kafka_groups.pipeline.frames.frame import ColumnError
+from kafka_groups.pipeline.tables import GROUP_STATE, STORED_TABLES, TABLES, Table
+from kafka_groups.pipeline.tables.catalog import create_statement
+from kafka_groups.pipeline.tables.spark_types import spell_type
 
 
-@pytest.mark.parametrize("table", STORED.values(), ids=lambda table: table.name)
+@pytest.mark.parametrize("table", STORED_TABLES.values(), ids=lambda table: table.name)
 def test_a_table_has_the_columns_that_its_rows_are_identified_and_dated_by(table: Table) -> None:
     kinds = {column.name: column.type for column in table.columns}
     assert len(kinds) == len(table.columns)
@@ -20,7 +23,7 @@ def test_a_table_has_the_columns_that_its_rows_are_identified_and_dated_by(table
     assert all(column.about for column in table.columns)
 
 
-@pytest.mark.parametrize("table", STORED.values(), ids=lambda table: table.name)
+@pytest.mark.parametrize("table", STORED_TABLES.values(), ids=lambda table: table.name)
 def test_a_table_has_a_name_in_the_module(table: Table) -> None:
     assert getattr(schemas, table.name.upper()) is table
 
@@ -30,30 +33,13 @@ def test_five_tables_are_derived_from_facts() -> None:
     assert {name for name, table in TABLES.items() if table.derived} == derived
 
 
-def test_a_text_that_goes_on_in_the_next_line_is_one_sentence() -> None:
-    _, table = parse_tables(
-        """
-        groups: Groups.
-        facts; identity group; dated by seen
-        group STRING: id of the group
-        seen TIMESTAMP: when
-
-        rates: Rates of
-            groups.
-        derived; identity group, day; dated by day
-        group
-        day TIMESTAMP: when: at
-            midnight
-        """
-    )
-    assert (table.name, table.about, table.identity) == ("rates", "Rates of groups.", ("group", "day"))
-    assert [(column.name, column.about) for column in table.columns] == [
-        ("group", "id of the group"),
-        ("day", "when: at midnight"),
-    ]
-    assert create_statement(table, "s3://o'clock").splitlines()[1:] == [
+def test_a_catalog_registers_a_table_by_its_columns_and_its_location() -> None:
+    assert create_statement(GROUP_STATE, "s3://o'clock").splitlines() == [
+        "CREATE TABLE IF NOT EXISTS group_state (",
+        "  `cluster_id` STRING,",
         "  `group` STRING,",
         "  `day` TIMESTAMP,",
+        "  `state` STRING,",
         "  `date` DATE",
         ")",
         "USING DELTA",
@@ -68,8 +54,10 @@ def test_types_are_spelled_as_spark_does() -> None:
     assert spell_type(kind, is_short=True) == "ARRAY<STRUCT<…>>"
 
 
-@pytest.mark.parametrize("table", STORED.values(), ids=lambda table: table.name)
-def test_what_is_not_known_of_rows_is_null(table: Table) -> None:
-    rows = shaped(table.arrow(), 2, {}, {"cluster_id": "c1"})
+@pytest.mark.parametrize("table", STORED_TABLES.values(), ids=lambda table: table.name)
+def test_columns_that_are_not_given_are_null_only_where_that_is_requested(table: Table) -> None:
+    rows = make_batch(table.frame, {"cluster_id": "c1"}, size=2, fill_null=True)
     rows.validate(full=True)
     assert rows.to_pylist() == [dict.fromkeys(table.arrow().names) | {"cluster_id": "c1"}] * 2
+    with pytest.raises(ColumnError, match=f"{table.frame.__name__} needs the column '{table.columns[1].name}'"):
+        make_batch(table.frame, {"cluster_id": "c1"}, size=2)

@@ -111,7 +111,7 @@ def read_facts(files: Iterable[DataFile], schema: Any, readers: Readers = _READE
     The paths of the files are those of `RootDirectory.address`.
     """
     for file in files:
-        (names, convert), day = readers[schemas.STORED[file.table]], day_number(date.fromisoformat(file.date))
+        (names, convert), day = readers[schemas.STORED_TABLES[file.table]], day_number(date.fromisoformat(file.date))
         for rows in read_columns(file.path, names):
             same = {"table": file.table, "day": day, **dict(zip(names, rows.columns, strict=True))}
             for columns in convert(rows, day):

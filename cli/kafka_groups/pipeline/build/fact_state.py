@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 from kafka_groups.pipeline.build.coverage import TIMES, Reach
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, STATES, STORED
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, STATE_TABLES, STORED_TABLES
 from kafka_groups.pipeline.store import DataFile, Storage
 from kafka_groups.pipeline.store.layout import COMPACTED, COMPACTED_SAMPLES, KEPT, RETENTION, SORTED_SAMPLES
 from kafka_groups.verdicts import Rules
@@ -17,7 +17,7 @@ from kafka_groups.verdicts import Rules
 _NOTE: Final = "build"
 _VERSION: Final = 13  # all dates are made again if this number or the settings differ from those of the last build
 _JOINED: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
-_MADE: Final = tuple(table for table in STORED.values() if table.derived)  # what a build writes
+_MADE: Final = tuple(table for table in STORED_TABLES.values() if table.derived)  # what a build writes
 Key = tuple[str, str]  # date and table
 
 
@@ -59,7 +59,7 @@ class FactState:
             # Those that retention removed are not lost.
             gone = {day for day in last_build["made"].get(made.name, ()) if day >= first} - there
             self.lost |= gone
-            if made in STATES:
+            if made in STATE_TABLES:
                 self.states |= {*map(date.fromisoformat, there)}
                 lost_states |= gone
         self.states -= {*map(date.fromisoformat, lost_states)}
@@ -128,7 +128,7 @@ class FactState:
 def forget_fact_state(storage: Storage) -> None:
     """Let the next build be one of all dates, until a state is saved. If this one is killed, it replaces its rows."""
     storage.save_note(_NOTE, {})
-    for table in STATES:
+    for table in STATE_TABLES:
         storage.replace(table, storage.dates(table), [])
 
 

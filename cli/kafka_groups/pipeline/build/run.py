@@ -32,7 +32,7 @@ _DAY: Final = timedelta(days=1)
 _MADE: Final = (schemas.LAG_HISTORY, schemas.REBALANCES, schemas.GROUP_STATUS, schemas.TOPIC_DAILY, schemas.GROUP_DAILY)
 # Rebalances after group_daily, which counts them: a build that is killed in between leaves them as they were, so that
 # the next one finds that they differ.
-_WRITTEN: Final = sorted((*_MADE, *schemas.STATES), key=lambda table: table == schemas.REBALANCES)
+_WRITTEN: Final = sorted((*_MADE, *schemas.STATE_TABLES), key=lambda table: table == schemas.REBALANCES)
 _STEPS: Final = ("summary of the facts", "lag, verdicts and rebalances", "tables")
 
 
@@ -159,7 +159,7 @@ def _derive(engine: Engine, storage: Storage, plan: _Plan, report: Progress) -> 
     # A date without rows in a table of states has its state there, too: nothing. Older ones are not needed any more.
     states = {str(day) for day in state.states if day_number(day) < task.first_state_day}.union(map(str, plan.read))
     replaced = dict.fromkeys((table.name for table in _WRITTEN), wanted) | {schemas.REBALANCES.name: wanted | changed}
-    replaced |= dict.fromkeys((table.name for table in schemas.STATES), states)
+    replaced |= dict.fromkeys((table.name for table in schemas.STATE_TABLES), states)
     kept = [file for file in files if file.date in replaced[file.table]]
     storage.discard([file for file in files if file.date not in replaced[file.table]])
     replaced[schemas.GROUP_DAILY.name] = wanted.union(file.date for file in counted)
@@ -175,7 +175,7 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
     """Run the stages over the facts; return the files that they wrote."""
 
     def files_of(table: schemas.Table, days: Iterable[date | None]) -> list[DataFile]:
-        found = storage.files(table) if table in schemas.STATES else state.files
+        found = storage.files(table) if table in schemas.STATE_TABLES else state.files
         chosen = {(table.name, str(day)) for day in days}  # no file has the date None
         return [replace(one, path=storage.place.address(one.path)) for one in found if (one.table, one.date) in chosen]
 

@@ -62,7 +62,8 @@ def tables(*, data_dir: str | None, ddl: bool, output_format: str, colour: str) 
 def _statements(data_dir: str) -> list[str]:
     """Return a statement for each table that has a version. Raises StorageError."""
     from kafka_groups.pipeline.store import open_storage
-    from kafka_groups.pipeline.tables import TABLES, create_statement
+    from kafka_groups.pipeline.tables import TABLES
+    from kafka_groups.pipeline.tables.catalog import create_statement
 
     storage = open_storage(data_dir)
     return [
@@ -73,7 +74,8 @@ def _statements(data_dir: str) -> list[str]:
 
 
 def _column_rows(*, is_short: bool) -> list[ColumnRow]:
-    from kafka_groups.pipeline.tables import TABLES, spell_type
+    from kafka_groups.pipeline.tables import TABLES
+    from kafka_groups.pipeline.tables.spark_types import spell_type
 
     return [
         ColumnRow(table.name, column.name, spell_type(column.type, is_short=is_short), column.about)
@@ -91,7 +93,7 @@ def _sizes(data_dir: str) -> dict[str, TableSize]:
 
 
 def _document(table: Table, size: TableSize | None) -> Document:
-    from kafka_groups.pipeline.tables import spell_type
+    from kafka_groups.pipeline.tables.spark_types import spell_type
 
     size_keys = TableSize._fields[1:]
     return {

@@ -19,8 +19,15 @@ from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOff
 from kafka_groups.pipeline.facts.decode.columns import topic_id_text
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.layout import SAMPLE, new_batch_name
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, SAMPLE_RUNS
-from kafka_groups.pipeline.tables.shape import Table, shaped
+from kafka_groups.pipeline.tables import (
+    GROUP_EVENTS,
+    OFFSET_COMMITS,
+    OFFSETS_TOPIC,
+    PARTITION_OFFSETS,
+    SAMPLE_RUNS,
+    Table,
+)
+from kafka_groups.pipeline.tables.shape import shaped
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
 # In the order of their commits: the last one makes the sample count.

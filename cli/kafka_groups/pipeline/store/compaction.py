@@ -22,7 +22,7 @@ import pyarrow.dataset as ds
 
 from kafka_groups.pipeline.store import DataFile, Storage, layout, parquet_files
 from kafka_groups.pipeline.store.root_directory import as_storage_error
-from kafka_groups.pipeline.tables import GROUP_EVENTS, SAMPLE_RUNS, STORED, TABLES, Table
+from kafka_groups.pipeline.tables import GROUP_EVENTS, SAMPLE_RUNS, STORED_TABLES, TABLES, Table
 from kafka_groups.progress import Progress, ignore_progress
 
 # A build writes the last date and the one before it again, each from its own facts and those of seven dates before:
@@ -100,7 +100,7 @@ def compact(
         _remove_lost_samples(storage, before=layout.new_batch_name(layout.SAMPLE, now - _LOST_SAMPLES))
         _sort(storage, _plan_joins(storage), done, progress, "compacting")
         _sort(storage, _plan_sorts(storage, before=now.date().isoformat()), done, progress, "sorting samples")
-        for table in STORED.values():
+        for table in STORED_TABLES.values():
             storage.log(table).vacuum()
     return done
 
@@ -175,7 +175,7 @@ def _remove_lost_samples(storage: Storage, before: str) -> None:
     """
     finished = {sample for file in storage.files(SAMPLE_RUNS) for sample in storage.samples_in(file)}
     before = min(before, max(finished, default=""))
-    for table in STORED.values():
+    for table in STORED_TABLES.values():
         if old := [file for file in storage.files(table, unfinished=True) if file.batch < before]:
             storage.swap(table, old, [], same_rows=False)
 
@@ -186,7 +186,7 @@ def _sort(storage: Storage, plan: Iterable[_Part], done: Compacted, progress: Pr
     step = _Steps(progress, what, sum(_count_rows(old) for _, old in planned))
     for batch, old in planned:
         new = parquet_files.sort_files(storage.place, old, batch, is_sorted=step)
-        if storage.swap(STORED[old[0].table], old, new, same_rows=True):
+        if storage.swap(STORED_TABLES[old[0].table], old, new, same_rows=True):
             done.joined |= {old[0].date}
             done.files_before += len(old)
             done.files_after += len(new)

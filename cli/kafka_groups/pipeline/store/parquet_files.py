@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.store.layout import DataFile, NewFile, new_path
 from kafka_groups.pipeline.store.root_directory import RootDirectory, as_storage_error, open_root
-from kafka_groups.pipeline.tables import STORED, Table
+from kafka_groups.pipeline.tables import STORED_TABLES, Table
 
 _DAY_US: Final = 86_400_000_000
 # Broker clocks can be wrong, but a date outside of 1970 to 2099 would make a directory that nobody looks into.
@@ -177,7 +177,7 @@ def sort_files(
     sorted are read about once. Columns that this version does not know are kept; those that older files lack are null.
     `is_sorted` is called with the number of rows of each part.
     """
-    table, date = STORED[files[0].table], files[0].date
+    table, date = STORED_TABLES[files[0].table], files[0].date
     expected = sum(file.rows for file in files) if only is None else len(only)
     new: list[NewFile] = []
     dataset = open_dataset(place, files)

@@ -22,7 +22,7 @@ from kafka_groups.pipeline.store.delta_log import DeltaLog
 from kafka_groups.pipeline.store.layout import SAMPLE, DataFile, NewFile
 from kafka_groups.pipeline.store.parquet_files import FileWriter
 from kafka_groups.pipeline.store.root_directory import RootDirectory, as_storage_error, open_root
-from kafka_groups.pipeline.tables import SAMPLE_RUNS, STORED, Table
+from kafka_groups.pipeline.tables import SAMPLE_RUNS, STORED_TABLES, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -97,7 +97,9 @@ class Storage:
             given.setdefault(file.table, []).append(file)
         for table, new in given.items():
             if new or transactions:
-                self.log(STORED[table]).commit(add=new, transactions=transactions, expected=expected.get(table, {}))
+                self.log(STORED_TABLES[table]).commit(
+                    add=new, transactions=transactions, expected=expected.get(table, {})
+                )
 
     def versions_of(self, table: Table, applications: Sequence[str]) -> dict[str, int]:
         """Return the versions of those of the applications that have committed transactions of the table."""

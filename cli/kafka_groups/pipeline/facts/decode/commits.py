@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kafka_groups.pipeline.facts.decode.columns import EARLIEST_MS, LATEST_MS, NO_TIME_MS, microseconds, topic_id_text
 from kafka_groups.pipeline.facts.decode.record_types import COMMITS
-from kafka_groups.pipeline.tables.shape import TIME
+from kafka_groups.pipeline.frames.columns import TIMESTAMP
 from kafka_groups.protocol import Struct, decode_visibly
 
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -146,4 +146,4 @@ def commit_columns(value: Struct) -> dict[str, Any]:
 def as_times(milliseconds: Ints) -> Any:
     """Return a column of times; null where there is none."""
     none = (milliseconds == NO_TIME_MS) | (milliseconds < EARLIEST_MS) | (milliseconds > LATEST_MS)
-    return pa.array(np.where(none, 0, milliseconds) * 1000, mask=none).cast(TIME)
+    return pa.array(np.where(none, 0, milliseconds) * 1000, mask=none).cast(TIMESTAMP)

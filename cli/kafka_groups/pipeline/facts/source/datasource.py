@@ -19,7 +19,7 @@ from kafka_groups.pipeline.facts.source import plan
 from kafka_groups.pipeline.facts.source.brokers import Brokers
 from kafka_groups.pipeline.facts.source.plan import EARLIEST, LATEST, TIMEOUT_S, Log, Offsets, Range
 from kafka_groups.pipeline.facts.source.ranges import read_rows
-from kafka_groups.pipeline.tables import spell_type
+from kafka_groups.pipeline.tables.spark_types import spell_type
 from kafka_groups.settings.librdkafka import ClientProperties
 from kafka_groups.settings.properties import RESERVED_KEYS
 

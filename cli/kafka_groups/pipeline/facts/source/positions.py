@@ -92,14 +92,14 @@ def _batches(storage: Storage, cluster_id: str) -> dict[str, int | None]:
 
 
 def _read(storage: Storage, table: str, cluster_id: str, topic_id: str | None, partitions: Collection[int]) -> Log:
-    (number,) = storage.versions_of(schemas.STORED[table], [f"{cluster_id}/topic"]).values()
+    (number,) = storage.versions_of(schemas.STORED_TABLES[table], [f"{cluster_id}/topic"]).values()
     names = {_number(each): each for each in (_NO_ID, topic_id) if each is not None}
     if number not in names:
         raise changed_topic(topic_id)
     name = names[number]
     ends = {f"{cluster_id}/{name}/{partition}": partition for partition in partitions}
     epochs = {f"{application}/epoch": partition for application, partition in ends.items()}
-    found = storage.versions_of(schemas.STORED[table], [*ends, *epochs])
+    found = storage.versions_of(schemas.STORED_TABLES[table], [*ends, *epochs])
     return Log(
         None if name == _NO_ID else name,
         {partition: found[application] for application, partition in ends.items() if application in found},

@@ -1,0 +1,97 @@
+"""A frame: a dataclass whose fields are columns, declared once by `columns.column`.
+
+An instance holds rows: a numpy array for each column, all of one length. Rows are selected, joined and sorted by the
+names of columns; the order of columns means nothing. Tables are frames, too, but their rows are Arrow record batches
+(`batches.py`), because they have strings and nulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_groups.pipeline.frames.arrays import Array, Flags, Ints, to_array
+from kafka_groups.pipeline.frames.columns import Column
+
+
+class ColumnError(ValueError):
+    """Raised where a frame is made: a column is missing, or its length or its type differs."""
+
+
+class Frame:
+    """The base of frames, which are dataclasses with keyword arguments, so that a missing column is named."""
+
+    __slots__ = ()
+
+    @classmethod
+    @cache
+    def columns(cls) -> tuple[Column, ...]:
+        """Return the columns."""
+        declared: Any = cls  # each subclass is a dataclass
+        return tuple(Column(field.name, **field.metadata) for field in fields(declared))
+
+    @classmethod
+    @cache
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return tuple(column.name for column in cls.columns())
+
+    @classmethod
+    @cache
+    def schema(cls) -> Any:
+        """Return the columns as an Arrow schema."""
+        return pa.schema([(column.name, column.type) for column in cls.columns()])
+
+    @classmethod
+    def from_batch(cls, batch: Any, **others: Array) -> Self:
+        """Return the rows of a record batch or a table as arrays; `others` are columns that it does not have.
+
+        Columns that the frame does not declare are ignored. Raises ColumnError for a column that is missing.
+        """
+        columns: dict[str, Any] = dict(others)
+        for name in cls.names():
+            if name not in columns:
+                if name not in batch.schema.names:
+                    msg = f"{cls.__name__} needs the column {name!r}, and the rows have {', '.join(batch.schema.names)}"
+                    raise ColumnError(msg)
+                columns[name] = to_array(batch[name])
+        return cls(**columns)
+
+    @classmethod
+    def join(cls, *parts: Self) -> Self:
+        """Return the rows of all parts, one part after another."""
+        return cls(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in cls.names()})
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return no rows."""
+        return cls(**{column.name: np.zeros(0, column.type.to_pandas_dtype()) for column in cls.columns()})
+
+    def __post_init__(self) -> None:
+        """Raise ColumnError, with the column's name, if columns differ in length."""
+        size = len(self)
+        for name, values in self.arrays().items():
+            if len(values) != size:
+                msg = f"{type(self).__name__} has {size} rows, and its column {name!r} has {len(values)}"
+                raise ColumnError(msg)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(getattr(self, self.names()[0]))
+
+    def arrays(self) -> Mapping[str, Array]:
+        """Return the array of each column, by name."""
+        return {name: getattr(self, name) for name in self.names()}
+
+    def take(self, rows: Flags | Ints) -> Self:
+        """Return the rows that a mask or an array of places selects."""
+        return type(self)(**{name: values[rows] for name, values in self.arrays().items()})
+
+    def sort_by(self, *names: str) -> Self:
+        """Return the rows in ascending order of some columns; rows that are equal in these keep their order."""
+        return self.take(np.lexsort([getattr(self, name) for name in reversed(names)]))

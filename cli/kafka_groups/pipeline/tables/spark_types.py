@@ -1,0 +1,32 @@
+"""How Spark spells the types of columns."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from kafka_groups.pipeline.frames import columns
+
+_SPELLED: Final = {
+    columns.STRING: "STRING",
+    columns.BINARY: "BINARY",
+    columns.BOOLEAN: "BOOLEAN",
+    columns.INT8: "TINYINT",
+    columns.INT16: "SMALLINT",
+    columns.INT32: "INT",
+    columns.INT64: "BIGINT",
+    columns.FLOAT64: "DOUBLE",
+    columns.DATE: "DATE",
+    columns.TIMESTAMP: "TIMESTAMP",
+}
+
+
+def spell_type(kind: pa.DataType, *, is_short: bool = False) -> str:
+    """Return an Arrow type as Spark's DDL spells it; `is_short` omits the fields of a struct."""
+    if pa.types.is_struct(kind):
+        fields = "…" if is_short else ", ".join(f"`{field.name}`: {spell_type(field.type)}" for field in kind)
+        return f"STRUCT<{fields}>"
+    if pa.types.is_list(kind):
+        return f"ARRAY<{spell_type(kind.value_type, is_short=is_short)}>"
+    return _SPELLED[kind]

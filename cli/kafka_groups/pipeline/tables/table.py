@@ -1,0 +1,43 @@
+"""A table: a frame that is stored, one directory of Parquet files for each date."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kafka_groups.pipeline.frames.columns import Column
+from kafka_groups.pipeline.frames.frame import Frame
+from kafka_groups.pipeline.tables.spark_types import spell_type
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: `identity` are the columns that identify a row, `dated_by` the time whose date partitions the table.
+
+    A derived table is written again, date by date, from facts, which were read from brokers: nothing brings them back.
+    """
+
+    name: str
+    frame: type[Frame]
+    identity: tuple[str, ...]
+    dated_by: str
+    derived: bool
+
+    @property
+    def about(self) -> str:
+        """What a row is."""
+        return " ".join((self.frame.__doc__ or "").split())
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns without the date, which stands in the names of directories."""
+        return self.frame.columns()
+
+    def arrow(self) -> Any:
+        """Return the columns as an Arrow schema, without the date."""
+        return self.frame.schema()
+
+    def ddl(self, separator: str = ", ") -> str:
+        """Return the columns as Spark's DDL, with `date`."""
+        columns = [f"`{column.name}` {spell_type(column.type)}" for column in self.columns]
+        return separator.join([*columns, "`date` DATE"])

@@ -1,0 +1,42 @@
+"""SQL is rendered from templates: every value that a user or a broker chose is a literal or an identifier."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from kafka_groups.pipeline.store.sql import Identifier, Sql, SqlValue, render_sql
+
+
+@pytest.mark.parametrize(
+    ("value", "rendered"),
+    [
+        ("it's", "'it''s'"),
+        ("{rows}", "'{rows}'"),
+        ("", "''"),
+        (-7, "-7"),
+        (0.5, "0.5"),
+        (None, "NULL"),
+        (date(2026, 11, 26), "DATE '2026-11-26'"),
+        (Identifier('a "group"'), '"a ""group"""'),
+        (Sql("count(*)"), "count(*)"),
+        (("a", "b'"), "'a', 'b'''"),
+        ([Identifier("cluster_id"), Identifier("group")], '"cluster_id", "group"'),
+        ((), "NULL"),
+    ],
+)
+def test_a_field_is_rendered_by_the_type_of_its_value(value: SqlValue, rendered: str) -> None:
+    assert render_sql("x {field} y", field=value) == f"x {rendered} y"
+
+
+def test_a_rendered_text_is_a_part_of_a_larger_one() -> None:
+    inner = render_sql("SELECT * FROM {table} WHERE id = {id}", table=Identifier("t"), id="{rows}")
+    assert render_sql("SELECT count(*) FROM ({inner})", inner=inner) == (
+        "SELECT count(*) FROM (SELECT * FROM \"t\" WHERE id = '{rows}')"
+    )
+
+
+def test_a_field_without_a_value_is_an_error_that_names_it() -> None:
+    with pytest.raises(KeyError, match="day"):
+        render_sql("SELECT {day}")
