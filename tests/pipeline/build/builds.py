@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.tables import TABLES
-from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.build.run import Built, build
 from kafka_groups.pipeline.build.engine import LocalEngine
+from kafka_groups.pipeline.build.run import Built, build
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.tables import TABLES
 from tests.pipeline.fact_rows import NOON, Row, new_storage, put_all
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.build.partition_batch import COMMIT, INPUT, OBSERVATION
 from kafka_groups.pipeline.build.partition_stage import ClusterDay, Context
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 
 Row = Mapping[str, Any]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

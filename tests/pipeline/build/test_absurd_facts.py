@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from tests.pipeline.fact_rows import NOON, Row, commit, ends, event
 from tests.pipeline.build.builds import built, read
+from tests.pipeline.fact_rows import NOON, Row, commit, ends, event
 
 MOST: Final = 2**63 - 1
 DAY: Final = 86_400

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_groups.pipeline.store.compaction import compact
-from kafka_groups.pipeline.store import DataFile, Storage
-from kafka_groups.pipeline.build.run import Built, build
 from kafka_groups.pipeline.build.engine import LocalEngine, Step
+from kafka_groups.pipeline.build.run import Built, build
+from kafka_groups.pipeline.store import DataFile, Storage
+from kafka_groups.pipeline.store.compaction import compact
+from tests.pipeline.build.builds import build_here, built, read
 from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of
-from tests.pipeline.build.builds import build_here, built, read
 
 DAY: Final = 86_400
 HOUR: Final = 3_600

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.pipeline.fact_rows import Row, at, commit, ends
 from tests.pipeline.build.builds import built, of, read
+from tests.pipeline.fact_rows import Row, at, commit, ends
 
 MINUTES = range(20)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.pipeline.fact_rows import Row, at, commit, ends
 from tests.pipeline.build.builds import built, read
+from tests.pipeline.fact_rows import Row, at, commit, ends
 
 TimeLags = dict[tuple[str, int], tuple[int | None, str]]
 

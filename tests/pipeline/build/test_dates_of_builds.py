@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from kafka_groups.pipeline.store import Storage
+from tests.pipeline.build.builds import build_here, built, read
 from tests.pipeline.fact_rows import Row, at, commit, ends, event, new_storage, put_all
 from tests.pipeline.proof import DERIVED
-from tests.pipeline.build.builds import build_here, built, read
 
 DAY = 86_400
 JUST_AFTER_MIDNIGHT = DAY / 2 + 60

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.pipeline.fact_rows import Row, commit, ends, event
 from tests.pipeline.build.builds import built, of, read
+from tests.pipeline.fact_rows import Row, commit, ends, event
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 RUNS = range(0, 21 * MINUTE, MINUTE)

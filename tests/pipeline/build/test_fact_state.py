@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from kafka_groups.pipeline.build.fact_state import FactState
+from kafka_groups.pipeline.build.run import LOOKBACK_DAYS, count_facts
+from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import compact, keep_all
 from kafka_groups.pipeline.tables import GROUP_STATE, LAG_HISTORY, PARTITION_STATE, Table
-from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.build.run import LOOKBACK_DAYS, count_facts
-from kafka_groups.pipeline.build.fact_state import FactState
 from kafka_groups.verdicts import Rules
+from tests.pipeline.build.builds import build_here
 from tests.pipeline.fact_rows import NOON, at, commit, event, new_storage, put_all
 from tests.pipeline.store.commits import rows_of, written
-from tests.pipeline.build.builds import build_here
 
 
 @pytest.fixture

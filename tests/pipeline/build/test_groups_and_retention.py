@@ -7,8 +7,8 @@ from typing import Final
 import pytest
 
 from kafka_groups.pipeline.store import Storage
-from tests.pipeline.fact_rows import NOON, Row, commit, ends
 from tests.pipeline.build.builds import built, of, read, read_statuses, seconds_after_noon
+from tests.pipeline.fact_rows import NOON, Row, commit, ends
 
 HOUR: Final = 3_600
 # Partition, seconds, log end.

@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_STATE
-from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.build.fact_rows import read_columns
 from kafka_groups.pipeline.build.partition_batch import KeyState, LogState
+from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_STATE
 from kafka_groups.verdicts import COMMIT_POINTS, Commit, Rules, thin
+from tests.pipeline.build.builds import build_here, built, read, read_statuses
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, new_storage, put_all
 from tests.pipeline.proof import DERIVED
-from tests.pipeline.build.builds import build_here, built, read, read_statuses
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 LOOKBACK: Final = 3

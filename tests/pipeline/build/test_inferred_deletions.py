@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event
 from tests.pipeline.build.builds import built, read
+from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event
 
 MINUTES = range(40)
 LEFT = 10  # the last minute at which the group was there

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.tables import Table
 from kafka_groups.pipeline.store import Storage
+from kafka_groups.pipeline.tables import Table
 from kafka_groups.verdicts import Rules
+from tests.pipeline.build.builds import build_here, built, read
 from tests.pipeline.fact_rows import Row, commit, ends, event, put_all
 from tests.pipeline.proof import DERIVED
-from tests.pipeline.build.builds import build_here, built, read
 
 DAY = 86_400
 BEFORE_MIDNIGHT = 43_200 - 60

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from kafka_groups.pipeline.build.coverage import left_out
-from tests.pipeline.fact_rows import Row, commit, ends, new_storage, put_all
 from tests.pipeline.build.builds import build_here, of, read_statuses
+from tests.pipeline.fact_rows import Row, commit, ends, new_storage, put_all
 
 DAY: Final = 86_400
 

@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from tests.pipeline.fact_rows import Row, commit, ends, event
 from tests.pipeline.build.builds import built, of, read, read_statuses
+from tests.pipeline.fact_rows import Row, commit, ends, event
 
 MINUTE: Final = 60
 DAY: Final = 86_400

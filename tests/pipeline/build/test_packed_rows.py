@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.tables import TABLES
 from kafka_groups.pipeline.build.arrays import gather_keys
 from kafka_groups.pipeline.build.engine import GROUP_LAYOUT, PARTITION_LAYOUT, Layout, LocalEngine
 from kafka_groups.pipeline.build.group_rows import FILE, GROUP_INPUT, STATUS
 from kafka_groups.pipeline.build.partition_batch import COMMIT, INPUT, KEY_STATE
+from kafka_groups.pipeline.tables import TABLES
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import facts_of
 

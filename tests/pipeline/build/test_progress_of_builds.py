@@ -8,9 +8,9 @@ import pytest
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.tables import GROUP_DAILY
+from tests.pipeline.build.builds import build_here
 from tests.pipeline.fact_rows import commit, ends, new_storage, put_all
 from tests.pipeline.store.commits import count_rows
-from tests.pipeline.build.builds import build_here
 
 
 def test_progress_begins_at_0_grows_and_ends_with_all_steps(tmp_path: Path) -> None:

@@ -10,12 +10,10 @@ from typing import Any, Final
 
 import pytest
 
+from kafka_groups.pipeline.build.kernels.group_lives import Rebalance
+from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import LEAST_KEEP, compact, keep_all
 from kafka_groups.pipeline.tables import GROUP_EVENTS
-from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.build.kernels.group_lives import Rebalance
-from tests.pipeline.fact_rows import Row, at, commit, ends, new_storage, put_all
-from tests.pipeline.store.commits import count_rows
 from tests.pipeline.build.builds import build_here, built, of, read, seconds_after_noon
 from tests.pipeline.build.kernels.group_stories import (
     BEFORE_MIDNIGHT,
@@ -26,6 +24,8 @@ from tests.pipeline.build.kernels.group_stories import (
     THERE_AND_BACK,
 )
 from tests.pipeline.build.kernels.stories import DAY, TODAY, at_time, build, microseconds, on, placed
+from tests.pipeline.fact_rows import Row, at, commit, ends, new_storage, put_all
+from tests.pipeline.store.commits import count_rows
 
 Tables = dict[str, list[Row]]
 # By cluster.

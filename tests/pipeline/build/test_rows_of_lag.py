@@ -7,9 +7,9 @@ from typing import Final
 
 import pytest
 
+from tests.pipeline.build.builds import built, of, read, seconds_after_noon
 from tests.pipeline.fact_rows import Row, commit, ends
 from tests.pipeline.fact_rows import at as time_at
-from tests.pipeline.build.builds import built, of, read, seconds_after_noon
 
 MINUTE: Final = 60
 # For 12 minutes a record a second is written and read, then 4 are written and 3 read.

@@ -11,9 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_groups.pipeline.tables import GROUP_STATE, STATE_TABLES, TABLES
-from kafka_groups.pipeline.store import DataFile, Storage
-from kafka_groups.pipeline.build.run import DateRange, build
 from kafka_groups.pipeline.build.arrays import sort_rows
 from kafka_groups.pipeline.build.engine import (
     GROUP_LAYOUT,
@@ -26,10 +23,13 @@ from kafka_groups.pipeline.build.engine import (
     run_partitions,
 )
 from kafka_groups.pipeline.build.group_stage import RESULT
-from tests.pipeline.fact_rows import new_storage, put_all
-from tests.pipeline.proof import DERIVED, facts_of, rows_of
+from kafka_groups.pipeline.build.run import DateRange, build
+from kafka_groups.pipeline.store import DataFile, Storage
+from kafka_groups.pipeline.tables import GROUP_STATE, STATE_TABLES, TABLES
 from tests.pipeline.build.builds import build_here, built
 from tests.pipeline.build.histories import histories, joined
+from tests.pipeline.fact_rows import new_storage, put_all
+from tests.pipeline.proof import DERIVED, facts_of, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,8 +15,8 @@ from kafka_groups.pipeline.build.kernels.offset_history import Commits, LogEnds
 from kafka_groups.pipeline.build.kernels.segments import NULL, first_at, last_at
 from kafka_groups.pipeline.build.kernels.verdicts import lag_when_committed
 from kafka_groups.verdicts import COMMIT_POINTS, SAMPLE_POINTS
-from tests.pipeline.fact_rows import Row, commit, ends
 from tests.pipeline.build.builds import built, of, read, seconds_after_noon
+from tests.pipeline.fact_rows import Row, commit, ends
 
 MINUTE: Final = 60
 BEFORE: Final = 0.1  # a sample requests the commits first, and then the log ends

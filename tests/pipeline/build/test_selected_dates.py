@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.build.run import DateRange, count_facts
 from kafka_groups.pipeline.build.fact_state import read_last_rules
+from kafka_groups.pipeline.build.run import DateRange, count_facts
+from kafka_groups.pipeline.store import Storage
 from kafka_groups.verdicts import Rules
+from tests.pipeline.build.builds import build_here, read
 from tests.pipeline.fact_rows import Row, commit, ends, event, new_storage, put_all
 from tests.pipeline.proof import DERIVED
-from tests.pipeline.build.builds import build_here, read
 
 DAY = 86_400
 FIRST, SECOND, THIRD, FOURTH = (date(2026, 11, day) for day in (20, 21, 22, 23))

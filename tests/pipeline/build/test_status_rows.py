@@ -26,8 +26,8 @@ from kafka_groups.verdicts import (
     moves,
     thin,
 )
-from tests.pipeline.fact_rows import NOON, Row, commit, ends
 from tests.pipeline.build.builds import built, read_statuses
+from tests.pipeline.fact_rows import NOON, Row, commit, ends
 
 NOON_MS = int(NOON.timestamp() * 1_000)
 Verdicts = dict[tuple[int | None, int], Verdict]

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.build.run import Built
-from tests.pipeline.fact_rows import NOON, Row, new_storage, put_all
+from kafka_groups.pipeline.store import Storage
 from tests.pipeline.build.builds import build_here, read, seconds_after_noon
 from tests.pipeline.build.hand_made import facts
+from tests.pipeline.fact_rows import NOON, Row, new_storage, put_all
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.tables.shape import shaped
 from kafka_groups.pipeline.build.kernels.segments import NULL, Flags, Ints, expand, first_rows
+from kafka_groups.pipeline.tables.shape import shaped
 
 
 def to_ints(column: Any) -> Ints:

@@ -16,8 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline import tables as schemas
-from kafka_groups.pipeline.store import DataFile, NewFile, new_writer
-from kafka_groups.pipeline.store.layout import BUILD
 from kafka_groups.pipeline.build import arrays
 from kafka_groups.pipeline.build import partition_batch as partitions
 from kafka_groups.pipeline.build.fact_rows import Summary, read_facts
@@ -25,6 +23,8 @@ from kafka_groups.pipeline.build.group_rows import EVENT, FILE, GROUP_INPUT, OUT
 from kafka_groups.pipeline.build.group_stage import RESULT, GroupBatch, transform_groups
 from kafka_groups.pipeline.build.kernels.segments import Ints, starts_of
 from kafka_groups.pipeline.build.partition_stage import Settings, transform_days
+from kafka_groups.pipeline.store import DataFile, NewFile, new_writer
+from kafka_groups.pipeline.store.layout import BUILD
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

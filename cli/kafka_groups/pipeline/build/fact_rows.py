@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kafka_groups.pipeline import tables as schemas
-from kafka_groups.pipeline.store import DataFile
-from kafka_groups.pipeline.store.root_directory import as_storage_error, open_file
 from kafka_groups.pipeline.build import partition_batch as partitions
 from kafka_groups.pipeline.build.arrays import to_batch, to_flags
 from kafka_groups.pipeline.build.group_rows import EVENT, EVENT_COLUMNS, STATE
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.build.partition_stage import ClusterDay, Context
+from kafka_groups.pipeline.store import DataFile
+from kafka_groups.pipeline.store.root_directory import as_storage_error, open_file
 
 _BATCH_ROWS: Final = 65_536
 Rows = Iterator[dict[str, Any]]

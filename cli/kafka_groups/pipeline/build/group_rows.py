@@ -13,12 +13,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS
 from kafka_groups.pipeline.build.arrays import choose, millis_of, to_batch, to_lists
 from kafka_groups.pipeline.build.kernels import lag_rows, segments
 from kafka_groups.pipeline.build.kernels.offset_history import KeyDays
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, NULL, Flags, Floats, Ints, first_rows, reduce
 from kafka_groups.pipeline.build.kernels.verdicts import RULES, KeyStatuses
+from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS
 from kafka_groups.verdicts import VERDICTS
 
 STATE, EVENT, STATUS, KEY, TOPIC, FILE = range(6)

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.kinds import STATES_WITHOUT_MEMBERS
-from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
 from kafka_groups.pipeline.build import group_rows
 from kafka_groups.pipeline.build.arrays import to_batch, to_codes, to_ints, to_keys, to_numbers, unpack
 from kafka_groups.pipeline.build.fact_rows import Summary
@@ -22,6 +21,7 @@ from kafka_groups.pipeline.build.kernels.group_days import DayEvents, GroupDay, 
 from kafka_groups.pipeline.build.kernels.group_lives import UNKNOWN, Record
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, NULL, Ints, first_rows, reduce
 from kafka_groups.pipeline.build.partition_stage import Settings
+from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
 
 # What a task of groups hands to the driver: what its groups and its rows of a topic add up to, or a file (NewFile).
 RESULT: Final = pa.schema(

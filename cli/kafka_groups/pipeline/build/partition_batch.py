@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.tables import LAG_HISTORY, PARTITION_STATE
 from kafka_groups.pipeline.build import arrays
 from kafka_groups.pipeline.build.group_rows import KEY, OUTPUT, STATUS, TOPIC, status_columns
 from kafka_groups.pipeline.build.kernels.lag_rows import LagRows, Points, Recent
 from kafka_groups.pipeline.build.kernels.offset_history import Commits, KeyTotals, LogEnds, LogTotals
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, NULL, Flags, Ints, first_rows, take
 from kafka_groups.pipeline.build.kernels.verdicts import KeyStatuses, Known
+from kafka_groups.pipeline.tables import LAG_HISTORY, PARTITION_STATE
 
 LOG_STATE, OBSERVATION, KEY_STATE, COMMIT = range(4)
 PARTITION: Final = ("cluster_id", "topic", "partition")

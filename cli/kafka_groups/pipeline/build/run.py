@@ -14,16 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline import tables as schemas
-from kafka_groups.pipeline.build.coverage import describe_missing, left_out
-from kafka_groups.pipeline.store import DataFile, NewFile, Storage
-from kafka_groups.pipeline.store.layout import BUILD
 from kafka_groups.pipeline.build.arrays import to_batch, to_flags, to_ints
+from kafka_groups.pipeline.build.coverage import describe_missing, left_out
 from kafka_groups.pipeline.build.engine import Engine, Task
-from kafka_groups.pipeline.build.fact_state import FactState, forget_fact_state
 from kafka_groups.pipeline.build.fact_rows import PART, day_number, read_columns, read_parts, summarise
+from kafka_groups.pipeline.build.fact_state import FactState, forget_fact_state
 from kafka_groups.pipeline.build.group_stage import add_up
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.build.partition_stage import Settings
+from kafka_groups.pipeline.store import DataFile, NewFile, Storage
+from kafka_groups.pipeline.store.layout import BUILD
 from kafka_groups.progress import Progress, ignore_progress
 from kafka_groups.verdicts import Rules
 
