@@ -24,7 +24,7 @@ from kafka_groups.pipeline.facts.ingestion import Batch, run_tasks
 from kafka_groups.pipeline.facts.source import ranges
 from kafka_groups.pipeline.facts.source.brokers import Brokers
 from kafka_groups.pipeline.facts.source.plan import ranges_between
-from kafka_groups.pipeline.spark import start_session
+from kafka_groups.pipeline.spark.session import start_session
 from tests.pipeline.fact_rows import new_storage
 
 _WATCH_EVERY_S: Final = 0.02

@@ -56,7 +56,7 @@ class FakePipeline:
         self.report = self._fake("report.history_reader", "report")
         self.compact = self._fake("store.compaction", "compact", LEAST_KEEP=timedelta(days=8), keep_all=keep_all)
         self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed_dates=1)
-        self.spark = mocker.patch("kafka_groups.pipeline.spark.start_session")
+        self.spark = mocker.patch("kafka_groups.pipeline.spark.session.start_session")
         self.spark.return_value = nullcontext("spark")
         self.clients = {
             name: mocker.patch(f"kafka_groups.pipeline.commands.{name}.GroupAdmin") for name in ("sample", "backfill")

@@ -17,14 +17,15 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import PipelineError
-from kafka_groups.pipeline.spark import _local_options, _working, noise_goes_to
+from kafka_groups.pipeline.spark.output import redirect_output
+from kafka_groups.pipeline.spark.session import _options_of_new_jvm, report_spark_errors
 from tests.live.pipeline.sparks import connect_server
 
 PROGRAM = """
 import json, sys, time
 from pathlib import Path
 from kafka_groups.errors import PipelineError
-from kafka_groups.pipeline.spark import start_session
+from kafka_groups.pipeline.spark.session import start_session
 log, kind, at, what = sys.argv[1:]
 
 def session():
@@ -101,7 +102,7 @@ def test_a_brief_session_compiles_lightly(ran: Callable[[str], Ran]) -> None:
 
 
 def test_another_session_than_a_brief_one_has_the_whole_compiler() -> None:
-    assert "spark.driver.extraJavaOptions" not in _local_options("local[2]", "1g", brief=False)
+    assert "spark.driver.extraJavaOptions" not in _options_of_new_jvm("local[2]", "1g", brief=False)
 
 
 @pytest.mark.spark
@@ -125,7 +126,7 @@ def test_a_scratch_disk_that_is_full_is_reported_as_what_it_is(tmp_path: Path) -
     from pyspark.errors import PySparkException
 
     thrown = "Job aborted due to stage failure\njava.io.IOException: No space left on device\n\tat java.base"
-    with pytest.raises(PipelineError) as caught, _working(tmp_path / "log"):
+    with pytest.raises(PipelineError) as caught, report_spark_errors(tmp_path / "log"):
         raise PySparkException(thrown)
     assert str(caught.value) == (
         "no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run "
@@ -148,7 +149,7 @@ def test_why_a_jvm_ended_at_its_start_is_reported(tmp_path: Path, master: str, m
 import sys
 from pathlib import Path
 from kafka_groups.errors import PipelineError
-from kafka_groups.pipeline.spark import start_session
+from kafka_groups.pipeline.spark.session import start_session
 try:
     start_session(master=sys.argv[1], memory=sys.argv[2], log=Path(sys.argv[3])).__enter__()
 except PipelineError as error:
@@ -189,7 +190,7 @@ def test_threads_of_a_session_whose_jvm_was_killed_report_nothing_later(tmp_path
     program = """
 import os, signal, socketserver, sys, time
 from pathlib import Path
-from kafka_groups.pipeline.spark import start_session
+from kafka_groups.pipeline.spark.session import start_session
 
 report = socketserver.BaseServer.handle_error
 socketserver.BaseServer.handle_error = lambda *of: (time.sleep(0.5), report(*of))
@@ -213,7 +214,7 @@ def test_what_is_said_meanwhile_goes_to_the_log_and_no_longer(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / "log"
-    with noise_goes_to(log):
+    with redirect_output(log):
         os.write(1, b"one ")
         os.write(2, b"two")
     os.write(1, b"three")
@@ -222,7 +223,7 @@ def test_what_is_said_meanwhile_goes_to_the_log_and_no_longer(
 
 
 def test_a_log_that_cannot_be_written_is_reported_with_its_option(tmp_path: Path) -> None:
-    quiet = noise_goes_to(tmp_path / "mistyped" / "log")
+    quiet = redirect_output(tmp_path / "mistyped" / "log")
     with (
         pytest.raises(PipelineError, match=r"cannot write the log of Spark, .*name another file with --spark-log"),
         quiet,

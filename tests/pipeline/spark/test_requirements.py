@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from kafka_groups.errors import PipelineError, SparkMissingError
-from kafka_groups.pipeline.spark import _said_by_java, start_session
-from kafka_groups.pipeline.spark.requirements import check_answers, check_connect, check_master, check_pyspark
+from kafka_groups.pipeline.spark.output import jvm_end_reason
+from kafka_groups.pipeline.spark.requirements import check_connect, check_master, check_pyspark, check_server
+from kafka_groups.pipeline.spark.session import start_session
 from kafka_groups.sandbox.ports import free_ports
 
 
@@ -86,13 +87,13 @@ def test_why_a_jvm_ended_is_read_from_what_it_said_this_time(tmp_path: Path, sai
     log = tmp_path / "log"
     before = "Error occurred during initialization of VM\nof a run before\n"
     log.write_text(before + said)
-    assert _said_by_java(log, len(before)) == why
+    assert jvm_end_reason(log, len(before)) == why
 
 
 @pytest.mark.parametrize("name", ["https_proxy", "HTTPS_PROXY", "grpc_proxy"])
 def test_behind_a_proxy_the_client_has_to_find_out_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "http://proxy")
-    check_answers(f"sc://127.0.0.1:{free_ports(1)[0]}")
+    check_server(f"sc://127.0.0.1:{free_ports(1)[0]}")
 
 
 def test_without_java_nothing_is_started_and_no_log_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ from kafka_groups.pipeline.facts.source.brokers import Brokers
 from kafka_groups.pipeline.facts.source.plan import TIMEOUT_S, Log, Offsets, Range
 from kafka_groups.pipeline.facts.source.positions import Stored, commit_batch, read_position, was_read
 from kafka_groups.pipeline.facts.source.ranges import read_rows
-from kafka_groups.pipeline.spark import error_in
+from kafka_groups.pipeline.spark.spark_errors import error_in
 from kafka_groups.pipeline.store import NewFile, Storage, new_writer
 from kafka_groups.pipeline.store.layout import new_batch_name
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS, Table

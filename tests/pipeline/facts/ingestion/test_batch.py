@@ -11,7 +11,7 @@ import pytest
 
 from kafka_groups.errors import PipelineError, SourceError, StorageError
 from kafka_groups.pipeline.facts.ingestion import _without, count_cores
-from kafka_groups.pipeline.spark import error_in
+from kafka_groups.pipeline.spark.spark_errors import error_in
 
 _TRACE = """[STREAM_FAILED] Query [id = 7] terminated with exception: [PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR]
 Traceback (most recent call last):
