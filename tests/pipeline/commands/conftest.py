@@ -29,14 +29,14 @@ class FakePipeline:
     def __init__(self, mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> None:
         self._mocker = mocker
         self._monkeypatch = monkeypatch
-        self.prepared = self._fake("facts.ingestion", "prepared")
-        self.prepared.side_effect = self._create_directory
+        self.open_ingestion = self._fake("facts.ingestion", "open_ingestion")
+        self.open_ingestion.side_effect = self._create_directory
         self.ingest = mocker.Mock(name="ingest")
         self.ingest.return_value = SimpleNamespace(cluster_id="c", batches=2, records=30, rows={"offset_commits": 28})
         self.total = mocker.Mock(name="total")
         self.total.return_value = SimpleNamespace(cluster_id="c", batches=0, records=0, rows={})
-        self.prepared.return_value = nullcontext(
-            SimpleNamespace(run=self.ingest, total=self.total, topic_is_there=True)
+        self.open_ingestion.return_value = nullcontext(
+            SimpleNamespace(run=self.ingest, result=self.total, topic_exists=True)
         )
         self.sample = self._fake("facts.sample", "sample")
         self.sample.return_value = SimpleNamespace(

@@ -71,15 +71,18 @@ def ingest(
     _check_flags(once=once, continuous=continuous, interval=interval)
     client = librdkafka_settings(connection)
     with start_run("ingest", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.facts.ingestion import prepared
+        from kafka_groups.pipeline.facts.ingestion import open_ingestion
         from kafka_groups.pipeline.facts.source.brokers import check_client
         from kafka_groups.pipeline.store import open_storage
 
         check_client(client.properties)
         storage = open_storage(data_dir, create=True)
-        with prepared(storage, client.properties, timeout_s=client.timeout_s) as ingestion, ExitStack() as until_report:
-            run.summarize = lambda: _summary(ingestion.total(), run.seconds())
-            if not ingestion.topic_is_there:
+        with (
+            open_ingestion(storage, client.properties, timeout_s=client.timeout_s) as ingestion,
+            ExitStack() as until_report,
+        ):
+            run.summarize = lambda: _summary(ingestion.result(), run.seconds())
+            if not ingestion.topic_exists:
                 run.print_note("__consumer_offsets does not exist yet: this cluster has had no consumer group so far.")
             run.bar.begin(STARTING_SPARK)
             with open_spark_session(spark_choice, brief=True) as spark:

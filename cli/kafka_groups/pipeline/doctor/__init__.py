@@ -14,8 +14,10 @@ from kafka_groups.java import java_version
 from kafka_groups.kinds import Operation, supports
 from kafka_groups.model import GroupListing, Results
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
-from kafka_groups.pipeline.facts.source.plan import Log, count_between, lost
-from kafka_groups.pipeline.facts.source.positions import read_position, was_read
+from kafka_groups.pipeline.facts.source.continuity import describe_loss
+from kafka_groups.pipeline.facts.source.plan import count_between
+from kafka_groups.pipeline.facts.source.position import Position
+from kafka_groups.pipeline.facts.source.table_positions import read_position, was_read
 from kafka_groups.pipeline.report.findings import GAPS
 from kafka_groups.pipeline.spark.requirements import check_pyspark, find_java
 from kafka_groups.pipeline.store import Queries, Storage, open_storage
@@ -55,7 +57,7 @@ def examine(
     checks = _examine_machine(environment)
     progress("checking", 1, 3)
     cluster_id: str | None = None
-    log: Log | None = None
+    log: Position | None = None
     if client is None:
         checks.append(Check("brokers", WARNING, "no cluster is named; give -b HOST:PORT or --profile NAME to check it"))
     else:
@@ -186,7 +188,7 @@ def measure(storage: Storage) -> dict[str, Size]:
     return sizes
 
 
-def examine_tables(into: str, cluster_id: str | None, log: Log | None) -> list[Check]:
+def examine_tables(into: str, cluster_id: str | None, log: Position | None) -> list[Check]:
     """Return the checks of a directory; a cluster that was connected to has an id, and a log if that is known."""
     try:
         if is_new(open_root(into)):
@@ -223,7 +225,7 @@ def _gaps(queries: Queries) -> Check:
     return Check("gaps", WARNING if lost_offsets.get("deleted") else OK, detail or "none")
 
 
-def _behind(storage: Storage, queries: Queries, cluster_id: str | None, log: Log | None) -> Check:
+def _behind(storage: Storage, queries: Queries, cluster_id: str | None, log: Position | None) -> Check:
     """Check how many offsets there are beyond what ingest has read, in the cluster that was connected to."""
     if cluster_id is None:
         # Clusters with records of the newest date.
@@ -237,6 +239,6 @@ def _behind(storage: Storage, queries: Queries, cluster_id: str | None, log: Log
     if log is None:
         return Check("ingest", WARNING, "it has run; its backlog is unknown, because the log end offsets are unknown")
     starts = read_position(storage, cluster_id, log.topic_id, log.ends).start.ends
-    if (said := lost(starts, log.ends)) is not None:
+    if (said := describe_loss(starts, log.ends)) is not None:
         return Check("ingest", FAILED, said)
     return Check("ingest", OK, f"{count_between(starts, log.ends):,} offsets are left to read")

@@ -19,7 +19,7 @@ from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.facts.backfill import read_settings
 from kafka_groups.pipeline.facts.source.brokers import Brokers, new_consumer, source_error
-from kafka_groups.pipeline.facts.source.plan import Log, Offsets
+from kafka_groups.pipeline.facts.source.position import Offsets, Position
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.settings.librdkafka import ClientProperties
 
@@ -43,7 +43,7 @@ class Tail(NamedTuple):
     at_ms: int | None
 
 
-def examine_cluster(client: ClientProperties, timeout_s: float) -> tuple[list[Check], str | None, Log | None]:
+def examine_cluster(client: ClientProperties, timeout_s: float) -> tuple[list[Check], str | None, Position | None]:
     """Return the checks, and, as far as they are known, the cluster's id and where its topic ends."""
     try:
         brokers = Brokers(client, timeout_s)
@@ -60,7 +60,7 @@ def examine_cluster(client: ClientProperties, timeout_s: float) -> tuple[list[Ch
         return [*checks, Check(f"describe {OFFSETS_TOPIC}", FAILED, str(error))], cluster_id, None
     if not partitions:
         detail = f"{OFFSETS_TOPIC} does not exist: this cluster has had no group so far"
-        return [*checks, Check(f"describe {OFFSETS_TOPIC}", WARNING, detail)], cluster_id, Log(None, {})
+        return [*checks, Check(f"describe {OFFSETS_TOPIC}", WARNING, detail)], cluster_id, Position(None, {})
     records = sum(ends[partition] - starts[partition] for partition in partitions)
     detail = f"{len(partitions):,} partitions, {records:,} offsets from log start to log end"
     checks.append(Check(f"describe {OFFSETS_TOPIC}", OK, detail))
@@ -68,7 +68,7 @@ def examine_cluster(client: ClientProperties, timeout_s: float) -> tuple[list[Ch
     ((_, of_topic),) = read_settings(client, timeout_s, [OFFSETS_TOPIC])
     checks += [*_reading(client, filled, timeout_s), _transactions(client, written, ends, timeout_s)]
     checks.append(_topic_settings(of_topic))
-    return checks, cluster_id, Log(topic_id, ends)
+    return checks, cluster_id, Position(topic_id, ends)
 
 
 def _reading(client: ClientProperties, filled: Mapping[int, tuple[int, int]], timeout_s: float) -> list[Check]:

@@ -28,7 +28,7 @@ from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime
 from kafka_groups.admin.librdkafka import describe_error
 from kafka_groups.errors import SourceError
 from kafka_groups.model import Failure, TopicPartition
-from kafka_groups.pipeline.facts.decode.columns import topic_id_text
+from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
 from kafka_groups.pipeline.facts.source.brokers import new_admin
 from kafka_groups.pipeline.facts.time_grid import NEVER, Numbers, Points, TimeGrid
 from kafka_groups.pipeline.store import Storage

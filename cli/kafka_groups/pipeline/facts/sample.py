@@ -16,7 +16,7 @@ from kafka_groups.admin.api import TimePlan
 from kafka_groups.groups import steps
 from kafka_groups.kinds import STATES_WITHOUT_MEMBERS, Operation, kind_of, supports
 from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOffsets, Member, Results, TopicPartition
-from kafka_groups.pipeline.facts.decode.columns import topic_id_text
+from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.layout import SAMPLE, new_batch_name
 from kafka_groups.pipeline.tables import (

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from kafka_groups.admin import OffsetAndTimestamp, PartitionTime
 from kafka_groups.model import TopicPartition
-from kafka_groups.pipeline.facts.decode.columns import LATEST_MS
+from kafka_groups.pipeline.facts.decode.conversions import LATEST_MS
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from kafka_groups.pipeline.tables.shape import shaped
 

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Final
 
 from kafka_groups.pipeline.build.coverage import Reach
-from kafka_groups.pipeline.facts.decode import partition_of
+from kafka_groups.pipeline.facts.decode.partitioner import partition_of
 from kafka_groups.pipeline.report.period import DAY_MS, FRESH_MS, Key, Period, Tables
 from kafka_groups.pipeline.store import Row, quote
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, Table

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kafka_groups.pipeline.facts.decode import decode
-from kafka_groups.pipeline.facts.decode.columns import RAW
+from kafka_groups.pipeline.facts.decode.raw_records import RawRecords
+from kafka_groups.pipeline.facts.decode.records import decode
 
 Row = dict[str, Any]
 
@@ -64,7 +64,7 @@ def raw(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
     keys, values = [key for key, _ in pairs], [value for _, value in pairs]
     offsets = list(range(100, 100 + len(pairs)))
     times = [1_700_000_000_000 + 1000 * place for place in range(len(pairs))]
-    return pa.record_batch([offsets, times, keys, values], schema=RAW)
+    return pa.record_batch([offsets, times, keys, values], schema=RawRecords.schema())
 
 
 def rows_of(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> list[Row]:

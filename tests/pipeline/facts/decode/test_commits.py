@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_groups.pipeline.facts.decode.columns import topic_id_text
 from kafka_groups.pipeline.facts.decode.commits import commit_columns
-from kafka_groups.pipeline.facts.decode.record_types import ALL, SCHEMAS, read_value
+from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
+from kafka_groups.pipeline.facts.decode.record_schemas import OFFSET_COMMIT
+from kafka_groups.pipeline.facts.decode.record_types import RECORD_TYPES, read_value
 from kafka_groups.protocol import compile_writer
 from tests.pipeline.facts.decode.golden_records import row_of, rows_of
 
@@ -42,7 +43,7 @@ COMMITS = st.fixed_dictionaries(
 
 def _written(version: int, commit: dict[str, Any]) -> bytes:
     out = bytearray(version.to_bytes(2, "big"))
-    compile_writer(SCHEMAS["OffsetCommit"], version=version, flexible=version == 4)(out, commit)
+    compile_writer(OFFSET_COMMIT, version=version, flexible=version == 4)(out, commit)
     return bytes(out)
 
 
@@ -77,7 +78,7 @@ def _columns(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_alone(value: bytes) -> dict[str, Any]:
-    return commit_columns(read_value(ALL[1], value))
+    return commit_columns(read_value(RECORD_TYPES[1], value))
 
 
 def _microseconds(time: datetime | None) -> int | None:
@@ -102,7 +103,7 @@ def test_bytes_that_are_no_commit_hide_none_of_their_neighbours(values: list[byt
 @pytest.mark.parametrize("version", range(5))
 @pytest.mark.parametrize("size", [0, 1, 126, 127, 128, 4096, 16_382])
 def test_commits_with_metadata_of_any_usual_size_are_read_at_once(version: int, size: int, mocker: Any) -> None:
-    one_by_one = mocker.patch("kafka_groups.pipeline.facts.decode.read_value")
+    one_by_one = mocker.patch("kafka_groups.pipeline.facts.decode.records.read_value")
     value = _written(version, {"offset": 5, "metadata": "m" * size, "topic_id": TOPIC_ID})
     assert row_of(KEY, value)["metadata"] == "m" * size
     one_by_one.assert_not_called()

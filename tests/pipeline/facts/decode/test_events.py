@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.facts.decode import record_types
-from kafka_groups.pipeline.facts.decode.record_types import ALL, COMMITS, SCHEMAS
+from kafka_groups.pipeline.facts.decode.record_schemas import GROUP_METADATA
+from kafka_groups.pipeline.facts.decode.record_types import COMMIT_TYPES, RECORD_TYPES
 from kafka_groups.protocol import compile_writer
 from tests.pipeline.facts.decode.golden_records import BY_NAME, GOLDEN, Row, row_of
 
@@ -70,7 +71,7 @@ def test_members_of_kafka_connect_have_no_topics_but_their_bytes_are_kept() -> N
 def _group_of(subscription: bytes, assignment: bytes) -> bytes:
     member = {"member_id": "m1", "subscription": subscription, "assignment": assignment}
     out = bytearray(b"\x00\x03")
-    write = compile_writer(SCHEMAS["GroupMetadata"], version=3, flexible=False)
+    write = compile_writer(GROUP_METADATA, version=3, flexible=False)
     write(out, {"protocol_type": "consumer", "members": [member]})
     return bytes(out)
 
@@ -154,7 +155,7 @@ def test_bytes_in_details_are_base64() -> None:
 
 
 def test_a_tombstone_says_nothing_but_what_it_removes() -> None:
-    for golden in [golden for golden in GOLDEN if golden.variant == "tombstone" and golden.type not in COMMITS]:
+    for golden in [golden for golden in GOLDEN if golden.variant == "tombstone" and golden.type not in COMMIT_TYPES]:
         event = row_of(golden.key_bytes, None)["event"]
         assert set(_filled(event)) <= {"type", "event_type", "member_id"}
         assert event["event_type"].endswith(("removed", "left"))
@@ -166,5 +167,8 @@ def test_every_event_type_is_explained_once_and_no_other() -> None:
     described = {(written, removed, int(kind)) for written, kinds, removed in explained for kind in kinds.split(", ")}
     special = {("group_emptied", "group_removed", 2)}
     special |= {("static_member_away", "member_assignment_removed", kind) for kind in (8, 22)}
-    assert described == {(kind.written, kind.removed, kind.id) for kind in ALL if kind.id not in COMMITS} | special
+    assert (
+        described
+        == {(kind.written, kind.removed, kind.id) for kind in RECORD_TYPES if kind.id not in COMMIT_TYPES} | special
+    )
     assert len({written for written, _, _ in explained}) == len(explained)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.facts.decode.record_types import ALL, COMMITS
+from kafka_groups.pipeline.facts.decode.record_types import COMMIT_TYPES, RECORD_TYPES
 from tests.pipeline.facts.decode.golden_records import BY_NAME, GOLDEN, Golden, row_of, rows_of
 
 
@@ -43,14 +43,14 @@ def _at(milliseconds: int | None) -> datetime | None:
 def test_every_type_and_version_is_among_them_with_a_tombstone() -> None:
     wanted = {
         (record_type.id, version)
-        for record_type in ALL
+        for record_type in RECORD_TYPES
         for version in [None, *range(1 if record_type.id == 0 else record_type.newest_version + 1)]
     }
     assert {(golden.type, golden.version) for golden in GOLDEN} == wanted
 
 
 def test_the_types_have_the_names_that_kafka_gives_them() -> None:
-    assert {(golden.type, golden.name) for golden in GOLDEN} == {(kind.id, kind.name) for kind in ALL}
+    assert {(golden.type, golden.name) for golden in GOLDEN} == {(kind.id, kind.name) for kind in RECORD_TYPES}
 
 
 def test_a_key_is_what_kafka_says_it_is() -> None:
@@ -64,7 +64,7 @@ def test_a_key_is_what_kafka_says_it_is() -> None:
 
 
 def test_a_commit_is_what_kafka_says_it_is() -> None:
-    commits = [(row, golden.value) for golden, row in ROWS if golden.type in COMMITS and golden.value is not None]
+    commits = [(row, golden.value) for golden, row in ROWS if golden.type in COMMIT_TYPES and golden.value is not None]
     assert commits
     for row, value in commits:
         assert row["kind"] == "offset_commit"
@@ -79,7 +79,7 @@ def test_a_commit_is_what_kafka_says_it_is() -> None:
 
 def test_the_details_of_an_event_are_what_kafka_says_is_in_its_value() -> None:
     for golden, row in ROWS:
-        if golden.type in COMMITS:
+        if golden.type in COMMIT_TYPES:
             continue
         assert row["kind"] == "group_event"
         assert row["event"]["type"] == golden.name
@@ -109,7 +109,7 @@ def test_a_value_that_is_cut_or_goes_on_is_kept_as_unknown(version: int) -> None
 
 
 def test_a_key_cut_anywhere_is_kept_as_unknown() -> None:
-    keys = [BY_NAME[f"{kind.name}-vNone-tombstone"].key_bytes for kind in ALL]
+    keys = [BY_NAME[f"{kind.name}-vNone-tombstone"].key_bytes for kind in RECORD_TYPES]
     cuts = [key[:size] for key in keys for size in range(len(key))]
     for row, cut in zip(rows_of([(cut, b"\x00\x00") for cut in cuts]), cuts, strict=True):
         assert (row["kind"], row["group"], row["raw"]["key"]) == ("unknown", None, cut)

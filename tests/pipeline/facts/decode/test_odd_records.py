@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_groups.pipeline.facts.decode import decode
-from kafka_groups.pipeline.facts.decode.columns import RECORD
-from kafka_groups.pipeline.facts.decode.record_types import ALL, RecordType
+from kafka_groups.pipeline.facts.decode.decoded_records import DecodedRecords
+from kafka_groups.pipeline.facts.decode.record_types import RECORD_TYPES, RecordType
+from kafka_groups.pipeline.facts.decode.records import decode
 from tests.pipeline.facts.decode.golden_records import BY_NAME, GOLDEN, Golden, raw, row_of, rows_of
 
-TOMBSTONES = [BY_NAME[f"{kind.name}-vNone-tombstone"] for kind in ALL]
+TOMBSTONES = [BY_NAME[f"{kind.name}-vNone-tombstone"] for kind in RECORD_TYPES]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_nulls_in_a_members_record_are_empty() -> None:
     assert (found["topics"], found["assignment"]) == (None, None)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ALL if kind.id > 1], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [kind for kind in RECORD_TYPES if kind.id > 1], ids=lambda kind: kind.name)
 def test_a_value_of_nothing_but_nulls_or_cut_is_never_a_failure(kind: RecordType) -> None:
     key = BY_NAME[f"{kind.name}-vNone-tombstone"].key_bytes
     rows = rows_of([(key, bytes([0, version]) + b"\xff" * size) for version in range(5) for size in range(60)])
@@ -139,4 +139,4 @@ def test_a_huge_count_costs_no_memory(name: str, value: bytes) -> None:
 def test_an_empty_chunk_is_an_empty_batch() -> None:
     batch = decode(raw([]), "c1", 7)
     assert batch.num_rows == 0
-    assert batch.schema == RECORD
+    assert batch.schema == DecodedRecords.schema()

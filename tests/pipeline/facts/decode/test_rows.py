@@ -7,8 +7,11 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.facts.decode import decode, gap_rows, partition_of
-from kafka_groups.pipeline.facts.decode.columns import RAW, RECORD
+from kafka_groups.pipeline.facts.decode.data_gaps import DataGap, gap_row
+from kafka_groups.pipeline.facts.decode.decoded_records import DecodedRecords
+from kafka_groups.pipeline.facts.decode.partitioner import partition_of
+from kafka_groups.pipeline.facts.decode.raw_records import RawRecords
+from kafka_groups.pipeline.facts.decode.records import decode
 from tests.pipeline.facts.decode.golden_records import BY_NAME, GOLDEN, ROUTED, raw, rows_of
 
 
@@ -26,20 +29,21 @@ def test_a_row_says_where_and_when_its_record_was_found() -> None:
 def test_a_batch_has_the_promised_columns(count: int) -> None:
     batch = decode(raw([(golden.key_bytes, golden.value_bytes) for golden in GOLDEN[:count]]), "c1", 7)
     batch.validate(full=True)
-    assert batch.schema == RECORD
+    assert batch.schema == DecodedRecords.schema()
 
 
 @pytest.mark.parametrize("timestamp", [-1, 2**63 - 1, -(2**63)])
 def test_a_record_without_a_sensible_timestamp_has_none(timestamp: int) -> None:
     key = BY_NAME["GroupMetadata-vNone-tombstone"].key_bytes
-    records = pa.record_batch([[5], [timestamp], [key], [None]], schema=RAW)
+    records = pa.record_batch([[5], [timestamp], [key], [None]], schema=RawRecords.schema())
     [row] = decode(records, "c1", 0).to_pylist()
     assert row["record_time"] is None
 
 
 def test_a_gap_is_one_row() -> None:
-    batch = gap_rows("c1", 3, from_offset=10, until_offset=19, missing=4, reason="retention", at_ms=1_700_000_000_000)
-    assert batch.schema == RECORD
+    gap = DataGap(from_offset=10, until_offset=19, missing=4, reason="retention")
+    batch = gap_row("c1", 3, gap, found_at_ms=1_700_000_000_000)
+    assert batch.schema == DecodedRecords.schema()
     [row] = batch.to_pylist()
     assert {name: value for name, value in row.items() if value is not None} == {
         "cluster_id": "c1",

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.errors import PipelineError, SourceError, StorageError
-from kafka_groups.pipeline.facts.ingestion import _without, count_cores
+from kafka_groups.pipeline.facts.ingest_tasks import count_cores, skip_stored_rows
 from kafka_groups.pipeline.spark.spark_errors import error_in
 
 _TRACE = """[STREAM_FAILED] Query [id = 7] terminated with exception: [PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR]
@@ -46,8 +46,8 @@ def test_records_that_a_table_has_already_are_left_out_of_its_files() -> None:
     rows = pa.RecordBatch.from_pydict(
         {"source_partition": pa.array([2] * 3, pa.int32()), "source_offset": pa.array([6, 7, 9], pa.int64())}
     )
-    assert _without(rows, {0: 9, 2: 7})["source_offset"].to_pylist() == [7, 9]
-    assert _without(rows, {0: 9}) is rows
+    assert skip_stored_rows(rows, {0: 9, 2: 7})["source_offset"].to_pylist() == [7, 9]
+    assert skip_stored_rows(rows, {0: 9}) is rows
 
 
 def test_our_errors_keep_their_class_and_their_sentence() -> None:

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import Message
 
+from kafka_groups.pipeline.facts.decode.data_gaps import DataGap
 from kafka_groups.pipeline.facts.source.plan import Range
-from kafka_groups.pipeline.facts.source.ranges import CHUNK, Hole, RangeReader
+from kafka_groups.pipeline.facts.source.ranges import CHUNK_RECORDS, RangeReader
 
 
 class Log:
@@ -33,7 +34,7 @@ class Log:
 
 def chunks_of(value: bytes, records: int) -> list[pa.RecordBatch]:
     reader: Any = RangeReader(Log(value), Range(3, 5, 5 + records), {}, 1.0)  # type: ignore[arg-type]  # as one acts
-    found: list[pa.RecordBatch | Hole] = list(reader.read())
+    found: list[pa.RecordBatch | DataGap] = list(reader.read())
     chunks = [part for part in found if isinstance(part, pa.RecordBatch)]
     assert len(chunks) == len(found)
     offsets = [offset for chunk in chunks for offset in chunk["offset"].to_pylist()]
@@ -44,7 +45,7 @@ def chunks_of(value: bytes, records: int) -> list[pa.RecordBatch]:
 @pytest.mark.parametrize(
     ("bytes_of_value", "records", "sizes"),
     [
-        (10, CHUNK + 1, [CHUNK, 1]),
+        (10, CHUNK_RECORDS + 1, [CHUNK_RECORDS, 1]),
         (10, 3_000, [3_000]),
         (10_000, 5_000, [2_048, 2_048, 904]),
     ],

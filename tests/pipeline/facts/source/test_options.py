@@ -12,9 +12,11 @@ from confluent_kafka import KafkaError
 from pyspark.sql.types import StructType
 
 from kafka_groups.errors import SourceError, UnreachableError
-from kafka_groups.pipeline.facts.source.brokers import Brokers, source_error, why_unreachable
-from kafka_groups.pipeline.facts.source.datasource import KafkaGroupsSource, read_options
+from kafka_groups.pipeline.facts.source.addresses import unreachable_reason
+from kafka_groups.pipeline.facts.source.brokers import Brokers, source_error
+from kafka_groups.pipeline.facts.source.datasource import KafkaGroupsSource
 from kafka_groups.pipeline.facts.source.plan import EARLIEST, LATEST
+from kafka_groups.pipeline.facts.source.source_options import read_options
 
 AT = {"kafka.bootstrap.servers": "127.0.0.1:1"}
 
@@ -118,18 +120,18 @@ def test_names_that_do_not_exist_are_reported_at_once(monkeypatch: pytest.Monkey
 def test_one_address_where_somebody_listens_is_enough() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert why_unreachable(f"127.0.0.1:1,PLAINTEXT://127.0.0.1:{port}", 5) is None
+        assert unreachable_reason(f"127.0.0.1:1,PLAINTEXT://127.0.0.1:{port}", 5) is None
 
 
 def test_what_cannot_be_determined_soon_is_left_to_librdkafka() -> None:
-    assert why_unreachable("", 5) is None
-    assert why_unreachable("not:an:address", 5) is None
+    assert unreachable_reason("", 5) is None
+    assert unreachable_reason("not:an:address", 5) is None
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, ExitStack() as clients:
         for _ in range(4):
             client = clients.enter_context(socket.socket())
             client.setblocking(False)
             client.connect_ex(full.getsockname())
-        assert why_unreachable(f"127.0.0.1:{full.getsockname()[1]}", 0.3) is None
+        assert unreachable_reason(f"127.0.0.1:{full.getsockname()[1]}", 0.3) is None
 
 
 @pytest.mark.parametrize(
@@ -146,4 +148,4 @@ def test_a_resolver_that_is_away_is_not_a_name_that_is_not_there(
         raise socket.gaierror(code, "no")
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
-    assert why_unreachable("kafka:9092", 5) == said
+    assert unreachable_reason("kafka:9092", 5) == said

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.facts.source.datasource import log_in, position_of
 from kafka_groups.pipeline.facts.source.plan import (
     EARLIEST,
     LATEST,
-    Log,
     Range,
-    automatic_limit,
-    limited,
+    default_batch_size,
+    limit_ends,
     ranges_between,
-    started,
-    tasks_of,
+    split_into_tasks,
+    starting_offsets,
 )
 
 
 def test_a_hot_partition_becomes_many_tasks_without_a_gap_or_an_overlap() -> None:
-    tasks = tasks_of([Range(7, 11, 4_000_011)])
+    tasks = split_into_tasks([Range(7, 11, 4_000_011)])
 
     ranges = [wanted for task in tasks for wanted in task]
     assert len(tasks) == 4
@@ -34,11 +31,11 @@ def test_a_hot_partition_becomes_many_tasks_without_a_gap_or_an_overlap() -> Non
 def test_many_small_partitions_share_a_task() -> None:
     wanted = [Range(partition, 0, 100) for partition in range(50)]
 
-    assert tasks_of(wanted) == [tuple(wanted)]
+    assert split_into_tasks(wanted) == [tuple(wanted)]
 
 
 def test_no_task_is_larger_than_a_million() -> None:
-    tasks = tasks_of([Range(0, 0, 900_000), Range(1, 5, 6), Range(2, 0, 3_100_000)])
+    tasks = split_into_tasks([Range(0, 0, 900_000), Range(1, 5, 6), Range(2, 0, 3_100_000)])
 
     assert max(sum(one.end - one.start for one in task) for task in tasks) <= 1_000_000
     assert sum(one.end - one.start for task in tasks for one in task) == 4_000_001
@@ -47,7 +44,7 @@ def test_no_task_is_larger_than_a_million() -> None:
 def test_tasks_are_as_many_as_run_at_once_or_a_multiple() -> None:
     wanted = [Range(partition, 0, 500_000) for partition in range(5)]
 
-    tasks = tasks_of(wanted, at_once=2)
+    tasks = split_into_tasks(wanted, cores=2)
 
     sizes = [sum(one.end - one.start for one in task) for task in tasks]
     assert sizes == [625_000] * 4
@@ -58,26 +55,26 @@ def test_tasks_are_as_many_as_run_at_once_or_a_multiple() -> None:
 
 
 def test_little_to_read_is_one_task_though_more_could_run() -> None:
-    assert len(tasks_of([Range(0, 0, 150_000)], at_once=8)) == 1
+    assert len(split_into_tasks([Range(0, 0, 150_000)], cores=8)) == 1
 
 
 def test_an_old_partition_of_billions_of_offsets_is_a_bounded_number_of_tasks() -> None:
-    assert len(tasks_of([Range(0, 0, 5_000_000_000)], at_once=2)) == 64
+    assert len(split_into_tasks([Range(0, 0, 5_000_000_000)], cores=2)) == 64
 
 
 def test_an_old_partition_of_billions_of_offsets_is_a_bounded_number_of_batches() -> None:
-    assert automatic_limit({}, {0: 5_000_000_000}) == 100_000_000
-    assert automatic_limit({0: 3}, {0: 9}) == 4_000_000
+    assert default_batch_size({}, {0: 5_000_000_000}) == 100_000_000
+    assert default_batch_size({0: 3}, {0: 9}) == 4_000_000
 
 
 def test_on_many_cores_a_batch_is_as_large_as_makes_a_task_for_each_worth_while() -> None:
-    limit = automatic_limit({}, {0: 40_000_000}, 64)
-    assert (limit, len(tasks_of([Range(0, 0, limit)], at_once=64))) == (16_000_000, 64)
-    assert automatic_limit({}, {0: 40_000_000}, 2) == 4_000_000
+    limit = default_batch_size({}, {0: 40_000_000}, 64)
+    assert (limit, len(split_into_tasks([Range(0, 0, limit)], cores=64))) == (16_000_000, 64)
+    assert default_batch_size({}, {0: 40_000_000}, 2) == 4_000_000
 
 
 def test_nothing_to_read_is_no_task() -> None:
-    assert tasks_of(ranges_between({0: 5}, {0: 5})) == []
+    assert split_into_tasks(ranges_between({0: 5}, {0: 5})) == []
 
 
 def test_a_new_partition_is_read_from_its_first_offset() -> None:
@@ -87,7 +84,7 @@ def test_a_new_partition_is_read_from_its_first_offset() -> None:
 def test_a_limit_is_shared_out_and_never_passed() -> None:
     starts, ends = {0: 0, 1: 100}, {0: 900, 1: 200}
 
-    first = limited(starts, ends, 100)
+    first = limit_ends(starts, ends, 100)
 
     assert first == {0: 90, 1: 110}
 
@@ -95,24 +92,24 @@ def test_a_limit_is_shared_out_and_never_passed() -> None:
 def test_batches_under_a_limit_come_to_the_end() -> None:
     position, ends, batches = {0: 0, 1: 0, 2: 0}, {0: 5, 1: 1, 2: 1}, 0
     while position != ends:
-        following = limited(position, ends, 2)
+        following = limit_ends(position, ends, 2)
         assert 0 < sum(following.values()) - sum(position.values()) <= 2
         position, batches = following, batches + 1
     assert batches < 8
 
 
 def test_no_limit_is_everything() -> None:
-    assert limited({}, {0: 5}, None) == {0: 5}
+    assert limit_ends({}, {0: 5}, None) == {0: 5}
 
 
 def test_a_partition_never_goes_back() -> None:
-    assert limited({0: 10}, {0: 8}, None) == {0: 10}
+    assert limit_ends({0: 10}, {0: 8}, None) == {0: 10}
 
 
 def test_offsets_are_chosen_by_number_or_by_word() -> None:
     earliest, latest = {0: 1, 1: 2, 2: 3, 3: 4}, {0: 10, 1: 20, 2: 30, 3: 40}
 
-    found = started({0: 5, 1: EARLIEST, 2: LATEST}, earliest, latest)
+    found = starting_offsets({0: 5, 1: EARLIEST, 2: LATEST}, earliest, latest)
 
     assert found == {0: 5, 1: 2, 2: 30, 3: 4}
 
@@ -120,45 +117,22 @@ def test_offsets_are_chosen_by_number_or_by_word() -> None:
 def test_a_word_stands_for_all_partitions() -> None:
     earliest, latest = {0: 1, 1: 2}, {0: 10, 1: 20}
 
-    assert started(LATEST, earliest, latest) == latest
-    assert started(EARLIEST, earliest, latest) == started(None, earliest, latest) == earliest
+    assert starting_offsets(LATEST, earliest, latest) == latest
+    assert starting_offsets(EARLIEST, earliest, latest) == starting_offsets(None, earliest, latest) == earliest
 
 
 def test_a_start_beyond_the_end_is_refused_for_nothing_would_ever_come() -> None:
-    assert started({0: 10}, {0: 1}, {0: 10}) == {0: 10}
+    assert starting_offsets({0: 10}, {0: 1}, {0: 10}) == {0: 10}
     with pytest.raises(SourceError, match=r"offset 11 for partition 0 of __consumer_offsets, which ends at 10; write"):
-        started({0: 11}, {0: 1}, {0: 10})
+        starting_offsets({0: 11}, {0: 1}, {0: 10})
 
 
 def test_a_partition_that_is_not_there_is_reported() -> None:
     with pytest.raises(SourceError, match="has no partition 9; it has 1"):
-        started({9: 5}, {0: 0}, {0: 1})
-
-
-@pytest.mark.parametrize(
-    ("log", "position"),
-    [
-        (
-            Log(None, {3: 5, 0: 2}),
-            {"cluster_id": "abc", "topic_id": None, "ends": {"0": 2, "3": 5}, "leader_epochs": {}},
-        ),
-        (
-            Log("id", {3: 5, 10: 2}, {3: 7}),
-            {"cluster_id": "abc", "topic_id": "id", "ends": {"3": 5, "10": 2}, "leader_epochs": {"3": 7}},
-        ),
-    ],
-)
-def test_a_position_survives_the_checkpoint(log: Log, position: dict[str, Any]) -> None:
-    assert position_of("abc", log) == position
-    assert log_in(position, "abc") == log
+        starting_offsets({9: 5}, {0: 0}, {0: 1})
 
 
 def test_only_the_first_piece_of_a_range_is_checked_against_the_epoch_it_was_planned_with() -> None:
-    tasks = tasks_of(ranges_between({0: 5}, {0: 2_000_005}, {0: 7}))
+    tasks = split_into_tasks(ranges_between({0: 5}, {0: 2_000_005}, {0: 7}))
 
     assert tasks == [(Range(0, 5, 1_000_005, 7),), (Range(0, 1_000_005, 2_000_005),)]
-
-
-def test_a_checkpoint_of_another_cluster_is_refused_by_both_names() -> None:
-    with pytest.raises(SourceError, match="belongs to cluster one, and the brokers to cluster two"):
-        log_in(position_of("one", Log(None, {})), "two")
