@@ -87,7 +87,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Ra
 
 @pytest.mark.spark
 @pytest.mark.parametrize("kind", ["master", "remote"])
-def test_nothing_of_sparks_noise_reaches_our_streams(ran: Callable[[str], Ran], kind: str) -> None:
+def test_output_of_spark_does_not_reach_the_streams(ran: Callable[[str], Ran], kind: str) -> None:
     done = ran(kind)
     assert done.said == ("", "", 0)
     assert (done.found["python"], done.found["zone"]) == (sys.executable, "UTC")
@@ -97,11 +97,11 @@ def test_nothing_of_sparks_noise_reaches_our_streams(ran: Callable[[str], Ran], 
 
 
 @pytest.mark.spark
-def test_a_brief_session_compiles_lightly(ran: Callable[[str], Ran]) -> None:
+def test_a_brief_session_compiles_less(ran: Callable[[str], Ran]) -> None:
     assert ran("master").found["brief"]
 
 
-def test_another_session_than_a_brief_one_has_the_whole_compiler() -> None:
+def test_other_sessions_have_the_whole_compiler() -> None:
     assert "spark.driver.extraJavaOptions" not in _options_of_new_jvm("local[2]", "1g", brief=False)
 
 
@@ -110,9 +110,7 @@ def test_another_session_than_a_brief_one_has_the_whole_compiler() -> None:
     ("what", "reason"),
     [("failed", "broken on purpose"), ("thrown", "java.lang.ClassNotFoundException: no.such.Class")],
 )
-def test_a_failure_of_sparks_or_javas_is_one_line_that_names_its_log(
-    ran: Callable[[str], Ran], what: str, reason: str
-) -> None:
+def test_an_error_of_spark_or_java_is_one_line_with_the_log(ran: Callable[[str], Ran], what: str, reason: str) -> None:
     done = ran("master")
     error = done.found[what]
     assert error.startswith("Spark failed: ")
@@ -122,7 +120,7 @@ def test_a_failure_of_sparks_or_javas_is_one_line_that_names_its_log(
     assert "\n" not in error
 
 
-def test_a_scratch_disk_that_is_full_is_reported_as_what_it_is(tmp_path: Path) -> None:
+def test_a_full_scratch_disk_is_reported(tmp_path: Path) -> None:
     from pyspark.errors import PySparkException
 
     thrown = "Job aborted due to stage failure\njava.io.IOException: No space left on device\n\tat java.base"
@@ -142,7 +140,9 @@ def test_a_scratch_disk_that_is_full_is_reported_as_what_it_is(tmp_path: Path) -
         ("local[1]", "1x", "Spark did not start: Invalid maximum heap size: -Xmx1x"),
     ],
 )
-def test_why_a_jvm_ended_at_its_start_is_reported(tmp_path: Path, master: str, memory: str, given: str) -> None:
+def test_the_reason_of_a_jvms_end_at_its_start_is_reported(
+    tmp_path: Path, master: str, memory: str, given: str
+) -> None:
     log = tmp_path / "log"
     log.write_text('Exception in thread "main" of a run before\n')
     program = """
@@ -185,7 +185,7 @@ def test_ctrl_c_ends_a_session_and_its_jvm(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_threads_of_a_session_whose_jvm_was_killed_report_nothing_later(tmp_path: Path) -> None:
+def test_after_the_kill_of_a_jvm_no_thread_writes_to_the_streams(tmp_path: Path) -> None:
     log = tmp_path / "log"
     program = """
 import os, signal, socketserver, sys, time
@@ -210,9 +210,7 @@ time.sleep(2)  # the thread of finalizers looks for work once a second
     assert "EOFError" in log.read_text()
 
 
-def test_what_is_said_meanwhile_goes_to_the_log_and_no_longer(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_output_inside_the_context_goes_to_the_log(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log"
     with redirect_output(log):
         os.write(1, b"one ")
@@ -222,7 +220,7 @@ def test_what_is_said_meanwhile_goes_to_the_log_and_no_longer(
     assert capfd.readouterr() == ("three", "")
 
 
-def test_a_log_that_cannot_be_written_is_reported_with_its_option(tmp_path: Path) -> None:
+def test_an_unwritable_log_is_reported_with_its_option(tmp_path: Path) -> None:
     quiet = redirect_output(tmp_path / "mistyped" / "log")
     with (
         pytest.raises(PipelineError, match=r"cannot write the log of Spark, .*name another file with --spark-log"),

@@ -19,6 +19,7 @@ from kafka_groups.pipeline.facts.decode.decoded_records import rows_by_table
 from kafka_groups.pipeline.facts.source.plan import Range
 from kafka_groups.pipeline.facts.source.position import NO_OFFSETS, Offsets
 from kafka_groups.pipeline.facts.source.ranges import read_ranges
+from kafka_groups.pipeline.spark.connect_retries import retry_until
 from kafka_groups.pipeline.spark.spark_errors import error_in
 from kafka_groups.pipeline.store import NewFile, new_writer
 from kafka_groups.pipeline.store.data_files import DATA_FILE_SCHEMA, from_rows, to_rows
@@ -77,7 +78,7 @@ def run_batch(spark: SparkSession, batch: Batch, should_stop: ShouldStop) -> lis
 
     count = len(batch.tasks)
     try:
-        with ThreadPoolExecutor(max_workers=1) as pool:
+        with retry_until(spark, should_stop), ThreadPoolExecutor(max_workers=1) as pool:
             # Each task gets one row, the number of the task.
             numbers = spark.range(0, count, 1, count)
             files = numbers.mapInArrow(partial(run_tasks, batch), spell_schema(DATA_FILE_SCHEMA))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from kafka_groups.errors import PipelineError
 from kafka_groups.pipeline.spark import requirements
+from kafka_groups.pipeline.spark.connect_retries import end_retries
 from kafka_groups.pipeline.spark.output import jvm_end_reason, redirect_output
 from kafka_groups.pipeline.spark.spark_errors import error_in, first_line, is_spark_error
 
@@ -154,6 +155,8 @@ def _set_environment(java: Path, *, is_local: bool) -> None:
 def _stop_session(spark: SparkSession, log: Path) -> None:
     """Stop the session. An error of that goes to the log, because the JVM or the server may have ended before."""
     with redirect_output(log):
+        # If the server has ended, the client would retry for ten minutes.
+        end_retries(spark)
         try:
             spark.stop()
         except Exception as error:  # noqa: BLE001 - py4j and grpc raise many classes, and none of them matters here

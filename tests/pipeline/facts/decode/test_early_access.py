@@ -33,7 +33,7 @@ _ORDERS = "02" + _ID + "076f7264657273" + "030000000000000003" + "00"
         ("ShareGroupStatePartitionMetadata", _ORDERS + "01" + "00"),
     ],
 )
-def test_what_an_early_access_wrote_is_unknown_and_kept(name: str, value: str) -> None:
+def test_layouts_of_an_early_access_are_unknown_and_kept(name: str, value: str) -> None:
     data = bytes.fromhex("0000" + value)
     row = row_of(BY_NAME[f"{name}-vNone-tombstone"].key_bytes, data)
     assert (row["kind"], row["value_version"], row["raw"]["value"]) == ("unknown", 0, data)

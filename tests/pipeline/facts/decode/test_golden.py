@@ -40,7 +40,7 @@ def _at(milliseconds: int | None) -> datetime | None:
     return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def test_every_type_and_version_is_among_them_with_a_tombstone() -> None:
+def test_golden_records_have_every_type_version_and_tombstone() -> None:
     wanted = {
         (record_type.id, version)
         for record_type in RECORD_TYPES
@@ -49,11 +49,11 @@ def test_every_type_and_version_is_among_them_with_a_tombstone() -> None:
     assert {(golden.type, golden.version) for golden in GOLDEN} == wanted
 
 
-def test_the_types_have_the_names_that_kafka_gives_them() -> None:
+def test_types_have_kafkas_names() -> None:
     assert {(golden.type, golden.name) for golden in GOLDEN} == {(kind.id, kind.name) for kind in RECORD_TYPES}
 
 
-def test_a_key_is_what_kafka_says_it_is() -> None:
+def test_keys_equal_those_of_kafkas_converters() -> None:
     for golden, row in ROWS:
         member_id = (row["event"] or {}).get("member_id")
         assert (row["record_type"], row["value_version"]) == (golden.type, golden.version)
@@ -63,7 +63,7 @@ def test_a_key_is_what_kafka_says_it_is() -> None:
         assert names == {name: golden.key.get(name) for name in names}
 
 
-def test_a_commit_is_what_kafka_says_it_is() -> None:
+def test_commits_equal_those_of_kafkas_converters() -> None:
     commits = [(row, golden.value) for golden, row in ROWS if golden.type in COMMIT_TYPES and golden.value is not None]
     assert commits
     for row, value in commits:
@@ -77,7 +77,7 @@ def test_a_commit_is_what_kafka_says_it_is() -> None:
         assert (row["event"], row["raw"], row["gap"]) == (None, None, None)
 
 
-def test_the_details_of_an_event_are_what_kafka_says_is_in_its_value() -> None:
+def test_details_of_events_equal_those_of_kafkas_converters() -> None:
     for golden, row in ROWS:
         if golden.type in COMMIT_TYPES:
             continue
@@ -93,7 +93,7 @@ _KEY = ("group", "topic", "partition", "record_type", "tombstone")
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_a_value_that_is_cut_or_goes_on_is_kept_as_unknown(version: int) -> None:
+def test_a_value_that_is_too_short_or_too_long_is_unknown(version: int) -> None:
     for golden, whole in ROWS:
         if golden.value_bytes is None or golden.version != version:
             continue
@@ -108,14 +108,14 @@ def test_a_value_that_is_cut_or_goes_on_is_kept_as_unknown(version: int) -> None
             assert row["committed_offset"] is None
 
 
-def test_a_key_cut_anywhere_is_kept_as_unknown() -> None:
+def test_a_key_that_is_too_short_is_unknown() -> None:
     keys = [BY_NAME[f"{kind.name}-vNone-tombstone"].key_bytes for kind in RECORD_TYPES]
     cuts = [key[:size] for key in keys for size in range(len(key))]
     for row, cut in zip(rows_of([(cut, b"\x00\x00") for cut in cuts]), cuts, strict=True):
         assert (row["kind"], row["group"], row["raw"]["key"]) == ("unknown", None, cut)
 
 
-def test_records_of_all_kinds_in_one_chunk_are_decoded_as_each_on_its_own() -> None:
+def test_records_of_a_chunk_are_decoded_as_if_they_were_alone() -> None:
     moved = {"source_offset", "record_time"}
     for golden, row in ROWS:
         alone = row_of(golden.key_bytes, golden.value_bytes)

@@ -15,7 +15,7 @@ from kafka_groups.pipeline.facts.decode.records import decode
 from tests.pipeline.facts.decode.golden_records import BY_NAME, GOLDEN, ROUTED, raw, rows_of
 
 
-def test_a_row_says_where_and_when_its_record_was_found() -> None:
+def test_a_row_has_the_place_and_the_time_of_its_record() -> None:
     rows = rows_of([(golden.key_bytes, golden.value_bytes) for golden in GOLDEN[:3]])
     assert [(row["cluster_id"], row["source_partition"], row["source_offset"]) for row in rows] == [
         ("c1", 7, 100),
@@ -26,14 +26,14 @@ def test_a_row_says_where_and_when_its_record_was_found() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, len(GOLDEN)])
-def test_a_batch_has_the_promised_columns(count: int) -> None:
+def test_decoded_rows_have_the_columns_of_the_frame(count: int) -> None:
     batch = decode(raw([(golden.key_bytes, golden.value_bytes) for golden in GOLDEN[:count]]), "c1", 7)
     batch.validate(full=True)
     assert batch.schema == DecodedRecords.schema()
 
 
 @pytest.mark.parametrize("timestamp", [-1, 2**63 - 1, -(2**63)])
-def test_a_record_without_a_sensible_timestamp_has_none(timestamp: int) -> None:
+def test_a_record_with_an_impossible_timestamp_has_no_time(timestamp: int) -> None:
     key = BY_NAME["GroupMetadata-vNone-tombstone"].key_bytes
     records = pa.record_batch([[5], [timestamp], [key], [None]], schema=RawRecords.schema())
     [row] = decode(records, "c1", 0).to_pylist()
@@ -55,10 +55,10 @@ def test_a_gap_is_one_row() -> None:
     }
 
 
-def test_a_group_is_in_the_partition_that_kafka_puts_it_in() -> None:
+def test_the_partition_of_a_group_is_that_of_kafka() -> None:
     assert [partition_of(routed.group, routed.of) for routed in ROUTED] == [routed.partition for routed in ROUTED]
 
 
-def test_a_hash_without_a_positive_counterpart_is_the_first_partition() -> None:
+def test_the_smallest_hash_gives_the_first_partition() -> None:
     # String.hashCode of this word is Integer.MIN_VALUE, which Math.abs leaves negative.
     assert partition_of("polygenelubricants", 50) == 0

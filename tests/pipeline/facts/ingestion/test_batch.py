@@ -36,13 +36,13 @@ Traceback (most recent call last):
         (None, 64),
     ],
 )
-def test_as_many_tasks_run_at_once_as_the_masters_name_says(master: str | None, cores: int) -> None:
+def test_the_name_of_the_master_has_the_number_of_cores(master: str | None, cores: int) -> None:
     settings = {"spark.master": master}
     spark: Any = SimpleNamespace(conf=SimpleNamespace(get=settings.get))
     assert count_cores(spark) == cores
 
 
-def test_records_that_a_table_has_already_are_left_out_of_its_files() -> None:
+def test_rows_that_a_table_has_already_are_skipped() -> None:
     rows = pa.RecordBatch.from_pydict(
         {"source_partition": pa.array([2] * 3, pa.int32()), "source_offset": pa.array([6, 7, 9], pa.int64())}
     )
@@ -50,7 +50,7 @@ def test_records_that_a_table_has_already_are_left_out_of_its_files() -> None:
     assert skip_stored_rows(rows, {0: 9}) is rows
 
 
-def test_our_errors_keep_their_class_and_their_sentence() -> None:
+def test_errors_of_this_package_keep_their_class_and_message() -> None:
     for kind in (SourceError, StorageError):
         error = error_in(_TRACE.format(last=f"kafka_groups.errors.{kind.__name__}: the disk is full"))
 
@@ -80,7 +80,7 @@ def test_our_errors_keep_their_class_and_their_sentence() -> None:
         ),
     ],
 )
-def test_other_errors_are_reported_by_the_one_line_that_says_most(
+def test_other_errors_are_reported_by_their_most_specific_line(
     thrown: str, kind: type[PipelineError], said: str
 ) -> None:
     error = error_in(thrown)

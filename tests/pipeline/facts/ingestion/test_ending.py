@@ -59,7 +59,7 @@ def commit(ingestion: Ingestion, end: Position) -> None:
     commit_batch(storage, [], "c", read_position(storage, "c", end.topic_id, end.ends), end)
 
 
-def test_a_jvm_that_was_ended_together_with_us_is_no_error(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
+def test_a_jvm_that_ends_after_a_stop_request_is_no_error(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
     asked = iter([False, False, True, True])
     run_batch.side_effect = PipelineError("Answer from Java side is empty")
     assert ingestion.run(mocker.Mock(), stop=lambda: next(asked)).batches == 0
@@ -71,7 +71,7 @@ def test_a_jvm_that_ends_by_itself_is_an_error(ingestion: Ingestion, run_batch: 
         ingestion.run(mocker.Mock())
 
 
-def test_a_run_reads_in_batches_until_the_end_that_it_found(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
+def test_a_run_reads_batches_up_to_the_end_at_its_start(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
     calls: list[tuple[Any, ...]] = []
     done = ingestion.run(mocker.Mock(), records_per_batch=8, progress=lambda *of: calls.append(of))
     starts, ends = zip(*map(ranges_of, run_batch.call_args_list), strict=True)
@@ -81,14 +81,12 @@ def test_a_run_reads_in_batches_until_the_end_that_it_found(ingestion: Ingestion
     assert calls == [("ingesting", number, 20) for number in (0, 8, 16, 20)]
 
 
-def test_a_batch_that_was_not_read_because_of_a_signal_is_not_committed(
-    ingestion: Ingestion, run_batch: Any, mocker: Any
-) -> None:
+def test_an_interrupted_batch_is_not_committed(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
     run_batch.side_effect = lambda *_: None
     assert ingestion.run(mocker.Mock()).batches == 0
 
 
-def test_a_continuous_run_outlives_brokers_that_are_away(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+def test_a_continuous_run_goes_on_after_unreachable_brokers(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
     notes: list[str] = []
     brokers.end_position.side_effect = [
         UnreachableError("away"),
@@ -108,20 +106,20 @@ def test_a_continuous_run_outlives_brokers_that_are_away(ingestion: Ingestion, b
     assert notes == [f"{what}; the next attempt is in 0 s" for what in ("away", "still away")]
 
 
-def test_a_run_that_ends_by_itself_does_not_wait_for_brokers(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+def test_a_single_run_ends_with_unreachable_brokers(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
     brokers.end_position.side_effect = UnreachableError("away")
     with pytest.raises(UnreachableError, match="away"):
         ingestion.run(mocker.Mock())
 
 
-def test_what_no_waiting_mends_ends_a_continuous_run_too(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+def test_a_recreated_topic_ends_a_continuous_run(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
     ingestion.request_end()
     brokers.end_position.return_value = Position("another", {0: 10})
     with pytest.raises(SourceError, match="was recreated: its topic id is another now"):
         ingestion.run(mocker.Mock(), continuous=True)
 
 
-def test_a_batch_is_not_committed_to_tables_that_another_program_has_changed(
+def test_a_batch_is_not_committed_after_another_program_changed_tables(
     ingestion: Ingestion, run_batch: Any, mocker: Any
 ) -> None:
     def change(*_: object) -> list[NewFile]:
@@ -133,7 +131,7 @@ def test_a_batch_is_not_committed_to_tables_that_another_program_has_changed(
         ingestion.run(mocker.Mock())
 
 
-def test_a_partition_that_brokers_did_not_return_at_first_begins_where_it_was(
+def test_a_partition_that_is_returned_later_begins_at_its_position(
     ingestion: Ingestion, brokers: Any, run_batch: Any, mocker: Any
 ) -> None:
     commit(ingestion, Position("id", {0: 3, 1: 4}))
@@ -145,7 +143,7 @@ def test_a_partition_that_brokers_did_not_return_at_first_begins_where_it_was(
     assert ranges_of(run_batch.call_args)[0] == {0: 3, 1: 4}
 
 
-def test_a_topic_that_was_read_is_waited_for(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+def test_a_run_waits_for_a_topic_that_was_read(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
     commit(ingestion, Position(None, {0: 3, 1: 4}))
     brokers.end_position.side_effect = [Position(None, {}), Position(None, {}), Position(None, {0: 5, 1: 5})]
     mocker.patch("kafka_groups.pipeline.facts.ingestion._PAUSE_S", 0)
@@ -154,7 +152,9 @@ def test_a_topic_that_was_read_is_waited_for(ingestion: Ingestion, brokers: Any,
     assert ingestion._position == Position(None, {0: 3, 1: 4})
 
 
-def test_a_topic_that_is_not_there_yet_is_looked_for_again(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+def test_a_topic_that_does_not_exist_yet_is_read_by_a_later_run(
+    ingestion: Ingestion, brokers: Any, mocker: Any
+) -> None:
     there = brokers.end_position.return_value
     brokers.end_position.return_value = Position(None, {})
     ingestion.request_end()
@@ -164,7 +164,7 @@ def test_a_topic_that_is_not_there_yet_is_looked_for_again(ingestion: Ingestion,
     assert ingestion.run(mocker.Mock()).batches == 1
 
 
-def test_a_batch_is_not_committed_if_the_topic_was_recreated_while_it_was_read(
+def test_a_batch_of_a_topic_recreated_meanwhile_is_not_committed(
     ingestion: Ingestion, brokers: Any, run_batch: Any, mocker: Any
 ) -> None:
     def recreate(*_: object) -> list[NewFile]:
@@ -194,7 +194,7 @@ def killed_batch(ingestion: Ingestion, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("killed_batch")
-def test_after_a_first_batch_that_was_killed_it_begins_where_the_log_begins(
+def test_after_a_killed_first_batch_a_run_begins_at_the_log_start(
     ingestion: Ingestion, brokers: Any, run_batch: Any, mocker: Any
 ) -> None:
     brokers.earliest.return_value = {0: 4, 1: 7}
@@ -203,7 +203,7 @@ def test_after_a_first_batch_that_was_killed_it_begins_where_the_log_begins(
 
 
 @pytest.mark.usefixtures("killed_batch")
-def test_a_log_that_ends_before_what_one_of_the_tables_has_is_refused(ingestion: Ingestion, brokers: Any) -> None:
+def test_a_log_that_ends_before_the_rows_of_a_table_is_refused(ingestion: Ingestion, brokers: Any) -> None:
     brokers.end_position.return_value = Position("id", {0: 10, 1: 7})
     with pytest.raises(SourceError, match="partition 1 of __consumer_offsets ends at 7, but was read up to offset 8"):
         ingestion.request_end()

@@ -50,11 +50,11 @@ def chunks_of(value: bytes, records: int) -> list[pa.RecordBatch]:
         (10_000, 5_000, [2_048, 2_048, 904]),
     ],
 )
-def test_a_chunk_is_bounded_in_records_and_in_bytes(bytes_of_value: int, records: int, sizes: list[int]) -> None:
+def test_a_chunk_has_a_limit_of_records_and_of_bytes(bytes_of_value: int, records: int, sizes: list[int]) -> None:
     assert [len(chunk) for chunk in chunks_of(b"x" * bytes_of_value, records)] == sizes
 
 
-def test_pieces_of_a_chunk_keep_their_values_and_times() -> None:
+def test_batches_of_a_chunk_keep_their_values_and_times() -> None:
     (chunk,) = chunks_of(b"value", 5_000)
     assert set(chunk["value"].to_pylist()) == {b"value"}
     assert chunk["timestamp_ms"].to_pylist() == [1_000 + at for at in range(5, 5_005)]

@@ -19,42 +19,42 @@ def _look(*logs: Position) -> Position:
     return wait_for_end(READ, lambda: next(following), first=logs[0], timeout_s=5 if len(logs) > 1 else 0)
 
 
-def test_a_log_that_has_all_that_was_read_is_sound() -> None:
+def test_an_end_behind_the_position_is_returned_at_once() -> None:
     log = Position("old", {0: 10, 7: 200, 8: 3})
 
     assert _look(log) is log
     assert describe_loss(READ.ends, log.ends) is None
 
 
-def test_a_topic_that_was_recreated_is_reported_whatever_it_holds_by_now() -> None:
+def test_a_recreated_topic_is_refused_also_if_it_is_larger() -> None:
     with pytest.raises(
         SourceError, match=r"recreated: its topic id is new now.*directory \(--data-dir\) or a new checkpoint"
     ):
         _look(Position("new", {0: 500, 7: 500}))
 
 
-def test_a_checkpoint_that_knows_no_id_takes_the_one_that_it_finds() -> None:
+def test_a_position_without_a_topic_id_takes_the_current_one() -> None:
     log = Position("new", {0: 10})
 
     assert wait_for_end(Position(None, {0: 10}), lambda: log, first=log, timeout_s=0) is log
 
 
-def test_a_partition_that_ends_before_what_was_read_is_reported_with_what_to_delete() -> None:
+def test_a_partition_that_ends_before_the_position_is_refused() -> None:
     with pytest.raises(SourceError, match=r"partition 7 .* ends at 80, but was read up to offset 103: .*unclean"):
         _look(Position("old", {0: 10, 7: 80}))
     assert "use a new directory (--data-dir) or a new checkpoint" in str(describe_loss(READ.ends, {0: 10, 7: 102}))
 
 
-def test_a_topic_that_was_deleted_is_reported() -> None:
+def test_a_deleted_topic_is_refused() -> None:
     with pytest.raises(SourceError, match=r"partition 0 .* does not exist, but was read up to offset 10"):
         _look(Position(None, {}))
 
 
-def test_requests_to_a_new_leader_that_does_not_know_yet_what_is_stable_are_retried() -> None:
+def test_a_lower_end_of_a_new_leader_is_requested_again() -> None:
     later = Position("old", {0: 10, 7: 103})
 
     assert _look(Position("old", {0: 10, 7: 101}), later) is later
 
 
-def test_partitions_of_which_nothing_was_read_may_go() -> None:
+def test_a_missing_partition_without_records_read_is_no_loss() -> None:
     assert describe_loss({0: 0}, {}) is None

@@ -21,19 +21,19 @@ from kafka_groups.pipeline.facts.source.source_options import read_options
 AT = {"kafka.bootstrap.servers": "127.0.0.1:1"}
 
 
-def test_names_are_known_in_any_case() -> None:
+def test_option_names_have_any_case() -> None:
     options = read_options(AT | {"startingoffsets": '{"3": 7}', "MaxRecordsPerBatch": "9", "timeout": "1.5"})
 
     assert options["starting"] == {3: 7}
     assert (options["records_per_batch"], options["timeout_s"]) == (9, 1.5)
 
 
-def test_offsets_may_be_both_words() -> None:
+def test_starting_offsets_are_earliest_or_latest() -> None:
     for word, offset in (("earliest", EARLIEST), ("latest", LATEST)):
         assert read_options(AT | {"startingOffsets": word})["starting"] == offset
 
 
-def test_properties_of_librdkafka_pass_except_those_that_are_settled() -> None:
+def test_reserved_properties_of_librdkafka_are_ignored() -> None:
     options = read_options(
         AT
         | {"kafka.ssl.ca.location": "/ca", "kafka.isolation.level": "x"}
@@ -61,7 +61,7 @@ def test_properties_of_librdkafka_pass_except_those_that_are_settled() -> None:
         ({"kafka.bootstrap.servers": ""}, "kafka.bootstrap.servers is missing"),
     ],
 )
-def test_what_cannot_be_used_is_named(given: dict[str, str], said: str) -> None:
+def test_an_unusable_option_is_named(given: dict[str, str], said: str) -> None:
     with pytest.raises(SourceError, match=said):
         read_options(AT | given)
 
@@ -70,7 +70,7 @@ def test_options_do_not_show_their_secrets() -> None:
     assert "hunter2" not in repr(KafkaGroupsSource(AT | {"kafka.sasl.password": "hunter2"}).reader(StructType()))
 
 
-def test_properties_that_librdkafka_does_not_take_are_reported_without_their_values() -> None:
+def test_refused_properties_are_reported_without_their_values() -> None:
     with pytest.raises(SourceError, match="librdkafka refuses the connection properties") as caught:
         Brokers({"bootstrap.servers": "127.0.0.1:1", "ssl.endpoint.identification.algorithm": "hunter2"}, 1)
 
@@ -81,7 +81,7 @@ def test_properties_that_librdkafka_does_not_take_are_reported_without_their_val
     ("key", "end"),
     [("socket.timout.ms", "; did you mean 'socket.timeout.ms'?"), ("nosuch", '"nosuch"')],
 )
-def test_a_property_that_librdkafka_does_not_know_gets_the_nearest_known_one(key: str, end: str) -> None:
+def test_an_unknown_property_gets_a_suggestion(key: str, end: str) -> None:
     with pytest.raises(SourceError, match="No such configuration property") as caught:
         Brokers({"bootstrap.servers": "127.0.0.1:1", key: "5"}, 1)
 
@@ -91,22 +91,22 @@ def test_a_property_that_librdkafka_does_not_know_gets_the_nearest_known_one(key
 @pytest.mark.parametrize(
     "code", [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID, KafkaError._UNKNOWN_TOPIC]
 )
-def test_a_topic_that_is_unknown_for_a_moment_is_looked_for_again(code: int) -> None:
+def test_an_unknown_topic_is_a_retriable_error(code: int) -> None:
     assert type(source_error(KafkaError(code), {})) is UnreachableError
 
 
-def test_what_brokers_refuse_is_not_tried_again() -> None:
+def test_a_refusal_is_no_retriable_error() -> None:
     assert type(source_error(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), {})) is SourceError
 
 
-def test_brokers_that_are_not_there_are_reported_in_time() -> None:
+def test_unreachable_brokers_are_reported_in_time() -> None:
     begun = time.monotonic()
     with pytest.raises(UnreachableError, match=r"^cannot connect to 127\.0\.0\.1:1: Connection refused$"):
         Brokers({"bootstrap.servers": "127.0.0.1:1"}, 30).cluster()
     assert time.monotonic() - begun < 5
 
 
-def test_names_that_do_not_exist_are_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_host_name_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A resolver of this machine may take longer to say so than anybody waits for it."""
 
     def unknown(*_: object, **__: object) -> NoReturn:
@@ -117,13 +117,13 @@ def test_names_that_do_not_exist_are_reported_at_once(monkeypatch: pytest.Monkey
         Brokers({"bootstrap.servers": "no-such.invalid:9092"}, 30).cluster()
 
 
-def test_one_address_where_somebody_listens_is_enough() -> None:
+def test_one_reachable_address_is_enough() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert unreachable_reason(f"127.0.0.1:1,PLAINTEXT://127.0.0.1:{port}", 5) is None
 
 
-def test_what_cannot_be_determined_soon_is_left_to_librdkafka() -> None:
+def test_an_inconclusive_address_is_left_to_librdkafka() -> None:
     assert unreachable_reason("", 5) is None
     assert unreachable_reason("not:an:address", 5) is None
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, ExitStack() as clients:
@@ -141,9 +141,7 @@ def test_what_cannot_be_determined_soon_is_left_to_librdkafka() -> None:
         (socket.EAI_AGAIN, "the host name 'kafka' cannot be resolved now"),
     ],
 )
-def test_a_resolver_that_is_away_is_not_a_name_that_is_not_there(
-    monkeypatch: pytest.MonkeyPatch, code: int, said: str
-) -> None:
+def test_an_unavailable_resolver_is_no_unknown_name(monkeypatch: pytest.MonkeyPatch, code: int, said: str) -> None:
     def fail(*_: object, **__: object) -> NoReturn:
         raise socket.gaierror(code, "no")
 

@@ -49,13 +49,13 @@ def test_without_a_batch_there_is_no_position(storage: Storage) -> None:
     assert (position_of(storage), was_read(storage, "c")) == (UNREAD, False)
 
 
-def test_a_batch_leaves_its_end_with_the_epochs(storage: Storage) -> None:
+def test_a_batch_leaves_its_end_and_its_epochs(storage: Storage) -> None:
     write_batch(storage, FIRST_END, 1)
     assert position_of(storage) == ({0: 10, 1: 5}, {0: 2, 1: 7}, {})
     assert was_read(storage, "c")
 
 
-def test_a_later_batch_moves_what_it_has_read(storage: Storage) -> None:
+def test_a_later_batch_moves_the_position(storage: Storage) -> None:
     write_batch(storage, FIRST_END, 1)
     later = Position("id", {0: 10, 1: 9, 2: 4}, {0: 2, 1: 8, 2: 1})
     write_batch(storage, later)
@@ -71,15 +71,13 @@ def test_clusters_have_positions_of_their_own(storage: Storage) -> None:
 @pytest.mark.parametrize(
     ("topic_id", "reason"), [("new", "was recreated: its topic id is new now"), (None, "does not exist any more")]
 )
-def test_another_topic_than_the_one_that_was_read_is_refused(
-    storage: Storage, topic_id: str | None, reason: str
-) -> None:
+def test_a_topic_with_another_id_is_refused(storage: Storage, topic_id: str | None, reason: str) -> None:
     write_batch(storage, FIRST_END, 1)
     with pytest.raises(SourceError, match=rf"__consumer_offsets was read, and {reason}, .*; use a new directory"):
         position_of(storage, topic_id)
 
 
-def test_a_position_without_a_topic_id_stays_when_brokers_return_one(storage: Storage) -> None:
+def test_a_position_without_a_topic_id_is_kept_when_brokers_return_one(storage: Storage) -> None:
     write_batch(storage, FIRST_END._replace(topic_id=None), 1)
     assert position_of(storage, None) == position_of(storage, "id") == ({0: 10, 1: 5}, {0: 2, 1: 7}, {})
 
@@ -103,9 +101,7 @@ def killed(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Callable[[Posit
     return run
 
 
-def test_tables_that_got_their_rows_before_the_run_was_killed_are_ahead(
-    storage: Storage, killed: Callable[[Position], None]
-) -> None:
+def test_tables_that_a_killed_run_committed_are_ahead(storage: Storage, killed: Callable[[Position], None]) -> None:
     write_batch(storage, FIRST_END, 1)
     killed(Position("id", {0: 14, 1: 5, 2: 3}, {0: 9, 1: 7}))
     ahead = all_but("offset_commits", {0: 14, 2: 3})
@@ -120,9 +116,7 @@ def test_the_first_batch_may_be_the_one_that_was_killed(storage: Storage, killed
 
 
 @pytest.mark.parametrize("table", ["offset_commits", "ingest_gaps", "unknown_records"])
-def test_a_table_that_is_older_than_the_others_says_where_the_next_batch_begins(
-    storage: Storage, tmp_path: Path, table: str
-) -> None:
+def test_the_next_batch_begins_where_the_oldest_table_ends(storage: Storage, tmp_path: Path, table: str) -> None:
     write_batch(storage, FIRST_END, 1)
     shutil.copytree(Path(storage.into, table), tmp_path / "older")
     write_batch(storage, Position("id", {0: 14, 1: 5}, {0: 2, 1: 7}), 2)
@@ -133,15 +127,13 @@ def test_a_table_that_is_older_than_the_others_says_where_the_next_batch_begins(
     assert ahead == all_but(table, {0: 14})
 
 
-def test_after_a_batch_that_reached_all_tables_they_are_even(
-    storage: Storage, killed: Callable[[Position], None]
-) -> None:
+def test_after_a_whole_batch_no_table_is_ahead(storage: Storage, killed: Callable[[Position], None]) -> None:
     killed(FIRST_END)
     write_batch(storage, FIRST_END)
     assert position_of(storage) == (FIRST_END.ends, FIRST_END.epochs, {})
 
 
-def test_brokers_that_return_ids_since_an_upgrade_change_the_position_table_by_table(
+def test_a_new_topic_id_changes_the_position_table_by_table(
     storage: Storage, killed: Callable[[Position], None]
 ) -> None:
     write_batch(storage, FIRST_END._replace(topic_id=None))
