@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,9 +24,9 @@ from kafka_groups.protocol import SchemaError
 def decode(records: pa.RecordBatch, cluster_id: str, partition: int) -> pa.RecordBatch:
     """Return one row of DecodedRecords for each row of RawRecords, in the same order.
 
-    All records are of this partition of `__consumer_offsets`, and their offsets ascend. Never fails because of the
-    content of a record: one that cannot be decoded is a row of the kind "unknown", with its bytes, the problem, and the
-    fields of its key if those were decoded.
+    All records are of this partition of `__consumer_offsets`. Never fails because of the content of a record: one that
+    cannot be decoded is a row of the kind "unknown", with its bytes, the problem, and the fields of its key if those
+    were decoded.
     """
     common_columns = {
         "cluster_id": cluster_id,
@@ -38,10 +39,10 @@ def decode(records: pa.RecordBatch, cluster_id: str, partition: int) -> pa.Recor
     rows = make_batch(DecodedRecords, common_columns | columns, size=len(records), fill_null=True)
     if is_commit.all():
         return rows
-    is_other = pa.array(~is_commit)
-    commits = rows.filter(pa.array(is_commit))
-    others = _decode_one_by_one(records.filter(is_other), rows.filter(is_other))
-    return _sort_by_offset([commits, others])
+    is_other = ~is_commit
+    mask = pa.array(is_other)
+    others = _decode_one_by_one(records.filter(mask), rows.filter(mask))
+    return _replace_rows(rows, is_other, others)
 
 
 def _read_commits(records: pa.RecordBatch) -> tuple[Flags, dict[str, Any]]:
@@ -101,8 +102,16 @@ def _unknown_columns(key: bytes | None, value: bytes | None, problem: str) -> di
     return {"kind": UNKNOWN, "raw": {"key": key, "value": value, "problem": problem}}
 
 
-def _sort_by_offset(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return the rows of all parts as one batch, sorted by their offset in the partition."""
-    rows = pa.Table.from_batches(parts).combine_chunks()
-    order = pc.sort_indices(rows["source_offset"])
-    return rows.take(order).combine_chunks().to_batches()[0]
+def _replace_rows(rows: pa.RecordBatch, is_replaced: Flags, others: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows of DecodedRecords, with those where `is_replaced` is true replaced by `others`, in the same order."""
+    mask = pa.array(is_replaced)
+    # For each row its place in `others`, null for a row that stays.
+    places = pa.array(np.cumsum(is_replaced) - 1, mask=~is_replaced)
+    columns: dict[str, Any] = {}
+    for name in DecodedRecords.names():
+        if pa.types.is_struct(rows[name].type):
+            # Arrow cannot replace structs. They are null in the rows that stay, because these are commits.
+            columns[name] = others[name].take(places)
+        else:
+            columns[name] = pc.replace_with_mask(rows[name], mask, others[name])
+    return make_batch(DecodedRecords, columns)
