@@ -39,9 +39,10 @@ ShouldStop = Callable[[], bool]
 class Batch(NamedTuple):
     """A batch, as its tasks get it.
 
-    `name` is that of the batch in the names of files. `client` are properties of librdkafka, secrets among them.
-    `timeout_s` limits requests and waits for records. `tasks` are the ranges that each task reads. `ahead` are, by name
-    of a table, the offsets below which the table has the rows of a partition already.
+    The names of its files begin with `name`. `client` are properties of librdkafka, secrets among them. `timeout_s`
+    limits requests and waits for records. `tasks` has the ranges that each task reads. `ahead` has, by the name of a
+    table, the offset of each partition below which the table has all rows already; ingest_gaps is never among these
+    tables.
     """
 
     name: str
