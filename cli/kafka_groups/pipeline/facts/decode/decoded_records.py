@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
@@ -11,7 +10,7 @@ import pyarrow.compute as pc
 
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.frames.columns import BOOLEAN, INT16, INT32, INT64, OFFSET, STRING, TIMESTAMP, column
-from kafka_groups.pipeline.frames.frame import Frame
+from kafka_groups.pipeline.frames.frame import Frame, frame
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS, Table
 
 # Kinds of rows.
@@ -50,7 +49,7 @@ def _struct_of(table: Table, names: Sequence[str]) -> Any:
     return pa.struct([schema.field(name) for name in names])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class DecodedRecords(Frame):
     """A row is a record of `__consumer_offsets`, decoded, or a range of offsets without a record (a data gap).
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from kafka_groups.pipeline.frames.columns import INT64, MILLISECONDS, OFFSET, column
-from kafka_groups.pipeline.frames.frame import Frame
+from kafka_groups.pipeline.frames.frame import Frame, frame
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class RawRecords(Frame):
     """A row is a record of one partition of `__consumer_offsets`, undecoded. Rows ascend by offset."""
 
