@@ -1,4 +1,4 @@
-"""Which Java Spark gets, and what is said where there is none that it runs on."""
+"""The Java that Spark gets, and the error without one that it runs on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FULL = "java.base jdk.incubator.vector"
 
 
 def java(home: Path, version: str, modules: str = FULL) -> Path:
-    """A program that responds like a Java of this version with these modules; the home's `bin` is made."""
+    """Return a program, below this home, that responds like a Java of this version with these modules."""
     lines = "".join(f"echo {module}@{version}; " for module in modules.split())
     path = home / "bin" / "java"
     path.parent.mkdir(parents=True)
@@ -32,7 +32,7 @@ def java(home: Path, version: str, modules: str = FULL) -> Path:
 
 
 def refusal(environment: dict[str, str]) -> str:
-    """Why there is no Java."""
+    """Return the error that names the rejected Javas."""
     with pytest.raises(SparkMissingError) as caught:
         find_java(environment)
     return str(caught.value)

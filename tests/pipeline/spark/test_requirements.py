@@ -1,4 +1,4 @@
-"""What is said before Spark is started: a package that is missing or old, a server that is not there."""
+"""Errors before Spark is started: a package that is missing or old, a server that cannot be reached."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import pytest
 
 from kafka_groups.errors import PipelineError, SparkMissingError
-from kafka_groups.pipeline.spark.output import jvm_end_reason
 from kafka_groups.pipeline.spark.requirements import check_connect, check_master, check_pyspark, check_server
 from kafka_groups.pipeline.spark.session import start_session
 from kafka_groups.sandbox.ports import free_ports
@@ -71,23 +70,6 @@ def test_one_reachable_master_is_enough() -> None:
         check_master(f"spark://127.0.0.1:{free_ports(1)[0]},127.0.0.1:{listening.getsockname()[1]}")
     for other in ("local[*]", "yarn", "k8s://https://nowhere:1"):
         check_master(other)
-
-
-@pytest.mark.parametrize(
-    ("said", "why"),
-    [
-        ("Error occurred during initialization of VM\nToo small maximum heap\n", "Too small maximum heap"),
-        ("Error occurred during initialization of VM\n", "Error occurred during initialization of VM"),
-        ("Invalid heap: -Xmx1x\nError: Could not create the Java Virtual Machine.\nmore\n", "Invalid heap: -Xmx1x"),
-        ('Exception in thread "main" org.apache.Broken: no\n\tat Main\n', "org.apache.Broken: no"),
-        ("WARN nothing\n", None),
-    ],
-)
-def test_the_reason_of_a_jvms_end_is_in_the_new_part_of_the_log(tmp_path: Path, said: str, why: str | None) -> None:
-    log = tmp_path / "log"
-    before = "Error occurred during initialization of VM\nof a run before\n"
-    log.write_text(before + said)
-    assert jvm_end_reason(log, len(before)) == why
 
 
 @pytest.mark.parametrize("name", ["https_proxy", "HTTPS_PROXY", "grpc_proxy"])

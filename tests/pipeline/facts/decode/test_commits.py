@@ -1,4 +1,4 @@
-"""Commits that are read all at once, against the reader of tables, one by one."""
+"""Commits decoded many at once, compared with the same commits decoded one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layouts that only an early access had, of KIP-848 groups in 3.7 and of share groups in 4.0, are kept unread.
+"""Layouts that only an early access had, of KIP-848 groups in 3.7 and of share groups in 4.0, are unknown records.
 
 The bytes are from the classes of kafka-group-coordinator 3.7.2 and 4.0: MessageUtil.toVersionPrefixedBytes(0, value).
 """

@@ -1,4 +1,4 @@
-"""What Kafka's own classes wrote, decoded: by its own JSON converters and by us."""
+"""Records that Kafka's classes wrote, compared with the output of Kafka's JSON converters."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def _chunk(records: Iterable[Golden]) -> list[tuple[bytes | None, bytes | None]]
 
 ROWS = list(zip(GOLDEN, rows_of(_chunk(GOLDEN)), strict=True))
 
-# What a field holds that the bytes do not mention; Kafka's converters leave such fields out.
-UNSAID: list[Any] = [None, 0, -1, []]
+# Values of absent fields, which Kafka's converters omit.
+ABSENT_VALUES: list[Any] = [None, 0, -1, []]
 
 
-def _said(ours: Any, theirs: Any) -> Any:
-    """Our values without those that theirs does not mention, if they are what an absent field holds."""
+def _without_absent(ours: Any, theirs: Any) -> Any:
+    """Return our values without fields that Kafka's converters omit, if these have the value of an absent field."""
     if isinstance(ours, list) and isinstance(theirs, list):
-        return [_said(our, their) for our, their in zip(ours, theirs, strict=True)]
+        return [_without_absent(our, their) for our, their in zip(ours, theirs, strict=True)]
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return {
-            name: _said(value, theirs.get(name))
+            name: _without_absent(value, theirs.get(name))
             for name, value in ours.items()
-            if name in theirs or value not in UNSAID
+            if name in theirs or value not in ABSENT_VALUES
         }
     return ours
 
@@ -86,7 +86,7 @@ def test_details_of_events_equal_those_of_kafkas_converters() -> None:
         details = json.loads(row["event"]["details"] or "null")
         expression = {"regular_expression": golden.key["regular_expression"]} if golden.type == 16 else {}
         expected = golden.value if golden.value is None and not expression else {**expression, **(golden.value or {})}
-        assert _said(details, expected) == expected
+        assert _without_absent(details, expected) == expected
 
 
 _KEY = ("group", "topic", "partition", "record_type", "tombstone")

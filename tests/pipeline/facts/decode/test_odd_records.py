@@ -1,4 +1,4 @@
-"""Records that nobody can read: kept as they are, with a sentence, and never a failure."""
+"""Records that cannot be decoded: rows with their bytes and the problem, never an exception."""
 
 from __future__ import annotations
 

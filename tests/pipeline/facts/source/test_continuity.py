@@ -1,4 +1,4 @@
-"""A topic that is not the one that was read before is reported, and nothing is passed over in silence."""
+"""A topic that lacks records that were read is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ READ = Position("old", {0: 10, 7: 103})
 
 
 def _look(*logs: Position) -> Position:
-    """Return the log in the end, if the topic looks like these, one after the other."""
+    """Return the end that is accepted if requests return these ends, one after another."""
     following: Iterator[Position] = iter(logs[1:])
     return wait_for_end(READ, lambda: next(following), first=logs[0], timeout_s=5 if len(logs) > 1 else 0)
 

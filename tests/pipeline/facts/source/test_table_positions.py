@@ -41,7 +41,7 @@ def write_batch(storage: Storage, end: Position, *offsets: int, cluster_id: str 
 
 
 def all_but(table: str, offsets: dict[int, int]) -> dict[str, dict[int, int]]:
-    """Return the tables that are ahead of one, all at the same offsets; a gap may be written twice."""
+    """Return the same offsets for all tables except this one and ingest_gaps, whose rows may be written twice."""
     return {each: offsets for each in TABLES if each not in (table, "ingest_gaps")}
 
 

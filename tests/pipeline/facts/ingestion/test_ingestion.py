@@ -1,4 +1,4 @@
-"""How an ingest ends whose Spark has ended, and how it does not where brokers are away for a while."""
+"""Runs of an ingest: their batches, and their end if Spark ends or brokers do not respond."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def commit(ingestion: Ingestion, end: Position) -> None:
 
 
 def test_a_jvm_that_ends_after_a_stop_request_is_no_error(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
-    asked = iter([False, False, True, True])
+    stop_requests = iter([False, False, True, True])
     run_batch.side_effect = PipelineError("Answer from Java side is empty")
-    assert ingestion.run(mocker.Mock(), stop=lambda: next(asked)).batches == 0
+    assert ingestion.run(mocker.Mock(), stop=lambda: next(stop_requests)).batches == 0
 
 
 def test_a_jvm_that_ends_by_itself_is_an_error(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:

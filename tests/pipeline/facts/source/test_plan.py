@@ -1,4 +1,4 @@
-"""Which offsets a batch reads, and in which tasks."""
+"""The ranges of a batch, and their tasks."""
 
 from __future__ import annotations
 

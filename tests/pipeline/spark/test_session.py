@@ -1,9 +1,8 @@
-"""A session says nothing on our streams, runs workers on this Python, and ends on request."""
+"""A session writes nothing to the streams of its program, runs workers on this Python, and ends on request."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import PipelineError
-from kafka_groups.pipeline.spark.output import redirect_output
 from kafka_groups.pipeline.spark.session import _options_of_new_jvm, report_spark_errors
 from tests.live.pipeline.sparks import connect_server
 
@@ -59,25 +57,25 @@ if kind == "master":
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """What a program with sessions wrote to its streams, its exit code, and what it found."""
+    """The output and the exit code of a program with sessions, and the facts that it wrote to a file."""
 
-    said: tuple[str, str, int]
+    output: tuple[str, str, int]
     found: dict[str, Any]
     log: Path
 
 
 def run(log: Path, kind: str, at: str) -> Ran:
-    """A program that opens sessions one after the other, apart from this process."""
+    """Run a program that opens sessions one after another, in a process of its own."""
     program = [sys.executable, "-c", PROGRAM, str(log), kind, at, "work"]
     done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=200)
     up = Path(f"{log}.up")
     found = json.loads(up.read_text()) if up.exists() else {}
-    return Ran(said=(done.stdout, done.stderr, done.returncode), found=found, log=log)
+    return Ran(output=(done.stdout, done.stderr, done.returncode), found=found, log=log)
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Ran]]:
-    """Programs by where their sessions are, at the same time: most of one is a start, on one core."""
+    """Run a program for each place of sessions at the same time, because a start uses one core."""
     home = tmp_path_factory.mktemp("sessions")
     with ThreadPoolExecutor(2) as pool, connect_server(home) as server:
         places = {"master": "local[2]", "remote": server}
@@ -89,7 +87,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Ra
 @pytest.mark.parametrize("kind", ["master", "remote"])
 def test_output_of_spark_does_not_reach_the_streams(ran: Callable[[str], Ran], kind: str) -> None:
     done = ran(kind)
-    assert done.said == ("", "", 0)
+    assert done.output == ("", "", 0)
     assert (done.found["python"], done.found["zone"]) == (sys.executable, "UTC")
     assert done.found["connect"] == (kind == "remote")
     # The workers of a server write to its own log.
@@ -208,23 +206,3 @@ time.sleep(2)  # the thread of finalizers looks for work once a second
     )
     assert (done.stdout, done.stderr) == ("", "")
     assert "EOFError" in log.read_text()
-
-
-def test_output_inside_the_context_goes_to_the_log(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    log = tmp_path / "log"
-    with redirect_output(log):
-        os.write(1, b"one ")
-        os.write(2, b"two")
-    os.write(1, b"three")
-    assert log.read_text() == "one two"
-    assert capfd.readouterr() == ("three", "")
-
-
-def test_an_unwritable_log_is_reported_with_its_option(tmp_path: Path) -> None:
-    quiet = redirect_output(tmp_path / "mistyped" / "log")
-    with (
-        pytest.raises(PipelineError, match=r"cannot write the log of Spark, .*name another file with --spark-log"),
-        quiet,
-    ):
-        pytest.fail("there is no such directory")
-    assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""How much is read at once: many small records, few large ones, and no more than the range has."""
+"""Chunks of records: their limits, and their content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_groups.pipeline.facts.source.ranges import CHUNK_RECORDS, RangeReader
 
 
 class Log:
-    """A consumer of one partition in which every offset has a record with such a value."""
+    """A consumer of one partition that has a record with the same value at every offset."""
 
     def __init__(self, value: bytes) -> None:
         self._value = value
@@ -24,7 +24,7 @@ class Log:
         self._next = places[0].offset
 
     def consume(self, number: int, _timeout: float) -> list[Message]:
-        """As many as are wanted, at once."""
+        """Return the requested number of records without a wait."""
         start, self._next = self._next, self._next + number
         return [
             Message(topic="t", partition=3, offset=at, key=b"k", value=self._value, timestamp=(1, 1_000 + at))
