@@ -8,7 +8,14 @@ from datetime import date, datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from tests.pipeline.oracle.oracle_evidence import Evidence, PartitionKey, ReaderKey, Row
+from tests.pipeline.oracle.oracle_evidence import (
+    Evidence,
+    PartitionKey,
+    ReaderKey,
+    RecordedCommit,
+    Row,
+    SampledCommit,
+)
 from tests.pipeline.oracle.oracle_groups import StatusRow
 from tests.pipeline.oracle.oracle_lag import last_commit
 
@@ -28,10 +35,11 @@ def advances(evidence: Evidence, key: ReaderKey) -> Iterator[tuple[date, int]]:
         seen = [sample for sample in samples if sample.at.date() == day]
         before = [sample for sample in seen if of_day and sample.at < of_day[0].ordered_at]
         after = [sample for sample in seen if not of_day or sample.at > of_day[-1].ordered_at]
-        for fact in (*before, *of_day, *after):
-            if previous is not None and fact.offset is not None and fact.offset > previous:
-                yield day, fact.offset - previous
-            previous = fact.offset
+        groups: tuple[Sequence[RecordedCommit | SampledCommit], ...] = (before, of_day, after)
+        for offset in (fact.offset for facts in groups for fact in facts):
+            if previous is not None and offset is not None and offset > previous:
+                yield day, offset - previous
+            previous = offset
 
 
 def consumed_by_day(evidence: Evidence) -> dict[tuple[ReaderKey, date], int]:
@@ -103,9 +111,7 @@ def topic_days(evidence: Evidence, days: Sequence[date]) -> dict[tuple[str, date
             known = [count for count in produced if count is not None]
             end = end_of(day, evidence.runs[0]["sampled_at"])
             committed = {
-                key[0]
-                for key in evidence.readers()
-                if key[1] == topic and last_commit(evidence, key, end) is not None
+                key[0] for key in evidence.readers() if key[1] == topic and last_commit(evidence, key, end) is not None
             }
             rows[topic, day] = {"messages_produced": sum(known) if known else None, "committed": len(committed)}
     return rows

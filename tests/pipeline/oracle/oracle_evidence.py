@@ -72,7 +72,7 @@ def gather_evidence(facts: Mapping[str, Sequence[Row]]) -> Evidence:
     ends = [row for row in facts.get("partition_offsets", ()) if row["origin"] == SAMPLE]
     runs = sorted(facts.get("sample_runs", ()), key=lambda run: run["sampled_at"])
     sampled_at = {run["commits_at"]: run["sampled_at"] for run in runs}
-    topic_ids = {(row["topic"], row["partition"], row["observed_at"]): row["topic_id"] for row in ends}
+    topic_ids = {(row["topic"], row["partition"], row["observed_at"]): row.get("topic_id") for row in ends}
     for row in facts.get("offset_commits", ()):
         key = (row["group"], row["topic"], row["partition"])
         if row["origin"] == TOPIC:
@@ -110,17 +110,17 @@ def order_log_ends(rows: Iterable[Row]) -> dict[PartitionKey, list[LogEnd]]:
     for row in sorted(rows, key=lambda row: row["observed_at"]):
         key = (row["topic"], row["partition"])
         previous_id = topic_ids.get(key)
-        topic_ids[key] = row["topic_id"]
+        topic_ids[key] = row.get("topic_id")
         known = ends[key]
         log = known[-1].log if known else 0
-        has_other_id = previous_id not in {None, row["topic_id"]}
+        has_other_id = previous_id not in {None, row.get("topic_id")}
         if row["log_end_offset"] is None:
             # A later log end is in another log, too: the marker has no end and is removed below.
             if has_other_id and known:
-                known.append(LogEnd(row["observed_at"], 0, -1, None, log + 1, row["topic_id"]))
+                known.append(LogEnd(row["observed_at"], 0, -1, None, log + 1, row.get("topic_id")))
             continue
         if known and (has_other_id or 0 <= row["log_end_offset"] < known[-1].end):
             log += 1
         at, start, end = row["observed_at"], row["log_start_offset"], row["log_end_offset"]
-        known.append(LogEnd(at, start, end, row["last_stable_offset"], log, row["topic_id"]))
+        known.append(LogEnd(at, start, end, row.get("last_stable_offset"), log, row.get("topic_id")))
     return {key: [end for end in known if end.end >= 0] for key, known in ends.items()}

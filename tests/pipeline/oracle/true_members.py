@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from tests.pipeline.oracle.oracle_evidence import Row
+from tests.pipeline.oracle.world_facts import World
 from tests.pipeline.oracle.world_groups import Group, TrueRebalance
 from tests.pipeline.oracle.world_logs import DAY_MS, FIRST, moment
-from tests.pipeline.oracle.worlds import World
 
 # What a row says of a rebalance: protocol, generation, members before and after, who joined and who left.
 Change = tuple[str, int, int | None, int | None, tuple[str, ...], tuple[str, ...]]

@@ -10,9 +10,9 @@ from operator import attrgetter
 from typing import Final
 
 from tests.pipeline.oracle.oracle_evidence import Row
+from tests.pipeline.oracle.world_facts import World
 from tests.pipeline.oracle.world_groups import Group, Reader, TrueCommit
 from tests.pipeline.oracle.world_logs import FIRST
-from tests.pipeline.oracle.worlds import World
 
 # Of log ends that are older than an hour only some are kept, so that the age is less precise.
 PRECISE_MS: Final = 3_300_000

@@ -1,4 +1,4 @@
-"""Seeded simulations of a small cluster over two to four days: the facts that the pipeline reads of it, and the truth.
+"""Seeded simulations of a small cluster over two to four days.
 
 Things happen in stretches of some 40 minutes, some of them across midnight; in between nothing is produced. Events lie
 in the first 300 ms of a second and samples in its second half, so that nothing happens during a sample.
@@ -7,182 +7,17 @@ in the first 300 ms of a second and samples in its second half, so that nothing 
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Final
 
-from kafka_groups.pipeline.tables import OFFSETS_TOPIC
+from tests.pipeline.oracle.world_facts import World
 from tests.pipeline.oracle.world_groups import Group, Reader, choose_offset
-from tests.pipeline.oracle.world_logs import (
-    DAY_MS,
-    Broker,
-    DataPartition,
-    OffsetsPartition,
-    Row,
-    Segment,
-    coordinator_partition,
-    moment,
-)
+from tests.pipeline.oracle.world_logs import DAY_MS, Broker, OffsetsPartition
 
-Facts = dict[str, list[Row]]
 MINUTE_MS: Final = 60_000
 _KINDS: Final = ("classic", "consumer", "consumer", "admin")
-
-
-@dataclass
-class World:
-    """A cluster, what was read of it in `facts` (rows by table), and what happened in its logs and groups.
-
-    `is_lossy`: an ingest found records compacted. `is_fully_read`: ingests read every record that was written.
-    `samples_ms` are the times of log end offsets, `recreations` those of topics with their names.
-    """
-
-    seed: int
-    brokers: list[Broker]
-    offsets: list[OffsetsPartition]
-    logs: list[DataPartition] = field(default_factory=list)
-    groups: list[Group] = field(default_factory=list)
-    facts: Facts = field(default_factory=lambda: defaultdict(list))
-    samples_ms: list[float] = field(default_factory=list)
-    ingests_ms: list[float] = field(default_factory=list)
-    is_lossy: bool = False
-    is_fully_read: bool = False
-    recreations: list[tuple[float, str]] = field(default_factory=list)
-
-    @property
-    def has_skew(self) -> bool:
-        """Return whether the clocks of brokers differ."""
-        return any(broker.clock_ahead_ms for broker in self.brokers)
-
-    @property
-    def skew_ms(self) -> int:
-        """Return how far the fastest clock is ahead of the sampler's."""
-        return max(broker.clock_ahead_ms for broker in self.brokers)
-
-    def new_group(self, name: str, kind: str) -> Group:
-        """Add a group, whose coordinator follows from its name."""
-        place = coordinator_partition(name, len(self.offsets))
-        group = Group(name, kind, self.offsets[place], [])
-        self.groups.append(group)
-        return group
-
-    def new_log(self, topic: str, number: int, rate: float, broker: int = 0) -> DataPartition:
-        """Add a partition of a topic, which begins with 100 records at time 0."""
-        segment = Segment(0, 0, 0.0, f"{topic}-id-0")
-        log = DataPartition(topic, number, self.brokers[broker], [segment])
-        log.segments[-1] = Segment(0, 0, rate, f"{topic}-id-0")
-        self.logs.append(log)
-        return log
-
-    def ingest(self, ms: float) -> None:
-        """Read the records of all partitions of `__consumer_offsets` that were not read yet."""
-        self.ingests_ms.append(ms)
-        for partition in self.offsets:
-            first = partition.read_until
-            records = partition.read()
-            for record in records:
-                self.facts[record.table].append(record.row)
-            kept = {record.offset for record in records}
-            lost = [record for record in partition.written if record.offset >= first and record.offset not in kept]
-            self.is_lossy = self.is_lossy or bool(lost)
-            for from_offset, until_offset in partition.gaps(records, first):
-                self.facts["ingest_gaps"].append(
-                    {
-                        "cluster_id": "c",
-                        "source_partition": partition.number,
-                        "from_offset": from_offset,
-                        "until_offset": until_offset,
-                        "missing": until_offset - from_offset + 1,
-                        "reason": "compacted",
-                        "found_at": moment(ms),
-                    }
-                )
-
-    def sample(self, ms: float) -> None:
-        """Sample groups, commits 50 ms later, and log ends 100 ms later, of the brokers that can be reached."""
-        self.samples_ms.append(ms + 100)
-        shared: Row = {"cluster_id": "c", "origin": "sample", "tombstone": False}
-        failures = 0
-        sizes = {name: len(self.facts[name]) for name in ("group_events", "offset_commits", "partition_offsets")}
-        for group in self.groups:
-            if group.coordinator.leader.is_silent(ms):
-                failures += 1
-            elif group.exists:
-                self.facts["group_events"].append(shared | {"record_time": moment(ms)} | self._describe(group, ms))
-                for reader in group.readers:
-                    if reader.committed is not None:
-                        self.facts["offset_commits"].append(shared | self._sampled_commit(group, reader, ms + 50))
-        for log in self.logs:
-            failures += log.leader.is_silent(ms)
-            self.facts["partition_offsets"].append(self._sampled_end(log, ms + 100))
-        self._sample_coordinators(ms)
-        written = {name: len(self.facts[name]) - size for name, size in sizes.items()}
-        self.facts["sample_runs"].append(
-            {
-                "cluster_id": "c",
-                "sample": f"sample-{len(self.samples_ms)}",
-                "groups_at": moment(ms),
-                "commits_at": moment(ms + 50),
-                "sampled_at": moment(ms + 100),
-                "groups": written["group_events"],
-                "commits": written["offset_commits"],
-                "partitions": written["partition_offsets"],
-                "failures": failures,
-            }
-        )
-
-    def _describe(self, group: Group, ms: float) -> Row:
-        is_joining = any(first <= ms < last for first, last in group.joins)
-        state = "PreparingRebalance" if is_joining else "Stable" if group.members else "Empty"
-        members = [{"member_id": name} for name in group.members]
-        kind = "Consumer" if group.kind == "consumer" else "Classic"
-        row: Row = {"group": group.name, "type": "Snapshot", "event_type": "state_seen", "group_type": kind}
-        return row | {"state": state, "members": members, "epoch": group.generation if kind == "Consumer" else None}
-
-    def _sampled_commit(self, group: Group, reader: Reader, ms: float) -> Row:
-        return {
-            "record_time": moment(ms),
-            "commit_time": moment(ms),
-            "group": group.name,
-            "topic": reader.log.topic,
-            "partition": reader.log.number,
-            "committed_offset": reader.committed,
-        }
-
-    def _sampled_end(self, log: DataPartition, ms: float) -> Row:
-        is_known = not log.leader.is_silent(ms)
-        end = log.end_at(ms) if is_known else None
-        return {
-            "cluster_id": "c",
-            "origin": "sample",
-            "topic": log.topic,
-            "partition": log.number,
-            "topic_id": log.topic_id,
-            "observed_at": moment(ms),
-            "log_start_offset": log.log_start if is_known else None,
-            "log_end_offset": end,
-            "last_stable_offset": end,
-        }
-
-    def _sample_coordinators(self, ms: float) -> None:
-        """A silent broker leaves the partitions of `__consumer_offsets` that it leads without log ends."""
-        for partition in self.offsets:
-            end = None if partition.leader.is_silent(ms) else partition.next_offset
-            self.facts["partition_offsets"].append(
-                {
-                    "cluster_id": "c",
-                    "origin": "sample",
-                    "topic": OFFSETS_TOPIC,
-                    "partition": partition.number,
-                    "topic_id": "offsets-id",
-                    "observed_at": moment(ms + 100),
-                    "log_start_offset": None if end is None else 0,
-                    "log_end_offset": end,
-                    "last_stable_offset": end,
-                }
-            )
 
 
 class Simulation:
@@ -245,37 +80,37 @@ class Simulation:
         return [(start, start + chance.randint(1_200, 2_400)) for start in sorted(starts)]
 
     def _fill(self, first_s: int, last_s: int) -> None:
-        """Plan what happens in a stretch; actions plan the next ones of their kind themselves."""
-        chance, world = self.chance, self.world
-        for log in world.logs:
-            rate = chance.choice((0.0, 0.2, 3.0, 40.0))
-            self.at(first_s, lambda ms, log=log, rate=rate: log.set_rate(ms, rate))
-            self.at(last_s, lambda ms, log=log: log.set_rate(ms, 0.0))
-        for group in world.groups:
+        """Plan what happens in a stretch. The numbers of events are drawn, and so are their times."""
+        for log in self.world.logs:
+            rate = self.chance.choice((0.0, 0.2, 3.0, 40.0))
+            self.at(first_s, partial(log.set_rate, rate=rate))
+            self.at(last_s, partial(log.set_rate, rate=0.0))
+        for group in self.world.groups:
             for reader in group.readers:
-                self._plan_commits(group, reader, first_s + chance.random() * reader.interval_ms / 1_000, last_s)
+                starts_s = first_s + self.chance.random() * reader.interval_ms / 1_000
+                self._plan_commits(group, reader, starts_s, last_s)
             if group.kind != "admin":
-                for _ in range(chance.randint(1, 5)):
-                    self.at(chance.uniform(first_s, last_s - 60), lambda ms, group=group: self._change(group, ms))
+                self._plan(self.chance.randint(1, 5), partial(self._change, group), first_s, last_s - 60)
         self._plan_samples(first_s, last_s)
-        for _ in range(chance.randint(0, 2)):
-            self.at(chance.uniform(first_s, last_s), self._ingest)
-        for _ in range(chance.randint(0, 3)):
-            self.at(chance.uniform(first_s, last_s), self._move_coordinator)
-        for _ in range(chance.randint(0, 2)):
-            self.at(chance.uniform(first_s, last_s), lambda ms: chance.choice(world.offsets).abort(chance.randint(1, 5)))
-        if chance.random() < 0.3:
-            self.at(chance.uniform(first_s, last_s), self._change_topic)
-        if chance.random() < 0.3:
-            from_ms = chance.uniform(first_s, last_s) * 1_000
-            broker = chance.choice(world.brokers)
-            broker.silences.append((from_ms, from_ms + chance.choice((3, 8, 15, 25)) * MINUTE_MS))
+        self._plan(self.chance.randint(0, 2), self._ingest, first_s, last_s)
+        self._plan(self.chance.randint(0, 3), self._move_coordinator, first_s, last_s)
+        self._plan(self.chance.randint(0, 2), self._abort, first_s, last_s)
+        self._plan(int(self.chance.random() < 0.3), self._change_topic, first_s, last_s)
+        if self.chance.random() < 0.3:
+            from_ms = self.chance.uniform(first_s, last_s) * 1_000
+            broker = self.chance.choice(self.world.brokers)
+            broker.silences.append((from_ms, from_ms + self.chance.choice((3, 8, 15, 25)) * MINUTE_MS))
+
+    def _plan(self, count: int, action: Callable[[float], None], first_s: float, last_s: float) -> None:
+        """Let an action happen `count` times at random times of a span."""
+        for _ in range(count):
+            self.at(self.chance.uniform(first_s, last_s), action)
 
     def _plan_commits(self, group: Group, reader: Reader, first_s: float, last_s: int) -> None:
         seconds = first_s
         stops_s = last_s if self.chance.random() > 0.15 else self.chance.uniform(first_s, last_s)
         while seconds < stops_s:
-            self.at(seconds, lambda ms: self._commit(group, reader, ms))
+            self.at(seconds, partial(self._commit, group, reader))
             seconds += reader.interval_ms / 1_000 * self.chance.uniform(0.5, 1.5)
 
     def _plan_samples(self, first_s: int, last_s: int) -> None:
@@ -299,6 +134,9 @@ class Simulation:
                 until = partition.next_offset - self.chance.randint(0, 20)
                 partition.compact(ms, until=until, tombstone_age_ms=self.chance.choice((0, DAY_MS)))
         self.world.ingest(ms + 10)
+
+    def _abort(self, _ms: float) -> None:
+        self.chance.choice(self.world.offsets).abort(self.chance.randint(1, 5))
 
     def _move_coordinator(self, ms: float) -> None:
         partition = self.chance.choice(self.world.offsets)
@@ -339,7 +177,7 @@ class Simulation:
         for name in list(group.members):
             if self.chance.random() < 0.9:
                 seconds = ms / 1_000 + self.chance.choice((1, 2, 5, 30, 90))
-                self.at(seconds, lambda at_ms, name=name: group.reach(at_ms, name, epoch))
+                self.at(seconds, partial(group.reach, name=name, epoch=epoch))
 
     def _change_classic(self, group: Group, ms: float) -> None:
         chance = self.chance
@@ -358,11 +196,12 @@ class Simulation:
                 members.append(group.new_member())
             lasts_s = chance.choice((1, 3, 20))
             group.joins.append((ms, ms + lasts_s * 1_000))
-            # The span is in the past when the generation is written: nothing else changes the group until then.
-            self.at(
-                ms / 1_000 + lasts_s,
-                lambda at_ms: group.kind == "classic" and group.write_generation(ms, at_ms, members),
-            )
+            self.at(ms / 1_000 + lasts_s, partial(self._end_join, group, ms, members))
+
+    def _end_join(self, group: Group, asked_ms: float, members: list[str], ms: float) -> None:
+        """End the rebalance of a classic group that began at `asked_ms`, unless the group was upgraded since."""
+        if group.kind == "classic":
+            group.write_generation(asked_ms, ms, members)
 
 
 def make_world(seed: int) -> World:
