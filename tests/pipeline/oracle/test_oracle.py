@@ -21,13 +21,14 @@ def test_a_world_has_the_tables_that_the_documentation_describes(seed: int) -> N
 
 
 @pytest.mark.xfail(strict=True, reason="defect 36")
-def test_a_world_whose_coordinators_move_between_clocks_has_its_true_consumption() -> None:
-    assert compare_worlds(5, 1) == []
+def test_a_world_whose_coordinators_move_between_clocks_has_its_true_history() -> None:
+    """Around midnight they move from a broker whose clock is ahead, so that generations and commits change places."""
+    assert compare_worlds(23, 1) == []
 
 
 @pytest.mark.xfail(strict=True, reason="defect 37")
 def test_a_world_with_a_recreated_topic_has_no_lag_across_its_logs() -> None:
-    assert compare_worlds(14, 1) == []
+    assert compare_worlds(22, 1) == []
 
 
 def test_the_comparison_finds_a_row_that_was_changed(tmp_path: Path) -> None:

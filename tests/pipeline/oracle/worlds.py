@@ -17,7 +17,7 @@ from tests.pipeline.oracle.world_groups import Group, Reader, choose_offset
 from tests.pipeline.oracle.world_logs import DAY_MS, Broker, OffsetsPartition
 
 MINUTE_MS: Final = 60_000
-_KINDS: Final = ("classic", "consumer", "consumer", "admin")
+_KINDS: Final = ("classic", "classic", "consumer", "consumer", "admin")
 
 
 class Simulation:
@@ -96,10 +96,23 @@ class Simulation:
         self._plan(self.chance.randint(0, 3), self._move_coordinator, first_s, last_s)
         self._plan(self.chance.randint(0, 2), self._abort, first_s, last_s)
         self._plan(int(self.chance.random() < 0.3), self._change_topic, first_s, last_s)
+        midnight_s = (first_s // 86_400 + 1) * 86_400
+        if midnight_s < last_s:
+            self._fill_midnight(midnight_s)
         if self.chance.random() < 0.3:
             from_ms = self.chance.uniform(first_s, last_s) * 1_000
             broker = self.chance.choice(self.world.brokers)
             broker.silences.append((from_ms, from_ms + self.chance.choice((3, 8, 15, 25)) * MINUTE_MS))
+
+    def _fill_midnight(self, midnight_s: int) -> None:
+        """Let coordinators move to broker 1 and to broker 0 around midnight, and groups change several times."""
+        ahead, right = self.world.brokers[1], self.world.brokers[0]
+        for partition in self.world.offsets:
+            self._plan(1, partial(partition.move_to, broker=ahead), midnight_s - 90, midnight_s - 20)
+            self._plan(1, partial(partition.move_to, broker=right), midnight_s - 20, midnight_s + 60)
+        for group in self.world.groups:
+            if group.kind != "admin":
+                self._plan(4, partial(self._change, group), midnight_s - 60, midnight_s + 60)
 
     def _plan(self, count: int, action: Callable[[float], None], first_s: float, last_s: float) -> None:
         """Let an action happen `count` times at random times of a span."""
