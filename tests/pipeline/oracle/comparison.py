@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,14 +14,14 @@ from tests.pipeline.build.builds import build_here, read
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.oracle.oracle_days import group_days, topic_days
 from tests.pipeline.oracle.oracle_evidence import Evidence, ReaderKey, Row, gather_evidence
-from tests.pipeline.oracle.oracle_groups import StatusRow, status_rows, sum_of_partitions
+from tests.pipeline.oracle.oracle_groups import StatusRow, status_rows
 from tests.pipeline.oracle.oracle_lag import LagRow, lag_rows, last_commit
+from tests.pipeline.oracle.row_sums import Tables, compare_sums, compare_values
 from tests.pipeline.oracle.true_members import compare_members, compare_rebalances
 from tests.pipeline.oracle.true_offsets import compare_commits, compare_consumption, compare_time_lag
 from tests.pipeline.oracle.world_facts import World
 from tests.pipeline.oracle.worlds import make_world
 
-Tables = Mapping[str, Sequence[Row]]
 _TABLES: Final = ("lag_history", "group_status", "rebalances", "group_daily", "topic_daily")
 _TIMES: Final = {"offset_commits": "commit_time", "group_events": "record_time", "partition_offsets": "observed_at"}
 
@@ -70,7 +68,6 @@ def compare_world(world: World, tables: Tables) -> list[str]:
     if world.is_fully_read:
         differences += compare_rebalances(world, tables["rebalances"])
         differences += compare_members(world, tables["group_status"])
-    differences += compare_counts(tables)
     if not world.has_skew:
         differences += compare_rows(gather_evidence(world.facts), tables, is_lossy=world.is_lossy)
     return differences
@@ -131,18 +128,6 @@ def compare_lag_row(name: str, row: LagRow, built: Row) -> Iterator[str]:
         yield f"{name}: {source} is neither the record's nor the sample's"
 
 
-def compare_values(name: str, expected: Mapping[str, Any], built: Row) -> Iterator[str]:
-    """Yield a sentence for each column that differs; rates and shares may differ by rounding."""
-    for column, value in expected.items():
-        other = built[column]
-        if isinstance(value, float) and isinstance(other, float):
-            if abs(value - other) <= 1e-6 * max(1.0, abs(value)):
-                continue
-        elif value == other:
-            continue
-        yield f"{name}: {column} is {other}, and should be {value}"
-
-
 def compare_status(statuses: Sequence[StatusRow], rows: Sequence[Row]) -> Iterator[str]:
     """Yield the differences of group_status: which rows there are, their partitions and their lag."""
     built = {(row["group"], row["evaluated_at"]): row for row in rows}
@@ -153,21 +138,6 @@ def compare_status(statuses: Sequence[StatusRow], rows: Sequence[Row]) -> Iterat
         else:
             expected = {"partitions": status.partitions, "lag": status.lag}
             yield from compare_values(name, expected, built[status.group, status.at])
-
-
-def compare_sums(tables: Tables) -> Iterator[str]:
-    """Yield the rows of group_status that are not the sums of the rows of lag_history at the same time.
-
-    Only times count at which all partitions of the group in the row have a row of lag.
-    """
-    at_times: dict[tuple[str, datetime], list[Row]] = {}
-    for row in tables["lag_history"]:
-        at_times.setdefault((row["group"], row["observed_at"]), []).append(row)
-    for status in tables["group_status"]:
-        own = at_times.get((status["group"], status["evaluated_at"]), [])
-        if len(own) == status["partitions"]:
-            name = f"group_status {status['group']} at {status['evaluated_at']:%d %H:%M:%S}"
-            yield from compare_values(name, sum_of_partitions(own), status)
 
 
 def compare_days(
@@ -194,17 +164,3 @@ def compare_days(
         expected = {name: numbers[name] for name in numbers if name not in uncertain}
         if (topic, day) in topics:
             yield from compare_values(f"topic_daily {topic} on {day}", expected, topics[topic, day])
-
-
-def compare_counts(tables: Tables) -> Iterator[str]:
-    """Yield the days on which group_daily does not have as many rebalances as began that day by their rows."""
-    counts = Counter((row["group"], row["started_at"].date()) for row in tables["rebalances"])
-    for row in tables["group_daily"]:
-        expected = counts[row["group"], row["date"]]
-        if row["rebalances"] is not None and row["rebalances"] != expected:
-            yield f"group_daily {row['group']} on {row['date']}: rebalances is {row['rebalances']}, not {expected}"
-    for row in tables["rebalances"]:
-        if row["ended_at"] is not None and row["duration_ms"] is not None:
-            lasted = row["ended_at"] - row["started_at"]
-            if abs(lasted - timedelta(milliseconds=row["duration_ms"])) >= timedelta(milliseconds=1):
-                yield f"rebalances {row['group']} {row['generation']}: duration_ms is not ended minus started"
