@@ -137,19 +137,29 @@ def _spread(seconds: Sequence[float]) -> str:
 
 
 def fill(storage: Storage, commits: int, *, ago: timedelta = timedelta(), hours: range = range(24)) -> int:
-    """A day with so many commit records, or somewhat fewer, or hours of it; how many facts that are."""
+    """Write the facts of `fact_batches` into a storage, and return their number."""
+    rows = 0
+    for batch, table, part in fact_batches(commits, ago=ago, hours=hours):
+        append(storage, batch, pa.Table.from_batches([part]), table=table)
+        rows += part.num_rows
+    return rows
+
+
+def fact_batches(
+    commits: int, *, ago: timedelta = timedelta(), hours: range = range(24)
+) -> Iterator[tuple[str, Table, pa.RecordBatch]]:
+    """Yield the facts of a day that has at most `commits` commit records, or only those of some of its hours.
+
+    Each element has the name of a batch, a table, and the rows of one hour. The day is `ago` before 2026-11-20.
+    """
     groups = max(1, commits // (_PARTITIONS * _MINUTES))
     minutes = min(_MINUTES, max(1, commits // (groups * _PARTITIONS)))
-    rows = 0
-    before = int(ago / timedelta(minutes=1))
+    minutes_before = int(ago / timedelta(minutes=1))
     for first in range(0, minutes, _MINUTES_A_BATCH):
-        if first // _MINUTES_A_BATCH not in hours:
-            continue
-        span = np.arange(first, min(first + _MINUTES_A_BATCH, minutes)) - before
-        for table, part in _facts(groups, span):
-            append(storage, f"b-{before:08}-{first:08}", pa.Table.from_batches([part]), table=table)
-            rows += part.num_rows
-    return rows
+        if first // _MINUTES_A_BATCH in hours:
+            span = np.arange(first, min(first + _MINUTES_A_BATCH, minutes)) - minutes_before
+            for table, rows in _facts(groups, span):
+                yield f"b-{minutes_before:08}-{first:08}", table, rows
 
 
 def _facts(groups: int, minutes: Any) -> Iterator[tuple[Table, pa.RecordBatch]]:
