@@ -28,7 +28,7 @@ from tests.pipeline.proof.expected import EXPECTED
 from tests.pipeline.proof.random_facts import facts_of
 from tests.pipeline.proof.trees import derive
 
-_SHOWN_DIFFERENCES: Final = 20
+_EXAMPLES: Final = 2
 
 
 def compare_seeds(old_tree: Path, seeds: range) -> Comparison:
@@ -49,7 +49,7 @@ def split_seeds(first: int, count: int, per_directory: int) -> list[range]:
 def describe(comparison: Comparison) -> str:
     """Return the lines to print at the end: rows by table, unexpected differences, entries without any, the sum."""
     lines = [f"{table}: {rows:,} rows" for table, rows in comparison.rows.items()]
-    lines += [f"unexpected: {difference}" for difference in comparison.unexpected[:_SHOWN_DIFFERENCES]]
+    lines += [f"unexpected: {difference}" for difference in comparison.examples(_EXAMPLES)]
     lines += comparison.unexpected_places()
     seen = {defect for defects in comparison.expected for defect in defects}
     unseen = sorted({entry.defect for entry in EXPECTED} - seen)

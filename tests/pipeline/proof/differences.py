@@ -136,6 +136,17 @@ class Comparison(NamedTuple):
             for (table, column), numbers in sorted(seeds.items())
         ]
 
+    def examples(self, number: int) -> list[Difference]:
+        """Return at most `number` unexpected differences of each table that are in the same columns."""
+        shown: Counter[tuple[str, frozenset[str]]] = Counter()
+        examples = []
+        for difference in self.unexpected:
+            kind = difference.table, difference.columns
+            shown[kind] += 1
+            if shown[kind] <= number:
+                examples.append(difference)
+        return examples
+
 
 def _list_seeds(seeds: Sequence[int | None]) -> str:
     return ", ".join(sorted({str(seed) for seed in seeds}))

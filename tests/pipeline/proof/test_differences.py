@@ -83,6 +83,19 @@ def test_a_column_that_only_new_rows_have_is_a_difference() -> None:
     assert comparison.unexpected_places() == ["lags, skew: 1 rows of seeds 7"]
 
 
+def test_examples_are_of_different_columns() -> None:
+    old: Rows = {(*KEY, number): ROW for number in range(4)}
+    new: Rows = {(*KEY, number): ROW | {"lag" if number else "rate": 9} for number in range(4)}
+
+    examples = compared(old, new).examples(2)
+
+    assert [(example.key[-1], set(example.columns)) for example in examples] == [
+        (0, {"rate"}),
+        (1, {"lag"}),
+        (2, {"lag"}),
+    ]
+
+
 def test_outcomes_of_several_directories_are_added() -> None:
     comparison = compared({KEY: ROW}, {KEY: ROW})
 
