@@ -42,7 +42,7 @@ from kafka_groups.pipeline.tables import (
     UNKNOWN_RECORDS,
     Table,
 )
-from tests.bench.pipeline.filling import one_broker
+from tests.bench.pipeline.filled_broker import one_broker
 from tests.live.groups.topics import make_topic
 from tests.live.pipeline.offsets_topic import commit, places
 from tests.pipeline.build.builds import build_here, read
@@ -311,14 +311,14 @@ def main() -> None:
     # SIGTERM raises SystemExit, so that the broker ends as on Ctrl-C.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     errors = []
-    with tempfile.TemporaryDirectory() as scratch, one_broker(click.echo) as (filling, _):
+    with tempfile.TemporaryDirectory() as scratch, one_broker(click.echo) as (broker, _):
         for number, storage in enumerate(options.storage or ["disk", "moto"]):
             home = Path(scratch, str(number))
             home.mkdir()
             click.echo(f"{storage}:")
             start = time.perf_counter()
             with data_directory(storage, home) as data_dir:
-                tables = TablesUnderTest(data_dir, filling.bootstrap, home)
+                tables = TablesUnderTest(data_dir, broker.bootstrap, home)
                 errors_of_storage = prove(tables, options.kills, options.seed)
             outcome = "; ".join(errors_of_storage) or "each record is one row, each sample is whole"
             click.echo(f"  {outcome}; {time.perf_counter() - start:.0f} s")

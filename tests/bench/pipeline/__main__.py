@@ -26,14 +26,17 @@ from tests.bench.report import describe_machine
 
 from .builds import measure as measure_builds
 from .builds import measure_hours
-from .comparing import Bench, spread
-from .filling import one_broker
+from .contenders import Bench, spread
+from .filled_broker import one_broker
 from .old_and_new import compare_versions
 
 _SIZES: Final = (500_000, 1_000_000, 2_000_000, 4_000_000)
-_COMPARED: Final = 4_000_000  # a start varies by a second, so the records have to take some
-_INGESTED: Final = 1_000_000  # records that each version ingests in a comparison
-_DAY: Final = 432_000_000  # 500 groups, 50 partitions each, a commit every 5 s
+# A start varies by a second, so the compared runs read enough records to take several.
+_COMPARED: Final = 4_000_000
+# Each version ingests this number of records in a comparison.
+_INGESTED: Final = 1_000_000
+# 500 groups make these commits in a day on 50 partitions each, with a commit every 5 s.
+_DAY: Final = 432_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,9 +53,9 @@ def _compare_with_old_commit(options: argparse.Namespace) -> int:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         bootstrap = None
         if options.ingest:
-            filling, _ = stack.enter_context(one_broker(print_progress))
-            filling.reach(_INGESTED // options.divide_by)
-            bootstrap = filling.bootstrap
+            filled, _ = stack.enter_context(one_broker(print_progress))
+            filled.fill_to(_INGESTED // options.divide_by)
+            bootstrap = filled.bootstrap
         comparisons = compare_versions(
             options.old_commit,
             scratch,
@@ -71,21 +74,21 @@ def _measure_targets(options: argparse.Namespace) -> int:
     sizes = [size // options.divide_by for size in _SIZES]
     reached: list[tuple[str, bool]] = []
     with (
-        one_broker(print_progress) as (filling, scratch),
+        one_broker(print_progress) as (filled, scratch),
         one_broker(print_progress, name="bench-pipeline-idle") as (idle, _),
     ):
-        bench = Bench(filling, idle, scratch, options.runs)
+        bench = Bench(filled, idle, scratch, options.runs)
         _print(describe_machine("one broker, and one of 50 records for the starts") + "\n")
         growth = {}
         for size in sizes:
-            filling.reach(size)
+            filled.fill_to(size)
             if size == _COMPARED // options.divide_by:
                 ingests, reached = bench.compare()
             else:
                 ingests = bench.ingests()
             growth[size] = statistics.median(run.net_s for run in ingests)
             whole = spread([run.seconds for run in ingests])
-            _print(f"ingest of {filling.commits:,} records: {whole}, {growth[size]:.2f} s without its start")
+            _print(f"ingest of {filled.commits:,} records: {whole}, {growth[size]:.2f} s without its start")
         if options.divide_by == 1:
             _print(describe_growth(growth))
         for target, is_reached in reached:
@@ -97,7 +100,7 @@ def _measure_targets(options: argparse.Namespace) -> int:
 
 
 def describe_growth(growth: dict[int, float]) -> str:
-    """What more records cost, and a day of the cluster that the bench plays."""
+    """Return how the time of an ingest grows with its records, and the time of a whole day by that slope."""
     sizes = sorted(growth)
     slope = (growth[sizes[-1]] - growth[sizes[0]]) / (sizes[-1] - sizes[0])
     steps = ", ".join(f"{size / 1e6:g} M {growth[size]:.1f} s" for size in sizes)

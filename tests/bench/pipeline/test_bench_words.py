@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .__main__ import describe_growth
-from .comparing import spread
+from .contenders import spread
 from .old_and_new import NEW, NEW_COPY, OLD, Comparison
 from .process_usage import Usage
 

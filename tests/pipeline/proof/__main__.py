@@ -52,6 +52,7 @@ def describe(comparison: Comparison) -> str:
     lines += [f"unexpected: {difference}" for difference in comparison.examples(_EXAMPLES)]
     lines += comparison.unexpected_places()
     seen = {defect for defects in comparison.expected for defect in defects}
+    lines += [f"expected by defect {entry.defect}: {entry.why}" for entry in EXPECTED if entry.defect in seen]
     unseen = sorted({entry.defect for entry in EXPECTED} - seen)
     lines += [f"note: these seeds show no difference by defect {defect}" for defect in unseen]
     return "\n".join([*lines, comparison.summary()])

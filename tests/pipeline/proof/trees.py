@@ -64,7 +64,7 @@ def table_rows(directory: Path, identity: tuple[str, ...]) -> dict[tuple[Any, ..
     rows: Rows = {}
     if directory.is_dir():
         for row in ds.dataset(directory, format="parquet", partitioning="hive").to_table().to_pylist():
-            key = tuple(row[name] for name in identity)
+            key = tuple(row.get(name) for name in identity)
             number = 2
             while key in rows:
                 key = (*key[: len(identity)], number)
