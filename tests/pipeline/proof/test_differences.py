@@ -7,6 +7,7 @@ import pytest
 from tests.pipeline.proof.__main__ import split_seeds
 from tests.pipeline.proof.differences import Comparison, Difference, Expected, compare
 from tests.pipeline.proof.random_facts import Rows
+from tests.pipeline.proof.trees import index_rows, report_rows
 
 KEY = ("seed-0007", "g")
 ROW = {"cluster_id": "seed-0007", "group": "g", "lag": 1, "rate": 2.0}
@@ -94,6 +95,22 @@ def test_examples_are_of_different_columns() -> None:
         (1, {"lag"}),
         (2, {"lag"}),
     ]
+
+
+def test_a_repeated_row_has_a_key_of_its_own() -> None:
+    assert list(index_rows([{"group": "g"}, {"group": "h"}, {"group": "g"}], ["group"])) == [("g",), ("h",), ("g", 2)]
+
+
+def test_rebalances_of_a_report_are_rows_with_the_key_of_their_group() -> None:
+    rebalance = {"started_at": "12:00", "generation": 3}
+    group = {"cluster_id": "seed-0007", "group": "g", "points": [], "rebalances": [rebalance], "lag": 1}
+    document = {"schema": "s", "made_at": "13:00", "groups": [group], "findings": []}
+
+    rows = report_rows(document)
+
+    assert rows["report groups"] == {KEY: group | {"points": 0, "rebalances": 1}}
+    assert list(rows["report rebalances"]) == [(*KEY, "12:00", 3)]
+    assert rows["report document"] == {(None,): {"schema": "s"}}
 
 
 def test_outcomes_of_several_directories_are_added() -> None:
