@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from . import contenders
 from .__main__ import describe_growth
-from .contenders import spread
+from .contenders import Bench, Run, spread
+from .filled_broker import FilledBroker
 from .old_and_new import NEW, NEW_COPY, OLD, Comparison
 from .process_usage import Usage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
 
 
 def comparison(old: list[float], new: list[float], copy: list[float], *, new_mib: float = 100.0) -> Comparison:
@@ -59,3 +68,24 @@ def test_a_comparison_is_described_with_ratios_and_a_verdict() -> None:
         "  SLOWER than the copies of the new code differ",
         "  MORE MEMORY than 110% of the old code's",
     ]
+
+
+def test_contenders_are_judged_by_their_times_without_the_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net_s = {"ingest": 2.0, "dump": 5.0, "raw": 1.0}
+    monkeypatch.setattr(contenders, "connector_jars", list)
+    monkeypatch.setattr(FilledBroker, "fill_to", lambda *_: None)
+    monkeypatch.setattr(Bench, "_run", lambda _, name: Run(net_s[name] + 7.0, 7.0, 120.0))
+    monkeypatch.setattr(Bench, "_run_once", lambda *_: {"share": 0.5})
+    broker = FilledBroker("b:9092", print)
+    broker.commits = 4_000
+
+    _, targets = Bench(broker, broker, tmp_path, 1).compare()
+
+    assert targets == [
+        ("at least 2 times the records a second of Kafka's console dump: 2.50", True),
+        ("decoding takes at most 40 % of a task's time: 50%", False),
+        ("a Python worker stays below 400 MiB: 120 MiB", True),
+    ]
+    assert "ingest     4,000 records: 2.00 s (2.00 to 2.00) and a start of 7.00 s" in capsys.readouterr().out
