@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.report.history import Cut, History
+from kafka_groups.pipeline.report.history import History
+from kafka_groups.pipeline.report.limits import GroupLimit
 from tests.fakes.fake_admin import Outcome, run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.report.rendering.stories import group, history
@@ -21,9 +22,9 @@ NOTE = "14 of 34 groups are left out: give --top 34 to have them."
 every_format = pytest.mark.parametrize("output_format", FORMATS)
 
 
-def a_report(*, shown: Cut, **_: Any) -> History:
+def a_report(*, shown: GroupLimit, **_: Any) -> History:
     """Return a cut history of 34 groups."""
-    return history(*map(group, IDS), made_ms=3, from_ms=1, to_ms=2).within(shown)
+    return history(*map(group, IDS), made_ms=3, from_ms=1, to_ms=2).limited_to(shown)
 
 
 @pytest.fixture(autouse=True)
@@ -114,4 +115,4 @@ def test_points_are_read_only_for_groups_that_show_them_and_for_at_most_a_thousa
     monkeypatch.chdir(tmp_path)
     report(data_dir, output_format, *more)
     arguments = fakes.report.call_args.kwargs
-    assert (arguments["drawn"], arguments["shown"].most) == (Cut(most), None if output_format == "csv" else most)
+    assert (arguments["drawn"], arguments["shown"].most) == (GroupLimit(most), None if output_format == "csv" else most)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.pipeline.report.history import Cut
+from kafka_groups.pipeline.report.limits import GroupLimit
 from tests.fakes.fake_admin import run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.commands.pipeline_documents import document_of
@@ -28,7 +28,7 @@ def test_report_reads_the_selected_groups(fakes: FakePipeline, data_dir: str) ->
         "pipeline", "report", "--data-dir", data_dir, "--since", "2d", "--top", "5", "--match", "a.*", "--exclude", "ab"
     )
     arguments = fakes.report.call_args.kwargs
-    assert (arguments["until_ms"] - arguments["since_ms"], arguments["shown"]) == (2 * 86_400_000, Cut(5))
+    assert (arguments["until_ms"] - arguments["since_ms"], arguments["shown"]) == (2 * 86_400_000, GroupLimit(5))
     assert (arguments["groups"], arguments["match"], arguments["exclude"]) == ((), "a.*", "ab")
     run("pipeline", "report", "--data-dir", data_dir)
     arguments = fakes.report.call_args.kwargs

@@ -7,27 +7,27 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.report.findings import KINDS, describe_group, describe_topic
+from kafka_groups.pipeline.report.findings import KINDS, GroupDayRow, UnreadTopic, describe_group, describe_topic
 
 HOUR = 3_600_000
 TODAY = date(2026, 11, 20)
-QUIET = {
-    "cluster_id": "c",
-    "group": "g",
-    "date": TODAY,
-    "retention_margin": 500,
-    "last_retention_margin": 500,
-    "retention_left_ms": None,
-    "orphaned_partitions": 0,
-    "is_idle": False,
-    "last_lag": 10,
-    "last_commit_date": date(2026, 11, 18),
-    "skew": 1.0,
-}
+QUIET = GroupDayRow(
+    cluster_id="c",
+    group="g",
+    day=TODAY,
+    retention_margin=500,
+    last_retention_margin=500,
+    retention_left_ms=None,
+    orphaned_partitions=0,
+    is_idle=False,
+    last_lag=10,
+    last_commit_date=date(2026, 11, 18),
+    skew=1.0,
+)
 
 
 def reported(**others: Any) -> list[tuple[str, str]]:
-    return list(describe_group([QUIET | others], TODAY, 0))
+    return list(describe_group([QUIET._replace(**others)], TODAY, 0))
 
 
 def test_an_ordinary_day_has_no_finding() -> None:
@@ -71,7 +71,7 @@ def test_an_ordinary_day_has_no_finding() -> None:
         (
             {"is_idle": True},
             "idle_group",
-            "Group g: no commit in 24 hours, and no member seen on 2026-11-20; its last commit is of 2026-11-18.",
+            "Group g: no commit in 24 hours, and no member seen on 2026-11-20; its last commit was on 2026-11-18.",
         ),
         (
             {"is_idle": True, "last_commit_date": None},
@@ -103,19 +103,19 @@ def test_what_was_lost_in_the_morning_and_what_will_be_are_both_reported() -> No
     ]
 
 
-YESTERDAY = QUIET | {"date": date(2026, 11, 19)}
+YESTERDAY = QUIET._replace(day=date(2026, 11, 19))
 
 
 def retention_findings(*before: dict[str, Any], minutes: int = 24 * 60, **today: Any) -> list[str]:
     """Return what is reported of a day after others, of which so many minutes are known."""
-    days = [QUIET | today, *(YESTERDAY | row for row in before)]
+    days = [QUIET._replace(**today), *(YESTERDAY._replace(**row) for row in before)]
     found = list(describe_group(days, TODAY, minutes * 60_000))
     assert {kind for kind, _ in found} <= {"retention_risk"}
     return [message for _, message in found]
 
 
 def test_what_was_lost_on_any_day_is_reported_once() -> None:
-    lost, more = {"retention_margin": -10}, {"date": date(2026, 11, 18), "retention_margin": -30}
+    lost, more = {"retention_margin": -10}, {"day": date(2026, 11, 18), "retention_margin": -30}
 
     assert retention_findings(lost, more) == [
         "Group g: on 2026-11-18 it was 30 records below the log start: they are lost to it."
@@ -128,7 +128,7 @@ def test_what_was_lost_on_any_day_is_reported_once() -> None:
 
 
 def test_a_loss_is_reported_of_a_group_that_has_no_row_on_the_newest_day() -> None:
-    (found,) = describe_group([YESTERDAY | {"retention_margin": -1}], TODAY, 0)
+    (found,) = describe_group([YESTERDAY._replace(retention_margin=-1)], TODAY, 0)
 
     assert found == (
         "retention_risk",
@@ -148,17 +148,17 @@ def test_what_a_day_foretold_holds_until_the_next_one_has_rates_of_its_own() -> 
     assert retention_findings(forecast, minutes=71) == []
     assert retention_findings(forecast, minutes=30, last_lag=0) == []
     assert retention_findings({"retention_left_ms": 0}, minutes=30) == []
-    assert retention_findings(forecast | {"date": date(2026, 11, 18)}, minutes=30) == []
+    assert retention_findings(forecast | {"day": date(2026, 11, 18)}, minutes=30) == []
 
 
-UNREAD = {
-    "cluster_id": "c",
-    "topic": "t",
-    "date": TODAY,
-    "is_unread": True,
-    "messages_produced": 1_000,
-    "lookback_days": 7,
-}
+UNREAD = UnreadTopic(
+    cluster_id="c",
+    topic="t",
+    day=TODAY,
+    day_ms=0,
+    messages_produced=1_000,
+    lookback_days=7,
+)
 
 
 def test_a_topic_without_readers_is_reported() -> None:
@@ -189,4 +189,4 @@ def test_a_topic_without_readers_is_reported() -> None:
     ],
 )
 def test_an_unread_topic_is_reported_with_what_was_looked_at(row: dict[str, Any], message: str) -> None:
-    assert describe_topic(UNREAD | row) == f"Topic t: {message}"
+    assert describe_topic(UNREAD._replace(**row)) == f"Topic t: {message}"

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from kafka_groups.pipeline.report.history import GroupHistory, History
-from kafka_groups.pipeline.report.history_reader import report
+from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.store import Storage
 from tests.pipeline.build.builds import build_here
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
@@ -122,7 +122,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 @pytest.fixture(scope="module")
 def reported(storage: Storage) -> History:
-    return report(storage, since_ms=START, until_ms=END, now_ms=5)
+    return read_history(storage, since_ms=START, until_ms=END, now_ms=5)
 
 
 def named(history: History, cluster: str, name: str = "g") -> GroupHistory:
@@ -140,7 +140,7 @@ def test_a_group_whose_commits_were_all_removed_is_not_judged(reported: History)
 
 
 def test_before_its_commits_were_removed_it_was_judged(storage: Storage) -> None:
-    before = named(report(storage, since_ms=START, until_ms=START + 280_000), "expired")
+    before = named(read_history(storage, since_ms=START, until_ms=START + 280_000), "expired")
     assert (before.verdict, before.lag, before.evaluated_ms) == ("UNKNOWN", 40, START + 240_000)
 
 
@@ -187,7 +187,7 @@ def test_rounds_in_which_a_coordinator_did_not_list_its_groups_remove_nobody(rep
 
 def test_two_samples_of_less_than_ten_minutes_are_a_hiccup(reported: History, storage: Storage) -> None:
     assert named(reported, "sampled", "hiccup").removed_ms is None
-    during = report(storage, since_ms=START, until_ms=START + 680_000)
+    during = read_history(storage, since_ms=START, until_ms=START + 680_000)
     assert named(during, "sampled", "hiccup").removed_ms is None
 
 

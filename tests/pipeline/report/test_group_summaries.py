@@ -7,9 +7,10 @@ from typing import Final
 
 import pytest
 
-from kafka_groups.pipeline.report.history import Cut, GroupHistory, History
-from kafka_groups.pipeline.report.history_reader import report
+from kafka_groups.pipeline.report.history import GroupHistory, History
+from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.report.json.document import history_document
+from kafka_groups.pipeline.report.limits import GroupLimit
 from kafka_groups.pipeline.store import Storage
 from tests.pipeline.build.builds import build_here
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
@@ -72,7 +73,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 @pytest.fixture(scope="module")
 def reported(storage: Storage) -> History:
     """The 25 hours before the last sample."""
-    return report(storage, since_ms=END - 25 * 3_600_000, until_ms=END, now_ms=5)
+    return read_history(storage, since_ms=END - 25 * 3_600_000, until_ms=END, now_ms=5)
 
 
 def named(history: History, name: str) -> GroupHistory:
@@ -103,7 +104,7 @@ def test_a_group_that_was_removed_is_the_last_and_has_no_lag_any_more(reported: 
 
 
 def test_however_few_are_requested_those_that_were_removed_are_reported(storage: Storage) -> None:
-    few = report(storage, since_ms=START, until_ms=END, shown=Cut(1))
+    few = read_history(storage, since_ms=START, until_ms=END, shown=GroupLimit(1))
     assert ([group.group for group in few.groups], few.groups_in_all) == (["mixed", "deleted"], 10)
 
 
@@ -115,7 +116,7 @@ def test_a_group_that_came_back_or_moved_to_the_other_protocol_is_alive(reported
 
 def test_a_removal_before_the_period_is_no_part_of_it(reported: History, storage: Storage) -> None:
     assert [group for group in reported.groups if group.group == "deleted earlier"] == []
-    later = report(storage, since_ms=END - 60_000, until_ms=END, groups=["deleted", "late"])
+    later = read_history(storage, since_ms=END - 60_000, until_ms=END, groups=["deleted", "late"])
     assert ([group.group for group in later.groups], later.unknown) == (["late"], ("deleted",))
 
 
@@ -131,7 +132,7 @@ def test_every_group_says_as_of_when_it_is_reported(reported: History) -> None:
 
 def test_where_sampling_ended_the_report_says_since_when(storage: Storage) -> None:
     def ended(until_ms: int) -> list[str]:
-        missing = report(storage, since_ms=START, until_ms=until_ms, groups=["late"]).missing
+        missing = read_history(storage, since_ms=START, until_ms=until_ms, groups=["late"]).missing
         return [sentence for sentence in missing if sentence.startswith("Nothing was sampled since")]
 
     assert ended(END + 600_000) == []
@@ -143,7 +144,7 @@ def test_where_sampling_ended_the_report_says_since_when(storage: Storage) -> No
 def test_since_when_is_the_first_time_after_it_had_no_lag_however_points_are_thinned(
     reported: History, storage: Storage
 ) -> None:
-    week = report(storage, since_ms=END - 7 * 86_400_000, until_ms=END, groups=["late"])
+    week = read_history(storage, since_ms=END - 7 * 86_400_000, until_ms=END, groups=["late"])
     assert len(named(week, "late").points) < len(named(reported, "late").points)
     for history in (reported, week):
         late = named(history, "late")
@@ -151,7 +152,7 @@ def test_since_when_is_the_first_time_after_it_had_no_lag_however_points_are_thi
 
 
 def test_since_when_is_a_bound_if_the_period_begins_with_a_lag(storage: Storage) -> None:
-    short = named(report(storage, since_ms=END - 60_000, until_ms=END, groups=["late"]), "late")
+    short = named(read_history(storage, since_ms=END - 60_000, until_ms=END, groups=["late"]), "late")
     assert (short.lagging_since_ms, short.lagging_since_is_bound) == (END - 60_000, True)
 
 
@@ -175,17 +176,19 @@ def test_a_partition_below_zero_does_not_hide_that_another_is_behind(reported: H
 
 def test_names_that_are_in_no_table_are_reported_apart(storage: Storage) -> None:
     done: list[tuple[str, int, int]] = []
-    asked = report(
+    asked = read_history(
         storage, since_ms=START, until_ms=END, groups=["nosuch", "late"], progress=lambda *at: done.append(at)
     )
     assert ([group.group for group in asked.groups], asked.unknown) == (["late"], ("nosuch",))
     assert done == [("reading the tables", part, 7) for part in range(8)]
     assert asked.nearest == {}
-    assert report(storage, since_ms=START, until_ms=END, groups=["shraing", "late"]).nearest == {"shraing": "sharing"}
+    assert read_history(storage, since_ms=START, until_ms=END, groups=["shraing", "late"]).nearest == {
+        "shraing": "sharing"
+    }
 
 
 def test_selected_groups_without_any_lag_are_not_all_that_the_tables_hold(storage: Storage) -> None:
-    asked = report(storage, since_ms=START, until_ms=END, groups=["sharing"])
+    asked = read_history(storage, since_ms=START, until_ms=END, groups=["sharing"])
     assert asked.missing == ("No lag is known of the selected groups in this period.",)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kafka_groups.pipeline.report.history_reader import report
+from kafka_groups.pipeline.report.history_reader import read_history
 from tests.pipeline.build.builds import built, of
 from tests.pipeline.fact_rows import NOON, commit
 
@@ -22,7 +22,7 @@ def test_groups_without_rows_are_named_if_the_period_ends_with_the_last_date(tmp
 
     def sentences(until: float, **wanted: Any) -> list[str]:
         until_ms = int((NOON.timestamp() + until) * 1_000)
-        history = report(storage, since_ms=until_ms - DAY * 1_000, until_ms=until_ms, **wanted)
+        history = read_history(storage, since_ms=until_ms - DAY * 1_000, until_ms=until_ms, **wanted)
         return [sentence for sentence in history.missing if "no row since then" in sentence]
 
     assert sentences(0) == [

@@ -6,9 +6,13 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_groups.pipeline.report.groups import GroupRow, badness, summarise
 from kafka_groups.pipeline.report.history import GroupHistory, History
-from kafka_groups.pipeline.report.history_reader import report
+from kafka_groups.pipeline.report.history_reader import read_history
+from kafka_groups.pipeline.report.known_groups import KnownGroup
+from kafka_groups.pipeline.report.last_rows import LastDay, LastStatus
+from kafka_groups.pipeline.report.period import GroupKey
+from kafka_groups.pipeline.report.removals import Removal
+from kafka_groups.pipeline.report.summaries import severity_order, summarise
 from tests.pipeline.build.builds import build_here
 from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
 
@@ -17,9 +21,41 @@ DAY: Final = 86_400
 RUNS: Final = range(0, 301, 60)
 
 
-def summary(name: str, **known: Any) -> GroupHistory:
-    row = {"cluster_id": "c", "group": name, "evaluated_ms": 1, "is_judged": "rule" in known}
-    return summarise(GroupRow(row | known))
+STATUS: Final = LastStatus(
+    cluster_id="c",
+    group="g",
+    evaluated_ms=1,
+    first_ms=1,
+    has_unknown_time_lag=False,
+    is_last=True,
+    is_newest_of_cluster=True,
+    rule=None,
+    lag=None,
+    state=None,
+    members=None,
+    partitions=1,
+    time_lag_ms=None,
+    time_lag_quality="unknown",
+    consume_rate=None,
+    produce_rate=None,
+    catch_up_ms=None,
+)
+DAY_ROW: Final = LastDay("c", "g", day_ms=0, committed_ms=0, partitions=1, is_idle=False, existing_partitions=1)
+
+
+def summary(
+    name: str, *, removed_ms: int | None = None, is_idle: bool = False, unknown_partitions: int = 0, **status: Any
+) -> GroupHistory:
+    return summarise(
+        KnownGroup(
+            key=GroupKey("c", name),
+            status=STATUS._replace(**status),
+            day=DAY_ROW._replace(is_idle=is_idle),
+            removal=None if removed_ms is None else Removal(removed_ms, is_bound=False),
+            is_judged="rule" in status,
+            unknown_partitions=unknown_partitions,
+        )
+    )
 
 
 def test_the_worst_verdict_comes_first_however_small_its_lag() -> None:
@@ -27,7 +63,7 @@ def test_the_worst_verdict_comes_first_however_small_its_lag() -> None:
     judged = [summary(rule, rule=rule, lag=lag) for lag, rule in enumerate(rules, 1)]
     others = [summary("not judged"), summary("deleted", removed_ms=2)]
 
-    found = sorted([*reversed(others), *reversed(judged)], key=badness)
+    found = sorted([*reversed(others), *reversed(judged)], key=severity_order)
 
     assert [one.group for one in found] == [*rules, "not judged", "deleted"]
 
@@ -37,7 +73,7 @@ def test_unused_groups_come_after_all_others_but_deleted_ones() -> None:
     unused = summary("unused", rule="stopped", lag=900, is_idle=True, state="Empty")
     busy = summary("busy", rule="keeping_up", lag=900, is_idle=True, state="Stable")
     deleted = summary("deleted", removed_ms=2)
-    found = sorted([deleted, unused, no_verdict, busy, late], key=badness)
+    found = sorted([deleted, unused, no_verdict, busy, late], key=severity_order)
     assert [one.group for one in found] == ["late", "busy", "no verdict", "unused", "deleted"]
     assert [one.is_unused for one in found] == [False, False, False, True, False]
 
@@ -45,7 +81,7 @@ def test_unused_groups_come_after_all_others_but_deleted_ones() -> None:
 def test_of_one_verdict_the_largest_lag_comes_first() -> None:
     lags = [summary(str(lag), rule="stopped", lag=lag) for lag in (5, 70, 6)]
 
-    assert [one.lag for one in sorted(lags, key=badness)] == [70, 6, 5]
+    assert [one.lag for one in sorted(lags, key=severity_order)] == [70, 6, 5]
 
 
 @pytest.mark.parametrize(
@@ -62,11 +98,12 @@ def test_of_one_verdict_the_largest_lag_comes_first() -> None:
         ("data_loss", 5, 1, (5, "data_loss")),
     ],
 )
-def test_if_the_time_lag_of_a_partition_is_unknown_that_of_the_others_is_a_lower_bound(
+def test_an_unknown_time_lag_makes_that_of_the_group_a_lower_bound(
     quality: str, longest_ms: int | None, unknown: int, expected: tuple[int | None, str]
 ) -> None:
-    status = {"rule": "stopped", "lag": 1, "time_lag_ms": longest_ms, "time_lag_quality": quality}
-    one = summary("g", **status, unknown_partitions=unknown)
+    one = summary(
+        "g", rule="stopped", lag=1, time_lag_ms=longest_ms, time_lag_quality=quality, unknown_partitions=unknown
+    )
 
     assert (one.time_lag_ms, one.time_lag_quality) == expected
 
@@ -99,7 +136,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> History:
     )
     build_here(storage)
     names = ("closes up", "in part", "idle")
-    return report(storage, since_ms=START, until_ms=START + RUNS[-1] * 1_000, groups=names)
+    return read_history(storage, since_ms=START, until_ms=START + RUNS[-1] * 1_000, groups=names)
 
 
 def test_a_group_has_caught_up_only_when_all_of_its_partitions_have(reported: History) -> None:

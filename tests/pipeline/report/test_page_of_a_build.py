@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from kafka_groups.pipeline.report.history_reader import report
+from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.report.html.page import write_page
 from tests.browser import DESK, entries_of, open_at, wait_for
 from tests.pipeline.build.builds import build_here
@@ -40,7 +40,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     build_here(storage)
     path = folder / "report.html"
     with path.open("w", encoding="utf-8") as out:
-        write_page(report(storage, since_ms=START, until_ms=START + 5 * HOUR * 1_000), out)
+        write_page(read_history(storage, since_ms=START, until_ms=START + 5 * HOUR * 1_000), out)
     return Path(path).as_uri()
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.pipeline.report.history import Cut, History
-from kafka_groups.pipeline.report.history_reader import report
+from kafka_groups.pipeline.report.history import History
+from kafka_groups.pipeline.report.history_reader import read_history
+from kafka_groups.pipeline.report.limits import GroupLimit
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.build.builds import build_here
@@ -55,7 +56,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 @pytest.fixture(scope="module")
 def reported(storage: Storage) -> History:
-    return report(storage, since_ms=START, until_ms=START + HOUR, now_ms=5)
+    return read_history(storage, since_ms=START, until_ms=START + HOUR, now_ms=5)
 
 
 def test_the_worst_group_comes_first(reported: History) -> None:
@@ -98,28 +99,29 @@ def test_findings_and_data_gaps_are_reported_in_sentences(reported: History) -> 
 
 
 def test_only_the_selected_groups_are_reported(storage: Storage) -> None:
-    chosen = report(storage, since_ms=START, until_ms=START + HOUR, match="s.*", groups=["fine"], shown=Cut(1))
+    limit = GroupLimit(1)
+    chosen = read_history(storage, since_ms=START, until_ms=START + HOUR, match="s.*", groups=["fine"], shown=limit)
 
     assert [group.group for group in chosen.groups] == ["slow"]
     assert chosen.groups_in_all == 3
 
 
 def test_groups_that_nobody_draws_are_reported_without_points(storage: Storage) -> None:
-    reported = report(storage, since_ms=START, until_ms=START + HOUR, drawn=Cut(1))
+    reported = read_history(storage, since_ms=START, until_ms=START + HOUR, drawn=GroupLimit(1))
 
     assert [bool(group.points) for group in reported.groups] == [True, *[False] * (len(reported.groups) - 1)]
     assert any(group.lagging_since_ms is not None for group in reported.groups[1:])
 
 
 def test_named_groups_are_all_shown_however_few_others_are(storage: Storage) -> None:
-    spared = Cut(1, frozenset({"fine", "slow"}))
-    reported = report(storage, since_ms=START, until_ms=START + HOUR, match=".*", shown=spared)
+    limit = GroupLimit(1, frozenset({"fine", "slow"}))
+    reported = read_history(storage, since_ms=START, until_ms=START + HOUR, match=".*", shown=limit)
 
     assert [group.group for group in reported.groups] == ["slow", "single", "fine"]
 
 
 def test_a_period_without_rows_says_what_to_do(storage: Storage) -> None:
-    empty = report(storage, since_ms=0, until_ms=HOUR)
+    empty = read_history(storage, since_ms=0, until_ms=HOUR)
 
     assert (empty.groups, empty.findings, len(empty.missing)) == ((), (), 1)
 
@@ -132,7 +134,7 @@ def test_samples_after_commits_that_were_read_do_not_hide_them(tmp_path: Path) -
     build_here(made)
 
     def reported() -> str:
-        return " ".join(report(made, since_ms=START, until_ms=START + HOUR).missing)
+        return " ".join(read_history(made, since_ms=START, until_ms=START + HOUR).missing)
 
     assert "No commits were read" not in reported()
     (read,) = [file for file in made.files(OFFSET_COMMITS) if file.batch == "read"]

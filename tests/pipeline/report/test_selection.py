@@ -9,8 +9,9 @@ from collections.abc import Iterable
 import pytest
 
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.pipeline.commands.report import apply_exclude
-from kafka_groups.pipeline.report.period import GROUP, Key, Period, Tables, key_of, select_groups
+from kafka_groups.pipeline.commands.report_request import choose_groups
+from kafka_groups.pipeline.report.history_reader import select_groups
+from kafka_groups.pipeline.report.period import GroupKey, Period, PeriodTables
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.fact_rows import commit, put_all
@@ -31,11 +32,13 @@ ODD = (
     "\0",
 )
 
+SELECT_GROUPS = 'SELECT cluster_id, "group" FROM period_rows'
+
 
 def wanted(*named: str, match: str | None = None, exclude: str | None = None) -> Selectors:
     """What a command makes of its flags."""
     patterns = [None if pattern is None else re.compile(pattern) for pattern in (match, exclude)]
-    return select_groups(*apply_exclude(Selectors(named=named, match=patterns[0], exclude=patterns[1])))
+    return select_groups(*choose_groups(Selectors(named=named, match=patterns[0], exclude=patterns[1])))
 
 
 @pytest.mark.parametrize(
@@ -80,23 +83,21 @@ def test_groups_are_those_of_their_cluster_whatever_is_in_their_names(storage: S
         "b",
         {"offset_commits": [commit(0, 1, group=name) | {"cluster_id": cluster} for cluster in "ab" for name in ODD]},
     )
-    tables = Tables(storage, Period(0, 4_000_000_000_000))
+    tables = PeriodTables(storage, Period(0, 4_000_000_000_000))
 
-    def found(keys: Iterable[Key]) -> list[Key]:
-        rows = tables.select(OFFSET_COMMITS, f"SELECT {GROUP} FROM {{rows}} ORDER BY 1, 2", keys=list(keys))
-        return [key_of(row) for row in rows]
+    def found(keys: Iterable[GroupKey]) -> list[GroupKey]:
+        return tables.select_groups(GroupKey, OFFSET_COMMITS, f"{SELECT_GROUPS} ORDER BY 1, 2", list(keys))
 
     for name in ODD:
-        assert found([("a", name)]) == [("a", name)]
-    assert sorted(found(("b", name) for name in ODD)) == sorted(("b", name) for name in ODD)
+        assert found([GroupKey("a", name)]) == [("a", name)]
+    assert sorted(found(GroupKey("b", name) for name in ODD)) == sorted(("b", name) for name in ODD)
     assert found([]) == []
 
 
 def test_very_many_groups_are_selected_in_seconds(storage: Storage) -> None:
     put_all(storage, "b", {"offset_commits": [commit(0, 1, group=name) for name in ("group-7", "other")]})
-    keys = [("c", f"group-{number}") for number in range(60_000)]
+    keys = [GroupKey("c", f"group-{number}") for number in range(60_000)]
     begun = time.process_time()
-    tables = Tables(storage, Period(0, 4_000_000_000_000))
-    rows = tables.select(OFFSET_COMMITS, f"SELECT {GROUP} FROM {{rows}}", keys=keys)
-    assert [key_of(row) for row in rows] == [("c", "group-7")]
+    tables = PeriodTables(storage, Period(0, 4_000_000_000_000))
+    assert tables.select_groups(GroupKey, OFFSET_COMMITS, SELECT_GROUPS, keys) == [("c", "group-7")]
     assert time.process_time() - begun < 5

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from kafka_groups.pipeline.report.history import History
-from kafka_groups.pipeline.report.history_reader import report
+from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.store import Storage
 from tests.pipeline.build.builds import build_here
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
@@ -25,8 +25,8 @@ def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
 
 
 def told_until(storage: Storage, seconds: int, *, since: int = 0) -> History:
-    """A report until so many seconds after noon."""
-    return report(storage, since_ms=START + since * 1_000, until_ms=START + seconds * 1_000)
+    """Return a report until these seconds after noon."""
+    return read_history(storage, since_ms=START + since * 1_000, until_ms=START + seconds * 1_000)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_dates_are_utc_whatever_the_readers_zone_is(tmp_path: Path) -> None:
     build_here(storage)
 
     assert [finding.message for finding in told_until(storage, HOUR).findings] == [
-        "Group idle: no commit in 24 hours, and no member seen on 2026-11-20; its last commit is of 2026-11-18.",
+        "Group idle: no commit in 24 hours, and no member seen on 2026-11-20; its last commit was on 2026-11-18.",
         (
             "Topic u: no group has a commit on it at the end of 2026-11-20 (of the 7 days until then), "
             "and no known member reads it; 0 records were written between the first and the last observation "
@@ -181,8 +181,9 @@ def test_where_ingest_is_behind_the_samples_both_say_until_when_it_read(tmp_path
     put_all(storage, "all", {"offset_commits": commits, "partition_offsets": logs})
 
     sentence = (
-        "Cluster behind: the last record that was read from __consumer_offsets is of 2026-11-20T12:30Z, the last "
-        "sample of 2026-11-20T12:40Z: commits in between are known from samples only, until ingest runs again."
+        "Cluster behind: the last record that was read from __consumer_offsets was written at 2026-11-20T12:30Z, and "
+        "the last sample was taken at 2026-11-20T12:40Z: commits in between, if there are any, are known from samples "
+        "only, until ingest runs again."
     )
     built = build_here(storage).missing
     reported = told_until(storage, 41 * MINUTE).missing

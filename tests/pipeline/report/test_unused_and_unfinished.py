@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_groups.pipeline.report.history import History
-from kafka_groups.pipeline.report.history_reader import report
+from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.store import Storage
 from tests.pipeline.build.builds import build_here
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
@@ -22,7 +22,7 @@ def seen(seconds: float, group: str, state: str) -> Row:
 
 
 def until(storage: Storage, seconds: int) -> History:
-    return report(storage, since_ms=START - DAY * 1_000, until_ms=START + seconds * 1_000)
+    return read_history(storage, since_ms=START - DAY * 1_000, until_ms=START + seconds * 1_000)
 
 
 def test_an_empty_group_without_commits_for_a_day_is_unused_and_comes_last(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_groups.pipeline.facts.decode import partition_of
 from kafka_groups.pipeline.report.history import GroupHistory, History
-from kafka_groups.pipeline.report.history_reader import report
+from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from tests.pipeline.build.builds import build_here
@@ -85,7 +85,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 @pytest.fixture(scope="module")
 def reported(storage: Storage) -> History:
-    return report(storage, since_ms=START - HOUR * 1_000, until_ms=START + END * 1_000)
+    return read_history(storage, since_ms=START - HOUR * 1_000, until_ms=START + END * 1_000)
 
 
 def group_of(reported: History, cluster: str) -> GroupHistory:
@@ -119,7 +119,7 @@ def test_a_rebalance_that_ended_in_the_period_is_reported_whenever_it_may_have_b
     storage: Storage, reported: History
 ) -> None:
     assert [turn.generation for turn in group_of(reported, "static").rebalances or ()] == [1, 2, 3]
-    late = report(storage, since_ms=START + (END - 5 * MINUTE) * 1_000, until_ms=START + END * 1_000)
+    late = read_history(storage, since_ms=START + (END - 5 * MINUTE) * 1_000, until_ms=START + END * 1_000)
     (turn,) = group_of(late, "static").rebalances or ()
     assert (turn.generation, turn.started_ms) == (3, START + 20 * MINUTE * 1_000)
     assert turn.started_ms < late.from_ms < (turn.ended_ms or 0)
@@ -141,7 +141,7 @@ def test_partitions_that_count_nowhere_are_reported(reported: History) -> None:
 
 def test_before_they_fell_silent_nothing_is_said_and_their_lag_counts(storage: Storage) -> None:
     until = START + (AFTER[5] + 2 * MINUTE) * 1_000
-    reported = report(storage, since_ms=START, until_ms=until)
+    reported = read_history(storage, since_ms=START, until_ms=until)
     group = group_of(reported, "silent")
     assert ((group.lag or 0) > 900_000, group.lag_quality) == (True, "exact")
     assert [sentence for sentence in reported.missing if "do not include" in sentence] == []

@@ -15,14 +15,16 @@ import pyarrow.compute as pc
 
 from kafka_groups.pipeline import tables as schemas
 from kafka_groups.pipeline.build.arrays import to_batch, to_flags, to_ints
-from kafka_groups.pipeline.build.coverage import describe_missing, left_out
+from kafka_groups.pipeline.build.backlogs import describe_backlogs
+from kafka_groups.pipeline.build.coverage import describe_missing_facts
 from kafka_groups.pipeline.build.engine import Engine, Task
 from kafka_groups.pipeline.build.fact_rows import PART, day_number, read_columns, read_parts, summarise
 from kafka_groups.pipeline.build.fact_state import FactState, forget_fact_state
 from kafka_groups.pipeline.build.group_stage import add_up
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.build.partition_stage import Settings
-from kafka_groups.pipeline.store import DataFile, NewFile, Storage
+from kafka_groups.pipeline.build.stale_groups import describe_stale_groups
+from kafka_groups.pipeline.store import DataFile, NewFile, Queries, Storage
 from kafka_groups.pipeline.store.layout import BUILD
 from kafka_groups.progress import Progress, ignore_progress
 from kafka_groups.verdicts import Rules
@@ -85,8 +87,12 @@ def build(
                 forget_fact_state(storage)
             dates, rows = _derive(engine, storage, plan, progress)
             plan.state.save(storage, pending={*plan.changed} - {*plan.wanted})
-            stale = left_out(storage, lookback_days, dates=dates)
-        missing = describe_missing(plan.state.reach()) if plan.wanted or not plan.changed else ()
+            stale = describe_stale_groups(storage, lookback_days, dates=dates)
+        missing = list[str]()
+        if plan.wanted or not plan.changed:
+            coverages = plan.state.coverages()
+            missing += describe_missing_facts(coverages)
+            missing += describe_backlogs(storage, Queries(storage), coverages)
         return Built(dates, rows, (*missing, *stale))
 
 

@@ -151,9 +151,12 @@ def _compacted_topics(run: Run, connection: Connection, names: Sequence[str]) ->
 
 
 def _note_policies(run: Run, policies: Policies) -> None:
-    from kafka_groups.pipeline.build.coverage import few
+    """Print how many topics are compacted, and how many may be."""
+    from kafka_groups.pipeline.build.sentences import list_names
 
     if count := len(policies.compacted):
-        run.print_note((_COMPACTED if count > 1 else _COMPACTED_ONE).format(count=count, names=few(policies.compacted)))
+        note = _COMPACTED if count > 1 else _COMPACTED_ONE
+        run.print_note(note.format(count=count, names=list_names(policies.compacted)))
     if count := len(policies.unknown):
-        run.print_note((_UNKNOWN if count > 1 else _UNKNOWN_ONE).format(count=count, reason=policies.why.rstrip(".")))
+        note = _UNKNOWN if count > 1 else _UNKNOWN_ONE
+        run.print_note(note.format(count=count, reason=policies.why.rstrip(".")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping
+from datetime import date
 from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,12 +17,13 @@ from kafka_groups.model import GroupListing, Results
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.facts.source.plan import Log, count_between, lost
 from kafka_groups.pipeline.facts.source.positions import read_position, was_read
-from kafka_groups.pipeline.report.findings import GAPS
+from kafka_groups.pipeline.report.gaps import count_missing_offsets
 from kafka_groups.pipeline.spark.requirements import check_pyspark, find_java
 from kafka_groups.pipeline.store import Queries, Storage, open_storage
 from kafka_groups.pipeline.store.layout import is_new
 from kafka_groups.pipeline.store.root_directory import open_root
-from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS
+from kafka_groups.pipeline.store.sql import Identifier
+from kafka_groups.pipeline.tables import OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS
 from kafka_groups.progress import Progress, ignore_progress
 
 if TYPE_CHECKING:
@@ -31,11 +33,13 @@ if TYPE_CHECKING:
 _METADATA: Final = "metadata.version"
 _MOST_NAMED: Final = 5
 # Each once, whatever was read twice.
-_UNKNOWN: Final = f"""
+_UNKNOWN: Final = """
     SELECT record_type, value_version, count(*) AS records FROM (
-        SELECT DISTINCT {", ".join(UNKNOWN_RECORDS.identity)}, record_type, value_version FROM {{rows}}
+        SELECT DISTINCT {identity}, record_type, value_version FROM {rows}
     ) GROUP BY record_type, value_version ORDER BY records DESC, record_type, value_version
 """
+# Clusters with records that were read on a date.
+_CLUSTERS_READ: Final = "SELECT DISTINCT cluster_id FROM {rows} WHERE date = {date} AND origin = 'topic'"
 
 
 def examine(
@@ -205,7 +209,7 @@ def examine_tables(into: str, cluster_id: str | None, log: Log | None) -> list[C
 
 
 def _unknown(queries: Queries) -> Check:
-    kinds = queries.select(UNKNOWN_RECORDS, _UNKNOWN)
+    kinds = queries.select(UNKNOWN_RECORDS, _UNKNOWN, identity=list(map(Identifier, UNKNOWN_RECORDS.identity)))
     if not kinds:
         return Check("unknown records", OK, "none")
     named = (f"type {one['record_type']} version {one['value_version']}: {one['records']:,}" for one in kinds)
@@ -216,20 +220,19 @@ def _unknown(queries: Queries) -> Check:
 
 
 def _gaps(queries: Queries) -> Check:
-    sql = f"SELECT reason, sum(missing) AS missing FROM ({GAPS}) GROUP BY reason ORDER BY reason"
-    lost_offsets = {row["reason"]: row["missing"] for row in queries.select(INGEST_GAPS, sql)}
-    detail = ", ".join(f"{reason}: {missing:,} offsets" for reason, missing in lost_offsets.items())
+    missing_offsets = count_missing_offsets(queries)
+    detail = ", ".join(f"{reason}: {count:,} offsets" for reason, count in sorted(missing_offsets.items()))
     # Compaction and marks of transactions take nothing that was not said again or done with.
-    return Check("gaps", WARNING if lost_offsets.get("deleted") else OK, detail or "none")
+    return Check("gaps", WARNING if missing_offsets.get("deleted") else OK, detail or "none")
 
 
 def _behind(storage: Storage, queries: Queries, cluster_id: str | None, log: Log | None) -> Check:
     """Check how many offsets there are beyond what ingest has read, in the cluster that was connected to."""
     if cluster_id is None:
         # Clusters with records of the newest date.
-        newest = max(storage.dates(OFFSET_COMMITS), default="1970-01-01")
-        sql = f"SELECT DISTINCT cluster_id FROM {{rows}} WHERE date = DATE '{newest}' AND origin = 'topic'"
-        if read := sorted(row["cluster_id"] for row in queries.select(OFFSET_COMMITS, sql)):
+        newest = date.fromisoformat(max(storage.dates(OFFSET_COMMITS), default="1970-01-01"))
+        rows = queries.select(OFFSET_COMMITS, _CLUSTERS_READ, date=newest)
+        if read := sorted(row["cluster_id"] for row in rows):
             return Check("ingest", OK, f"it has run for {', '.join(read)}")
         return Check("ingest", WARNING, "it has not written to this directory yet")
     if not was_read(storage, cluster_id):

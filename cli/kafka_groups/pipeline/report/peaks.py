@@ -9,7 +9,7 @@ from itertools import pairwise
 from kafka_groups.pipeline.report.history import LagPoint
 
 
-def peaks_of(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, cells: int) -> list[int | None]:
+def highest_lags(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, cells: int) -> list[int | None]:
     """Return the highest lag in each of so many equal stretches of the period; None where no lag is known.
 
     `points` ascend in time; one at the very end belongs to the last stretch.
@@ -23,7 +23,7 @@ def peaks_of(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, cells: int
     ]
 
 
-def thin_out(points: Sequence[LagPoint], *, most: int) -> Sequence[LagPoint]:
+def reduce_points(points: Sequence[LagPoint], *, most: int) -> Sequence[LagPoint]:
     """Return the points if they are no more than `most`; else of each of `most` stretches those that must be seen.
 
     These are the highest lag, the longest time lag, and one where the lag is not known.

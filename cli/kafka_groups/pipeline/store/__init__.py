@@ -5,6 +5,6 @@
 
 from kafka_groups.pipeline.store.layout import DataFile, NewFile
 from kafka_groups.pipeline.store.parquet_files import new_writer
-from kafka_groups.pipeline.store.storage import Queries, Row, Storage, open_storage, quote
+from kafka_groups.pipeline.store.storage import Queries, Row, Storage, open_storage
 
-__all__ = ["DataFile", "NewFile", "Queries", "Row", "Storage", "new_writer", "open_storage", "quote"]
+__all__ = ["DataFile", "NewFile", "Queries", "Row", "Storage", "new_writer", "open_storage"]

@@ -22,6 +22,7 @@ from kafka_groups.pipeline.store.delta_log import DeltaLog
 from kafka_groups.pipeline.store.layout import SAMPLE, DataFile, NewFile
 from kafka_groups.pipeline.store.parquet_files import FileWriter
 from kafka_groups.pipeline.store.root_directory import RootDirectory, as_storage_error, open_root
+from kafka_groups.pipeline.store.sql import Identifier, Sql, SqlValue, render_sql
 from kafka_groups.pipeline.tables import SAMPLE_RUNS, STORED_TABLES, Table
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 Versions = Mapping[str, int | None]  # by application
 Row = dict[str, Any]
-_ROWS: Final = "{rows}"
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -223,42 +223,46 @@ class Queries:
         self._storage, self._builder = storage, QueryBuilder()
         self._source = cache(self._register)
 
-    def select(self, table: Table, sql: str) -> list[Row]:
-        """Return what SQL of DataFusion selects from the rows of the table, which are named {rows} in it.
+    def select(self, table: Table, template: str, /, **values: SqlValue) -> list[Row]:
+        """Return the rows that a query of DataFusion selects from the table: a dict by column name for each.
 
-        Times are of `timestamp[us, UTC]`, and `date` is the partition. A result with times imports pandas, which takes
-        0.2 s: cast them to BIGINT. Without a version of the table nothing is returned, not even a count. Raises
-        StorageError.
+        The template is rendered as by `render_sql`, with `{rows}` for the rows of the table. Times in these are of the
+        type `timestamp[us, UTC]`, and `date` is the partition. A result with times imports pandas, which takes 0.2 s:
+        cast them to BIGINT. A table without a version gives no row, not even a count. Raises StorageError.
         """
         source = self._source(table)
         if source is None:
             return []
+        sql = render_sql(template, rows=source, **values)
         with self._storage.log(table).as_storage_error():
-            reader = pa.RecordBatchReader.from_stream(self._builder.execute(sql.replace(_ROWS, source)))
-            return list(reader.read_all().to_pylist())
+            return list(pa.RecordBatchReader.from_stream(self._builder.execute(sql)).read_all().to_pylist())
 
-    def _register(self, table: Table) -> str | None:
+    def _register(self, table: Table) -> Sql | None:
         log = self._storage.log(table)
         if log.opened is None:
             return None
         # Only tables of facts have rows of samples.
-        lost = () if table.derived else self._storage.files(table, unfinished=True)
+        unfinished = () if table.derived else self._storage.files(table, unfinished=True)
         with log.as_storage_error():
             self._builder.register(table.name, log.opened)
-            conditions = [_is_of_file(self._storage, table, file.path) for file in lost]
-        return f"(SELECT * FROM {table.name} WHERE NOT ({' OR '.join(conditions)}))" if conditions else table.name
+            conditions = [_rows_of_file(self._storage, table, file.path) for file in unfinished]
+        if not conditions:
+            return render_sql("{table}", table=Identifier(table.name))
+        return render_sql(
+            "(SELECT * FROM {table} WHERE NOT ({any_file}))",
+            table=Identifier(table.name),
+            any_file=Sql(" OR ".join(conditions)),
+        )
 
 
-def _is_of_file(storage: Storage, table: Table, path: str) -> str:
+def _rows_of_file(storage: Storage, table: Table, path: str) -> Sql:
     """Return the condition of the rows in a file of a sample, which has one cluster and one time."""
     rows = pq.ParquetFile(path, filesystem=storage.place.fs).read(["cluster_id", table.dated_by])
     first, last = pc.min_max(rows[table.dated_by].cast(pa.timestamp("us", "UTC")).cast(pa.int64())).values()
-    clusters = ", ".join(map(quote, rows["cluster_id"].unique().to_pylist()))
-    span = f"CAST({table.dated_by} AS BIGINT) BETWEEN {first.as_py()} AND {last.as_py()}"
-    return f"(origin = 'sample' AND cluster_id IN ({clusters}) AND {span})"
-
-
-def quote(text: str) -> str:
-    """Return a text as SQL writes it; one that holds the name of the rows is divided, so that nothing replaces it."""
-    quoted = "'" + text.replace("'", "''") + "'"
-    return quoted.replace(_ROWS, "{' || 'rows}")
+    return render_sql(
+        "(origin = 'sample' AND cluster_id IN ({clusters}) AND CAST({time} AS BIGINT) BETWEEN {first} AND {last})",
+        clusters=rows["cluster_id"].unique().to_pylist(),
+        time=Identifier(table.dated_by),
+        first=first.as_py(),
+        last=last.as_py(),
+    )

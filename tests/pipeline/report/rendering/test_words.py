@@ -5,19 +5,18 @@ from __future__ import annotations
 import pytest
 
 from kafka_groups.pipeline.report.history import Finding
-from kafka_groups.pipeline.report.units import (
-    few_findings,
-    longest_rebalance,
-    show_instant,
-    show_lag,
-    show_longest_rebalance,
-    show_minute,
-    show_time_lag,
-    spell_changes,
-    spell_lag,
-    spell_minute,
-    spell_rebalance_time,
-    spell_time_lag,
+from kafka_groups.pipeline.report.limits import first_of_each_kind
+from kafka_groups.pipeline.report.notation import (
+    describe_duration,
+    describe_lag,
+    describe_member_changes,
+    describe_minute,
+    describe_time_lag,
+    format_instant,
+    format_lag,
+    format_longest_rebalance,
+    format_minute,
+    format_time_lag,
 )
 from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.durations import format_duration
@@ -50,15 +49,15 @@ def test_a_duration_has_its_two_largest_units(ms: int, shown: str) -> None:
 
 
 def test_times_are_utc_and_single_words() -> None:
-    assert show_minute(FROM + 3_599_999) == "2026-11-20T00:59Z"
-    assert show_instant(FROM + 3_599_999) == "2026-11-20T00:59:59.999Z"
-    assert show_instant(0) == "1970-01-01T00:00:00.000Z"
+    assert format_minute(FROM + 3_599_999) == "2026-11-20T00:59Z"
+    assert format_instant(FROM + 3_599_999) == "2026-11-20T00:59:59.999Z"
+    assert format_instant(0) == "1970-01-01T00:00:00.000Z"
 
 
 def test_a_page_leaves_out_the_year_that_it_has_already() -> None:
-    assert spell_minute(FROM) == "20 Nov 2026, 00:00"
-    assert spell_minute(FROM, beside_ms=FROM + DAY) == "20 Nov, 00:00"
-    assert spell_minute(FROM, beside_ms=FROM + 60 * DAY) == "20 Nov 2026, 00:00"
+    assert describe_minute(FROM) == "20 Nov 2026, 00:00"
+    assert describe_minute(FROM, beside_ms=FROM + DAY) == "20 Nov, 00:00"
+    assert describe_minute(FROM, beside_ms=FROM + 60 * DAY) == "20 Nov 2026, 00:00"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +77,7 @@ def test_a_time_lag_has_a_sign_of_its_quality(
     quality: str, ms: int | None, shown: str | None, spelled: str | None
 ) -> None:
     measured = group(time_lag_ms=ms, time_lag_quality=quality)
-    assert (show_time_lag(measured), spell_time_lag(measured)) == (shown, spelled)
+    assert (format_time_lag(measured), describe_time_lag(measured)) == (shown, spelled)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +92,7 @@ def test_a_time_lag_has_a_sign_of_its_quality(
 )
 def test_a_lag_has_a_sign_of_its_quality(quality: str, lag: int | None, shown: str | None, spelled: str | None) -> None:
     measured = group(lag=lag, lag_quality=quality)
-    assert (show_lag(measured), spell_lag(measured)) == (shown, spelled)
+    assert (format_lag(measured), describe_lag(measured)) == (shown, spelled)
 
 
 @pytest.mark.parametrize(
@@ -108,22 +107,22 @@ def test_a_lag_has_a_sign_of_its_quality(quality: str, lag: int | None, shown: s
     ],
 )
 def test_a_rebalance_says_how_well_its_duration_is_known(quality: str, ms: int | None, spelled: str) -> None:
-    assert spell_rebalance_time(rebalance(duration_ms=ms, duration_quality=quality)) == spelled
+    assert describe_duration(rebalance(duration_ms=ms, duration_quality=quality)) == spelled
 
 
 def test_the_longest_rebalance_is_one_that_ended_if_any_did() -> None:
     short, long, still = rebalance(duration_ms=5), rebalance(duration_ms=500), rebalance(duration_ms=None)
-    assert longest_rebalance(group(rebalances=(short, long, still))) is long
-    assert longest_rebalance(group(rebalances=(still,))) is still
+    assert group(rebalances=(short, long, still)).longest_rebalance is long
+    assert group(rebalances=(still,)).longest_rebalance is still
     at_once = rebalance(duration_ms=0)
-    assert longest_rebalance(group(rebalances=(still, at_once))) is at_once
-    assert longest_rebalance(group()) is None
+    assert group(rebalances=(still, at_once)).longest_rebalance is at_once
+    assert group().longest_rebalance is None
 
 
 @pytest.mark.parametrize(("quality", "shown"), [("exact", "3.2s"), ("overtaken", "≥3.2s"), ("bound", "≤3.2s")])
 def test_the_longest_rebalance_has_a_sign_where_its_duration_is_a_bound(quality: str, shown: str) -> None:
-    assert show_longest_rebalance(group(rebalances=(rebalance(duration_quality=quality),))) == shown
-    assert show_longest_rebalance(group(rebalances=(rebalance(duration_ms=None, duration_quality=quality),))) is None
+    assert format_longest_rebalance(group(rebalances=(rebalance(duration_quality=quality),))) == shown
+    assert format_longest_rebalance(group(rebalances=(rebalance(duration_ms=None, duration_quality=quality),))) is None
 
 
 @pytest.mark.parametrize(
@@ -135,14 +134,14 @@ def test_the_longest_rebalance_has_a_sign_where_its_duration_is_a_bound(quality:
     ],
 )
 def test_who_came_and_went_is_spelled_as_far_as_it_is_known(joined: int | None, left: int | None, spelled: str) -> None:
-    assert spell_changes(rebalance(joined=joined, left=left)) == spelled
+    assert describe_member_changes(rebalance(joined=joined, left=left)) == spelled
 
 
 def test_many_findings_of_one_kind_do_not_hide_another() -> None:
     one, other = (
         Finding(kind=kind, cluster_id="c", group="g", topic=None, message="m") for kind in ("idle_group", "skew")
     )
-    assert few_findings((one, one, one, other), 2) == [one, one, other]
+    assert first_of_each_kind((one, one, one, other), 2) == [one, one, other]
 
 
 def test_counts_have_their_plural() -> None:

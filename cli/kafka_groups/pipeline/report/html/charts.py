@@ -7,16 +7,15 @@ from typing import Any, Final
 
 from kafka_groups.pipeline.report.history import GroupHistory, History, Rebalance
 from kafka_groups.pipeline.report.html.markup import Cell, embedded, name, row, table, text
-from kafka_groups.pipeline.report.peaks import thin_out
-from kafka_groups.pipeline.report.units import (
-    is_old,
-    spell_changes,
-    spell_lag,
-    spell_minute,
-    spell_rebalance_time,
-    spell_since,
-    spell_time_lag,
+from kafka_groups.pipeline.report.notation import (
+    describe_duration,
+    describe_lag,
+    describe_lag_start,
+    describe_member_changes,
+    describe_minute,
+    describe_time_lag,
 )
+from kafka_groups.pipeline.report.peaks import reduce_points
 from kafka_groups.rendering.counts import count_of, show_count
 from kafka_groups.rendering.durations import format_duration
 
@@ -56,11 +55,11 @@ def verdict_label(word: str | None) -> str:
 
 
 def _standing(history: History, group: GroupHistory) -> str:
-    lag, time_lag, since = spell_lag(group), spell_time_lag(group), spell_since(group)
+    lag, time_lag, since = describe_lag(group), describe_time_lag(group), describe_lag_start(group)
     parts = [
         f"cluster {name(group.cluster_id)}" if len(history.clusters) > 1 else None,
         _removal(group),
-        f"as of {spell_minute(group.evaluated_ms)}" if group.evaluated_ms and is_old(group, history) else None,
+        f"as of {describe_minute(group.evaluated_ms)}" if group.evaluated_ms and history.has_old_row(group) else None,
         None if group.state is None else text(group.state),
         None if group.members is None else count_of(group.members, "member"),
         None if lag is None else f"lag {lag}",
@@ -75,7 +74,7 @@ def _standing(history: History, group: GroupHistory) -> str:
 def _removal(group: GroupHistory) -> str | None:
     if group.removed_ms is None:
         return None
-    return f"removed {spell_minute(group.removed_ms)}{' or before' if group.removed_is_bound else ''}"
+    return f"removed {describe_minute(group.removed_ms)}{' or before' if group.removed_is_bound else ''}"
 
 
 def _figure(history: History, group: GroupHistory) -> str:
@@ -100,7 +99,7 @@ def _figure(history: History, group: GroupHistory) -> str:
 
 def _chart_data(history: History, group: GroupHistory) -> dict[str, Any]:
     """Return what page.js draws: numbers, and texts made of numbers."""
-    points = thin_out(group.points, most=_MOST_POINTS)
+    points = reduce_points(group.points, most=_MOST_POINTS)
     time_lags = [point.time_lag_ms for point in points]
     return {
         "period": [history.from_ms, max(history.to_ms, history.from_ms + 1)],
@@ -126,7 +125,7 @@ def _end_of(mark: Rebalance, history: History) -> int:
 
 
 def _hover(mark: Rebalance) -> str:
-    return f"Rebalance {mark.generation}: {spell_rebalance_time(mark)}<br>{spell_changes(mark)}"
+    return f"Rebalance {mark.generation}: {describe_duration(mark)}<br>{describe_member_changes(mark)}"
 
 
 def _in_words(group: GroupHistory) -> str:
@@ -148,7 +147,7 @@ def _rebalances(group: GroupHistory) -> str:
     headers = [Cell(None, label, "number") for label in ("Generation", "Took", "Joined", "Left")]
     rows = [
         row(
-            Cell(spell_minute(mark.started_ms), "Started"),
+            Cell(describe_minute(mark.started_ms), "Started"),
             [
                 Cell(str(mark.generation), "Generation", "number"),
                 Cell(_took(mark), "Took", "number"),

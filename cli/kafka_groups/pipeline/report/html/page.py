@@ -17,8 +17,9 @@ from kafka_groups.pipeline.report.html.charts import chart_section, verdict_labe
 from kafka_groups.pipeline.report.html.markup import Cell, name, row, section, table, text
 from kafka_groups.pipeline.report.html.summary import summary_table
 from kafka_groups.pipeline.report.html.verdict_list import verdict_list
+from kafka_groups.pipeline.report.limits import first_of_each_kind
+from kafka_groups.pipeline.report.notation import describe_minute
 from kafka_groups.pipeline.report.text.footnotes import ORDER
-from kafka_groups.pipeline.report.units import few_findings, spell_minute
 from kafka_groups.rendering.counts import count_of
 
 # Of a kind.
@@ -40,8 +41,8 @@ def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
     parts = {
         "policy": _policy(scripts),
         "version": __version__,
-        "from_time": spell_minute(history.from_ms),
-        "to_time": spell_minute(history.to_ms),
+        "from_time": describe_minute(history.from_ms),
+        "to_time": describe_minute(history.to_ms),
         "style": _asset("page.css"),
         "facts": "\n".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _facts(history)),
         "sections": _contents(history),
@@ -52,9 +53,9 @@ def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
 
 
 def _facts(history: History) -> Iterator[tuple[str, str]]:
-    yield "Period (UTC)", f"{spell_minute(history.from_ms)} to {spell_minute(history.to_ms)}"
+    yield "Period (UTC)", f"{describe_minute(history.from_ms)} to {describe_minute(history.to_ms)}"
     if history.evaluated_ms is not None:
-        yield "Lag as of", spell_minute(history.evaluated_ms)
+        yield "Lag as of", describe_minute(history.evaluated_ms)
     yield "Cluster" if len(history.clusters) == 1 else "Clusters", ", ".join(map(name, history.clusters)) or "none"
     yield "Groups", f"{history.groups_in_all:,}"
     verdicts = Counter(map(word_of, history.groups))
@@ -63,7 +64,7 @@ def _facts(history: History) -> Iterator[tuple[str, str]]:
         counts = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
         part = "" if len(history.groups) == history.groups_in_all else f" of the worst {len(history.groups):,}"
         yield f"Verdicts{part}", f'<span class="tally">{counts}</span>'
-    yield "Made", spell_minute(history.made_ms)
+    yield "Made", describe_minute(history.made_ms)
 
 
 def _contents(history: History) -> str:
@@ -127,7 +128,7 @@ def _findings(history: History) -> str:
                 Cell(text(finding.message), "Why", "wide"),
             ],
         )
-        for finding in few_findings(history.findings, _MOST_FINDINGS)
+        for finding in first_of_each_kind(history.findings, _MOST_FINDINGS)
     ]
     left = len(history.findings) - len(rows)
     more = f"<p>{left:,} more are omitted; the report as JSON has them all.</p>" if left else ""

@@ -9,16 +9,14 @@ from typing import Final
 from kafka_groups.pipeline.report.history import GroupHistory, History
 from kafka_groups.pipeline.report.html.charts import verdict_label, word_of
 from kafka_groups.pipeline.report.html.markup import Cell, name, row, table, text
-from kafka_groups.pipeline.report.peaks import peaks_of
-from kafka_groups.pipeline.report.units import (
-    is_old,
-    longest_rebalance,
-    spell_lag,
-    spell_minute,
-    spell_rebalance_time,
-    spell_since,
-    spell_time_lag,
+from kafka_groups.pipeline.report.notation import (
+    describe_duration,
+    describe_lag,
+    describe_lag_start,
+    describe_minute,
+    describe_time_lag,
 )
+from kafka_groups.pipeline.report.peaks import highest_lags
 from kafka_groups.rendering.counts import show_count
 from kafka_groups.rendering.durations import format_duration
 
@@ -36,8 +34,8 @@ def summary_table(history: History, groups: Sequence[GroupHistory]) -> str:
 
 
 def _cells(history: History, group: GroupHistory, at: int) -> list[Cell]:
-    time_lag = spell_time_lag(group)
-    when = None if group.evaluated_ms is None else spell_minute(group.evaluated_ms, beside_ms=history.to_ms)
+    time_lag = describe_time_lag(group)
+    when = None if group.evaluated_ms is None else describe_minute(group.evaluated_ms, beside_ms=history.to_ms)
     as_of = Cell(when, "As of", "short")
     cluster = Cell(name(group.cluster_id), "Cluster")
     return [
@@ -45,14 +43,14 @@ def _cells(history: History, group: GroupHistory, at: int) -> list[Cell]:
         *([cluster] if len(history.clusters) > 1 else []),
         Cell(verdict_label(word_of(group)), "Verdict"),
         Cell(None if group.state is None else text(group.state), "State"),
-        Cell(spell_lag(group), "Lag", "number"),
+        Cell(describe_lag(group), "Lag", "number"),
         Cell(time_lag, "Time lag", "number"),
         Cell(_trend(history, group), "Lag over the period", "wide"),
         Cell(_rate(group.consume_rate), "Read/s", "number"),
         Cell(_rate(group.produce_rate), "Written/s", "number"),
         Cell(None if group.catch_up_ms is None else format_duration(group.catch_up_ms), "Catch-up", "number"),
-        *([as_of] if any(is_old(one, history) for one in history.groups) else []),
-        Cell(spell_since(group, beside_ms=history.to_ms), "Behind since"),
+        *([as_of] if any(history.has_old_row(one) for one in history.groups) else []),
+        Cell(describe_lag_start(group, beside_ms=history.to_ms), "Behind since"),
         Cell(show_count(group.members), "Members", "number"),
         Cell(_rebalances(group), "Rebalances"),
     ]
@@ -65,15 +63,15 @@ def _rate(value: float | None) -> str | None:
 def _rebalances(group: GroupHistory) -> str | None:
     if group.rebalances is None:
         return None
-    longest = longest_rebalance(group)
+    longest = group.longest_rebalance
     if longest is None or longest.duration_ms is None:
         return f"{len(group.rebalances):,}"
-    return f"{len(group.rebalances):,}, longest {spell_rebalance_time(longest)}"
+    return f"{len(group.rebalances):,}, longest {describe_duration(longest)}"
 
 
 def _trend(history: History, group: GroupHistory) -> str | None:
     """Return an area for each stretch in which lag is known; the table's other cells say it in words."""
-    peaks = peaks_of(group.points, from_ms=history.from_ms, to_ms=history.to_ms, cells=_CELLS)
+    peaks = highest_lags(group.points, from_ms=history.from_ms, to_ms=history.to_ms, cells=_CELLS)
     known = [peak for peak in peaks if peak is not None]
     if not known:
         return None

@@ -7,7 +7,7 @@ from typing import Final
 
 from kafka_groups.model import Failure, status_of
 from kafka_groups.pipeline.report.history import GroupHistory, History
-from kafka_groups.pipeline.report.units import show_instant
+from kafka_groups.pipeline.report.notation import format_instant
 from kafka_groups.rendering.documents import failure_document
 from kafka_groups.rendering.schemas import Document
 
@@ -19,9 +19,9 @@ def history_document(history: History, failures: Sequence[Failure] = ()) -> Docu
     return {
         "schema": SCHEMA_NAME,
         "status": status_of(anything_failed=bool(failures), anything_succeeded=bool(history.groups)),
-        "made_at": show_instant(history.made_ms),
-        "from": show_instant(history.from_ms),
-        "to": show_instant(history.to_ms),
+        "made_at": format_instant(history.made_ms),
+        "from": format_instant(history.from_ms),
+        "to": format_instant(history.to_ms),
         "evaluated_at": _instant(history.evaluated_ms),
         "clusters": list(history.clusters),
         "groups_in_all": history.groups_in_all,
@@ -64,14 +64,14 @@ def _group(group: GroupHistory) -> Document:
         "lagging_since": _instant(group.lagging_since_ms),
         "lagging_since_is_bound": group.lagging_since_is_bound,
         "points": [
-            {"at": show_instant(point.at_ms), "lag": point.lag, "time_lag_ms": point.time_lag_ms}
+            {"at": format_instant(point.at_ms), "lag": point.lag, "time_lag_ms": point.time_lag_ms}
             for point in group.points
         ],
         "rebalances": None
         if group.rebalances is None
         else [
             {
-                "started_at": show_instant(rebalance.started_ms),
+                "started_at": format_instant(rebalance.started_ms),
                 "ended_at": _instant(rebalance.ended_ms),
                 "duration_ms": rebalance.duration_ms,
                 "duration_quality": rebalance.duration_quality,
@@ -85,4 +85,4 @@ def _group(group: GroupHistory) -> Document:
 
 
 def _instant(ms: int | None) -> str | None:
-    return None if ms is None else show_instant(ms)
+    return None if ms is None else format_instant(ms)
