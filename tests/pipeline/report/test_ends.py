@@ -199,7 +199,7 @@ def test_rounds_that_were_not_whole_do_not_make_ten_minutes_of_two_that_were(rep
 def test_where_samples_go_on_and_no_group_commits_that_is_what_is_reported(reported: History) -> None:
     assert (
         "Cluster alone: no group has had a commit since 2026-11-20T12:04Z, or build has not run since: "
-        "lag and verdicts are as of then."
+        "lag and verdicts are from that time."
     ) in reported.missing
     assert [sentence for sentence in reported.missing if "nothing was sampled" in sentence] == []
 

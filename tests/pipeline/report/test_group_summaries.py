@@ -137,7 +137,7 @@ def test_where_sampling_ended_the_report_says_since_when(storage: Storage) -> No
 
     assert ended(END + 600_000) == []
     assert ended(END + 600_001) == [
-        "Nothing was sampled since 2026-11-20T12:10Z, or build has not run since: lag and verdicts are as of then."
+        "Nothing was sampled since 2026-11-20T12:10Z, or build has not run since: lag and verdicts are from that time."
     ]
 
 

@@ -128,8 +128,8 @@ def _find_unread_topics(tables: PeriodTables, groups: KnownGroups) -> list[Findi
 def describe_group(days: Sequence[GroupDayRow], newest: date, passed_ms: int) -> Iterator[tuple[str, str]]:
     """Yield the kind and the sentence of each finding on a group.
 
-    `days` are its rows, at least one, the newest first. `newest` is the newest day of its cluster, of which `passed_ms`
-    have passed: the group need not have a row on it.
+    `days` are its rows, at least one, the newest first. `newest` is the newest day of its cluster, and `passed_ms`
+    is the time between its midnight and the last lag. The group need not have a row on that day.
     """
     today = days[0] if days[0].day == newest else None
     earlier_days = days[1:] if today is not None else days

@@ -25,9 +25,9 @@ _GAPS: Final = """
 
 
 class Gap(NamedTuple):
-    """A range of offsets of a partition, both ends included, of which `missing` had no record when they were read.
+    """A range of offsets of a partition, both ends included, and the number of `missing` ones: those without a record.
 
-    `reason` is deleted, if the log began after them, or another one, which is not distinguished here.
+    `reason` is deleted if the log began after them. Other reasons are not distinguished here.
     """
 
     cluster_id: str

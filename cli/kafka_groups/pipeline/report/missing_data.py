@@ -81,7 +81,7 @@ def _describe_clusters(tables: PeriodTables, groups: KnownGroups, chosen: Sequen
             is_sampled = last_sample_ms[cluster] >= until_ms - FRESH_MS
             reason = "no group has had a commit" if is_sampled else "nothing was sampled"
             since = f"since {format_minute(evaluated_ms)}, or build has not run since"
-            yield name_cluster(f"{reason} {since}: lag and verdicts are as of then.", cluster, groups.coverages)
+            yield name_cluster(f"{reason} {since}: lag and verdicts are from that time.", cluster, groups.coverages)
     yield from _describe_lag(groups, chosen, since_ms)
     consequence = "verdicts are derived from samples, and rebalances are unknown"
     yield from describe_missing_commits(groups.coverages, consequence)

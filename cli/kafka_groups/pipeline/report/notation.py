@@ -107,9 +107,10 @@ def describe_duration(rebalance: Rebalance) -> str:
 
 
 def format_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:
-    """Return the duration of the group's longest rebalance; a sign marks a bound, of which `at_most` is the upper one.
+    """Return the duration of the group's longest rebalance, with a sign if it is a bound.
 
-    A duration is an upper bound for classic groups, and a lower one if the next rebalance began before the end.
+    `at_most` is the sign of an upper bound: for a classic group, whose records do not show the beginning. A duration is
+    a lower bound if the next rebalance began before the end.
     """
     longest = group.longest_rebalance
     if longest is None or longest.duration_ms is None:

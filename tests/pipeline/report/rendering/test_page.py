@@ -155,7 +155,7 @@ def test_the_page_says_as_of_when_a_group_was_evaluated_and_that_it_was_removed(
 def test_a_history_without_anything_says_so_and_needs_no_script() -> None:
     page = page_of(history())
     assert "There was no group in this period." in page.text
-    assert "Nothing that deserves a look." in page.text
+    assert "Nothing that needs attention." in page.text
     assert "Nothing else is missing." in page.text
     assert (page.scripts, len(page.source) < 20_000) == ([], True)
     assert "script-src 'none'" in page.source

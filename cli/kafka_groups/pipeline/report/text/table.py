@@ -129,7 +129,7 @@ def _draw_findings(screen: Screen, history: History) -> None:
 
 
 def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryRow:
-    peaks = highest_lags(group.points, from_ms=history.from_ms, to_ms=history.to_ms, cells=_TREND_CELLS)
+    peaks = highest_lags(group.points, from_ms=history.from_ms, to_ms=history.to_ms, parts=_TREND_CELLS)
     return HistoryRow(
         group=group.group,
         cluster=group.cluster_id,
