@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_groups.pipeline.build.kernels.group_lives import Rebalance
+from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.store.retention import LEAST_KEEP, keep_all
