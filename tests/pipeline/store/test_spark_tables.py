@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.store import Storage, parquet_files
+from kafka_groups.pipeline.store import Storage, parquet_sorting
 from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, TABLES
 from tests.pipeline.fact_rows import new_storage
@@ -40,7 +40,7 @@ def test_published_rows_read_as_documented(spaced: Storage, spark: SparkSession)
     assert (first["cluster_id"], first["date"]) == ("here", dt.date(2026, 11, 1))
     assert (second["cluster_id"], second["date"]) == ("there", dt.date(2026, 11, 2))
     assert frame.where("date = DATE'2026-11-02'").count() == 1
-    assert Path(spaced.place.join(OFFSET_COMMITS.name)).is_dir()
+    assert Path(spaced.directory.join(OFFSET_COMMITS.name)).is_dir()
 
 
 def test_spark_counts_the_same_while_files_are_joined(
@@ -54,7 +54,7 @@ def test_spark_counts_the_same_while_files_are_joined(
     def work() -> None:
         try:
             for most in (4, 8, 16, 48):
-                monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", most)
+                monkeypatch.setattr(parquet_sorting, "ROWS_AT_ONCE", most)
                 compact(storage, now=dt.datetime.now(dt.UTC))
                 over.wait(0.2)
         finally:

@@ -11,7 +11,7 @@ import pytest
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.store import Storage, open_storage
-from kafka_groups.pipeline.store.layout import MARKER
+from kafka_groups.pipeline.store.marker import MARKER
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, SCHEMA_VERSION
 from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.store.commits import append, commits, names, seen, written
@@ -75,8 +75,8 @@ def test_an_empty_directory_becomes_ours_even_with_half_a_marker(tmp_path: Path)
 
 
 def test_a_file_uri_and_a_path_name_the_same_directory(storage: Storage) -> None:
-    assert open_storage(f"file://{storage.into}").place.root == storage.place.root
-    assert open_storage(f"file://localhost{storage.into}").place.root == storage.place.root
+    assert open_storage(f"file://{storage.into}").directory.root == storage.directory.root
+    assert open_storage(f"file://localhost{storage.into}").directory.root == storage.directory.root
     for odd in ("file://history", "file:/history", "file:history"):
         with pytest.raises(StorageError, match="write a path, or file:///"):
             open_storage(odd, create=True).make()
@@ -84,7 +84,7 @@ def test_a_file_uri_and_a_path_name_the_same_directory(storage: Storage) -> None
 
 def test_a_relative_path_is_where_the_process_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert open_storage("history", create=True).place.root == str(tmp_path / "history")
+    assert open_storage("history", create=True).directory.root == str(tmp_path / "history")
 
 
 def test_somebody_elses_directory_is_left_alone(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kafka_groups.pipeline.store import Storage, open_storage, parquet_files
+from kafka_groups.pipeline.store import Storage, open_storage, parquet_sorting
 from kafka_groups.pipeline.store.compaction import compact
 from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.store.commits import append, append_at_once, commits, places, seen
@@ -29,7 +29,7 @@ def test_a_reader_sees_every_row_once_at_every_moment(storage: Storage) -> None:
     with watched(storage, range(48)) as looks:
         for target in (4, 8, 16, 100):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(parquet_files, "ROWS_AT_ONCE", target)
+                patch.setattr(parquet_sorting, "ROWS_AT_ONCE", target)
                 compact(storage, now=NOW)
     assert not looks.wrong
     assert looks.number > 3

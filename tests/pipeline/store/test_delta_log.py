@@ -17,8 +17,9 @@ from deltalake import DeltaTable, TableFeatures
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store import delta_log as log_module
-from kafka_groups.pipeline.store.compaction import compact, keep_all
+from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.store.delta_log import DeltaLog
+from kafka_groups.pipeline.store.retention import keep_all
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, Table
 from tests.pipeline.store.commits import (
     FIRST,
@@ -78,7 +79,7 @@ def test_files_stay_a_day_after_they_left_the_table(storage: Storage, monkeypatc
     version = table_of(storage).version()
     compact(storage, now=NOW)
     assert (len(data_files(storage)), table_of(storage).version()) == (6, version)
-    monkeypatch.setattr(log_module, "_KEPT_H", 0)
+    monkeypatch.setattr(log_module, "_REMOVED_FILES_H", 0)
     compact(storage, now=NOW)
     assert [file.name.partition(".")[0] for file in data_files(storage)] == ["compacted"]
     assert seen(storage) == Counter(range(5))
@@ -95,8 +96,8 @@ def test_what_was_never_committed_is_in_no_table_and_goes(
     kill_at(-1)
     assert len(data_files(storage)) == 2
     assert (seen(storage), count_rows(storage, OFFSET_COMMITS)) == (Counter([1]), 1)
-    monkeypatch.setattr(log_module, "_KEPT_H", 0)
-    DeltaLog(storage.place, OFFSET_COMMITS).vacuum()
+    monkeypatch.setattr(log_module, "_REMOVED_FILES_H", 0)
+    DeltaLog(storage.directory, OFFSET_COMMITS).vacuum()
     assert len(data_files(storage)) == 1
 
 
@@ -110,7 +111,7 @@ def test_old_dates_go_in_one_version_a_date(storage: Storage) -> None:
 
 def test_who_rests_on_what_another_took_away_is_refused(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
-    one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
+    one, other = DeltaLog(storage.directory, OFFSET_COMMITS), DeltaLog(storage.directory, OFFSET_COMMITS)
     deleted = other.files()
     one.commit(remove=one.files())
     with pytest.raises(StorageError, match=r"the table .*offset_commits was changed by another program meanwhile"):
@@ -123,7 +124,7 @@ def test_of_two_compactions_of_the_same_files_one_is_refused(storage: Storage) -
         append(storage, f"w-{number}", commits([number]))
     first, second = (written(storage, commits(range(2)), batch="compacted") for _ in range(2))
     old = storage.files(OFFSET_COMMITS)
-    late = DeltaLog(storage.place, OFFSET_COMMITS)
+    late = DeltaLog(storage.directory, OFFSET_COMMITS)
     assert late.files() == old
     assert storage.swap(OFFSET_COMMITS, old, first, same_rows=True)
     with pytest.raises(StorageError, match="was changed by another program meanwhile"):
@@ -133,7 +134,7 @@ def test_of_two_compactions_of_the_same_files_one_is_refused(storage: Storage) -
 
 def test_a_removal_goes_on_after_rows_that_came_meanwhile(storage: Storage) -> None:
     append(storage, "w-1", commits([1]))
-    late = DeltaLog(storage.place, OFFSET_COMMITS)
+    late = DeltaLog(storage.directory, OFFSET_COMMITS)
     old = late.files()
     append(storage, "w-2", commits([2]))
     late.commit(remove=old)
@@ -168,7 +169,7 @@ def test_a_table_that_another_program_made_meanwhile_is_looked_at_again(
 
 def test_of_two_writers_with_the_same_application_one_is_refused(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
-    one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
+    one, other = DeltaLog(storage.directory, OFFSET_COMMITS), DeltaLog(storage.directory, OFFSET_COMMITS)
     assert one.transactions() == other.transactions() == {}
     one.commit(transactions={"app": 2}, expected={"app": None})
     with pytest.raises(StorageError, match=r"the table .*offset_commits was changed by another program meanwhile"):
@@ -270,7 +271,7 @@ def test_a_file_that_was_written_long_ago_outlives_a_cleaning_just_before_it_is_
     check = DeltaLog._check_unchanged
 
     def cleaned_before(log: DeltaLog, *given: Any) -> None:
-        DeltaLog(storage.place, OFFSET_COMMITS).vacuum()
+        DeltaLog(storage.directory, OFFSET_COMMITS).vacuum()
         check(log, *given)
 
     monkeypatch.setattr(DeltaLog, "_check_unchanged", cleaned_before)
@@ -283,6 +284,6 @@ def test_a_file_that_was_written_long_ago_outlives_a_cleaning_just_before_it_is_
 def test_the_transactions_of_a_log_that_lost_a_version_are_not_read(storage: Storage, number: int) -> None:
     for offset in range(3):
         storage.append(written(storage, commits([offset])), {"app": offset}, expected={})
-    Path(storage.place.join("offset_commits"), "_delta_log", f"{number:020}.json").unlink()
+    Path(storage.directory.join("offset_commits"), "_delta_log", f"{number:020}.json").unlink()
     with pytest.raises(StorageError, match="cannot read the table"):
         storage.versions_of(OFFSET_COMMITS, ["app"])

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.compaction import Compacted, compact, keep_all
+from kafka_groups.pipeline.store.compaction import Compacted, compact
+from kafka_groups.pipeline.store.retention import keep_all
 from kafka_groups.pipeline.tables import Table
 from tests.pipeline.store.commits import append_at_once, commits, seen
 
@@ -41,7 +42,7 @@ def interrupted(
     """What a compaction that was interrupted says that it did."""
     begun: list[Compacted] = []
     with pytest.raises(KeyboardInterrupt):
-        compact(storage, now=NOW, progress=progress, begun=begun.append, keep=keep)
+        compact(storage, now=NOW, progress=progress, on_start=begun.append, keep=keep)
     return begun[0]
 
 

@@ -10,7 +10,8 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.compaction import compact, keep_all
+from kafka_groups.pipeline.store.compaction import compact
+from kafka_groups.pipeline.store.retention import keep_all
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.fact_rows import NOON, Row, event, put
 
@@ -31,7 +32,7 @@ def offsets_in(storage: Storage) -> dict[str, list[int]]:
     """Offsets of the records that are left, by date."""
     found: dict[str, list[int]] = {}
     for file in storage.files(GROUP_EVENTS):
-        with storage.place.fs.open_input_file(file.path) as opened:
+        with storage.directory.fs.open_input_file(file.path) as opened:
             found.setdefault(file.date, []).extend(pq.read_table(opened)["source_offset"].to_pylist())
     return {date: sorted(offsets) for date, offsets in found.items()}
 

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.store import Storage, parquet_files
-from kafka_groups.pipeline.store.compaction import compact, keep_all
+from kafka_groups.pipeline.store import Storage, compaction_plan, parquet_sorting
+from kafka_groups.pipeline.store.compaction import compact
+from kafka_groups.pipeline.store.retention import keep_all
 from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS, SAMPLE_RUNS
 from tests.pipeline.store.commits import (
     FIRST,
@@ -121,14 +122,14 @@ def test_a_date_counts_once_in_however_many_tables_it_is(storage: Storage) -> No
 
 
 def test_large_files_are_left_as_they_are(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_files, "TARGET_BYTES", 2 * filled.files(OFFSET_COMMITS)[0].bytes - 1000)
+    monkeypatch.setattr(compaction_plan, "TARGET_BYTES", 2 * filled.files(OFFSET_COMMITS)[0].bytes - 1000)
     assert compact(filled, now=NOW).dates == 0
 
 
 def test_no_more_rows_than_memory_has_room_for_are_joined_at_once(
     filled: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", 30)
+    monkeypatch.setattr(parquet_sorting, "ROWS_AT_ONCE", 30)
     done = compact(filled, now=NOW)
     assert (done.files_before, done.files_after) == (11, 4)
     assert seen(filled) == Counter(range(110))
@@ -146,8 +147,8 @@ def test_columns_that_only_some_files_have_are_kept(storage: Storage) -> None:
 
 
 def test_rows_that_get_lost_stop_it(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    order = parquet_files.in_order
-    monkeypatch.setattr(parquet_files, "in_order", lambda *given: order(*given).slice(1))
+    order = parquet_sorting.sort_by_identity
+    monkeypatch.setattr(parquet_sorting, "sort_by_identity", lambda *given: order(*given).slice(1))
     with pytest.raises(StorageError, match=r"joining 105 rows in .* gave 104"):
         compact(filled, now=NOW)
     assert seen(filled) == Counter(range(110))
@@ -162,13 +163,13 @@ def test_a_broken_file_is_reported_and_left(filled: Storage) -> None:
 
 
 def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_order = parquet_files.in_order
+    sort_by_identity = parquet_sorting.sort_by_identity
 
     def slow_order(*given: Any) -> pa.Table:
         ingest(filled, 11, commits([500]))
-        return in_order(*given)
+        return sort_by_identity(*given)
 
-    monkeypatch.setattr(parquet_files, "in_order", slow_order)
+    monkeypatch.setattr(parquet_sorting, "sort_by_identity", slow_order)
     compact(filled, now=NOW)
     assert seen(filled) == Counter([*range(110), 500])
 
@@ -176,13 +177,13 @@ def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: p
 def test_a_date_that_changed_meanwhile_is_left_for_the_next_time(
     filled: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_order = parquet_files.in_order
+    sort_by_identity = parquet_sorting.sort_by_identity
 
     def slow_order(*given: Any) -> pa.Table:
         filled.replace(OFFSET_COMMITS, ["2026-11-01"], [])
-        return in_order(*given)
+        return sort_by_identity(*given)
 
-    monkeypatch.setattr(parquet_files, "in_order", slow_order)
+    monkeypatch.setattr(parquet_sorting, "sort_by_identity", slow_order)
     assert compact(filled, now=NOW).dates == 0
     assert seen(filled) == Counter(range(105, 110))
 

@@ -13,7 +13,7 @@ from kafka_groups.pipeline.facts.decode import decode, gap_rows
 from kafka_groups.pipeline.facts.decode.columns import RAW
 from kafka_groups.pipeline.facts.ingestion import split_records
 from kafka_groups.pipeline.store import new_writer
-from kafka_groups.pipeline.store.parquet_files import FileWriter
+from kafka_groups.pipeline.store.parquet_writer import FileWriter
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, TABLES
 
 DAY_MS = 86_400_000
