@@ -13,7 +13,8 @@ from kafka_groups.options import offer
 from kafka_groups.options.connection import Connection, connection_options_per_request
 from kafka_groups.options.output import output_options
 from kafka_groups.options.parameters import NAME
-from kafka_groups.pipeline.commands.command_run import Run, now_ms, start_run
+from kafka_groups.pipeline.commands.clock import now_ms
+from kafka_groups.pipeline.commands.command_run import Run, start_run
 from kafka_groups.pipeline.commands.connection_settings import admin_settings, librdkafka_settings
 from kafka_groups.pipeline.commands.documents import Summary
 from kafka_groups.pipeline.commands.options import (

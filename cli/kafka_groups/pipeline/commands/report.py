@@ -10,7 +10,8 @@ from kafka_groups.groups.selection import Selectors
 from kafka_groups.options.output import output_options
 from kafka_groups.options.parameters import IntegerRange
 from kafka_groups.options.selectors import selector_options
-from kafka_groups.pipeline.commands.command_run import now_ms, start_run
+from kafka_groups.pipeline.commands.clock import now_ms
+from kafka_groups.pipeline.commands.command_run import start_run
 from kafka_groups.pipeline.commands.options import data_dir_option, past_option
 from kafka_groups.pipeline.commands.page_file import check_page, check_page_directory
 from kafka_groups.pipeline.commands.report_output import write_report

@@ -14,7 +14,8 @@ from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.model import Failure
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
-from kafka_groups.pipeline.commands.command_run import Run, now_ms, start_run, timestamp
+from kafka_groups.pipeline.commands.clock import now_ms, timestamp
+from kafka_groups.pipeline.commands.command_run import Run, start_run
 from kafka_groups.pipeline.commands.connection_settings import admin_settings
 from kafka_groups.pipeline.commands.documents import Summary
 from kafka_groups.pipeline.commands.options import data_dir_option, duration_option

@@ -24,7 +24,6 @@ from kafka_groups.suggestions import nearest_names
 
 _NO_LIMIT: Final = GroupLimit()
 _STEPS: Final = 7
-Steps = Callable[[int], None]
 
 
 def read_history(  # noqa: PLR0913 - the options of the command
@@ -42,16 +41,29 @@ def read_history(  # noqa: PLR0913 - the options of the command
 ) -> History:
     """Return the history of `groups` and of those whose whole id matches, or of all; without excluded ones.
 
-    The period is in milliseconds since 1970, both ends included. The history has the `shown` groups, the worst first.
-    Of these, the `drawn` ones have points, because points of all groups of a large cluster would not fit into memory.
-    `progress` gets the number of finished steps. Raises StorageError.
+    Times are milliseconds since 1970, and both ends of the period are included. The history has the `shown` groups, the
+    worst first. Of these, the `drawn` ones have points, because points of all groups of a large cluster would not fit
+    into memory. `progress` gets the number of finished steps. Raises StorageError.
     """
     tables = PeriodTables(storage, Period(since_ms, until_ms))
     selectors = select_groups(groups, match, exclude)
+    made_ms = int(time.time() * 1_000) if now_ms is None else now_ms
 
     def finish_step(step: int) -> None:
         progress("reading the tables", step, _STEPS)
 
+    return _read(tables, selectors, shown, drawn, made_ms, finish_step)
+
+
+def _read(
+    tables: PeriodTables,
+    selectors: Selectors,
+    shown: GroupLimit,
+    drawn: GroupLimit,
+    made_ms: int,
+    finish_step: Callable[[int], None],
+) -> History:
+    """Return the history of the selected groups in the period of the tables."""
     finish_step(0)
     known = read_known_groups(tables)
     summaries = [summarise(group) for group in known.by_key.values() if selectors.selects(group.key.group)]
@@ -66,12 +78,12 @@ def read_history(  # noqa: PLR0913 - the options of the command
     missing = tuple(describe_missing_data(tables, known, chosen, selectors))
     finish_step(_STEPS)
     ids = {key.group for key in known.by_key}
-    unknown = tuple(group for group in groups if group not in ids)
+    unknown = tuple(group for group in selectors.named if group not in ids)
     clusters = {summary.cluster_id for summary in summaries} | {finding.cluster_id for finding in findings}
     return History(
-        made_ms=int(time.time() * 1_000) if now_ms is None else now_ms,
-        from_ms=since_ms,
-        to_ms=until_ms,
+        made_ms=made_ms,
+        from_ms=tables.period.since_ms,
+        to_ms=tables.period.until_ms,
         evaluated_ms=max(known.evaluated_ms.values(), default=None),
         clusters=tuple(sorted(clusters)),
         groups=histories,
@@ -96,7 +108,7 @@ def _read_timelines(
     known: KnownGroups,
     summaries: Collection[GroupHistory],
     drawn: GroupLimit,
-    finish_step: Steps,
+    finish_step: Callable[[int], None],
 ) -> tuple[GroupHistory, ...]:
     """Return the summaries with their points, the start of their lag, and their rebalances, in the same order."""
     # A group that was removed in the period has points, too.

@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from kafka_groups.pipeline.build.engine import Engine
     from kafka_groups.rendering.progress import ProgressBar
 
-# This process builds as many in less time than Spark takes to start.
+# This process builds them in less time than Spark takes to start.
 _FEW_FACTS: Final = 100_000
 
 
 @contextmanager
 def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterator[Engine]:
-    """Open the engine for that many facts; Spark if the user says where it runs. Raises PipelineError."""
+    """Yield the engine for this number of facts, which ends with the block. Raises PipelineError if Spark fails.
+
+    More than 100,000 facts are built on Spark, and fewer in this process unless the user names a Spark.
+    """
     from kafka_groups.pipeline.build.engine import LocalEngine, SparkEngine
 
     if not facts or (facts <= _FEW_FACTS and not choice.names_spark()):
