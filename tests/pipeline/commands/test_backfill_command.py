@@ -117,7 +117,7 @@ def test_topics_are_unknown_if_librdkafka_rejects_the_settings(
 
 
 @pytest.mark.usefixtures("policies")
-def test_log_end_offsets_that_only_records_with_future_timestamps_show_are_counted_as_unknown(
+def test_log_end_offsets_after_future_timestamps_are_counted_as_unknown(
     brokers: ScriptedCluster, tmp_path: Path
 ) -> None:
     brokers.records["a", 0] = [253_402_300_799_000, 0, 0]

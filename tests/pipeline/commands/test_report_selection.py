@@ -12,7 +12,7 @@ from kafka_groups.pipeline.report.limits import GroupLimit
 from tests.fakes.fake_admin import run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.commands.pipeline_documents import document_of
-from tests.pipeline.report.rendering.stories import group, history
+from tests.pipeline.report.example_histories import group, history
 
 HISTORY = history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",))
 
@@ -58,9 +58,7 @@ def test_a_requested_group_without_data_is_an_error_of_that_group(fakes: FakePip
     assert (document["status"], [entry["group"] for entry in document["errors"]]) == ("partial", ["nosuch"])
 
 
-def test_without_data_on_any_requested_group_there_is_no_table_and_the_old_page_stays(
-    fakes: FakePipeline, data_dir: str, tmp_path: Path
-) -> None:
+def test_an_old_page_stays_if_no_requested_group_has_data(fakes: FakePipeline, data_dir: str, tmp_path: Path) -> None:
     fakes.report.return_value = replace(HISTORY, unknown=("nosuch",))
     page = tmp_path / "page.html"
     page.write_text("yesterday's page")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from kafka_groups.pipeline.report.limits import GroupLimit
-from tests.pipeline.report.rendering import stories
+from tests.pipeline.report import example_histories
 
-GROUPS = (*map(stories.group, "abc"), *(stories.group(name, removed_ms=1) for name in "xyz"))
+GROUPS = (*map(example_histories.group, "abc"), *(example_histories.group(name, removed_ms=1) for name in "xyz"))
 
 
 def first(limit: GroupLimit) -> str:
-    return "".join(group.group for group in stories.history(*GROUPS).limited_to(limit).groups)
+    return "".join(group.group for group in example_histories.history(*GROUPS).limited_to(limit).groups)
 
 
 def test_a_limit_keeps_as_many_removed_groups_as_existing_ones() -> None:
@@ -23,4 +23,4 @@ def test_exempt_groups_are_kept_in_addition_and_in_their_order() -> None:
 
 
 def test_a_limited_history_still_counts_all_groups() -> None:
-    assert stories.history(*GROUPS).limited_to(GroupLimit(1)).groups_in_all == 6
+    assert example_histories.history(*GROUPS).limited_to(GroupLimit(1)).groups_in_all == 6

@@ -25,7 +25,7 @@ from kafka_groups.pipeline.report.json.document import history_document
 from kafka_groups.pipeline.report.json.schema import history_schema
 from kafka_groups.pipeline.report.text.table import draw_history
 from kafka_groups.rendering.screen import Screen
-from tests.pipeline.report.rendering.stories import eventful
+from tests.pipeline.report.example_histories import eventful
 given = eventful(many=2)
 streams = {{"out": io.StringIO(), "err": io.StringIO(), "out_is_terminal": False, "err_is_terminal": False}}
 screen = Screen(**streams, colour=False, width=80)

@@ -20,7 +20,7 @@ from kafka_groups.pipeline.report.notation import (
 )
 from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.durations import format_duration
-from tests.pipeline.report.rendering.stories import DAY, FROM, HOUR, MINUTE, group, rebalance
+from tests.pipeline.report.example_histories import DAY, FROM, HOUR, MINUTE, group, rebalance
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,9 @@ def test_the_longest_rebalance_has_a_sign_where_its_duration_is_a_bound(quality:
         (None, None, "who joined or left is not known"),
     ],
 )
-def test_who_came_and_went_is_spelled_as_far_as_it_is_known(joined: int | None, left: int | None, spelled: str) -> None:
+def test_known_numbers_of_joined_and_left_members_are_described(
+    joined: int | None, left: int | None, spelled: str
+) -> None:
     assert describe_member_changes(rebalance(joined=joined, left=left)) == spelled
 
 

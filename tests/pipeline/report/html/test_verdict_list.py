@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from kafka_groups.pipeline.report.html.verdict_list import DEFINITIONS, verdict_list
 from kafka_groups.verdicts import VERDICTS
-from tests.pipeline.report.rendering.stories import group
+from tests.pipeline.report.example_histories import group
 
 
 def test_every_rule_has_a_definition_the_worst_first() -> None:

@@ -44,7 +44,7 @@ def test_a_cell_is_the_highest_lag_of_its_stretch() -> None:
     assert highest_lags(points, from_ms=0, to_ms=40, parts=4) == [8, 2, None, 5]
 
 
-def test_the_end_of_the_period_belongs_to_its_last_cell_and_what_is_outside_to_none() -> None:
+def test_the_end_of_the_period_belongs_to_its_last_part() -> None:
     points = lags((-1, 100), (0, 1), (40, 7), (41, 200))
     assert highest_lags(points, from_ms=0, to_ms=40, parts=4) == [1, None, None, 7]
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from kafka_groups.pipeline.report.history import Finding, History
 from kafka_groups.pipeline.report.text.table import draw_history
 from kafka_groups.rendering.screen import Screen
-from tests.pipeline.report.rendering.stories import FROM, HOUR, MINUTE, TO, group, history, points, rebalance
+from tests.pipeline.report.example_histories import FROM, HOUR, MINUTE, TO, group, history, points, rebalance
 from tests.rendering.streams import written
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def test_a_pipe_gets_every_column_and_then_the_findings(make_screen: MakeScreen)
         """)  # noqa: E501 - lines as they are printed
 
 
-def test_a_narrow_window_leaves_out_what_is_needed_least_and_says_so(window: Callable[..., Screen]) -> None:
+def test_a_narrow_window_omits_the_least_needed_columns_with_a_note(window: Callable[..., Screen]) -> None:
     out, err = drawn_on(window(80))
     assert out == dedent("""\
         GROUP    STATE   VERDICT  RULE           LAG  TIME-LAG  TREND
@@ -241,7 +241,7 @@ def test_without_groups_there_is_a_header(make_screen: MakeScreen) -> None:
     assert err == "2026-11-20T00:00Z to 2026-11-21T00:00Z, 0 groups\n"
 
 
-def test_a_lag_that_is_not_whole_has_a_sign_and_numbers_still_stand_right(make_screen: MakeScreen) -> None:
+def test_a_lag_that_is_a_bound_has_a_sign_and_is_aligned_right(make_screen: MakeScreen) -> None:
     given = (
         ("whole", 123_456, "exact"),
         ("silent", 7, "lower_bound"),
@@ -262,7 +262,7 @@ def test_signs_that_do_not_occur_are_not_explained(make_screen: MakeScreen) -> N
     assert "LAG" not in err
 
 
-def test_many_gaps_do_not_flood_stderr(make_screen: MakeScreen) -> None:
+def test_stderr_has_only_the_first_gaps(make_screen: MakeScreen) -> None:
     _, err = drawn_on(make_screen(), history(gaps=tuple(map(str, range(1_021)))))
     lines = err.strip().split("\n")
     assert (len(lines), lines[-1]) == (22, "1,001 more gaps; --format json has them all.")

@@ -81,7 +81,7 @@ def named(history: History, name: str) -> GroupHistory:
     return next(group for group in history.groups if group.group == name)
 
 
-def test_a_group_is_shown_whatever_is_known_of_it(reported: History) -> None:
+def test_a_group_is_shown_even_if_its_lag_is_unknown(reported: History) -> None:
     turning, sharing, unsampled = (named(reported, name) for name in ("turning", "sharing", "unsampled"))
     assert (turning.lag, turning.verdict, turning.evaluated_ms, len(turning.rebalances or ())) == (None, None, None, 1)
     assert (sharing.lag, sharing.state, sharing.time_lag_quality) == (None, "Stable", "unknown")
@@ -103,7 +103,7 @@ def test_a_group_that_was_removed_is_the_last_and_has_no_lag_any_more(reported: 
     assert [finding for finding in reported.findings if finding.group == "deleted"] == []
 
 
-def test_however_few_are_requested_those_that_were_removed_are_reported(storage: Storage) -> None:
+def test_removed_groups_are_shown_beside_the_limit_of_existing_ones(storage: Storage) -> None:
     few = read_history(storage, since_ms=START, until_ms=END, shown=GroupLimit(1))
     assert ([group.group for group in few.groups], few.groups_in_all) == (["mixed", "deleted"], 10)
 
@@ -114,17 +114,17 @@ def test_a_group_that_came_back_or_moved_to_the_other_protocol_is_alive(reported
     assert (alive.removed_ms, alive.lag) == (None, 40)
 
 
-def test_a_removal_before_the_period_is_no_part_of_it(reported: History, storage: Storage) -> None:
+def test_a_group_that_was_removed_before_the_period_is_not_in_it(reported: History, storage: Storage) -> None:
     assert [group for group in reported.groups if group.group == "deleted earlier"] == []
     later = read_history(storage, since_ms=END - 60_000, until_ms=END, groups=["deleted", "late"])
     assert ([group.group for group in later.groups], later.unknown) == (["late"], ("deleted",))
 
 
-def test_what_was_found_on_an_older_day_is_not_reported_as_if_it_still_were(reported: History) -> None:
+def test_findings_of_an_older_day_are_not_reported(reported: History) -> None:
     assert [finding for finding in reported.findings if finding.topic == "dropped"] == []
 
 
-def test_every_group_says_as_of_when_it_is_reported(reported: History) -> None:
+def test_every_group_has_the_time_of_its_last_row(reported: History) -> None:
     assert reported.evaluated_ms == END
     assert named(reported, "late").evaluated_ms == END
     assert named(reported, "away").evaluated_ms == START - 20 * MINUTE * 1_000
@@ -141,9 +141,7 @@ def test_where_sampling_ended_the_report_says_since_when(storage: Storage) -> No
     ]
 
 
-def test_since_when_is_the_first_time_after_it_had_no_lag_however_points_are_thinned(
-    reported: History, storage: Storage
-) -> None:
+def test_a_lag_starts_after_the_last_time_without_lag_in_any_period(reported: History, storage: Storage) -> None:
     week = read_history(storage, since_ms=END - 7 * 86_400_000, until_ms=END, groups=["late"])
     assert len(named(week, "late").points) < len(named(reported, "late").points)
     for history in (reported, week):
@@ -156,7 +154,7 @@ def test_since_when_is_a_bound_if_the_period_begins_with_a_lag(storage: Storage)
     assert (short.lagging_since_ms, short.lagging_since_is_bound) == (END - 60_000, True)
 
 
-def test_a_partition_that_missed_the_last_sample_counts_as_last_seen(reported: History) -> None:
+def test_a_partition_without_the_last_sample_counts_with_the_one_before(reported: History) -> None:
     halves = named(reported, "halves")
     # 1300 - 600, and 1180 - 600 with the commit of the sample before.
     assert (halves.lag, halves.points[-1].lag) == (1_340, 1_340)
@@ -174,7 +172,7 @@ def test_a_partition_below_zero_does_not_hide_that_another_is_behind(reported: H
     assert stalled == ["mixed"]
 
 
-def test_names_that_are_in_no_table_are_reported_apart(storage: Storage) -> None:
+def test_ids_without_data_are_unknown_with_the_nearest_known_id(storage: Storage) -> None:
     done: list[tuple[str, int, int]] = []
     asked = read_history(
         storage, since_ms=START, until_ms=END, groups=["nosuch", "late"], progress=lambda *at: done.append(at)

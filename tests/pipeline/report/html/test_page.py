@@ -17,7 +17,7 @@ from kafka_groups.errors import PipelineError
 from kafka_groups.pipeline.report.history import Finding, History, LagPoint
 from kafka_groups.pipeline.report.html import page as page_module
 from kafka_groups.pipeline.report.html.page import write_page
-from tests.pipeline.report.rendering.stories import (
+from tests.pipeline.report.example_histories import (
     DAY,
     FROM,
     HOSTILE,
@@ -88,7 +88,7 @@ def test_a_page_has_a_language_a_title_a_viewport_and_headings_in_order() -> Non
     assert max(after - before for before, after in pairwise(levels)) == 1
 
 
-def test_every_group_has_a_row_that_links_to_its_chart_in_the_histories_order() -> None:
+def test_every_group_has_a_row_with_a_link_to_its_chart() -> None:
     given = eventful()
     page = page_of(given)
     figures = page.all("figure")
@@ -120,7 +120,7 @@ def test_ids_are_unique_and_every_link_inside_leads_somewhere() -> None:
     assert (len(ids), links - set(ids)) == (len(set(ids)), set())
 
 
-def test_only_so_many_groups_have_a_chart_and_the_others_are_counted() -> None:
+def test_a_page_counts_the_groups_without_a_chart() -> None:
     page = page_of(eventful(many=8), shown=3)
     assert len(page.all("figure")) == 3
     assert "3 groups of 70; 67 omitted. Order: by verdict" in page.text
@@ -134,7 +134,7 @@ def test_findings_gaps_and_what_is_missing_are_reported() -> None:
     assert "Retention risk" in text
 
 
-def test_the_page_says_as_of_when_a_group_was_evaluated_and_that_it_was_removed() -> None:
+def test_the_page_has_the_times_of_evaluation_and_of_removal() -> None:
     old = group("old", evaluated_ms=TO - HOUR, lag=5, lagging_since_ms=FROM, lagging_since_is_bound=True)
     deleted = group("deleted", state="Dead", removed_ms=FROM + HOUR)
     missed = group("missed", state="Dead", removed_ms=FROM + 2 * HOUR, removed_is_bound=True)
@@ -152,7 +152,7 @@ def test_the_page_says_as_of_when_a_group_was_evaluated_and_that_it_was_removed(
     assert ("As of" in text, "removed" in text) == (False, False)
 
 
-def test_a_history_without_anything_says_so_and_needs_no_script() -> None:
+def test_an_empty_history_has_sentences_and_no_script() -> None:
     page = page_of(history())
     assert "There was no group in this period." in page.text
     assert "Nothing that needs attention." in page.text
@@ -178,14 +178,14 @@ def test_many_gaps_are_cut_and_counted() -> None:
     assert (page.text.count("gap number"), "1,034 more are omitted" in page.text) == (200, True)
 
 
-def test_what_is_not_known_of_a_rebalance_is_a_dash_and_said_in_words() -> None:
+def test_unknown_values_of_a_rebalance_are_dashes_and_words() -> None:
     page = page_of(history(group(rebalances=(rebalance(joined=None, left=None),))))
     cells = re.findall(r'<td data-label="(?:Joined|Left)"[^>]*>([^<]*)</td>', page.source)
     assert cells == ["\N{EN DASH}"] * 2
     assert charts_of(page)[0]["marks"][0][2] == "Rebalance 7: 3.2s<br>who joined or left is not known"
 
 
-def test_a_hostile_name_is_text_wherever_it_stands() -> None:
+def test_a_name_with_markup_is_text_everywhere() -> None:
     finding = Finding(kind=HOSTILE, cluster_id=HOSTILE, group=HOSTILE, topic=HOSTILE, message=HOSTILE)
     hostile: dict[str, Any] = dict.fromkeys(("cluster_id", "state", "verdict", "rule", "time_lag_quality"), HOSTILE)
     mark = rebalance(duration_quality=HOSTILE)
@@ -209,13 +209,13 @@ def test_a_hostile_name_is_text_wherever_it_stands() -> None:
     ("name", "shown"),
     [("a\x00b\r\n", r"a\x00b\r\n"), ("half\ud83d", r"half\ud83d"), ("\u202eevil", r"\u202eevil"), ("注文", "注文")],
 )
-def test_names_that_no_page_can_hold_are_spelled_out(name: str, shown: str) -> None:
+def test_control_characters_in_names_are_made_visible(name: str, shown: str) -> None:
     page = page_of(history(group(name)))
     page.source.encode()
     assert [figure["data-group"] for figure in page.all("figure")] == [shown]
 
 
-def test_only_the_scripts_of_the_page_itself_may_run_and_nothing_may_be_loaded() -> None:
+def test_only_scripts_of_the_page_may_run_and_nothing_may_be_loaded() -> None:
     page = page_of(eventful())
     (policy,) = [given["content"] or "" for given in page.all("meta") if given.get("http-equiv")]
     programs = [script for script in page.scripts if not script.startswith("{")]
@@ -260,19 +260,19 @@ def test_a_chart_gets_numbers_and_texts_made_of_numbers() -> None:
     assert (second["timeLag"], second["marks"]) == (None, [])
 
 
-def test_a_rebalance_that_had_not_ended_is_drawn_to_the_end_of_the_day_after_it_began() -> None:
+def test_an_open_rebalance_is_drawn_to_the_end_of_the_day_after_it_began() -> None:
     """Nothing is looked at any more from then on. One of which it is not known whether it ended has no width."""
     marks = (rebalance(FROM + HOUR, None), rebalance(FROM + HOUR, None, duration_quality="unknown"))
     (chart,) = charts_of(page_of(history(group(rebalances=marks), to_ms=FROM + 7 * DAY)))
     assert [mark[:2] for mark in chart["marks"]] == [[FROM + HOUR, FROM + 2 * DAY], [FROM + HOUR, FROM + HOUR]]
 
 
-def test_a_lag_that_is_not_whole_says_so_wherever_it_stands() -> None:
+def test_a_lag_that_is_a_bound_is_marked_everywhere() -> None:
     text = page_of(history(group(lag=1_234, lag_quality="lower_bound", points=points(1)))).text
     assert (text.count("at least 1,234"), text.count("1,234")) == (2, 2)
 
 
-def test_a_chart_of_very_many_points_keeps_its_peaks_and_says_how_many_it_has() -> None:
+def test_a_chart_of_very_many_points_keeps_its_peaks_and_has_a_caption() -> None:
     dense = tuple(LagPoint(FROM + DAY * at // 50_000, 999 if at == 31_234 else at % 5, None) for at in range(50_000))
     page = page_of(history(group(points=dense)))
     (chart,) = charts_of(page)
@@ -280,7 +280,7 @@ def test_a_chart_of_very_many_points_keeps_its_peaks_and_says_how_many_it_has() 
     assert f"{len(chart['lag']):,} of 50,000 points, the peaks among them." in page.text
 
 
-def test_of_very_many_rebalances_the_table_lists_the_last_and_the_chart_has_all() -> None:
+def test_the_table_lists_the_last_rebalances_and_the_chart_has_all() -> None:
     marks = tuple(rebalance(FROM + at, 1, generation=at) for at in range(1_500))
     page = page_of(history(group(rebalances=marks)))
     assert "1,500 rebalances, the last 100 of them" in page.text

@@ -14,7 +14,7 @@ from kafka_groups.pipeline.report.history import History
 from kafka_groups.pipeline.report.limits import GroupLimit
 from tests.fakes.fake_admin import Outcome, run
 from tests.pipeline.commands.conftest import FakePipeline
-from tests.pipeline.report.rendering.stories import group, history
+from tests.pipeline.report.example_histories import group, history
 
 IDS = [f"g{number:02}" for number in range(34)]
 FORMATS = ("table", "json", "ndjson", "csv")
@@ -103,7 +103,7 @@ def test_groups_that_both_page_and_output_omit_are_counted_once(data_dir: str, t
     ("output_format", "more", "most"),
     [("table", (), 20), ("json", (), 1_000), ("ndjson", (), 1_000), ("csv", (), 0), ("csv", ("--html", "p"), 20)],
 )
-def test_points_are_read_only_for_groups_that_show_them_and_for_at_most_a_thousand(
+def test_points_are_read_for_shown_groups_and_at_most_a_thousand(
     fakes: FakePipeline,
     data_dir: str,
     tmp_path: Path,

@@ -97,7 +97,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Storage:
     return storage
 
 
-def test_losses_and_forecasts_outlive_midnight(night: Storage) -> None:
+def test_losses_and_forecasts_are_reported_after_midnight(night: Storage) -> None:
     def at_risk(seconds: int) -> list[str]:
         found = told_until(night, seconds, since=seconds - DAY).findings
         return [finding.message for finding in found if finding.kind == "retention_risk"]
@@ -119,7 +119,7 @@ def test_a_loss_before_the_period_is_no_part_of_it(night: Storage) -> None:
     ]
 
 
-def test_before_a_day_is_built_nothing_is_found_of_it(tmp_path: Path) -> None:
+def test_a_day_that_is_not_built_has_no_finding(tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
     began = MIDNIGHT - 3 * HOUR
     logs = [ends(began + at, 5_000, start=at // 12) for at in range(0, 3 * HOUR, 600)]
@@ -132,13 +132,13 @@ def test_before_a_day_is_built_nothing_is_found_of_it(tmp_path: Path) -> None:
     assert ([group.group for group in reported.groups], reported.findings) == (["g"], ())
 
 
-def test_nothing_is_found_of_a_group_that_was_removed_before_the_period(night: Storage) -> None:
+def test_a_group_removed_before_the_period_has_no_finding(night: Storage) -> None:
     reported = told_until(night, MIDNIGHT - MINUTE, since=MIDNIGHT - HOUR)
     assert {finding.group for finding in reported.findings if finding.kind == "retention_risk"} == {"g", "lost"}
     assert "gone" not in {group.group for group in reported.groups}
 
 
-def test_what_one_of_several_clusters_lacks_is_reported_of_that_one(tmp_path: Path) -> None:
+def test_missing_data_is_reported_with_its_cluster(tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
     runs = range(0, 20 * MINUTE, MINUTE)
     commits = [*of("a", [commit(at, at, source=1 + at) for at in runs]), *of("b", [commit(at, 1) for at in runs])]
@@ -172,7 +172,7 @@ def test_what_one_of_several_clusters_lacks_is_reported_of_that_one(tmp_path: Pa
     )
 
 
-def test_where_ingest_is_behind_the_samples_both_say_until_when_it_read(tmp_path: Path) -> None:
+def test_build_and_report_say_until_when_ingest_read(tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
     runs = range(0, 41 * MINUTE, MINUTE)
     commits = [commit(30 * MINUTE, 5, source=1, cluster_id="behind"), commit(30 * MINUTE + 1, 5, source=1)]

@@ -106,21 +106,21 @@ def test_only_the_selected_groups_are_reported(storage: Storage) -> None:
     assert chosen.groups_in_all == 3
 
 
-def test_groups_that_nobody_draws_are_reported_without_points(storage: Storage) -> None:
+def test_groups_that_are_not_drawn_have_no_points(storage: Storage) -> None:
     reported = read_history(storage, since_ms=START, until_ms=START + HOUR, drawn=GroupLimit(1))
 
     assert [bool(group.points) for group in reported.groups] == [True, *[False] * (len(reported.groups) - 1)]
     assert any(group.lagging_since_ms is not None for group in reported.groups[1:])
 
 
-def test_named_groups_are_all_shown_however_few_others_are(storage: Storage) -> None:
+def test_named_groups_are_shown_beyond_the_limit(storage: Storage) -> None:
     limit = GroupLimit(1, frozenset({"fine", "slow"}))
     reported = read_history(storage, since_ms=START, until_ms=START + HOUR, match=".*", shown=limit)
 
     assert [group.group for group in reported.groups] == ["slow", "single", "fine"]
 
 
-def test_a_period_without_rows_says_what_to_do(storage: Storage) -> None:
+def test_a_period_without_rows_has_a_sentence_on_the_next_step(storage: Storage) -> None:
     empty = read_history(storage, since_ms=0, until_ms=HOUR)
 
     assert (empty.groups, empty.findings, len(empty.missing)) == ((), (), 1)

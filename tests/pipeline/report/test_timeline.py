@@ -93,7 +93,7 @@ def group_of(reported: History, cluster: str) -> GroupHistory:
     return found
 
 
-def test_a_point_without_a_lag_parts_what_is_known_before_a_data_gap_from_what_is_known_after_it(
+def test_a_point_without_a_lag_is_added_in_a_data_gap(
     reported: History,
 ) -> None:
     points = group_of(reported, "gap").points
@@ -104,7 +104,7 @@ def test_a_point_without_a_lag_parts_what_is_known_before_a_data_gap_from_what_i
     assert (first.at_ms, first.lag, gap.time_lag_ms) == (START + AFTER[0] * 1_000, 100, None)
 
 
-def test_a_group_that_was_caught_up_before_a_data_gap_may_be_behind_since_then(reported: History) -> None:
+def test_the_start_of_a_lag_after_a_data_gap_is_a_bound(reported: History) -> None:
     group = group_of(reported, "gap")
     assert (group.lagging_since_ms, group.lagging_since_is_bound) == (START + AFTER[0] * 1_000, True)
 
@@ -115,9 +115,7 @@ def test_a_rate_that_is_not_known_of_a_partition_is_not_known_of_its_group(repor
     assert group.produce_rate == pytest.approx(20)
 
 
-def test_a_rebalance_that_ended_in_the_period_is_reported_whenever_it_may_have_begun(
-    storage: Storage, reported: History
-) -> None:
+def test_a_rebalance_that_ended_in_the_period_may_have_begun_before_it(storage: Storage, reported: History) -> None:
     assert [turn.generation for turn in group_of(reported, "static").rebalances or ()] == [1, 2, 3]
     late = read_history(storage, since_ms=START + (END - 5 * MINUTE) * 1_000, until_ms=START + END * 1_000)
     (turn,) = group_of(late, "static").rebalances or ()
@@ -139,7 +137,7 @@ def test_partitions_that_count_nowhere_are_reported(reported: History) -> None:
     ]
 
 
-def test_before_they_fell_silent_nothing_is_said_and_their_lag_counts(storage: Storage) -> None:
+def test_before_partitions_fell_silent_their_lag_counts(storage: Storage) -> None:
     until = START + (AFTER[5] + 2 * MINUTE) * 1_000
     reported = read_history(storage, since_ms=START, until_ms=until)
     group = group_of(reported, "silent")
@@ -147,7 +145,7 @@ def test_before_they_fell_silent_nothing_is_said_and_their_lag_counts(storage: S
     assert [sentence for sentence in reported.missing if "do not include" in sentence] == []
 
 
-def test_groups_whose_coordinator_is_away_are_reported_where_only_samples_exist(reported: History) -> None:
+def test_groups_of_a_silent_coordinator_are_outdated_without_ingest(reported: History) -> None:
     """Their commits seem to stand still while logs go on."""
     (stale,) = (group for group in reported.groups if (group.cluster_id, group.group) == ("away", "stale"))
     assert ((stale.lag or 0) > 0, stale.lag_quality) == (True, "outdated")

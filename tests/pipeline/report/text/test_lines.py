@@ -10,7 +10,7 @@ from collections.abc import Callable
 from kafka_groups.pipeline.report.history import History
 from kafka_groups.pipeline.report.text.lines import write_history_lines
 from kafka_groups.rendering.screen import Screen
-from tests.pipeline.report.rendering.stories import group, history, rebalance
+from tests.pipeline.report.example_histories import group, history, rebalance
 
 MakeScreen = Callable[..., Screen]
 TOLD = history(group("none", rebalances=()), group("unknown", rebalances=None), group("one", rebalances=(rebalance(),)))
@@ -28,7 +28,7 @@ def test_an_unknown_number_of_rebalances_is_an_empty_cell(make_screen: MakeScree
     assert [row["REBALANCES"] for row in rows] == ["0", "", "1"]
 
 
-def test_how_good_a_lag_is_has_a_column_of_its_own(make_screen: MakeScreen) -> None:
+def test_the_quality_of_a_lag_has_a_column_of_its_own(make_screen: MakeScreen) -> None:
     """Cells of numbers hold numbers only, and rates are null."""
     bound = group("bound", lag=12, lag_quality="lower_bound")
     rows = list(csv.DictReader(io.StringIO(written(make_screen, "csv", history(bound, group("none"))))))

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_groups.pipeline.report.html.page import write_page
 from tests.browser import DESK, PHONE, entries_of, open_at, wait_for
-from tests.pipeline.report.rendering.stories import eventful
+from tests.pipeline.report.example_histories import eventful
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -105,7 +105,7 @@ def test_nothing_but_the_file_itself_is_requested(browser: Chrome, report: str) 
     assert {address.partition("#")[0] for address in asked if address.startswith("file:")} == {report}
 
 
-def test_the_console_has_nothing_to_complain_of(browser: Chrome, report: str) -> None:
+def test_the_console_of_the_browser_has_no_error(browser: Chrome, report: str) -> None:
     open_at(browser, report, DESK)
     draw_all(browser)
     assert entries_of(browser, "browser") == []
@@ -122,7 +122,7 @@ def test_the_name_of_a_group_does_not_run(browser: Chrome, report: str) -> None:
         browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", given)
 
 
-def test_a_script_that_came_in_after_all_would_be_refused(browser: Chrome, report: str) -> None:
+def test_an_injected_script_is_refused_by_the_policy(browser: Chrome, report: str) -> None:
     open_at(browser, report, DESK)
     browser.execute_script(
         """
@@ -135,14 +135,14 @@ def test_a_script_that_came_in_after_all_would_be_refused(browser: Chrome, repor
     assert "Content Security Policy" in str(entries_of(browser, "browser"))
 
 
-def test_charts_are_drawn_as_they_come_near(browser: Chrome, report: str) -> None:
+def test_charts_are_drawn_when_they_are_scrolled_to(browser: Chrome, report: str) -> None:
     open_at(browser, report, DESK)
     assert browser.execute_script("return document.querySelectorAll('figure[data-drawn]').length") < GROUPS / 2
     browser.execute_script(f"location.hash = '#group-{GROUPS}'")
     wait_for(browser, f"return document.querySelector('#group-{GROUPS} figure').dataset.drawn === 'true'")
 
 
-def test_a_rebalance_says_on_hover_what_it_was(browser: Chrome, report: str) -> None:
+def test_a_rebalance_has_a_tooltip(browser: Chrome, report: str) -> None:
     open_at(browser, report, DESK)
     browser.execute_script(
         """
@@ -158,6 +158,8 @@ def test_a_rebalance_says_on_hover_what_it_was(browser: Chrome, report: str) -> 
 
 
 @pytest.mark.parametrize(("scheme", "paper"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(18, 22, 29)")])
-def test_the_page_follows_the_readers_light(browser: Chrome, report: str, scheme: str, paper: str) -> None:
+def test_the_page_follows_the_colour_scheme_of_the_browser(
+    browser: Chrome, report: str, scheme: str, paper: str
+) -> None:
     open_at(browser, report, DESK, prefers_color_scheme=scheme)
     assert browser.execute_script("return getComputedStyle(document.body).backgroundColor") == paper

@@ -90,11 +90,11 @@ def test_a_day_that_deserves_a_look_is_reported(day: dict[str, Any], kind: str, 
 
 
 @pytest.mark.parametrize("day", [{"retention_left_ms": 24 * HOUR + 1}, {"skew": 2.9}])
-def test_what_is_far_off_or_too_little_is_not_reported(day: dict[str, Any]) -> None:
+def test_a_small_skew_or_a_distant_loss_is_not_reported(day: dict[str, Any]) -> None:
     assert reported(**day) == []
 
 
-def test_what_was_lost_in_the_morning_and_what_will_be_are_both_reported() -> None:
+def test_a_loss_and_a_forecast_are_both_reported() -> None:
     day = {"retention_margin": -10, "last_retention_margin": 70, "retention_left_ms": 2 * HOUR}
 
     assert [message for _, message in reported(**day)] == [
@@ -114,7 +114,7 @@ def retention_findings(*before: dict[str, Any], minutes: int = 24 * 60, **today:
     return [message for _, message in found]
 
 
-def test_what_was_lost_on_any_day_is_reported_once() -> None:
+def test_a_loss_that_lasts_for_days_is_reported_once() -> None:
     lost, more = {"retention_margin": -10}, {"day": date(2026, 11, 18), "retention_margin": -30}
 
     assert retention_findings(lost, more) == [
@@ -136,7 +136,7 @@ def test_a_loss_is_reported_of_a_group_that_has_no_row_on_the_newest_day() -> No
     )
 
 
-def test_what_a_day_foretold_holds_until_the_next_one_has_rates_of_its_own() -> None:
+def test_a_forecast_holds_until_the_next_day_has_rates() -> None:
     forecast = {"retention_left_ms": 3 * HOUR}
 
     assert retention_findings(forecast, minutes=30) == [
@@ -188,5 +188,5 @@ def test_a_topic_without_readers_is_reported() -> None:
         ),
     ],
 )
-def test_an_unread_topic_is_reported_with_what_was_looked_at(row: dict[str, Any], message: str) -> None:
+def test_an_unread_topic_is_reported_with_the_days_that_were_read(row: dict[str, Any], message: str) -> None:
     assert describe_topic(UNREAD._replace(**row)) == f"Topic t: {message}"

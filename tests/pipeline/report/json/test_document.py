@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from kafka_groups.model import Failure
 from kafka_groups.pipeline.report.json.document import history_document
 from kafka_groups.pipeline.report.json.schema import history_schema
-from tests.pipeline.report.rendering.stories import FROM, HOUR, MINUTE, TO, eventful, group, history, points, rebalance
+from tests.pipeline.report.example_histories import FROM, HOUR, MINUTE, TO, eventful, group, history, points, rebalance
 
 Json = dict[str, Any]
 
@@ -97,12 +97,12 @@ def test_a_small_history_key_by_key() -> None:
     }
 
 
-def test_nobody_knows_who_came_is_not_that_nobody_came() -> None:
+def test_unknown_numbers_of_members_are_null_and_not_0() -> None:
     (given,) = history_document(UNTOLD)["groups"][0]["rebalances"]
     assert (given["joined"], given["left"]) == (None, None)
 
 
-def test_rebalances_that_are_not_known_are_no_empty_list() -> None:
+def test_unknown_rebalances_are_null_and_not_an_empty_list() -> None:
     document = history_document(history(group(rebalances=None)))
     assert document["groups"][0]["rebalances"] is None
     assert errors_in(document) == []
@@ -114,7 +114,7 @@ def test_a_document_has_all_findings_and_all_gaps() -> None:
     assert (len(document["findings"]), len(document["gaps"])) == (1_500, 500)
 
 
-def test_what_was_found_is_reported_with_what_it_is_about() -> None:
+def test_a_finding_has_its_group_or_its_topic() -> None:
     finding = history_document(eventful())["findings"][2]
     assert finding == {
         "kind": "unread_topic",
@@ -125,7 +125,7 @@ def test_what_was_found_is_reported_with_what_it_is_about() -> None:
     }
 
 
-def test_groups_that_were_requested_in_vain_are_errors_and_the_status_says_so() -> None:
+def test_requested_groups_without_data_are_errors_and_change_the_status() -> None:
     failed = Failure(group="x", code=69, name="GROUP_ID_NOT_FOUND", message="no such group")
     partial, nothing = (history_document(given, [failed]) for given in (history(group()), history()))
     assert [(given["status"], given["errors"][0]["group"]) for given in (partial, nothing)] == [
@@ -150,7 +150,7 @@ def objects_in(schema: Any) -> Iterator[Json]:
         yield from objects_in(value)
 
 
-def test_every_key_is_required_described_and_typed_and_readers_must_expect_more() -> None:
+def test_every_key_is_required_described_and_typed_and_others_may_follow() -> None:
     objects = list(objects_in(history_schema()))
     assert len(objects) == 6
     assert [set(given["required"]) ^ set(given["properties"]) for given in objects] == [set()] * 6

@@ -57,7 +57,7 @@ def wanted(*named: str, match: str | None = None, exclude: str | None = None) ->
         (wanted("b", match="a", exclude="b"), ["a"], ["b", "c"]),
     ],
 )
-def test_a_group_is_chosen_by_its_whole_name_and_may_be_left_out(
+def test_a_group_is_chosen_by_its_whole_id_and_may_be_excluded(
     asked: Selectors, has: list[str], lacks: list[str]
 ) -> None:
     assert [name for name in (*has, *lacks) if asked.selects(name)] == has

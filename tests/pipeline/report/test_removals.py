@@ -152,7 +152,7 @@ def test_a_partition_counts_until_its_commit_is_removed(reported: History) -> No
     assert part.produce_rate == pytest.approx(1.0)
 
 
-def test_a_group_that_samples_miss_was_removed_at_the_first_of_them_or_before(reported: History) -> None:
+def test_the_first_sample_without_a_group_bounds_the_time_of_its_removal(reported: History) -> None:
     """Every coordinator listed its groups; that a partition never returns its log end does not matter."""
     deleted = named(reported, "sampled")
     assert (deleted.removed_ms, deleted.removed_is_bound) == (START + 300_000, True)
@@ -177,11 +177,11 @@ def test_rebalances_that_nothing_would_show_are_not_known(reported: History) -> 
     assert named(reported, "read", "other").rebalances == ()
 
 
-def test_rounds_in_which_a_broker_was_away_remove_nobody(reported: History) -> None:
+def test_samples_without_a_broker_remove_no_group(reported: History) -> None:
     assert named(reported, "away").removed_ms is None
 
 
-def test_rounds_in_which_a_coordinator_did_not_list_its_groups_remove_nobody(reported: History) -> None:
+def test_samples_without_a_coordinator_remove_no_group(reported: History) -> None:
     assert named(reported, "coordinator away").removed_ms is None
 
 
@@ -191,12 +191,12 @@ def test_two_samples_of_less_than_ten_minutes_are_a_hiccup(reported: History, st
     assert named(during, "sampled", "hiccup").removed_ms is None
 
 
-def test_rounds_that_were_not_whole_do_not_make_ten_minutes_of_two_that_were(reported: History) -> None:
+def test_incomplete_samples_do_not_count_to_the_ten_minutes(reported: History) -> None:
     """A broker that loads its groups does not list them, and then another one goes away for long."""
     assert named(reported, "short").removed_ms is None
 
 
-def test_where_samples_go_on_and_no_group_commits_that_is_what_is_reported(reported: History) -> None:
+def test_samples_without_a_commit_have_a_sentence_of_their_own(reported: History) -> None:
     assert (
         "Cluster alone: no group has had a commit since 2026-11-20T12:04Z, or build has not run since: "
         "lag and verdicts are from that time."
