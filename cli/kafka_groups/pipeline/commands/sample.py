@@ -74,7 +74,7 @@ def sample(
 
 
 def _sample_once(run: Run, settings: ConnectionSettings, storage: Storage) -> Sampled:
-    """Return a sample. Raises AdminError if the cluster is unavailable."""
+    """Sample once, and return what was written. Raises AdminError if the cluster is unavailable."""
     from kafka_groups.pipeline.facts.sample import sample as sample_groups
 
     with GroupAdmin(settings, progress=run.bar) as admin:
@@ -106,7 +106,7 @@ def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage,
             else:
                 samples, cluster_id = samples + 1, sampled.cluster_id
                 rows.update(sampled.rows)
-                run.print_note(_sample_line(sampled.rows, sampled.failures))
+                run.print_note(_describe_sample(sampled.rows, sampled.failures))
                 failures = sampled.failures or failures
             # A late sample does not delay those after it.
             started = max(started + interval_s, time.monotonic() - interval_s)
@@ -116,6 +116,7 @@ def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage,
         raise
 
 
-def _sample_line(rows: Mapping[str, int], failures: tuple[Failure, ...]) -> str:
+def _describe_sample(rows: Mapping[str, int], failures: tuple[Failure, ...]) -> str:
+    """Return a line with the time, the number of rows that a sample wrote, and its first failure."""
     failed = f"; {len(failures):,} failed, the first: {failures[0].message}" if failures else ""
     return f"{timestamp()} {sum(rows.values()):,} rows{failed}"

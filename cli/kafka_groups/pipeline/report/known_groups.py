@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from kafka_groups.pipeline.report.last_rows import (
     read_last_rows,
     read_last_topic_days,
 )
-from kafka_groups.pipeline.report.period import DAY_MS, GroupKey, PeriodTables, newest_by_cluster
+from kafka_groups.pipeline.report.period import DAY_MS, GroupKey, PeriodTables
 from kafka_groups.pipeline.report.removals import Removal, find_removals
 
 
@@ -90,15 +90,20 @@ def read_known_groups(tables: PeriodTables) -> KnownGroups:
             is_outdated=key in outdated,
             has_unknown_rebalances=_has_unknown_rebalances(last, coverages[key.cluster_id], tables.period.since_ms),
         )
-    group_days = [(key.cluster_id, last.day.day_ms) for key, last in rows.items() if last.day is not None]
-    cluster_days = [(day.cluster_id, day.day_ms) for day in topic_days.values()]
     statuses = [last.status for last in rows.values() if last.status is not None]
-    return KnownGroups(
-        groups,
-        newest_by_cluster([(status.cluster_id, status.evaluated_ms) for status in statuses]),
-        newest_by_cluster(group_days + cluster_days),
-        coverages,
-    )
+    evaluated_ms = _newest_times((status.cluster_id, status.evaluated_ms) for status in statuses)
+    days = [(last.day.cluster_id, last.day.day_ms) for last in rows.values() if last.day is not None]
+    days += [(day.cluster_id, day.day_ms) for day in topic_days.values()]
+    newest_day_ms = _newest_times(days)
+    return KnownGroups(groups, evaluated_ms, newest_day_ms, coverages)
+
+
+def _newest_times(times: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return by cluster id the newest of its times; each of `times` is a cluster id and a time."""
+    newest: dict[str, int] = {}
+    for cluster, time_ms in times:
+        newest[cluster] = max(time_ms, newest.get(cluster, time_ms))
+    return newest
 
 
 def _is_judged(last: LastRows, topic_day: LastTopicDay | None) -> bool:

@@ -114,8 +114,3 @@ class PeriodTables:
 def date_of(time_ms: int) -> date:
     """Return the date (UTC) of a time in milliseconds since 1970: the nearest that tables may have rows of."""
     return date(1970, 1, 1) + timedelta(days=min(max(time_ms // DAY_MS, 0), _LAST_DAY))
-
-
-def newest_by_cluster(times: Collection[tuple[str, int]]) -> dict[str, int]:
-    """Return by cluster id the greatest of its times; a time stands with its cluster."""
-    return dict(sorted(times, key=lambda cluster_time: cluster_time[1]))
