@@ -14,7 +14,7 @@ from kafka_groups.pipeline.store import Storage, open_storage
 from kafka_groups.pipeline.store.delta_log import DeltaLog
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SAMPLE_RUNS
 from tests.fakes.raw_names import with_bytes
-from tests.fakes.scripted_broker import silent
+from tests.fakes.scripted_broker import plain, silent
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 from tests.pipeline.facts.sample.samples import clock, rows_of, take
 from tests.pipeline.store.commits import count_rows, delta_rows
@@ -60,7 +60,7 @@ def test_partitions_with_commits_are_there_while_brokers_cannot_return_their_top
 
     with cluster.admin() as admin:
         admin.brokers()
-        cluster.script("Metadata", forget)
+        cluster.script("Metadata", plain, forget)
         done = sample(admin, storage, now_ms=clock())
 
     found = {(row["topic"], row["partition"]) for row in rows_of(storage, PARTITION_OFFSETS)}
