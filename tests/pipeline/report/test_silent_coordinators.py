@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ def report_on_samples(storage: Storage, topics: dict[str, dict[int, int]]) -> di
             if number >= SILENT_SINCE:
                 cluster.script("ListGroups", refuse, brokers=[3])
             with cluster.admin() as admin:
-                sample(admin, storage, now_ms=lambda at_ms=START_MS + number * MINUTE_MS: at_ms)
+                sample(admin, storage, now_ms=partial(int, START_MS + number * MINUTE_MS))
     build_here(storage)
     until_ms = START_MS + SAMPLES * MINUTE_MS
     return {group.group: group for group in report(storage, since_ms=START_MS, until_ms=until_ms).groups}
