@@ -19,6 +19,8 @@ from kafka_groups.pipeline.build.run import build as build_storage
 from kafka_groups.pipeline.facts import backfill as backfills
 from kafka_groups.pipeline.facts import ingestion
 from kafka_groups.pipeline.facts import sample as snapshot
+from kafka_groups.pipeline.facts.time_grid import LookupPeriod
+from kafka_groups.pipeline.facts.topic_settings import find_compacted
 from kafka_groups.pipeline.report import history_reader
 from kafka_groups.pipeline.report.history import Cut, History
 from kafka_groups.pipeline.store import open_storage
@@ -78,12 +80,9 @@ def backfill(
         return backfills.backfill(
             admin,
             storage,
-            since_ms=until_ms - round(since / _MS),
-            until_ms=until_ms,
-            now_ms=until_ms,
-            step_ms=round(interval / _MS),
+            LookupPeriod(until_ms - round(since / _MS), until_ms, step_ms=round(interval / _MS), now_ms=until_ms),
             topics=topics,
-            left_out=lambda names: backfills.find_compacted(properties, timeout_s, names).compacted,
+            excluded=lambda names: find_compacted(properties, timeout_s, names).compacted,
         )
 
 

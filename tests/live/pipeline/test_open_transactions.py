@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kafka_groups.pipeline.doctor import cluster
+from kafka_groups.pipeline.doctor import open_transactions
 from kafka_groups.pipeline.facts.decode import partition_of
 from kafka_groups.pipeline.facts.source.brokers import Brokers
 from tests.fakes.fake_admin import run
@@ -34,7 +34,7 @@ def test_an_open_transaction_is_reported_and_after_some_minutes_it_is_a_warning(
     with open_transaction(broker, group, topic, 7) as producer:
         commit(broker, group, topic, 2, 3)
         young = _check(broker)
-        monkeypatch.setattr(cluster, "_LONG_MS", 0)
+        monkeypatch.setattr(open_transactions, "_LONG_MS", 0)
         old = _check(broker)
         producer.abort_transaction(_TIMEOUT_S)
 

@@ -15,6 +15,7 @@ from kafka_groups.admin import PartitionTime
 from kafka_groups.admin.handlers.offsets_for_times import OffsetsForTimesHandler
 from kafka_groups.pipeline.facts.backfill import Backfilled, backfill
 from kafka_groups.pipeline.facts.sample import Sampled, sample
+from kafka_groups.pipeline.facts.time_grid import LookupPeriod
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from tests.live.groups.clients import open_admin
@@ -50,10 +51,7 @@ def fill_back(cluster: Cluster, storage: Storage, topic: str, grid: range) -> Ba
         return backfill(
             admin,
             storage,
-            since_ms=grid[0],
-            until_ms=grid[-1],
-            now_ms=now_ms(),
-            step_ms=grid.step,
+            LookupPeriod(grid[0], grid[-1], step_ms=grid.step, now_ms=now_ms()),
             topics=[topic],
         )
 

@@ -90,7 +90,7 @@ def test_doctor_reports_the_versions_of_the_brokers_and_what_samples_can_request
 
     found = {check["check"]: check for check in json.loads(reported)["checks"]}
     assert committed
-    assert found["versions of the brokers"]["detail"].startswith("the brokers support metadata.version 30; ")
+    assert found["versions of the brokers"]["detail"].startswith("the brokers support metadata.version 30 (4.3-IV0); ")
     assert [found[name]["status"] for name in ("list groups", "describe groups", "log end offsets")] == ["ok"] * 3
 
 

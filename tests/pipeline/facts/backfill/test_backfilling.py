@@ -125,8 +125,8 @@ def test_memory_is_bounded_by_taking_some_partitions_after_others(
 ) -> None:
     whole = run(cluster, storage, step_ms=10 * MINUTE_MS)
     before = rows_of(storage)
-    monkeypatch.setattr(backfills, "_ROWS_AT_ONCE", 150)
-    monkeypatch.setattr(backfills, "_LOOK_UPS_AT_ONCE", 9)
+    monkeypatch.setattr(backfills, "_ROWS_IN_MEMORY", 150)
+    monkeypatch.setattr(backfills, "_LOOKUPS_PER_CALL", 9)
 
     other = new_storage(tmp_path / "other")
     assert run(cluster, other, step_ms=10 * MINUTE_MS).rows == whole.rows

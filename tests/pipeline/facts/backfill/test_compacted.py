@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from kafka_groups.pipeline.facts import backfill as backfills
-from kafka_groups.pipeline.facts.backfill import Policies, find_compacted
+from kafka_groups.pipeline.facts import topic_settings
+from kafka_groups.pipeline.facts.topic_settings import Policies, find_compacted
 from kafka_groups.pipeline.store import Storage
 from tests.fakes.raw_port import accepting_only
 from tests.fakes.scripted_cluster import ScriptedCluster
@@ -31,7 +31,7 @@ class Configs:
     def __init__(self, mocker: MockerFixture, policies: dict[str, str | KafkaError | None]) -> None:
         self.requests: list[list[str]] = []
         self._policies = policies
-        made = mocker.patch.object(backfills, "new_admin")
+        made = mocker.patch.object(topic_settings, "new_admin")
         made.return_value.describe_configs.side_effect = self._describe
 
     def _describe(self, resources: Sequence[ConfigResource], **_: Any) -> dict[ConfigResource, Future[Any]]:
@@ -57,7 +57,7 @@ def asked_about(cluster: ScriptedCluster) -> set[str]:
 def test_topics_that_are_excluded_have_no_rows_and_no_requests_about_their_logs(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
-    done = run(cluster, storage, until_ms=MIDNIGHT_MS, left_out=lambda _names: ["busy"])
+    done = run(cluster, storage, until_ms=MIDNIGHT_MS, excluded=lambda _names: ["busy"])
 
     assert {row["topic"] for row in rows_of(storage)} == asked_about(cluster) == {"quiet"}
     assert (done.partitions, done.rows, done.failures) == (1, 1, [])
@@ -72,7 +72,7 @@ def test_it_is_called_once_with_the_topics_that_would_be_looked_up_before_their_
         given.append(([*names], len(cluster.requests_of("ListOffsets"))))
         return ()
 
-    run(cluster, storage, until_ms=MIDNIGHT_MS, left_out=sieve)
+    run(cluster, storage, until_ms=MIDNIGHT_MS, excluded=sieve)
     assert given == [(["busy", "quiet"], 0)]
     assert asked_about(cluster) == {"busy", "quiet"}
 
@@ -84,12 +84,12 @@ def test_it_is_not_called_where_there_is_no_topic(cluster: ScriptedCluster, stor
         given.append(names)
         return ()
 
-    run(cluster, storage, until_ms=MIDNIGHT_MS, topics=["absent"], left_out=sieve)
+    run(cluster, storage, until_ms=MIDNIGHT_MS, topics=["absent"], excluded=sieve)
     assert given == []
 
 
 def test_a_named_topic_that_is_compacted_is_left_out_and_no_failure(cluster: ScriptedCluster, storage: Storage) -> None:
-    done = run(cluster, storage, until_ms=MIDNIGHT_MS, topics=["__internal"], left_out=lambda names: names)
+    done = run(cluster, storage, until_ms=MIDNIGHT_MS, topics=["__internal"], excluded=lambda names: names)
     assert (rows_of(storage), asked_about(cluster), done.failures) == ([], set(), [])
 
 
@@ -121,28 +121,28 @@ def test_many_topics_are_in_requests_of_a_thousand(mocker: MockerFixture) -> Non
 def test_what_librdkafka_does_not_take_leaves_all_unknown_and_shows_no_secret() -> None:
     found = find_compacted({**CLIENT, "ssl.secret": "s3cret-word"}, 5, ["a", "b"])
     assert (found.compacted, found.unknown) == ([], ["a", "b"])
-    assert "ssl.secret" in found.why
-    assert "s3cret" not in found.why
+    assert "ssl.secret" in found.reason
+    assert "s3cret" not in found.reason
 
 
 @pytest.mark.timed
 def test_brokers_that_do_not_respond_in_time_leave_all_unknown_and_get_no_more_requests(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(backfills, "_TOPICS_AT_ONCE", 1)
+    monkeypatch.setattr(topic_settings, "_TOPICS_PER_REQUEST", 1)
     with accepting_only() as silent:
         began = time.monotonic()
         found = find_compacted({"bootstrap.servers": str(silent)}, 1, ["a", "b", "c", "d"])
     assert time.monotonic() - began < 3
     assert (found.compacted, found.unknown) == ([], ["a", "b", "c", "d"])
-    assert "imed out" in found.why
+    assert "imed out" in found.reason
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_broker_that_refuses_a_topic_gets_requests_for_the_others(
     mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backfills, "_TOPICS_AT_ONCE", 1)
+    monkeypatch.setattr(topic_settings, "_TOPICS_PER_REQUEST", 1)
     Configs(mocker, {"a": KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), "b": "compact"})
     found = find_compacted(CLIENT, 5, ["a", "b"])
     assert (found.compacted, found.unknown) == (["b"], ["a"])

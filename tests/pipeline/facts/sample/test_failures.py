@@ -97,6 +97,7 @@ def test_a_silent_broker_does_not_use_up_the_time_of_the_others(cluster: Scripte
 
     known = [row for row in rows_of(storage, PARTITION_OFFSETS) if "log_end_offset" in row]
     assert {(row["topic"], row["partition"]) for row in known} == {
+        ("__consumer_offsets", 0),
         ("__state", 0),
         ("payments", 0),
         ("payments", 1),
