@@ -24,9 +24,7 @@ def _check(bootstrap: str) -> tuple[str, str]:
     return found["status"], found["detail"]
 
 
-def test_an_open_transaction_is_reported_and_after_some_minutes_it_is_a_warning(
-    broker: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_open_transaction_is_reported_and_later_a_warning(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
     topic, group = make_topic(broker, records=8), unique_name("transacting")
     commit(broker, group, topic, 1)
     place = partition_of(group, len(Brokers({"bootstrap.servers": broker}, 30).topic().partitions))

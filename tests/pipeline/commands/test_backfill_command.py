@@ -117,9 +117,7 @@ def test_topics_are_unknown_if_librdkafka_rejects_the_settings(
 
 
 @pytest.mark.usefixtures("policies")
-def test_log_end_offsets_that_only_records_with_future_timestamps_show_are_counted_as_unknown(
-    brokers: ScriptedCluster, tmp_path: Path
-) -> None:
+def test_log_ends_hidden_by_future_timestamps_are_counted_as_unknown(brokers: ScriptedCluster, tmp_path: Path) -> None:
     brokers.records["a", 0] = [253_402_300_799_000, 0, 0]
     assert notes(run(brokers, tmp_path, "--topic", "a"))[0].endswith(
         "past log end offsets are unknown: records have timestamps in the future."

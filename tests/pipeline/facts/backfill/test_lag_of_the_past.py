@@ -22,7 +22,7 @@ RECORDS = 10_000  # one a second, the last of them before noon
 KEPT = 1_000
 
 
-def test_a_group_that_kept_up_has_no_lag_before_the_first_record_that_is_kept(
+def test_a_group_that_kept_up_has_no_lag_before_the_first_retained_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(GroupAdmin, "cluster_id", lambda _admin: "c")

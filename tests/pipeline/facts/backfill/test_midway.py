@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
 
-def test_days_that_were_committed_are_counted_and_the_one_that_failed_is_not(
+def test_committed_days_are_counted_and_the_day_that_failed_is_not(
     cluster: ScriptedCluster, storage: Storage, mocker: MockerFixture
 ) -> None:
     append = storage.append

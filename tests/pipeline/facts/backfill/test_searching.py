@@ -62,7 +62,7 @@ def rows_of(grid: TimeGrid, times: range) -> list[Row]:
     steps=st.integers(1, 90),
     step=st.integers(1, 7),
 )
-def test_a_search_finds_what_asking_for_each_time_would(
+def test_a_search_finds_the_response_for_each_time(
     records: list[int], start: int, since: int, steps: int, step: int, *, in_order: bool
 ) -> None:
     log = Log(sorted(records) if in_order else records, start)

@@ -83,7 +83,7 @@ def test_groups_that_the_listing_returns_as_a_whole_are_not_described(
     assert cluster.requests()["ConsumerGroupDescribe"] == 1
 
 
-def test_logs_of_all_topics_are_rows_and_internal_ones_where_they_are_read_or_show_coordinators(
+def test_partitions_of_topics_are_rows_and_of_internal_ones_that_are_read(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     take(cluster, storage)
