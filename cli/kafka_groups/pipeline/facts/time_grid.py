@@ -104,7 +104,7 @@ class TimeGrid:
         return int(np.count_nonzero(self._offsets[:, 1:-1] != _UNKNOWN_OFFSET))
 
     def last_responses(self) -> dict[TopicPartition, OffsetAndTimestamp]:
-        """Return the response of each partition for the last time of the grid, which has to be known."""
+        """Return the response of each partition for the last time; a partition that failed before has the offset -1."""
         pairs = zip(self._offsets[:, -2].tolist(), self._timestamps[:, -2].tolist(), strict=True)
         return {partition: OffsetAndTimestamp(*pair) for partition, pair in zip(self._partitions, pairs, strict=True)}
 
@@ -112,18 +112,19 @@ class TimeGrid:
         """Return the times to look up next, at most `limit`; none if all responses of these partitions are known.
 
         The first time of each partition comes before the second one of any, because a request names a partition once.
-        Responses that follow from their neighbours are filled in.
+        Before that, responses that are implied by their neighbours are added.
         """
         rows, first, after = self._unknown_spans()
+        # The distance between the responses on both sides, as offsets.
         records_between = self._offsets[rows, after] - self._offsets[rows, first - 1]
-        has_followed = records_between <= 1
-        self._fill_from_right(rows[has_followed], first[has_followed], after[has_followed])
+        is_implied = records_between <= 1
+        self._fill_from_right(rows[is_implied], first[is_implied], after[is_implied])
         # The log end may be much later than the grid, so halving begins with the response for the last time.
         is_before_log_end = after == len(self._times) - 1
         middle = np.where(is_before_log_end, after - 1, (first + after) // 2)
         columns = np.where(records_between <= _FEW_RECORDS, first, middle)
         is_requested = np.array([partition in partitions for partition in self._partitions], np.bool_)
-        is_wanted = ~has_followed & is_requested[rows]
+        is_wanted = ~is_implied & is_requested[rows]
         rows, columns = rows[is_wanted], columns[is_wanted]
         number_in_row = np.arange(len(rows)) - np.searchsorted(rows, rows)
         order = np.argsort(number_in_row, kind="stable")[:limit]
