@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pytest
 
 from kafka_groups.pipeline.build.engine import GROUP_LAYOUT, LocalEngine
+from kafka_groups.pipeline.build.group_events import read_day_events
 from kafka_groups.pipeline.build.group_rows import GROUP_INPUT
-from kafka_groups.pipeline.build.group_stage import split_days
 from kafka_groups.pipeline.build.kernels.group_days import build_group_days
 from kafka_groups.pipeline.build.kernels.segments import DAY_US
 from kafka_groups.pipeline.tables import GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, OFFSET_COMMITS, REBALANCES
@@ -35,7 +35,7 @@ def state_at(filled: FilledTables) -> StateAt:
 
     def find(group: str, time: datetime) -> tuple[str | None, int | None]:
         rows = events.filter(pc.equal(events["name"], group)).combine_chunks().to_batches()[0]
-        by_day = split_days(rows, np.zeros(len(rows), np.int64))[0]
+        by_day = read_day_events(rows, np.zeros(len(rows), np.int64))[0]
         at_us = (time - _EPOCH) // timedelta(microseconds=1)
         (*_, day) = build_group_days(None, by_day, [day for day in by_day if day * DAY_US <= at_us])
         states, members = day.timeline.at_times(np.array([at_us]))

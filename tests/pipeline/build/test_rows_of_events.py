@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_groups.pipeline.build.kernels.group_lives import Rebalance
+from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import LEAST_KEEP, compact, keep_all
 from kafka_groups.pipeline.tables import GROUP_EVENTS

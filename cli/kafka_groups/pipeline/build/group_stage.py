@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from kafka_groups.kinds import STATES_WITHOUT_MEMBERS
 from kafka_groups.pipeline.build import group_rows
 from kafka_groups.pipeline.build.arrays import to_batch, to_codes, to_ints, to_keys, to_numbers, unpack
 from kafka_groups.pipeline.build.fact_rows import Summary
+from kafka_groups.pipeline.build.frames import EventRows
+from kafka_groups.pipeline.build.group_events import read_day_events
 from kafka_groups.pipeline.build.group_rows import Columns, combine, group_daily_rows, group_status_rows
 from kafka_groups.pipeline.build.kernels import segments
-from kafka_groups.pipeline.build.kernels.group_days import DayEvents, GroupDay, Timeline, build_group_days
-from kafka_groups.pipeline.build.kernels.group_lives import UNKNOWN, Record
+from kafka_groups.pipeline.build.kernels.group_days import GroupDay, build_group_days
+from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, NULL, Ints, first_rows, reduce
 from kafka_groups.pipeline.build.partition_stage import Settings
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
@@ -32,7 +31,6 @@ RESULT: Final = pa.schema(
     ]
 )
 _SUMS: Final = [(name, "max" if name in {"sampled_us", "is_named"} else "sum") for name in RESULT.names[3:-1]]
-_Place = tuple[int, int]  # the number of a group, and a day
 _WITHOUT_EVENTS: Final = next(build_group_days(None, {}, [0]))
 
 
@@ -86,82 +84,12 @@ def _build_group_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[
     found: dict[int, dict[int, GroupDay]] = {day: {} for day in days}
     owner, rows = batch.rows(group_rows.STATE, ["payload"])
     states = dict(zip(owner.tolist(), rows["payload"].to_pylist(), strict=True))
-    owner, rows = batch.rows(group_rows.EVENT, group_rows.GROUP_INPUT.names)
-    events = split_days(rows, owner)
+    owner, rows = batch.rows(group_rows.EVENT, EventRows.names())
+    events = read_day_events(rows, owner)
     for group in sorted({*events, *states}):
         for one in build_group_days(states.get(group), events.get(group, {}), days):
             found[one.day][group] = one
     return found
-
-
-def split_days(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]:
-    """Return events by group and by days since 1970; `events` has columns of GROUP_INPUT, in any order of rows."""
-    is_record, day = np.asarray(pc.equal(events["origin"], "topic")), to_ints(events["at_us"]) // DAY_US
-    kinds = pc.coalesce(events["group_type"], events["type"])
-    others = np.asarray(pc.match_substring_regex(kinds, "^(Share|Streams)"))
-    without_rebalances = set(zip(group[others].tolist(), day[others].tolist(), strict=True))
-    taken = events.filter(pa.array(is_record))
-    columns = (taken[name].to_pylist() for name in Record._fields[:-3])
-    read = map(Record, *columns, *_read_members(taken["members"]), _read_topics(taken))
-    records: dict[_Place, list[Record]] = defaultdict(list)
-    # Each once, however often it was read. A group has all its records in one partition.
-    once = dict.fromkeys(zip(group[is_record].tolist(), read, strict=True))
-    for owner, record in sorted(once, key=lambda one: (one[0], one[1][:3])):
-        records[owner, record.at_us // DAY_US].append(record)
-    samples = dict(_split_samples(events.filter(pa.array(~is_record)), group[~is_record]))
-    found: dict[int, dict[int, DayEvents]] = defaultdict(dict)
-    for place in records.keys() | samples.keys():
-        sampled = samples.get(place, (Timeline(), frozenset()))
-        found[place[0]][place[1]] = DayEvents(records.get(place, ()), *sampled, place in without_rebalances)
-    return found
-
-
-def _read_members(lists: Any) -> tuple[list[tuple[str, ...] | None], list[int | None]]:
-    """Return the members' ids and the longest rebalance timeout of each list."""
-    each = lists.flatten()
-    names = ("member_id", "group_instance_id", "rebalance_timeout_ms")
-    parts = (pa.ListArray.from_arrays(lists.offsets, each.field(name), mask=lists.is_null()) for name in names)
-    ids, timeouts = list[tuple[str, ...] | None](), list[int | None]()
-    for listed, instances, each_ms in zip(*(part.to_pylist() for part in parts), strict=True):
-        ids.append(None if listed is None else tuple(sorted(listed)))
-        is_known = listed is not None and instances.count(None) == len(instances)
-        known_ms = [one for one in each_ms if one is not None] if is_known else []
-        timeouts.append(max(known_ms, default=None if listed or listed is None else 0))
-    return ids, timeouts
-
-
-def _read_topics(rows: Any) -> list[tuple[str, ...]]:
-    """Return the topics that each row names: its own, and those that its members subscribe to or have.
-
-    A tombstone has no value, so it names none. Brokers that write ids of topics have no names.
-    """
-    own, members = rows["topics"], rows["members"]
-    each, owner = members.flatten(), pc.list_parent_indices(members)
-    subscribed, assigned = each.field("topics"), each.field("assignment")
-    places = [pc.list_parent_indices(own), *(owner.take(pc.list_parent_indices(one)) for one in (subscribed, assigned))]
-    names = [own.flatten(), subscribed.flatten(), assigned.flatten().field("topic")]
-    pairs = pa.table({"row": pa.concat_arrays(places), "topic": pa.concat_arrays(names)}).drop_null()
-    found = pairs.group_by("row").aggregate([("topic", "distinct")])
-    topics = dict(zip(*(found[name].to_pylist() for name in ("row", "topic_distinct")), strict=True))
-    return [tuple(sorted(topics.get(row, ()))) for row in range(len(rows))]
-
-
-def _split_samples(events: Any, group: Ints) -> Iterator[tuple[_Place, tuple[Timeline, frozenset[str]]]]:
-    """Yield the samples of each group and day, of equal ones the first, and topics."""
-    (code, names), times = to_codes(events["state"]), to_ints(events["at_us"])
-    states = np.array([*names, None], np.object_)[np.where(code >= 0, code, -1)]
-    # A sample of a group that has no members has no list of them either.
-    members = np.where(np.isin(states, STATES_WITHOUT_MEMBERS), 0, to_ints(pc.list_value_length(events["members"])))
-    order = np.lexsort((members, code, times, group))
-    order = order[first_rows(*(each[order] for each in (group, times, code, members)))]
-    group, times, states, members = group[order], times[order], states[order], members[order]
-    day, topics = times // DAY_US, defaultdict[_Place, set[str]](set)
-    newest = np.flatnonzero(times == segments.highest(times, group, day))
-    for at, named in zip(newest.tolist(), _read_topics(events.take(pa.array(order[newest]))), strict=True):
-        topics[int(group[at]), int(day[at])].update(named)
-    for first, last in pairwise([*np.flatnonzero(first_rows(group, day)).tolist(), len(group)]):
-        place, mine = (int(group[first]), int(day[first])), slice(first, last)
-        yield place, (Timeline(times[mine], states[mine], members[mine]), frozenset(topics[place]))
 
 
 def _statuses(batch: GroupBatch, day: int) -> Columns:

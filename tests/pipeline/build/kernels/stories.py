@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.build.group_rows import GROUP_INPUT, OUTPUT
-from kafka_groups.pipeline.build.group_stage import split_days
+from kafka_groups.pipeline.build.frames import EventRows
+from kafka_groups.pipeline.build.group_events import read_day_events
 from kafka_groups.pipeline.build.kernels.group_days import DayEvents, GroupDay, build_group_days
 
 Row = dict[str, Any]
@@ -20,7 +20,7 @@ DAY = 86_400
 COLUMNS = (
     "record_time",
     "state_time",
-    *(name for name in GROUP_INPUT.names if name not in {*OUTPUT.names, "state_us"}),
+    *(name for name in EventRows.names() if name not in {"at_us", "state_us"}),
 )
 
 
@@ -103,7 +103,8 @@ def split(rows: Sequence[Row]) -> dict[int, DayEvents]:
     """The events of one group by day."""
     times = (("at_us", "record_time"), ("state_us", "state_time"))
     placed_rows = [row | {name: row[time] and microseconds(row[time]) for name, time in times} for row in rows]
-    return split_days(pa.RecordBatch.from_pylist(placed_rows, GROUP_INPUT), np.zeros(len(rows), np.int64)).get(0, {})
+    batch = pa.RecordBatch.from_pylist(placed_rows, EventRows.schema())
+    return read_day_events(batch, np.zeros(len(rows), np.int64)).get(0, {})
 
 
 def build(rows: Sequence[Row], days: Iterable[int] = (0,), state: str | None = None) -> list[GroupDay]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from random import Random
 from typing import Any
 
 import pytest
 
+from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint
 from kafka_groups.pipeline.build.kernels.group_days import GroupDay, build_group_days
-from kafka_groups.pipeline.build.kernels.group_lives import Membership
+from kafka_groups.pipeline.build.kernels.membership import Membership
 from tests.pipeline.build.kernels.histories import DAYS, history
 from tests.pipeline.build.kernels.stories import (
     Row,
@@ -97,4 +97,4 @@ def test_records_whose_times_go_back_stay_in_the_order_of_their_log() -> None:
     rows = [joined(40, "a"), epoch(40, 1), stable(41, 1, "a"), left(15, "a"), epoch(15, 2), removed(16)]
     (day,) = build(placed(rows))
 
-    assert Membership(*json.loads(day.state)["membership"]) == Membership(is_whole=True, left=[])
+    assert GroupCheckpoint.from_json(day.state).membership == Membership(is_complete=True, departed=[])

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from kafka_groups.pipeline.build.kernels.consumer_rebalances import EpochChanges
+from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint
 from kafka_groups.pipeline.build.kernels.group_days import build_group_days
-from kafka_groups.pipeline.build.kernels.group_lives import UNKNOWN, Membership, Rebalance, Span
-from kafka_groups.pipeline.build.kernels.segments import NULL
+from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN
+from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
+from kafka_groups.pipeline.frames.arrays import NULL
 from tests.pipeline.build.kernels.group_stories import BEFORE_MIDNIGHT, MEMBERS, NEW, OLD, joins
 from tests.pipeline.build.kernels.stories import DAY, at_time, build, epoch, joined, left, on, placed, split
 
@@ -90,7 +92,7 @@ def test_members_of_a_share_group_of_the_same_name_are_none_of_the_kip_848_group
     (early,) = build(placed(MEMBERS["of another protocol before"][:3]))
 
     assert who(found("of another protocol before", 1, second=30)) == (0, 1, ["m"], [])
-    assert Span(**json.loads(early.state)["span"]) == Span(kept=[])
+    assert GroupCheckpoint.from_json(early.state).changes == EpochChanges(kept_members=[])
 
 
 def test_an_open_span_ends_with_the_life_of_the_group() -> None:
@@ -195,8 +197,8 @@ def test_ids_of_members_that_left_are_forgotten_after_the_next_date_with_records
     story = [row for name in map(str, range(50)) for row in (joined(0, name), epoch(0, 1), left(1, name))]
     days = build(placed([*story, *joins(2 * DAY, 2, "later")]), (0, 1, 2))
 
-    memberships = [Membership(*json.loads(day.state)["membership"]) for day in days]
-    assert [len(membership.left) for membership in memberships] == [50, 50, 0]
+    memberships = [GroupCheckpoint.from_json(day.state).membership for day in days]
+    assert [len(membership.departed) for membership in memberships] == [50, 50, 0]
     assert list(memberships[2].members) == ["later"]
 
 
@@ -206,4 +208,4 @@ def test_a_member_of_a_record_without_a_usable_time_is_kept() -> None:
     events = split(placed([joined(0, "a") | {"record_time": first}, epoch(0, 1) | {"record_time": first}]))
     (day,) = build_group_days(None, events, [0])
 
-    assert Membership(*json.loads(day.state)["membership"]).members == {"a": None}
+    assert GroupCheckpoint.from_json(day.state).membership.members == {"a": None}

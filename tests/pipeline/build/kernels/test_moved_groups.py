@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.build.kernels.group_lives import Rebalance
+from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 from tests.pipeline.build.kernels.group_stories import THERE_AND_BACK
 from tests.pipeline.build.kernels.stories import (
     Row,

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from kafka_groups.pipeline.build.kernels.group_lives import Rebalance
+from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 from tests.pipeline.build.kernels.group_stories import REBALANCES
 from tests.pipeline.build.kernels.stories import DAY, at, build, microseconds, placed
 

@@ -1,0 +1,176 @@
+"""Events of groups as the kernels of groups take them: by group and day."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_groups.kinds import STATES_WITHOUT_MEMBERS
+from kafka_groups.pipeline.build.kernels.group_days import DayEvents
+from kafka_groups.pipeline.build.kernels.group_records import GroupRecord, log_position
+from kafka_groups.pipeline.build.kernels.group_timeline import Timeline
+from kafka_groups.pipeline.build.kernels.segments import DAY_US, first_rows, highest
+from kafka_groups.pipeline.frames.arrays import Ints, to_ints, to_sorted_codes
+
+# The number of a group, and a day in days since 1970.
+_GroupDay = tuple[int, int]
+# Fields of a GroupRecord that are columns of EventRows as they are.
+_SCALARS: Final = (
+    "source_partition",
+    "source_offset",
+    "at_us",
+    "type",
+    "event_type",
+    "epoch",
+    "previous_epoch",
+    "member_id",
+    "member_state",
+    "state_us",
+    "expression",
+)
+
+
+def read_day_events(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]:
+    """Return the events of each group and day, by the number of the group and by days since 1970.
+
+    `events` is a record batch or a table with the columns of EventRows, whose rows may have any order, and may be there
+    twice. `group` has the number of each row's group.
+    """
+    if isinstance(events, pa.Table):
+        events = (
+            events.combine_chunks().to_batches()[0] if len(events) else pa.RecordBatch.from_pylist([], events.schema)
+        )
+    is_record = np.asarray(pc.equal(events["origin"], "topic"))
+    is_sample = ~is_record
+    records = _records_by_day(events.filter(pa.array(is_record)), group[is_record])
+    samples = dict(_samples_by_day(events.filter(pa.array(is_sample)), group[is_sample]))
+    without_rebalances = _days_without_rebalances(events, group)
+    by_group: dict[int, dict[int, DayEvents]] = defaultdict(dict)
+    for group_day in records.keys() | samples.keys():
+        timeline, topics = samples.get(group_day, (Timeline(), frozenset()))
+        number, day = group_day
+        by_group[number][day] = DayEvents(
+            records=records.get(group_day, ()),
+            samples=timeline,
+            topics=topics,
+            has_no_rebalances=group_day in without_rebalances,
+        )
+    return by_group
+
+
+def _days_without_rebalances(events: Any, group: Ints) -> set[_GroupDay]:
+    """Return the days on which an event shows a share or streams group, whose records do not show rebalances."""
+    kinds = pc.coalesce(events["group_type"], events["type"])
+    is_other = np.asarray(pc.fill_null(pc.match_substring_regex(kinds, "^(Share|Streams)"), False))  # noqa: FBT003
+    days = to_ints(events["at_us"])[is_other] // DAY_US
+    return set(zip(group[is_other].tolist(), days.tolist(), strict=True))
+
+
+def _records_by_day(events: Any, group: Ints) -> dict[_GroupDay, list[GroupRecord]]:
+    """Return the records of each group and day, in the order of the log, each once."""
+    member_ids, join_timeouts_ms = _read_members(events["members"])
+    columns: dict[str, list[Any]] = {name: events[name].to_pylist() for name in _SCALARS}
+    columns["member_ids"] = member_ids
+    columns["join_timeout_ms"] = join_timeouts_ms
+    columns["topics"] = _read_topics(events)
+    rows = zip(*(columns[name] for name in GroupRecord._fields), strict=True)
+    # Two ingests may have read the same record.
+    distinct = dict.fromkeys(zip(group.tolist(), map(GroupRecord._make, rows), strict=True))
+    by_day: dict[_GroupDay, list[GroupRecord]] = defaultdict(list)
+    for number, record in sorted(distinct, key=lambda pair: (*log_position(pair[1]), pair[1].at_us)):
+        by_day[number, record.at_us // DAY_US].append(record)
+    return by_day
+
+
+def _read_members(members: Any) -> tuple[list[tuple[str, ...] | None], list[int | None]]:
+    """Return for each list of members their sorted ids, and their longest rebalance timeout in ms.
+
+    Both are None for null. The timeout is also None if no member has one, or if one is a static member, which may stay
+    away for longer; it is 0 for an empty list.
+    """
+    ids = list[tuple[str, ...] | None]()
+    timeouts_ms = list[int | None]()
+    member = members.flatten()
+    fields = [
+        pa.ListArray.from_arrays(members.offsets, member.field(name), mask=members.is_null()).to_pylist()
+        for name in ("member_id", "group_instance_id", "rebalance_timeout_ms")
+    ]
+    for member_ids, instance_ids, member_timeouts_ms in zip(*fields, strict=True):
+        if member_ids is None:
+            ids.append(None)
+            timeouts_ms.append(None)
+            continue
+        ids.append(tuple(sorted(member_ids)))
+        has_static = any(instance_id is not None for instance_id in instance_ids)
+        known_ms = [timeout_ms for timeout_ms in member_timeouts_ms if timeout_ms is not None]
+        if member_ids and (has_static or not known_ms):
+            timeouts_ms.append(None)
+        else:
+            timeouts_ms.append(max(known_ms, default=0))
+    return ids, timeouts_ms
+
+
+def _read_topics(events: Any) -> list[tuple[str, ...]]:
+    """Return for each row the topics that it names, sorted: its own, and those its members subscribe to or own.
+
+    A tombstone has no value, so it names none. Some brokers write only the ids of topics; their names are null.
+    """
+    own_row = pc.list_parent_indices(events["topics"])
+    member = events["members"].flatten()
+    member_row = pc.list_parent_indices(events["members"])
+    subscriptions = member.field("topics")
+    assignments = member.field("assignment")
+    rows = pa.concat_arrays(
+        [
+            own_row,
+            member_row.take(pc.list_parent_indices(subscriptions)),
+            member_row.take(pc.list_parent_indices(assignments)),
+        ]
+    )
+    names = pa.concat_arrays(
+        [
+            events["topics"].flatten(),
+            subscriptions.flatten(),
+            assignments.flatten().field("topic"),
+        ]
+    )
+    pairs = pa.table({"row": rows, "topic": names}).drop_null()
+    topics = [set[str]() for _ in range(len(events))]
+    for row, topic in zip(pairs["row"].to_pylist(), pairs["topic"].to_pylist(), strict=True):
+        topics[row].add(topic)
+    return [tuple(sorted(row_topics)) for row_topics in topics]
+
+
+def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupDay, tuple[Timeline, frozenset[str]]]]:
+    """Yield for each group and day its sampled states, and the topics assigned in the day's last sample.
+
+    Samples with equal state and number of members at one time count once.
+    """
+    codes, names = to_sorted_codes(events["state"])
+    times = to_ints(events["at_us"])
+    states = np.array([*names, None], np.object_)[np.where(codes >= 0, codes, -1)]
+    # A sample of a group that has no members has no list of them either.
+    listed = to_ints(pc.list_value_length(events["members"]))
+    members = np.where(np.isin(states, STATES_WITHOUT_MEMBERS), 0, listed)
+    order = np.lexsort((members, codes, times, group))
+    order = order[first_rows(group[order], times[order], codes[order], members[order])]
+    group = group[order]
+    times = times[order]
+    days = times // DAY_US
+    timeline = Timeline(times, states[order], members[order])
+    topics = defaultdict[_GroupDay, set[str]](set)
+    newest = np.flatnonzero(times == highest(times, group, days))
+    for place, names_of_row in zip(newest.tolist(), _read_topics(events.take(pa.array(order[newest]))), strict=True):
+        topics[int(group[place]), int(days[place])].update(names_of_row)
+    begins = np.flatnonzero(first_rows(group, days)).tolist()
+    for first, end in pairwise([*begins, len(group)]):
+        group_day = int(group[first]), int(days[first])
+        rows = slice(first, end)
+        samples = Timeline(timeline.times[rows], timeline.states[rows], timeline.members[rows])
+        yield group_day, (samples, frozenset(topics[group_day]))

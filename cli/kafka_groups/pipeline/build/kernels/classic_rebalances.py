@@ -1,0 +1,140 @@
+"""Rebalances of classic groups.
+
+A classic group rebalances in two phases: all members join, then the leader assigns partitions. At the end the
+coordinator writes one record with the new generation, its number and its members. The record has two times: when it was
+written (`at_us`), and when the last member had joined (`state_us`). When the rebalance began is not logged. So
+`started_at` is the earliest time at which it can have begun, and the duration is an upper bound (quality `bound`):
+
+- It began after the group's record before. Commits show nothing, because the broker accepts those of the old
+  generation until all members have joined.
+- It began at most the members' longest rebalance timeout before all had joined, because the broker removes those that
+  take longer. This holds only for one join phase, that is, if no generation is missing before.
+
+If neither is known, `started_at` is the time of the record, and the duration is None. Who joined and left follows from
+the generation before. Compaction keeps only the newest record of a group, so the generation before may be *lost*: then
+`joined`, `left` and `members_before` are None.
+
+Example: generations 1, 2, 2 (written again), 4 and 5 of a group; generation 3 is lost.
+
+>>> def row(seconds, number, *members):
+...     return GroupRecord(0, 0, seconds * 1_000_000, "GroupMetadata", "generation", epoch=number, member_ids=members)
+>>> rows = [row(10, 1, "a"), row(20, 2, "a", "b"), row(21, 2, "a", "b"), row(40, 4, "b"), row(50, 5, "b", "c")]
+>>> before = None
+>>> for record in rows:
+...     rebalance = classic_rebalance(record, before)
+...     if rebalance:
+...         print(rebalance.generation, rebalance.duration_ms, rebalance.members_before, rebalance.joined)
+...     before = Generation.from_record(record)
+1 None 0 ('a',)
+2 10000 1 ('b',)
+4 19000 None None
+5 10000 1 ('c',)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from kafka_groups.pipeline.build.kernels.group_records import GroupRecord
+from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance, milliseconds_between
+from kafka_groups.pipeline.build.kernels.segments import DAY_US
+
+# A broker's timer ends a join phase, and may be late.
+_TIMER_DELAY_MS: Final = 1_000
+
+
+class Generation(NamedTuple):
+    """The newest generation of a classic group, or the removal or the downgrade after which the next one begins."""
+
+    number: int | None  # None after a downgrade of a KIP-848 group, whose next generation may have any number
+    members: Collection[str] | None  # None if they are unknown
+    at_us: int | None  # time of the record, in microseconds since 1970; None if no record of the group came before
+    join_timeout_ms: int | None  # longest rebalance timeout of the members; None if it is unknown
+    is_removal: bool = False  # the group was removed, and no generation followed yet
+
+    @classmethod
+    def from_record(cls, record: GroupRecord) -> Generation:
+        """Return the generation that a record of a classic group describes."""
+        return cls(record.epoch, record.member_ids, record.at_us, record.join_timeout_ms)
+
+    @classmethod
+    def removed(cls, record: GroupRecord) -> Generation:
+        """Return what follows the removal of a classic group: a new group begins with generation 0 or 1."""
+        return cls(0, (), record.at_us, 0, is_removal=True)
+
+    @classmethod
+    def downgraded(cls, record: GroupRecord, members: Collection[str]) -> Generation:
+        """Return what follows the removal of a KIP-848 group: an online downgrade keeps `members`."""
+        return cls(None, members, record.at_us, None)
+
+
+# A group that was just created: its first generation is 1.
+_CREATED: Final = Generation(0, (), None, 0)
+_LOST: Final = Generation(None, None, None, None)
+
+
+def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalance | None:
+    """Return the rebalance that ended with a record of a classic group; None if the record shows no new generation.
+
+    `record` is no removal. `before` is what the record before it in the log shows; None if that record is lost.
+    """
+    # Brokers since 4.0 write generation 0 when they create a group.
+    if record.epoch is None or record.epoch <= 0:
+        return None
+    if before is not None and before.number == record.epoch:
+        return None
+    before = _generation_before(record.epoch, before)
+    started_us = _earliest_start(record, before)
+    # A build follows a rebalance until the end of the day after its start. A start after its end is a clock's error.
+    is_usable = (
+        started_us is not None and started_us <= record.at_us and record.at_us // DAY_US - started_us // DAY_US <= 1
+    )
+    joined = left = None
+    if before.members is not None and record.member_ids is not None:
+        joined = tuple(sorted({*record.member_ids} - {*before.members}))
+        left = tuple(sorted({*before.members} - {*record.member_ids}))
+    return Rebalance(
+        protocol="classic",
+        generation=record.epoch,
+        started_at=started_us if is_usable and started_us is not None else record.at_us,
+        ended_at=record.at_us,
+        duration_ms=milliseconds_between(started_us, record.at_us) if is_usable else None,
+        duration_quality="bound",
+        sync_ms=milliseconds_between(_all_joined_us(record), record.at_us) if record.member_ids else None,
+        members_before=None if before.members is None else len(before.members),
+        members_after=None if record.member_ids is None else len(record.member_ids),
+        joined=joined,
+        left=left,
+    )
+
+
+def _generation_before(number: int, before: Generation | None) -> Generation:
+    """Return the generation before `number`, without members if it is lost."""
+    if number == 1 and (before is None or before.number is not None):
+        # The group was just created, though an older group with its name may have left records.
+        return _CREATED._replace(at_us=None if before is None else before.at_us)
+    if before is None:
+        return _LOST
+    if before.number is not None and before.number + 1 != number:
+        return before._replace(members=None)
+    return before
+
+
+def _earliest_start(record: GroupRecord, before: Generation) -> int | None:
+    """Return the earliest time at which a rebalance can have begun, in microseconds since 1970; None if unknown."""
+    all_joined_us = _all_joined_us(record)
+    timeouts = [before.join_timeout_ms, record.join_timeout_ms]
+    known_ms = [timeout for timeout in timeouts if timeout is not None]
+    is_one_phase = before.number is None or before.number + 1 == record.epoch
+    if all_joined_us is None or len(known_ms) < len(timeouts) or not is_one_phase:
+        return before.at_us
+    earliest_us = (all_joined_us // 1_000 - max(known_ms) - _TIMER_DELAY_MS) * 1_000
+    return earliest_us if before.at_us is None else max(before.at_us, earliest_us)
+
+
+def _all_joined_us(record: GroupRecord) -> int | None:
+    """Return when all members had joined, in microseconds since 1970; None if it is unknown or after the record."""
+    if record.state_us is None or record.state_us // 1_000 > record.at_us // 1_000:
+        return None
+    return record.state_us

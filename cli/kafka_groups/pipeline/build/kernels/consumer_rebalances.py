@@ -1,0 +1,225 @@
+"""Rebalances of KIP-848 groups, and the incarnations of a group.
+
+A group with one name may be removed and created again. An *incarnation* is such a group from its creation to its
+removal, or the part of it that the records show.
+
+A KIP-848 group *rebalances* from the record of a new epoch until all its members are STABLE at that epoch: each of them
+owns exactly the partitions that the epoch assigns to it. The quality of the duration depends on what the records show:
+
+- `exact`: all members reached the epoch before the next epoch began. The rebalance ends when the last one did.
+- `overtaken`: the next epoch began first, and ends the rebalance.
+- `open`: no next epoch began, and a member has not reached this one.
+- `bound`: the number of members is unknown (`membership`), and the next epoch began. It bounds the rebalance.
+- `unknown`: the number of members is unknown, and no next epoch began.
+
+Records are read until the end of the day after the rebalance began. `joined` and `left` are the members that did so
+since the epoch before, `members_before` the number of members without these changes. All are None if it is unknown
+which members were present at the epoch before.
+
+Example: a group begins with the member `a`, and `b` joins 10 seconds later.
+
+>>> def row(seconds, kind, event, epoch=None, member=None):
+...     fields = {"epoch": epoch, "member_id": member, "member_state": "STABLE"}
+...     return GroupRecord(0, seconds, seconds * 1_000_000, f"ConsumerGroup{kind}", event, **fields)
+>>> group = Incarnation(Membership(), EpochChanges())
+>>> group.read(0, row(0, "MemberMetadata", "member_metadata", None, "a"))
+>>> group.read(1, row(0, "Metadata", "group_epoch", 1))
+>>> group.read(2, row(2, "CurrentMemberAssignment", "member_assignment", 1, "a"))
+>>> group.read(3, row(10, "MemberMetadata", "member_metadata", None, "b"))
+>>> group.read(4, row(10, "Metadata", "group_epoch", 2))
+>>> first, second = group.epochs
+>>> for rebalance in (group.rebalance(first, second), group.rebalance(second, None)):
+...     print(rebalance.generation, rebalance.duration_quality, rebalance.duration_ms, rebalance.joined)
+1 exact 2000 ('a',)
+2 open None ('b',)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Final
+
+from kafka_groups.pipeline.build.kernels.group_records import (
+    CONSUMER_GROUP,
+    GROUP_EPOCH,
+    GroupRecord,
+)
+from kafka_groups.pipeline.build.kernels.membership import MemberHistory, Membership
+from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance, milliseconds_between
+
+# A group begins with one member, and with epoch 1; since Kafka 4.3 with epoch 2 (KAFKA-20268).
+_HIGHEST_FIRST_EPOCH: Final = 2
+
+
+@dataclass
+class EpochChanges:
+    """Joins and leaves of a KIP-848 group since its last epoch, its removal or its online upgrade."""
+
+    # Whether that epoch, removal or upgrade is among the records, so that all later joins and leaves are.
+    has_start: bool = False
+    # Members that an online upgrade keeps. They write member records, but do not join. None if they are unknown.
+    kept_members: Collection[str] | None = ()
+    epoch: int | None = None  # last epoch of this incarnation
+    steps: dict[str, int] = field(default_factory=dict)  # by member: 1 joined, -1 left, 0 both
+
+    def count(self, member_id: str, step: int) -> None:
+        """Take in that a member joined (1) or left (-1)."""
+        if step < 0 or member_id not in (self.kept_members or ()):
+            self.steps[member_id] = self.steps.get(member_id, 0) + step
+
+    def joined(self) -> tuple[str, ...]:
+        """Return the sorted ids of members that joined and did not leave."""
+        return tuple(sorted(member_id for member_id, step in self.steps.items() if step == 1))
+
+    def left(self) -> tuple[str, ...]:
+        """Return the sorted ids of members that left and had not joined."""
+        return tuple(sorted(member_id for member_id, step in self.steps.items() if step == -1))
+
+    def all_left(self) -> tuple[str, ...]:
+        """Return the sorted ids of members that left, also if they joined since the epoch."""
+        return tuple(sorted(member_id for member_id, step in self.steps.items() if step <= 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """An epoch of a KIP-848 group, which begins with its first record."""
+
+    place: int  # index of that record among those that were read
+    at_us: int  # time of that record, in microseconds since 1970
+    number: int
+    changes: EpochChanges  # joins and leaves before it, since the epoch before
+    present_count: int  # members at that record (`MemberHistory.present_count`)
+    arrivals: dict[str, int]  # by member that joined before the epoch: when it reached the epoch, microseconds
+
+
+class Incarnation:
+    """A group from the beginning of a day, or from its creation, until it is removed."""
+
+    def __init__(self, membership: Membership, changes: EpochChanges) -> None:
+        """Begin with the membership and the changes before the first record; `changes` belongs to this object."""
+        self.changes = changes
+        self.members = MemberHistory(membership)
+        self.epochs = list[Epoch]()
+        self.is_removed = False
+
+    def upgrade(self, members: Collection[str] | None) -> None:
+        """Take in the removal of a classic group; an online upgrade keeps its members (None: unknown)."""
+        self.changes.has_start = True
+        self.changes.kept_members = members
+        self.members.mark_complete()
+
+    def read(self, place: int, record: GroupRecord) -> None:
+        """Take in the next record in the order of the log.
+
+        `place` is its index among all records that were read; it increases from call to call. After a removal no record
+        may follow. `upgrade` has to be called before the removal of a classic group.
+        """
+        if record.is_classic:
+            self.members.see_time(record)
+            return
+        change = self.members.read(place, record)
+        if change is not None and record.type.startswith("ConsumerGroup"):
+            self.changes.count(change.member_id, change.step)
+        if record.is_removal:
+            self._remove(record)
+        elif record.event_type == GROUP_EPOCH:
+            self._begin_epoch(place, record)
+        elif record.shows_stable_member:
+            self._reach_epoch(place, record)
+
+    def _remove(self, record: GroupRecord) -> None:
+        self.is_removed = True
+        self.members.mark_complete()
+        # The next incarnation begins with these changes. The removal of a share or streams group shows nothing of the
+        # members that an upgrade of a classic group kept.
+        if record.type == CONSUMER_GROUP:
+            self.changes = EpochChanges(has_start=True)
+        else:
+            self.changes = EpochChanges(self.changes.has_start, self.changes.kept_members)
+
+    def _begin_epoch(self, place: int, record: GroupRecord) -> None:
+        if record.epoch is not None and record.epoch <= _HIGHEST_FIRST_EPOCH:
+            self.members.mark_complete()
+        if record.type != CONSUMER_GROUP or record.epoch == self.changes.epoch:
+            return
+        number = record.epoch or 0
+        self.epochs.append(Epoch(place, record.at_us, number, self.changes, self.members.present_count, {}))
+        self.changes = EpochChanges(has_start=True, epoch=record.epoch)
+
+    def _reach_epoch(self, place: int, record: GroupRecord) -> None:
+        member_id = str(record.member_id)
+        is_first_time = self.members.reach_epoch(member_id, record.epoch)
+        if not is_first_time or not self.epochs:
+            return
+        epoch = self.epochs[-1]
+        # A member that joins with the next epoch is first STABLE, with no partitions, at the epoch before.
+        if epoch.number == record.epoch and self.members.joined_before(member_id, epoch.place):
+            epoch.arrivals.setdefault(member_id, record.at_us)
+
+    def membership(self) -> Membership:
+        """Return the membership after the last record; after a removal, that of the next incarnation."""
+        return Membership(is_complete=True) if self.is_removed else self.members.membership()
+
+    def rebalance(self, epoch: Epoch, next_epoch: Epoch | None) -> Rebalance:
+        """Return the rebalance that began with one of `epochs`, as the records show it that were read until now.
+
+        `next_epoch` is the epoch after it, also if it belongs to the next incarnation; None if none began.
+        """
+        members = None
+        if self.members.is_known_at(epoch.place, epoch.at_us):
+            members = epoch.present_count + self.members.preexisting_count
+        quality, ended_us = _end(epoch, next_epoch, members)
+        changes = self._known_changes(epoch, members)
+        members_before = joined = left = None
+        if changes is not None:
+            joined = changes.joined()
+            left = changes.left()
+            members_before = None if members is None else members - sum(changes.steps.values())
+        return Rebalance(
+            protocol="consumer",
+            generation=epoch.number,
+            started_at=epoch.at_us,
+            ended_at=ended_us,
+            duration_ms=milliseconds_between(epoch.at_us, ended_us),
+            duration_quality=quality,
+            sync_ms=None,
+            members_before=members_before,
+            members_after=members,
+            joined=joined,
+            left=left,
+        )
+
+    def _known_changes(self, epoch: Epoch, members: int | None) -> EpochChanges | None:
+        """Return the joins and leaves since the epoch before; None if it is unknown which members were present at it.
+
+        `members` is the number of members after them, None if it is unknown.
+        """
+        if epoch.changes.has_start:
+            return None if epoch.changes.kept_members is None else epoch.changes
+        # The first epoch that compaction left need not be the group's first one. If members that joined earlier have
+        # shown themselves, the changes are those in the epoch's own batch.
+        if self.members.has_preexisting_at(epoch.place):
+            batch = EpochChanges()
+            for change in self.members.changes_in_batch(epoch.place, epoch.at_us):
+                batch.count(change.member_id, change.step)
+            return batch
+        is_first = epoch.number <= _HIGHEST_FIRST_EPOCH and members is not None and members <= 1
+        return epoch.changes if is_first else None
+
+
+def _end(epoch: Epoch, next_epoch: Epoch | None, members: int | None) -> tuple[str, int | None]:
+    """Return the quality of a rebalance's duration, and its end in microseconds since 1970 (None if it is open).
+
+    `members` is the number of members that have to reach the epoch; None if it is unknown. No rebalance ends before it
+    began, though the clock of a next coordinator may be behind.
+    """
+    if members is not None and len(epoch.arrivals) >= members:
+        return "exact", max([epoch.at_us, *epoch.arrivals.values()])
+    if members is not None and next_epoch is None:
+        return "open", None
+    if members is not None and next_epoch is not None:
+        return "overtaken", max(epoch.at_us, next_epoch.at_us)
+    if next_epoch is None or next_epoch.at_us < epoch.at_us:
+        return "unknown", None
+    return "bound", next_epoch.at_us

@@ -1,0 +1,142 @@
+"""What a build knows of a group at the end of a day, from which it goes on with the records of the next day.
+
+Records are dated by their times, and ordered by their offsets. If the clocks of two coordinators differ, a record with
+the date of the next day may come earlier in the log than the last records of this day. Therefore a checkpoint has the
+records of the day's last ten minutes, and what was known before them: late records are put between these.
+
+Example: the text of a checkpoint is JSON, and has the same fields.
+
+>>> checkpoint = GroupCheckpoint(state="Stable", members=2, newest=(0, 7))
+>>> restored = GroupCheckpoint.from_json(checkpoint.to_json())
+>>> restored.state, restored.members, restored.newest
+('Stable', 2, (0, 7))
+>>> old, new = GroupRecord(0, 6, 0, "GroupMetadata", "generation"), GroupRecord(0, 8, 0, "GroupMetadata", "generation")
+>>> checkpoint.precedes(old), checkpoint.precedes(new)
+(False, True)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple, Self
+
+from kafka_groups.pipeline.build.kernels.classic_rebalances import Generation
+from kafka_groups.pipeline.build.kernels.consumer_rebalances import EpochChanges
+from kafka_groups.pipeline.build.kernels.group_records import GroupRecord, log_position
+from kafka_groups.pipeline.build.kernels.membership import Membership
+from kafka_groups.pipeline.frames.arrays import NULL
+
+
+class Subject(NamedTuple):
+    """What names topics: a group, a member, or a regular expression of a group."""
+
+    type: str  # Kafka's name of the record
+    member_id: str | None
+    expression: str | None
+
+
+Topics = Mapping[Subject, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCheckpoint:
+    """What is known of a group after some of its records; nothing by default."""
+
+    membership: Membership = field(default_factory=Membership)
+    changes: EpochChanges = field(default_factory=EpochChanges)  # since the last epoch of a KIP-848 group
+    generation: Generation | None = None  # the newest one of a classic group
+    state: str | None = None  # None if it is unknown
+    members: int = NULL  # number of members; UNKNOWN, or NULL if no event has shown a number yet
+    topics: Topics = field(default_factory=dict)  # topics that each subject named last
+    has_no_rebalances: bool = False  # a share or streams group: its records do not show rebalances
+    newest: tuple[int, int] | None = None  # partition and offset of the last record; None if there was none
+    recent: RecentRecords | None = None  # None if the day had no record in its last ten minutes
+
+    def precedes(self, record: GroupRecord) -> bool:
+        """Return whether a record comes after all records that led to this checkpoint, in the order of the log.
+
+        A group whose records are in another partition has moved there, because the topic was created again.
+        """
+        if self.newest is None:
+            return True
+        partition, offset = self.newest
+        return record.source_partition != partition or record.source_offset > offset
+
+    def to_json(self) -> str:
+        """Return the checkpoint as JSON. Checkpoints are equal if and only if their texts are."""
+        return json.dumps(self._fields(), separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | None) -> Self:
+        """Return the checkpoint of a text that `to_json` returned; None if nothing is known of the group."""
+        return cls() if text is None else cls._from_fields(json.loads(text))
+
+    def _fields(self) -> dict[str, Any]:
+        # Members of a group subscribe to the same topics, as a rule, so each list of topics is written once.
+        named = sorted(((topics, subject) for subject, topics in self.topics.items() if topics), key=str)
+        fields = {
+            "membership": self.membership._asdict(),
+            "changes": asdict(self.changes),
+            "generation": self.generation and self.generation._asdict(),
+            "state": self.state,
+            "members": self.members,
+            "topics": [
+                {"names": names, "subjects": [subject._asdict() for _, subject in pairs]}
+                for names, pairs in groupby(named, itemgetter(0))
+            ],
+            "has_no_rebalances": self.has_no_rebalances,
+            "newest": self.newest,
+        }
+        if self.recent is not None:
+            fields["recent"] = {
+                "before": self.recent.before._fields(),
+                "records": [_without_nulls(record) for record in self.recent.records],
+            }
+        return fields
+
+    @classmethod
+    def _from_fields(cls, fields: Mapping[str, Any]) -> Self:
+        recent = fields.get("recent")
+        return cls(
+            membership=Membership(**fields["membership"]),
+            changes=EpochChanges(**fields["changes"]),
+            generation=fields["generation"] and Generation(**fields["generation"]),
+            state=fields["state"],
+            members=fields["members"],
+            topics={
+                Subject(**subject): tuple(topics["names"])
+                for topics in fields["topics"]
+                for subject in topics["subjects"]
+            },
+            has_no_rebalances=fields["has_no_rebalances"],
+            newest=fields["newest"] and tuple(fields["newest"]),
+            recent=recent and RecentRecords(cls._from_fields(recent["before"]), _read_records(recent["records"])),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RecentRecords:
+    """The records of a day's last ten minutes, in the order of the log, and all records of the day after the first."""
+
+    before: GroupCheckpoint  # what was known before the first of them
+    records: Sequence[GroupRecord]
+
+    def join(self, others: Sequence[GroupRecord]) -> list[GroupRecord]:
+        """Return these records and others, in the order of the log, without others that are older than these."""
+        return sorted([*self.records, *filter(self.before.precedes, others)], key=log_position)
+
+
+def _without_nulls(record: GroupRecord) -> dict[str, Any]:
+    return {name: value for name, value in record._asdict().items() if value is not None}
+
+
+def _read_records(rows: Sequence[Mapping[str, Any]]) -> list[GroupRecord]:
+    records = []
+    for row in rows:
+        lists = {name: tuple(row[name]) for name in ("member_ids", "topics") if name in row}
+        records.append(GroupRecord(**{**row, **lists}))
+    return records

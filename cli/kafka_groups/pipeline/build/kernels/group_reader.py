@@ -1,0 +1,155 @@
+"""The records of one group, read one after another: its incarnations, its protocol, and the topics that it reads.
+
+A group is a classic group or a KIP-848 group at a time. An *online upgrade* or *downgrade* moves it to the other
+protocol: in one batch, the coordinator removes the group's record of one protocol and writes that of the other. So a
+removal shows that the group is Dead only if no record of the other protocol follows at once.
+
+Example: a classic group is created, upgraded with its member, and removed.
+
+>>> def row(seconds, kind, event, **fields):
+...     return GroupRecord(0, seconds, seconds * 1_000_000, kind, event, **fields)
+>>> reader = GroupReader(GroupCheckpoint())
+>>> reader.read([
+...     row(1, "GroupMetadata", "generation", epoch=1, member_ids=("a",)),
+...     row(2, "GroupMetadata", "group_removed"),
+...     row(2, "ConsumerGroupMemberMetadata", "member_metadata", member_id="a"),
+...     row(2, "ConsumerGroupMetadata", "group_epoch", epoch=2),
+...     row(9, "ConsumerGroupMetadata", "group_removed"),
+... ])
+>>> sorted((entry.at_us // 1_000_000, entry.state, entry.members) for entry in reader.entries())
+[(1, 'Stable', 1), (2, None, 1), (9, 'Dead', 0)]
+>>> [(rebalance.protocol, rebalance.joined) for rebalance in reader.rebalances()]
+[('classic', ('a',)), ('consumer', ())]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Final
+
+from kafka_groups.pipeline.build.kernels.classic_rebalances import Generation, classic_rebalance
+from kafka_groups.pipeline.build.kernels.consumer_rebalances import Epoch, Incarnation
+from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint, Subject
+from kafka_groups.pipeline.build.kernels.group_records import (
+    CLASSIC_GROUP,
+    CONSUMER_GROUP,
+    GENERATION,
+    GroupRecord,
+    log_position,
+)
+from kafka_groups.pipeline.build.kernels.group_timeline import Entry
+from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
+
+# Both records of an online upgrade or downgrade are in one batch, whose records have one time.
+_ONE_BATCH_US: Final = 60_000_000
+# Ends of types whose records replace the topics that the record before with the same key named.
+_TYPES_WITH_TOPICS: Final = (CLASSIC_GROUP, "MemberMetadata", "StatePartitionMetadata", "RegularExpression", "Topology")
+
+
+class GroupReader:
+    """A group from a checkpoint on, as its records show it that were read until now."""
+
+    def __init__(self, before: GroupCheckpoint) -> None:
+        """Begin with a checkpoint, which stays as it is."""
+        self._incarnations = [Incarnation(before.membership, deepcopy(before.changes))]
+        self._generation = before.generation
+        self._topics = dict(before.topics)
+        self._has_no_rebalances = before.has_no_rebalances
+        self._newest = before.newest
+        self._next_place = 0
+        self._protocol_entries = list[Entry]()
+        self._protocol_record: GroupRecord | None = None  # the last one of a classic or a KIP-848 group itself
+        self._classic_rebalances = list[Rebalance]()
+
+    def read(self, records: Sequence[GroupRecord]) -> None:
+        """Take in the next records, in the order of the log, all of them after those of the checkpoint."""
+        for record in records:
+            place = self._next_place
+            self._next_place += 1
+            self._newest = log_position(record)
+            last = self._incarnations[-1]
+            if last.is_removed:
+                last = Incarnation(last.membership(), last.changes)
+                self._incarnations.append(last)
+            if record.is_classic:
+                self._read_classic(place, record)
+            elif record.type == CONSUMER_GROUP:
+                self._read_consumer(place, record)
+            if record.type.endswith(_TYPES_WITH_TOPICS):
+                self._topics[Subject(record.type, record.member_id, record.expression)] = record.topics
+            last.read(place, record)
+
+    def _read_classic(self, place: int, record: GroupRecord) -> None:
+        self._add_removal_entry(place, record)
+        generation = self._generation
+        if record.is_removal:
+            members = None
+            # After a downgrade, the members are those of the next generation, whose record is lost.
+            if generation is not None and generation.number is not None and not generation.is_removal:
+                members = generation.members
+            self._incarnations[-1].upgrade(members)
+            self._generation = Generation.removed(record)
+            return
+        rebalance = classic_rebalance(record, generation)
+        if rebalance is not None:
+            self._classic_rebalances.append(rebalance)
+        state = "Stable" if record.event_type == GENERATION else "Empty"
+        self._protocol_entries.append(Entry(record.at_us, place, state, len(record.member_ids or ())))
+        self._generation = Generation.from_record(record)
+
+    def _read_consumer(self, place: int, record: GroupRecord) -> None:
+        self._add_removal_entry(place, record)
+        if record.is_removal:
+            # An online downgrade removes all members in its batch, and keeps them as classic members.
+            kept_members = self._incarnations[-1].changes.all_left()
+            self._generation = Generation.downgraded(record, kept_members)
+
+    def _add_removal_entry(self, place: int, record: GroupRecord) -> None:
+        """Add the entry of a removal; take the one before back if this record shows that the group moved."""
+        previous = self._protocol_record or record
+        self._protocol_record = record
+        if record.is_removal:
+            self._protocol_entries.append(Entry(record.at_us, place, "Dead", 0))
+        elif previous.is_removal and previous.type != record.type and record.at_us - previous.at_us <= _ONE_BATCH_US:
+            self._protocol_entries.pop()
+
+    def add_kind(self, *, has_no_rebalances: bool) -> None:
+        """Take in whether samples or records show a share or streams group."""
+        self._has_no_rebalances |= has_no_rebalances
+
+    def entries(self) -> list[Entry]:
+        """Return states and numbers of members, in any order; a later record may still take a removal back."""
+        return [
+            *self._protocol_entries,
+            *(entry for incarnation in self._incarnations for entry in incarnation.members.entries()),
+        ]
+
+    def topics(self) -> set[str]:
+        """Return the topics that the group's records name now."""
+        return set().union(*self._topics.values())
+
+    def rebalances(self) -> list[Rebalance]:
+        """Return the rebalances of both protocols, in any order; later records may end those of KIP-848 groups."""
+        epochs = [(incarnation, epoch) for incarnation in self._incarnations for epoch in incarnation.epochs]
+        next_epochs: list[Epoch | None] = [epoch for _, epoch in epochs[1:]]
+        next_epochs.append(None)
+        consumer = [
+            incarnation.rebalance(epoch, next_epoch)
+            for (incarnation, epoch), next_epoch in zip(epochs, next_epochs, strict=False)
+        ]
+        return [*self._classic_rebalances, *consumer]
+
+    def checkpoint(self, state: str | None, members: int) -> GroupCheckpoint:
+        """Return what is known after the last record that was read, with a state and a number of members."""
+        last = self._incarnations[-1]
+        return GroupCheckpoint(
+            membership=last.membership(),
+            changes=deepcopy(last.changes),
+            generation=self._generation,
+            state=state,
+            members=members,
+            topics=dict(self._topics),
+            has_no_rebalances=self._has_no_rebalances,
+            newest=self._newest,
+        )

@@ -1,0 +1,66 @@
+"""A record of a group in the topic `__consumer_offsets`, as the kernels of groups read it.
+
+A group keeps all its records in one partition of the topic. Their order is that of their offsets. Their times come from
+the clocks of the brokers that were the group's coordinator, so a later record may have an earlier time.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+# Types of records (Kafka's names).
+CLASSIC_GROUP: Final = "GroupMetadata"
+CONSUMER_GROUP: Final = "ConsumerGroupMetadata"
+CONSUMER_ASSIGNMENT: Final = "ConsumerGroupCurrentMemberAssignment"
+# Events that records stand for.
+GROUP_REMOVED: Final = "group_removed"
+GROUP_EPOCH: Final = "group_epoch"
+GENERATION: Final = "generation"
+MEMBER_METADATA: Final = "member_metadata"
+MEMBER_LEFT: Final = "member_left"
+MEMBER_ASSIGNMENT: Final = "member_assignment"
+STATIC_MEMBER_AWAY: Final = "static_member_away"
+
+
+class GroupRecord(NamedTuple):
+    """A record of a group. Times are microseconds since 1970, UTC; None stands for what the record does not have."""
+
+    source_partition: int  # partition of __consumer_offsets
+    source_offset: int  # offset in that partition
+    at_us: int  # time of the record
+    type: str  # Kafka's name of the record
+    event_type: str  # the event that the record stands for
+    epoch: int | None = None  # generation of a classic group, or epoch of a group or of a member
+    previous_epoch: int | None = None  # epoch of the member before this record
+    member_id: str | None = None
+    member_state: str | None = None  # such as STABLE
+    state_us: int | None = None  # when a classic group entered the state before this record: its last member had joined
+    expression: str | None = None  # regular expression that members subscribe to
+    member_ids: tuple[str, ...] | None = None  # members of a classic generation, sorted
+    join_timeout_ms: int | None = None  # longest rebalance timeout of these; None if a static member may exceed it
+    topics: tuple[str, ...] = ()  # topics that the record or its members name, sorted
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether the record describes a classic group."""
+        return self.type == CLASSIC_GROUP
+
+    @property
+    def is_removal(self) -> bool:
+        """Whether the record removes the group (a tombstone of the group's own record)."""
+        return self.event_type == GROUP_REMOVED
+
+    @property
+    def shows_stable_member(self) -> bool:
+        """Whether a member of a KIP-848 group has reached `epoch`: it owns exactly what that epoch assigns to it."""
+        return (
+            self.type == CONSUMER_ASSIGNMENT
+            and self.event_type == MEMBER_ASSIGNMENT
+            and self.member_state == "STABLE"
+            and self.member_id is not None
+        )
+
+
+def log_position(record: GroupRecord) -> tuple[int, int]:
+    """Return the partition and the offset of a record: the key by which records are in the order of their log."""
+    return record.source_partition, record.source_offset

@@ -1,0 +1,93 @@
+"""The state of a group and the number of its members over one day.
+
+The state at a time is what the newest record until then shows, and the newest record is the last one in the log. If the
+clocks of two coordinators differ, a record may have an earlier time than a record before it in the log. From that time
+on the later record holds, so the record before it never does.
+
+Example: generation 6 has an earlier time than generation 5, because the broker that wrote 5 is ten seconds ahead.
+
+>>> entries = [Entry(10, 0, "Stable", 4), Entry(30, 1, "Stable", 5), Entry(25, 2, "Stable", 6)]
+>>> entries.append(Entry(40, 3, "Empty", 0))
+>>> timeline = build_timeline((None, 9), entries, Timeline())
+>>> timeline.times[1:].tolist(), timeline.members.tolist()
+([10, 25, 40], [9, 4, 6, 0])
+>>> timeline.members_at(np.array([5, 30])).tolist()
+[9, 6]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Array, Ints
+
+# The number of members after an event that changed it, where the number before the event was not known.
+UNKNOWN: Final = -1
+
+
+class Entry(NamedTuple):
+    """What holds of a group from a record on."""
+
+    at_us: int  # time of the record, in microseconds since 1970
+    place: int  # index of the record among those that were read, in the order of the log
+    state: str | None  # None if the record does not show it
+    members: int  # number of members; UNKNOWN, or NULL if the record says nothing of it
+
+
+class Timeline(NamedTuple):
+    """States of a group on one day, in the order of their times. The first one holds since the day before (NULL)."""
+
+    times: Ints = np.zeros(0, np.int64)  # microseconds since 1970
+    states: Array = np.zeros(0, np.object_)  # None where a state is not known
+    members: Ints = np.zeros(0, np.int64)  # number of members; UNKNOWN, or NULL where no event has shown a number yet
+
+    def at_times(self, times: Ints) -> tuple[Any, Ints]:
+        """Return the states and the numbers of members at times of the day, in microseconds since 1970."""
+        places = np.searchsorted(self.times, times, side="right") - 1
+        return self.states[places], self.members[places]
+
+    def members_at(self, times: Ints) -> Ints:
+        """Return the numbers of members at times of the day, in microseconds since 1970."""
+        return self.at_times(times)[1]
+
+    @property
+    def members_max(self) -> int:
+        """The most members of the day; UNKNOWN if the number was unknown at a time, NULL if no event has shown it."""
+        return UNKNOWN if (self.members == UNKNOWN).any() else int(self.members.max())
+
+    @property
+    def last(self) -> tuple[str | None, int]:
+        """The state and the number of members at the end of the day."""
+        return self.states[-1], int(self.members[-1])
+
+
+def build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], samples: Timeline) -> Timeline:
+    """Return the timeline of a day from the state and members before it, entries of records, and samples.
+
+    Entries may be in any order. A sample comes before an entry with the same time. Where an entry or a sample says
+    nothing of the members, their number stays as it was.
+    """
+    valid = sorted(drop_superseded(entries), key=attrgetter("at_us", "place"))
+    rows = [Entry(NULL, 0, *before), *valid]
+    times = np.concatenate([samples.times, [row.at_us for row in rows]])
+    states = np.concatenate([samples.states, np.array([row.state for row in rows], np.object_)])
+    members = np.concatenate([samples.members, [row.members for row in rows]])
+    order = np.argsort(times, kind="stable")
+    members = members[order]
+    last_shown = np.maximum.accumulate(np.where(members != NULL, np.arange(len(members)), 0))
+    return Timeline(times[order], states[order], members[last_shown])
+
+
+def drop_superseded(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries, in the order of the log, without those that have a later time than an entry after them."""
+    valid = list[Entry]()
+    earliest_us = LARGEST
+    for entry in reversed(sorted(entries, key=attrgetter("place"))):  # noqa: C413 - entries of one place keep their order
+        if entry.at_us <= earliest_us:
+            valid.append(entry)
+            earliest_us = entry.at_us
+    return valid[::-1]

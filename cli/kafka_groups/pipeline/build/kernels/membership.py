@@ -1,0 +1,228 @@
+"""The members of a group with a record for each member (KIP-848 groups, share groups and streams groups).
+
+A member joins with its first record MemberMetadata, and leaves with the tombstone of that record. Between the two it is
+*present*. Compaction may have removed old records, and with them joins of members that are still present:
+
+- A member that writes an assignment without a join among the records is *preexisting*: it joined before the first
+  record that is left. Each member writes an assignment within seconds of each epoch. Therefore, once one preexisting
+  member has written, all of them are counted.
+- A member whose leave is the only record of it is an *unseen leaver*. Compaction also replaces a join by the leave, so
+  the leave shows that the member was present just before it, and nothing about earlier times.
+
+The number of members is *known* from a record on if the group's beginning is among the records, if a preexisting member
+or an unseen leaver was seen, if no other member wrote within a minute, or if another member joined before, whose epoch
+made all others write. Until then it is UNKNOWN.
+
+Example: the group begins, `a` joins, and two hours later `x` leaves, whose join compaction replaced.
+
+>>> def row(seconds, event, member):
+...     return GroupRecord(0, seconds, seconds * 1_000_000, "ConsumerGroupMemberMetadata", event, member_id=member)
+>>> history = MemberHistory(Membership(is_complete=True))
+>>> rows = [row(0, "member_metadata", "a"), row(9, "member_metadata", "b"), row(60, "member_left", "b")]
+>>> for place, record in enumerate([*rows, row(7_200, "member_left", "x"), row(7_201, "member_left", "a")]):
+...     change = history.read(place, record)
+>>> [(entry.at_us // 1_000_000, entry.members) for entry in history.entries()]
+[(0, 1), (9, 2), (60, 1), (7200, 2), (7200, 1), (7201, 0)]
+>>> history.membership().departed
+['a', 'b', 'x']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from kafka_groups.pipeline.build.kernels.group_records import (
+    MEMBER_ASSIGNMENT,
+    MEMBER_LEFT,
+    MEMBER_METADATA,
+    STATIC_MEMBER_AWAY,
+    GroupRecord,
+)
+from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN, Entry
+from kafka_groups.pipeline.frames.arrays import LARGEST, NULL
+
+_MEMBER_EVENTS: Final = frozenset({MEMBER_METADATA, MEMBER_LEFT, MEMBER_ASSIGNMENT, STATIC_MEMBER_AWAY})
+# A broker removes members without a heartbeat after at most group.consumer.max.session.timeout.ms.
+_SESSION_TIMEOUT_US: Final = 60_000_000
+
+
+class Membership(NamedTuple):
+    """The members at the end of a day, since the last group with this name was removed."""
+
+    is_complete: bool = False  # all members are known: the beginning of the group is among the records
+    has_changed: bool = False  # a member joined or left, or a preexisting member was seen
+    has_preexisting: bool = False  # a preexisting member or an unseen leaver was seen
+    members: Mapping[str, int | None] = {}  # epoch at which each present member was last STABLE; None if never
+    departed: Sequence[str] = ()  # sorted ids of members that left on the last day with records of members
+
+
+@dataclass(slots=True)
+class MemberChange:
+    """A join or a leave of a member."""
+
+    place: int  # index of the record among those that were read
+    at_us: int  # time of the record, in microseconds since 1970
+    member_id: str
+    step: int  # 1 for a join, -1 for a leave
+    is_unseen: bool  # the leave is the only record of the member
+    # A present member that only subscribes to other topics writes a record as if it joined. None: its next record,
+    # which shows that, is not read yet.
+    is_resubscription: bool | None
+
+
+class MemberHistory:
+    """The members of one group incarnation, from the membership before on, record by record."""
+
+    def __init__(self, before: Membership) -> None:
+        """Begin with the membership before the first record."""
+        self._before = before
+        self._is_complete = before.is_complete
+        self._members = dict(before.members)
+        self._departed = set(before.departed)
+        self._preexisting = set[str]()
+        self._changes = list[MemberChange]()
+        self._last_joins: dict[str, MemberChange] = {}
+        self._first_record: GroupRecord | None = None
+        self._first_place = 0
+        self._newest_us = NULL
+        self._first_join_us = LARGEST
+
+    def see_time(self, record: GroupRecord) -> None:
+        """Take in that the group wrote a record of any kind; members that stay silent for long are not present."""
+        self._newest_us = max(self._newest_us, record.at_us)
+
+    def mark_complete(self) -> None:
+        """Take in that the beginning of the group is among the records, so that all members are known."""
+        self._is_complete = True
+
+    def read(self, place: int, record: GroupRecord) -> MemberChange | None:
+        """Take in the next record that does not describe a classic group; return the join or leave that it shows.
+
+        `place` is the record's index among all records; it increases from call to call.
+        """
+        self.see_time(record)
+        if self._first_record is None:
+            self._first_record = record
+            self._first_place = place
+        if record.event_type not in _MEMBER_EVENTS or record.member_id is None:
+            return None
+        self._notice_resubscription(record.member_id, record)
+        if record.event_type == MEMBER_LEFT:
+            return self._leave(place, record, record.member_id)
+        return self._be_present(place, record, record.member_id)
+
+    def _notice_resubscription(self, member_id: str, record: GroupRecord) -> None:
+        join = self._last_joins.get(member_id)
+        if join is not None and join.is_resubscription is None:
+            # A member that has just joined has no epoch before its first assignment.
+            join.is_resubscription = (record.previous_epoch or 0) > 0
+
+    def _leave(self, place: int, record: GroupRecord, member_id: str) -> MemberChange | None:
+        was_present = member_id in self._members
+        if not was_present and member_id in self._departed:
+            return None
+        self._members.pop(member_id, None)
+        self._departed.add(member_id)
+        change = MemberChange(place, record.at_us, member_id, -1, not was_present, is_resubscription=False)
+        self._changes.append(change)
+        return change
+
+    def _be_present(self, place: int, record: GroupRecord, member_id: str) -> MemberChange | None:
+        if member_id in self._members:
+            return None
+        self._members[member_id] = None
+        is_join = record.event_type == MEMBER_METADATA
+        if not is_join and member_id not in self._departed:
+            self._preexisting.add(member_id)
+            return None
+        change = MemberChange(
+            place, record.at_us, member_id, 1, is_unseen=False, is_resubscription=None if is_join else False
+        )
+        self._changes.append(change)
+        self._last_joins[member_id] = change
+        self._first_join_us = min(self._first_join_us, record.at_us)
+        return change
+
+    def reach_epoch(self, member_id: str, epoch: int | None) -> bool:
+        """Take in that a present member is STABLE at an epoch; return whether it was not STABLE there before."""
+        is_new = self._members[member_id] != epoch
+        self._members[member_id] = epoch
+        return is_new
+
+    def joined_before(self, member_id: str, place: int) -> bool:
+        """Return whether the last join of a member comes before the record at `place`, or is not among the records."""
+        join = self._last_joins.get(member_id)
+        return join is None or join.place < place
+
+    @property
+    def present_count(self) -> int:
+        """The number of present members now, to which `preexisting_count` has to be added when all records are read."""
+        return len(self._members) - len(self._preexisting)
+
+    @property
+    def preexisting_count(self) -> int:
+        """The number of preexisting members that were seen."""
+        return len(self._preexisting)
+
+    def is_known_at(self, place: int, at_us: int) -> bool:
+        """Return whether the number of members is known at the record with this place and time."""
+        return at_us > self._first_join_us or self._known_from() <= place
+
+    def _known_from(self) -> int:
+        """Return the place of the first record from which on the number of members is known; LARGEST if none is."""
+        if self._before.has_changed or self._preexisting:
+            return 0
+        silent_until_us = self._newest_us - _SESSION_TIMEOUT_US
+        for change in self._changes:
+            is_alone = change.at_us <= silent_until_us
+            if self._is_complete or change.is_unseen or is_alone or change.at_us > self._first_join_us:
+                return change.place
+        return LARGEST
+
+    def has_preexisting_at(self, place: int) -> bool:
+        """Return whether a preexisting member was seen at all, or an unseen leaver up to the record at `place`."""
+        is_left = any(change.is_unseen and change.place <= place for change in self._changes)
+        return self._before.has_preexisting or bool(self._preexisting) or is_left
+
+    def changes_in_batch(self, place: int, at_us: int) -> list[MemberChange]:
+        """Return the joins and leaves in the batch of the record at `place`, up to it, without resubscriptions.
+
+        A broker writes a batch at once, so all records of a batch have the same time.
+        """
+        return [
+            change
+            for change in self._changes
+            if change.place <= place and change.at_us == at_us and not change.is_resubscription
+        ]
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the number of members after each join and leave; the state is Empty where no member remains."""
+        members = len(self._before.members) + len(self._preexisting)
+        known_from = self._known_from()
+        if self._preexisting and self._first_record is not None:
+            yield Entry(self._first_record.at_us, self._first_place, None, members)
+        for at_us, batch in groupby(self._changes, attrgetter("at_us")):
+            changes = list(batch)
+            unseen_leavers = sum(change.is_unseen for change in changes)
+            if unseen_leavers:
+                members += unseen_leavers
+                yield Entry(at_us, changes[0].place, None, members)
+            for change in changes:
+                members += change.step
+                is_known = known_from <= change.place
+                state = "Empty" if is_known and members == 0 else None
+                yield Entry(at_us, change.place, state, members if is_known else UNKNOWN)
+
+    def membership(self) -> Membership:
+        """Return the membership after the last record that was read."""
+        departed = self._before.departed
+        if self._first_record is not None:
+            leavers = {change.member_id for change in self._changes if change.step < 0}
+            departed = sorted(leavers - self._members.keys())
+        has_preexisting = self.has_preexisting_at(LARGEST)
+        has_changed = self._before.has_changed or has_preexisting or bool(self._changes)
+        return Membership(self._is_complete, has_changed, has_preexisting, dict(self._members), departed)
