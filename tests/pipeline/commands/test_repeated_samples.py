@@ -19,7 +19,7 @@ def run_samples(fakes: FakePipeline, data_dir: str, *results: object) -> tuple[O
     return outcome, json.loads(outcome.stdout)
 
 
-def test_sampling_continues_after_an_error_and_reports_it(fakes: FakePipeline, data_dir: str) -> None:
+def test_sampling_continues_after_the_cluster_was_unavailable(fakes: FakePipeline, data_dir: str) -> None:
     done = fakes.sample.return_value
     outcome, document = run_samples(
         fakes, data_dir, done, ConnectionFailedError("unavailable"), done, KeyboardInterrupt

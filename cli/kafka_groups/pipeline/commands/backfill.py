@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -24,7 +24,9 @@ from kafka_groups.pipeline.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.facts.backfill import Backfilled, Policies
+    from kafka_groups.pipeline.facts.backfill import Backfilled
+    from kafka_groups.pipeline.facts.time_grid import LookupPeriod
+    from kafka_groups.pipeline.facts.topic_settings import Policies
     from kafka_groups.pipeline.store import Storage
 
 _MS = 1000
@@ -82,13 +84,14 @@ def backfill(
     _check_interval(interval, since)
     settings = admin_settings(connection)
     with start_run("backfill", output_format=output_format, colour=colour) as run:
+        from kafka_groups.pipeline.facts.time_grid import LookupPeriod
         from kafka_groups.pipeline.store import open_storage
 
         storage = open_storage(data_dir, create=True)
         until_ms = now_ms()
-        times = {"since_ms": until_ms - round(since * _MS), "until_ms": until_ms, "step_ms": round(interval * _MS)}
+        period = LookupPeriod(until_ms - round(since * _MS), until_ms, step_ms=round(interval * _MS), now_ms=until_ms)
         with GroupAdmin(settings) as admin:
-            backfilled = _look_up(run, connection, admin, storage, {**times, "now_ms": until_ms}, topics)
+            backfilled = _look_up(run, connection, admin, storage, period, topics)
         if backfilled.deleted:
             run.print_note(f"{backfilled.deleted:,} past log end offsets are unknown: their records were deleted.")
         if backfilled.ahead:
@@ -102,7 +105,7 @@ def _look_up(
     connection: Connection,
     admin: GroupAdmin,
     storage: Storage,
-    times: Mapping[str, int],
+    period: LookupPeriod,
     topics: Sequence[str],
 ) -> Backfilled:
     from kafka_groups.pipeline.facts.backfill import backfill as backfill_tables
@@ -113,11 +116,11 @@ def _look_up(
     return backfill_tables(
         admin,
         storage,
-        **times,
+        period,
         topics=topics or None,
-        left_out=lambda names: _compacted_topics(run, connection, names),
+        excluded=lambda names: _compacted_topics(run, connection, names),
         progress=run.bar,
-        begun=report_from,
+        on_start=report_from,
     )
 
 
@@ -138,7 +141,7 @@ def _check_interval(interval: float, since: float) -> None:
 
 def _compacted_topics(run: Run, connection: Connection, names: Sequence[str]) -> Sequence[str]:
     """Return which of these topics are compacted; print notes on them and on those that may be compacted."""
-    from kafka_groups.pipeline.facts.backfill import Policies, find_compacted
+    from kafka_groups.pipeline.facts.topic_settings import Policies, find_compacted
 
     try:
         client = librdkafka_settings(connection)
@@ -160,4 +163,4 @@ def _note_policies(run: Run, policies: Policies) -> None:
         run.print_note(note.format(count=count, names=list_names(policies.compacted)))
     if count := len(policies.unknown):
         note = _UNKNOWN if count > 1 else _UNKNOWN_ONE
-        run.print_note(note.format(count=count, reason=policies.why.rstrip(".")))
+        run.print_note(note.format(count=count, reason=policies.reason.rstrip(".")))

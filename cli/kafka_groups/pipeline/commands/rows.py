@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from kafka_groups.rendering.columns import Column
 
 
-class TableSize(NamedTuple):
+class SizeRow(NamedTuple):
     """A row is a table of a directory, with its size. Dates are YYYY-MM-DD, and None for a table without rows."""
 
     table: str

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kafka_groups.pipeline.commands.command_run import Run
-from kafka_groups.pipeline.commands.rows import COLUMNS, SIZES, ColumnRow, TableSize
+from kafka_groups.pipeline.commands.rows import COLUMNS, SIZES, ColumnRow, SizeRow
 from kafka_groups.rendering.schemas import Document
 from kafka_groups.rendering.writers.whole_result import write_rows
 
@@ -45,11 +45,11 @@ def create_statements(storage: Storage) -> list[str]:
     ]
 
 
-def _measure_tables(storage: Storage) -> Mapping[str, TableSize]:
+def _measure_tables(storage: Storage) -> Mapping[str, SizeRow]:
     """Return the size of each table by its name."""
-    from kafka_groups.pipeline.doctor import measure
+    from kafka_groups.pipeline.store.table_sizes import measure_tables
 
-    return {name: TableSize(name, *size) for name, size in measure(storage).items()}
+    return {table: SizeRow(table, **size._asdict()) for table, size in measure_tables(storage).items()}
 
 
 def _column_rows(*, is_short: bool) -> list[ColumnRow]:
@@ -64,7 +64,7 @@ def _column_rows(*, is_short: bool) -> list[ColumnRow]:
     ]
 
 
-def _table_document(table: Table, size: TableSize | None) -> Document:
+def _table_document(table: Table, size: SizeRow | None) -> Document:
     """Return the object of a table; its size is null where it is not known."""
     from kafka_groups.pipeline.tables.spark_types import spell_type
 

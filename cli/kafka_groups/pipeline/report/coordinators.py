@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from kafka_groups.pipeline.build.coverage import Coverage
 from kafka_groups.pipeline.facts.decode import partition_of
+from kafka_groups.pipeline.report.last_rows import LastRows
 from kafka_groups.pipeline.report.period import FRESH_MS, GroupKey, Period, PeriodTables
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 
@@ -29,14 +30,14 @@ class Coordinator(NamedTuple):
 
 
 def find_outdated_groups(
-    tables: PeriodTables, groups: Collection[GroupKey], coverages: Mapping[str, Coverage]
+    tables: PeriodTables, groups: Mapping[GroupKey, LastRows], coverages: Mapping[str, Coverage]
 ) -> set[GroupKey]:
     """Return those of the groups whose coordinator did not respond to samples for ten minutes.
 
     Only clusters whose samples are ten minutes ahead of the records that were read have such groups: elsewhere, records
     show the commits. The leader of a group's partition of `__consumer_offsets` is its coordinator, and a sample has no
-    log end offset of that partition if the leader did not list its groups. Without permission to describe that topic,
-    nothing is known, and no group is returned.
+    log end offset of that partition if the leader did not list its groups. A group that a sample of these ten minutes
+    listed has a coordinator that responded. Without permission to describe the topic, its partition 0 stands for all.
     """
     sampled_groups = [key for key in groups if _sample_lead_ms(coverages[key.cluster_id]) > FRESH_MS]
     if not sampled_groups:
@@ -52,9 +53,18 @@ def find_outdated_groups(
     outdated_groups = set()
     for key in sampled_groups:
         partitions = is_silent.get(key.cluster_id)
-        if partitions and partitions.get(partition_of(key.group, len(partitions)), False):
+        if not partitions or _was_listed(groups[key], coverages[key.cluster_id]):
+            continue
+        if partitions.get(partition_of(key.group, len(partitions)), False):
             outdated_groups.add(key)
     return outdated_groups
+
+
+def _was_listed(last: LastRows, coverage: Coverage) -> bool:
+    """Return whether a sample listed the group in the ten minutes before the last sample."""
+    if last.event is None or last.event.listed_ms is None:
+        return False
+    return (coverage.last_sample_ms or 0) - last.event.listed_ms <= FRESH_MS
 
 
 def _sample_lead_ms(coverage: Coverage) -> int:

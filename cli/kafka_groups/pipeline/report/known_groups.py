@@ -70,7 +70,9 @@ def read_known_groups(tables: PeriodTables) -> KnownGroups:
     coverages = read_coverages(tables, {key.cluster_id for key in rows})
     removals = find_removals(tables, rows, coverages)
     judged = {
-        key for key, last in rows.items() if key not in removals and _is_judged(last, topic_days.get(key.cluster_id))
+        key: last
+        for key, last in rows.items()
+        if key not in removals and _is_judged(last, topic_days.get(key.cluster_id))
     }
     outdated = find_outdated_groups(tables, judged, coverages)
     groups = {}
