@@ -69,7 +69,7 @@ def offsets_in(storage: Storage) -> Counter[int]:
     return Counter(rows["source_offset"].to_pylist())
 
 
-def test_rows_notes_and_the_marker_are_there_for_the_next_program(remote: Storage) -> None:
+def test_the_next_program_finds_rows_notes_and_the_marker(remote: Storage) -> None:
     append(remote, "w-1", commits(range(5)), commits(range(5, 8), day=1))
     remote.save_note("built", {"a": 1})
     again = open_storage(remote.into)
@@ -79,7 +79,7 @@ def test_rows_notes_and_the_marker_are_there_for_the_next_program(remote: Storag
     assert check_tables(remote.into, None, None)[0].status == "ok"
 
 
-def test_tasks_of_spark_read_files_with_the_columns_of_the_table_and_its_date(remote: Storage) -> None:
+def test_tasks_of_spark_read_the_columns_of_the_table_and_its_date(remote: Storage) -> None:
     append(remote, "w-1", commits(range(5)), commits(range(5, 8), day=1))
     paths = [remote.directory.address(file.path) for file in remote.files(OFFSET_COMMITS)]
     read = pa.Table.from_batches(read_files(OFFSET_COMMITS, iter([pa.RecordBatch.from_pydict({"path": paths})])))
@@ -89,7 +89,7 @@ def test_tasks_of_spark_read_files_with_the_columns_of_the_table_and_its_date(re
     assert read["date"].to_pylist() == [dt.date(2026, 11, 1)] * 5 + [dt.date(2026, 11, 2)] * 3
 
 
-def test_a_file_that_was_deleted_does_not_become_part_of_a_table(remote: Storage) -> None:
+def test_a_deleted_file_does_not_become_part_of_a_table(remote: Storage) -> None:
     files = written(remote, commits(range(3)))
     remote.directory.forget(files[0].path)
     with pytest.raises(StorageError, match="was deleted before it became part of its table; run the command again"):
@@ -98,7 +98,7 @@ def test_a_file_that_was_deleted_does_not_become_part_of_a_table(remote: Storage
 
 
 @pytest.mark.slow
-def test_small_files_are_joined_and_go_with_old_dates(remote: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_files_are_joined_and_old_dates_removed(remote: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         append(remote, f"w-{number}", commits([number]), commits([10 + number], day=1))
     done = compact(remote, now=NOW)
@@ -111,9 +111,7 @@ def test_small_files_are_joined_and_go_with_old_dates(remote: Storage, monkeypat
 
 
 @pytest.mark.slow
-def test_of_two_compactions_at_once_the_slower_changes_nothing_and_no_row_is_lost(
-    remote: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_slower_of_two_compactions_changes_nothing(remote: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         append(remote, f"w-{number}", commits([number]), commits([10 + number], day=1))
     sort_files, faster = parquet_sorting.sort_files, list[Compacted]()
@@ -139,7 +137,7 @@ def test_of_two_writers_with_the_same_transaction_one_is_refused(remote: Storage
 
 
 @pytest.mark.slow
-def test_three_programs_that_write_at_once_lose_no_row(remote: Storage) -> None:
+def test_three_programs_that_write_at_the_same_time_lose_no_row(remote: Storage) -> None:
     append(remote, "w", commits([99]))
     running = [subprocess.Popen([sys.executable, "-c", WRITER, remote.into, str(first)]) for first in (0, 4, 8)]
     assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
@@ -166,7 +164,7 @@ def test_a_sample_is_whole_or_absent(
 
 
 @pytest.mark.slow
-def test_a_build_makes_the_rows_that_it_makes_on_a_disk(remote: Storage, tmp_path: Path) -> None:
+def test_a_build_writes_the_same_rows_as_on_a_disk(remote: Storage, tmp_path: Path) -> None:
     local = new_storage(tmp_path / "local")
     for storage in (local, remote):
         put_all(storage, "b", facts_of(1, 1))
@@ -175,7 +173,7 @@ def test_a_build_makes_the_rows_that_it_makes_on_a_disk(remote: Storage, tmp_pat
 
 
 @pytest.mark.usefixtures("endpoint")
-def test_a_bucket_that_is_not_there_is_reported_in_a_line_without_keys() -> None:
+def test_a_missing_bucket_is_reported_in_a_line_without_keys() -> None:
     with pytest.raises(StorageError, match=r"s3://nothing/x: .*The specified bucket does not exist") as raised:
         open_storage("s3://nothing/x", create=True).make()
     assert "\x1b" not in str(raised.value)
@@ -184,12 +182,12 @@ def test_a_bucket_that_is_not_there_is_reported_in_a_line_without_keys() -> None
 
 
 @pytest.mark.parametrize("path", ["a#b", "a%b", "a//b"])
-def test_a_path_that_a_uri_reads_otherwise_is_refused(path: str) -> None:
+def test_a_path_with_a_meaning_in_uris_is_refused(path: str) -> None:
     with pytest.raises(StorageError, match="has #, % or // in its path"):
         open_storage(f"s3://bucket/{path}", create=True).make()
 
 
-def test_files_of_a_program_that_was_killed_stay_out_of_the_tables(remote: Storage) -> None:
+def test_files_of_a_killed_program_are_in_no_table(remote: Storage) -> None:
     append(remote, "w-1", commits([1]))
     lost = written(remote, commits([2]))
     assert remote.directory.info(lost[0].path).is_file

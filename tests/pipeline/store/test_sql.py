@@ -30,7 +30,7 @@ def test_a_field_is_rendered_by_the_type_of_its_value(value: SqlValue, rendered:
     assert render_sql("x {field} y", field=value) == f"x {rendered} y"
 
 
-def test_a_rendered_text_is_a_part_of_a_larger_one() -> None:
+def test_rendered_sql_can_be_a_part_of_other_sql() -> None:
     inner = render_sql("SELECT * FROM {table} WHERE id = {id}", table=Identifier("t"), id="{rows}")
     assert render_sql("SELECT count(*) FROM ({inner})", inner=inner) == (
         "SELECT count(*) FROM (SELECT * FROM \"t\" WHERE id = '{rows}')"

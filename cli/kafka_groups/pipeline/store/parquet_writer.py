@@ -136,7 +136,9 @@ class _OpenFile:
 def _split_by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield each date of the rows (YYYY-MM-DD), ascending, with its rows in their order; nothing without rows."""
     days = _days_of(table, rows)
-    distinct_days = np.unique(days)
+    # Most batches have one date, and np.unique sorts all days.
+    has_one_day = len(days) > 0 and days.min() == days.max()
+    distinct_days = days[:1] if has_one_day else np.unique(days)
     for day in distinct_days:
         rows_of_day = rows if len(distinct_days) == 1 else rows.filter(pa.array(days == day))
         yield str(np.datetime64(int(day), "D")), rows_of_day
