@@ -132,7 +132,7 @@ def rows_in(storage: Storage, table: Table, columns: Sequence[str]) -> Any:
     """Return columns of all rows that readers see."""
     found = [pa.schema([table.arrow().field(name) for name in columns]).empty_table()]
     for file in storage.files(table):
-        with open_file(storage.place.address(file.path)) as opened:
+        with open_file(storage.directory.address(file.path)) as opened:
             found.append(pq.ParquetFile(opened).read(list(columns)).select(columns))
     return pa.concat_tables(found, promote_options="permissive")
 
@@ -199,7 +199,7 @@ def prove(where: Directory, kills: int, seed: int) -> list[str]:
 @contextmanager
 def backed_up(where: Directory) -> Iterator[Any]:
     """Copy all files; yield what puts them back, and deletes the others."""
-    place = open_storage(where.into).place
+    place = open_storage(where.into).directory
     with tempfile.TemporaryDirectory() as scratch:
         from pyarrow.fs import FileSelector
 

@@ -24,7 +24,7 @@ from kafka_groups.pipeline.build.group_stage import RESULT, GroupBatch, transfor
 from kafka_groups.pipeline.build.kernels.segments import Ints, starts_of
 from kafka_groups.pipeline.build.partition_stage import Settings, transform_days
 from kafka_groups.pipeline.store import DataFile, NewFile, new_writer
-from kafka_groups.pipeline.store.layout import BUILD
+from kafka_groups.pipeline.store.data_files import BUILD
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

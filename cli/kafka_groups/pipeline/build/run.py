@@ -23,7 +23,7 @@ from kafka_groups.pipeline.build.group_stage import add_up
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, NULL
 from kafka_groups.pipeline.build.partition_stage import Settings
 from kafka_groups.pipeline.store import DataFile, NewFile, Storage
-from kafka_groups.pipeline.store.layout import BUILD
+from kafka_groups.pipeline.store.data_files import BUILD
 from kafka_groups.progress import Progress, ignore_progress
 from kafka_groups.verdicts import Rules
 
@@ -177,7 +177,9 @@ def _run_stages(engine: Engine, storage: Storage, plan: _Plan, report: Progress)
     def files_of(table: schemas.Table, days: Iterable[date | None]) -> list[DataFile]:
         found = storage.files(table) if table in schemas.STATE_TABLES else state.files
         chosen = {(table.name, str(day)) for day in days}  # no file has the date None
-        return [replace(one, path=storage.place.address(one.path)) for one in found if (one.table, one.date) in chosen]
+        return [
+            replace(one, path=storage.directory.address(one.path)) for one in found if (one.table, one.date) in chosen
+        ]
 
     state, dates, before = plan.state, plan.read, plan.gaps_before()
     report(_STEPS[0], 0, len(_STEPS))
@@ -241,7 +243,7 @@ def _count_rebalances(storage: Storage, state: FactState, day: str, rebalances: 
 def _read(storage: Storage, files: Iterable[DataFile], table: schemas.Table = schemas.REBALANCES) -> Any:
     """Return the rows of files, in the order of the table's identity."""
     names = table.arrow().names
-    rows = [part for file in files for part in read_columns(storage.place.address(file.path), names)]
+    rows = [part for file in files for part in read_columns(storage.directory.address(file.path), names)]
     return pa.Table.from_batches(rows, table.arrow()).sort_by([(name, "ascending") for name in table.identity])
 
 

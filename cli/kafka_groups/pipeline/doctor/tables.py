@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
 from datetime import date
 from typing import Final
 
@@ -12,22 +12,19 @@ from kafka_groups.pipeline.facts.source.plan import Log, count_between, lost
 from kafka_groups.pipeline.facts.source.positions import read_position, was_read
 from kafka_groups.pipeline.report.findings import GAPS
 from kafka_groups.pipeline.store import Queries, Storage, open_storage
-from kafka_groups.pipeline.store.layout import is_new
+from kafka_groups.pipeline.store.marker import is_new
 from kafka_groups.pipeline.store.root_directory import open_root
-from kafka_groups.pipeline.store.sql import Identifier, Sql, render_sql
+from kafka_groups.pipeline.store.sql import Identifier
 from kafka_groups.pipeline.store.table_sizes import measure_tables
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, UNKNOWN_RECORDS
 
 _NAMED_TYPES: Final = 5
-# `Queries.select` puts the table in the place of this field.
-_ROWS: Final = Sql("{rows}")
 # A record that was read twice counts once.
 _UNKNOWN_TYPES: Final = """
     SELECT record_type, value_version, count(*) AS records FROM (
         SELECT DISTINCT {identity}, record_type, value_version FROM {rows}
     ) GROUP BY record_type, value_version ORDER BY records DESC, record_type, value_version
 """
-_MISSING_OFFSETS: Final = "SELECT reason, sum(missing) AS missing FROM ({gaps}) GROUP BY reason ORDER BY reason"
 _INGESTED_CLUSTERS: Final = "SELECT DISTINCT cluster_id FROM {rows} WHERE date = {date} AND origin = 'topic'"
 
 
@@ -66,7 +63,7 @@ def _check_unknown_records(queries: Queries) -> Check:
     """Return how many records were not decoded, with the most frequent types. Raises StorageError."""
     name = "unknown records"
     identity = [*map(Identifier, UNKNOWN_RECORDS.identity)]
-    types = queries.select(UNKNOWN_RECORDS, render_sql(_UNKNOWN_TYPES, identity=identity, rows=_ROWS))
+    types = queries.select(UNKNOWN_RECORDS, _UNKNOWN_TYPES, identity=identity)
     if not types:
         return Check(name, OK, "none")
     count = sum(row["records"] for row in types)
@@ -78,11 +75,12 @@ def _check_unknown_records(queries: Queries) -> Check:
 
 def _check_gaps(queries: Queries) -> Check:
     """Return how many offsets had no record when they were read, by the reason. Raises StorageError."""
-    rows = queries.select(INGEST_GAPS, render_sql(_MISSING_OFFSETS, gaps=Sql(GAPS)))
-    missing: Mapping[str, int] = {row["reason"]: row["missing"] for row in rows}
-    detail = ", ".join(f"{reason}: {count:,} offsets" for reason, count in missing.items())
+    missing: Counter[str] = Counter()
+    for gap in queries.select(INGEST_GAPS, GAPS):
+        missing[gap["reason"]] += gap["missing"]
+    detail = ", ".join(f"{reason}: {count:,} offsets" for reason, count in sorted(missing.items()))
     # Compacted records were superseded, and transaction markers have no data: only deletion loses something.
-    return Check("gaps", WARNING if missing.get("deleted") else OK, detail or "none")
+    return Check("gaps", WARNING if missing["deleted"] else OK, detail or "none")
 
 
 def _check_ingested_clusters(storage: Storage, queries: Queries) -> Check:
@@ -90,8 +88,8 @@ def _check_ingested_clusters(storage: Storage, queries: Queries) -> Check:
     dates = storage.dates(OFFSET_COMMITS)
     if not dates:
         return Check("ingest", WARNING, "it has not written to this directory yet")
-    sql = render_sql(_INGESTED_CLUSTERS, date=date.fromisoformat(max(dates)), rows=_ROWS)
-    clusters = sorted(row["cluster_id"] for row in queries.select(OFFSET_COMMITS, sql))
+    rows = queries.select(OFFSET_COMMITS, _INGESTED_CLUSTERS, date=date.fromisoformat(max(dates)))
+    clusters = sorted(row["cluster_id"] for row in rows)
     if not clusters:
         return Check("ingest", WARNING, "it has not written to this directory yet")
     return Check("ingest", OK, f"it has run for {', '.join(clusters)}")

@@ -25,7 +25,7 @@ from kafka_groups.pipeline.facts.decode.columns import topic_id_text
 from kafka_groups.pipeline.facts.time_grid import NEVER_MS, LookupPeriod, TimeGrid
 from kafka_groups.pipeline.frames.arrays import Ints
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.layout import BACKFILL, new_batch_name
+from kafka_groups.pipeline.store.data_files import BACKFILL, new_batch_name
 from kafka_groups.pipeline.store.root_directory import as_storage_error
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from kafka_groups.progress import Progress, ignore_progress
@@ -235,9 +235,8 @@ class _BackfillRun:
         """Return the places of a day's rows that no earlier backfill has written, ascending. Raises StorageError."""
         day = datetime.fromtimestamp(times[0] / 1000, UTC).date().isoformat()
         # `compact` leaves the files of backfills as they are, so all rows of backfills are in them.
-        files = self.storage.files(PARTITION_OFFSETS, [day])
-        paths = [file.path for file in files if file.batch.startswith(BACKFILL)]
-        if not paths or not len(rows):
+        files = [file for file in self.storage.files(PARTITION_OFFSETS, [day]) if file.batch.startswith(BACKFILL)]
+        if not files or not len(rows):
             return np.arange(len(rows))
         new = pa.table(rows.select(_ROW_KEY)).append_column("place", pa.array(np.arange(len(rows))))
         first_topic, last_topic = pc.min_max(rows["topic"]).values()
@@ -245,7 +244,9 @@ class _BackfillRun:
         is_of_cluster = ds.field("cluster_id") == self.backfilled.cluster_id
         is_relevant = is_of_cluster & (topic >= first_topic) & (topic <= last_topic)
         with as_storage_error("read the tables", self.storage.into):
-            stored = ds.dataset(paths, PARTITION_OFFSETS.arrow(), "parquet", self.storage.place.fs)
+            stored = ds.dataset(
+                [file.path for file in files], PARTITION_OFFSETS.arrow(), "parquet", self.storage.directory.fs
+            )
             for batch in stored.to_batches(columns=_ROW_KEY, filter=is_relevant):
                 new = new.join(pa.table(batch), _ROW_KEY, join_type="left anti")
         return np.sort(new["place"].to_numpy())

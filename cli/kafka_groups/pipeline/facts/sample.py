@@ -20,7 +20,7 @@ from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOff
 from kafka_groups.pipeline.facts.sample_rows import Offsets, commit_batches, group_batches, partition_batches
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.layout import SAMPLE, new_batch_name
+from kafka_groups.pipeline.store.data_files import SAMPLE, new_batch_name
 from kafka_groups.pipeline.tables import (
     GROUP_EVENTS,
     OFFSET_COMMITS,
