@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.pipeline.build.fact_state import FactState
-from kafka_groups.pipeline.build.run import LOOKBACK_DAYS, count_facts
+from kafka_groups.pipeline.build.plan import LOOKBACK_DAYS, count_facts
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.store.retention import keep_all
