@@ -235,9 +235,8 @@ class _BackfillRun:
         """Return the places of a day's rows that no earlier backfill has written, ascending. Raises StorageError."""
         day = datetime.fromtimestamp(times[0] / 1000, UTC).date().isoformat()
         # `compact` leaves the files of backfills as they are, so all rows of backfills are in them.
-        files = self.storage.files(PARTITION_OFFSETS, [day])
-        paths = [file.path for file in files if file.batch.startswith(BACKFILL)]
-        if not paths or not len(rows):
+        files = [file for file in self.storage.files(PARTITION_OFFSETS, [day]) if file.batch.startswith(BACKFILL)]
+        if not files or not len(rows):
             return np.arange(len(rows))
         new = pa.table(rows.select(_ROW_KEY)).append_column("place", pa.array(np.arange(len(rows))))
         first_topic, last_topic = pc.min_max(rows["topic"]).values()
@@ -245,7 +244,9 @@ class _BackfillRun:
         is_of_cluster = ds.field("cluster_id") == self.backfilled.cluster_id
         is_relevant = is_of_cluster & (topic >= first_topic) & (topic <= last_topic)
         with as_storage_error("read the tables", self.storage.into):
-            stored = ds.dataset(paths, PARTITION_OFFSETS.arrow(), "parquet", self.storage.directory.fs)
+            stored = ds.dataset(
+                [file.path for file in files], PARTITION_OFFSETS.arrow(), "parquet", self.storage.directory.fs
+            )
             for batch in stored.to_batches(columns=_ROW_KEY, filter=is_relevant):
                 new = new.join(pa.table(batch), _ROW_KEY, join_type="left anti")
         return np.sort(new["place"].to_numpy())

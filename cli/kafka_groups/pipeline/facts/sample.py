@@ -109,7 +109,7 @@ def _request(admin: GroupAdmin, now_ms: Callable[[], int]) -> _Responses:
     Commits are requested before log end offsets, so that no commit is beyond the log end offset in the same sample.
     """
     plan = TimePlan(admin.deadline(), _STEPS)
-    # A broker that fails while it is asked for its groups loses its partitions to others before topics are listed.
+    # A broker that fails during the listing loses its partitions to others before topics are listed.
     before = admin.describe_topics([OFFSETS_TOPIC], timeout=plan.until(steps.COORDINATORS)).succeeded
     groups_at = now_ms() * 1_000
     groups = admin.list_groups(timeout=plan.until(steps.LISTING))
