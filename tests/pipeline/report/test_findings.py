@@ -107,7 +107,7 @@ YESTERDAY = QUIET._replace(day=date(2026, 11, 19))
 
 
 def retention_findings(*before: dict[str, Any], minutes: int = 24 * 60, **today: Any) -> list[str]:
-    """Return what is reported of a day after others, of which so many minutes are known."""
+    """Return the findings on a day with `minutes` minutes of known lag, after the days before."""
     days = [QUIET._replace(**today), *(YESTERDAY._replace(**row) for row in before)]
     found = list(describe_group(days, TODAY, minutes * 60_000))
     assert {kind for kind, _ in found} <= {"retention_risk"}

@@ -72,12 +72,12 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 @pytest.fixture(scope="module")
 def reported(storage: Storage) -> History:
-    """The 25 hours before the last sample."""
+    """A report on the 25 hours before the last sample."""
     return read_history(storage, since_ms=END - 25 * 3_600_000, until_ms=END, now_ms=5)
 
 
 def named(history: History, name: str) -> GroupHistory:
-    """The group of this name."""
+    """Return the group with this id."""
     return next(group for group in history.groups if group.group == name)
 
 

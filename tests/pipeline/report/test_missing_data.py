@@ -1,4 +1,4 @@
-"""What a report and a build say in sentences: of each cluster, of each day, in UTC, and all of it."""
+"""Sentences of reports and builds: findings, data gaps and missing data, by cluster and day, in UTC."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
     return [row | {"cluster_id": cluster} for row in rows]
 
 
-def told_until(storage: Storage, seconds: int, *, since: int = 0) -> History:
+def report_until(storage: Storage, seconds: int, *, since: int = 0) -> History:
     """Return a report until these seconds after noon."""
     return read_history(storage, since_ms=START + since * 1_000, until_ms=START + seconds * 1_000)
 
 
 @pytest.fixture
 def in_new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The machine's zone is another one."""
+    """Let the machine be in a time zone other than UTC."""
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     yield
@@ -46,7 +46,7 @@ def test_dates_are_utc_whatever_the_readers_zone_is(tmp_path: Path) -> None:
     put_all(storage, "b", {"offset_commits": idle, "partition_offsets": [ends(at, 3, topic="u") for at in (0, 60)]})
     build_here(storage)
 
-    assert [finding.message for finding in told_until(storage, HOUR).findings] == [
+    assert [finding.message for finding in report_until(storage, HOUR).findings] == [
         "Group idle: no commit in 24 hours, and no member seen on 2026-11-20; its last commit was on 2026-11-18.",
         (
             "Topic u: no group has a commit on it at the end of 2026-11-20 (of the 7 days until then), "
@@ -69,7 +69,7 @@ def test_all_findings_and_all_gaps_are_reported(tmp_path: Path) -> None:
     put_all(storage, "b", {"offset_commits": [*idle, *young], "ingest_gaps": gaps})
     build_here(storage)
 
-    reported = told_until(storage, HOUR)
+    reported = report_until(storage, HOUR)
     assert (len(reported.findings), len(reported.gaps)) == (120, 82)
     deleted = "partition 0 of __consumer_offsets: 6 offsets from 0 to 5 were deleted before they were read."
     assert {f"Cluster {cluster}: {deleted}" for cluster in "cd"} < set(reported.gaps)
@@ -78,7 +78,7 @@ def test_all_findings_and_all_gaps_are_reported(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def night(tmp_path_factory: pytest.TempPathFactory) -> Storage:
-    """The log start of t comes nearer by 300 an hour; a group lost records of u, and caught up before midnight."""
+    """The log start of t rises by 300 an hour. A group lost records of u, and caught up before midnight."""
     storage = new_storage(tmp_path_factory.mktemp("night"))
     commits = [
         commit(MIDNIGHT - 3 * HOUR, 1_300, source=1),
@@ -99,7 +99,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 def test_losses_and_forecasts_are_reported_after_midnight(night: Storage) -> None:
     def at_risk(seconds: int) -> list[str]:
-        found = told_until(night, seconds, since=seconds - DAY).findings
+        found = report_until(night, seconds, since=seconds - DAY).findings
         return [finding.message for finding in found if finding.kind == "retention_risk"]
 
     assert at_risk(MIDNIGHT - MINUTE) == [
@@ -113,7 +113,7 @@ def test_losses_and_forecasts_are_reported_after_midnight(night: Storage) -> Non
 
 
 def test_a_loss_before_the_period_is_no_part_of_it(night: Storage) -> None:
-    found = told_until(night, MIDNIGHT + 20 * MINUTE, since=MIDNIGHT + 10 * MINUTE).findings
+    found = report_until(night, MIDNIGHT + 20 * MINUTE, since=MIDNIGHT + 10 * MINUTE).findings
     assert [finding.message for finding in found if finding.kind == "retention_risk"] == [
         "Group g: at the rates of 2026-11-20 the log start passes its commit in 1.2 hours."
     ]
@@ -125,15 +125,15 @@ def test_a_day_that_is_not_built_has_no_finding(tmp_path: Path) -> None:
     logs = [ends(began + at, 5_000, start=at // 12) for at in range(0, 3 * HOUR, 600)]
     put_all(storage, "b", {"offset_commits": [commit(began, 1_300, source=1)], "partition_offsets": logs})
     build_here(storage)
-    assert told_until(storage, MIDNIGHT - MINUTE).findings
+    assert report_until(storage, MIDNIGHT - MINUTE).findings
     later = event(MIDNIGHT + HOUR, "generation", "GroupMetadata", source=2)
     put_all(storage, "later", {"group_events": [later]})
-    reported = told_until(storage, MIDNIGHT + 2 * HOUR, since=MIDNIGHT)
+    reported = report_until(storage, MIDNIGHT + 2 * HOUR, since=MIDNIGHT)
     assert ([group.group for group in reported.groups], reported.findings) == (["g"], ())
 
 
 def test_a_group_removed_before_the_period_has_no_finding(night: Storage) -> None:
-    reported = told_until(night, MIDNIGHT - MINUTE, since=MIDNIGHT - HOUR)
+    reported = report_until(night, MIDNIGHT - MINUTE, since=MIDNIGHT - HOUR)
     assert {finding.group for finding in reported.findings if finding.kind == "retention_risk"} == {"g", "lost"}
     assert "gone" not in {group.group for group in reported.groups}
 
@@ -161,7 +161,7 @@ def test_missing_data_is_reported_with_its_cluster(tmp_path: Path) -> None:
         "the time lag of 1 group is unknown for a part of the period, because no log end offset is known from "
         "before their commits: g."
     )
-    assert told_until(storage, 20 * MINUTE).missing == (
+    assert report_until(storage, 20 * MINUTE).missing == (
         "Cluster c: the tables have no lag for this period; run sample or backfill, then build.",
         f"Cluster a: {unknown}",
         f"Cluster b: {unknown}",
@@ -186,7 +186,7 @@ def test_build_and_report_say_until_when_ingest_read(tmp_path: Path) -> None:
         "only, until ingest runs again."
     )
     built = build_here(storage).missing
-    reported = told_until(storage, 41 * MINUTE).missing
+    reported = report_until(storage, 41 * MINUTE).missing
     assert [each for each in built if "last record" in each] == [each for each in reported if "last record" in each]
     assert sentence in reported
 

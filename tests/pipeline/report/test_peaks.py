@@ -35,7 +35,7 @@ def test_a_stream_without_blocks_gets_digits() -> None:
 
 
 def lags(*given: tuple[int, int | None]) -> list[LagPoint]:
-    """Points of (time, lag)."""
+    """Return points from pairs of time and lag."""
     return [LagPoint(at, lag, None) for at, lag in given]
 
 

@@ -36,7 +36,7 @@ SELECT_GROUPS = 'SELECT cluster_id, "group" FROM period_rows'
 
 
 def wanted(*named: str, match: str | None = None, exclude: str | None = None) -> Selectors:
-    """What a command makes of its flags."""
+    """Return the selectors that a command makes of its options."""
     patterns = [None if pattern is None else re.compile(pattern) for pattern in (match, exclude)]
     return select_groups(*choose_groups(Selectors(named=named, match=patterns[0], exclude=patterns[1])))
 

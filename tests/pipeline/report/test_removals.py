@@ -25,13 +25,13 @@ def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
 
 
 def listed(seconds: float, group: str) -> Row:
-    """A sample lists the group."""
+    """Return a row of a sample that lists the group."""
     row = event(seconds, "state_seen", "Snapshot", source=0, group=group, state="Stable", members=[{"member_id": "m"}])
     return row | {"origin": "sample", "source_partition": None, "source_offset": None}
 
 
 def other_group(cluster: str, *, source: int | None = None) -> list[Row]:
-    """It goes on, and reads nothing of topic t."""
+    """Return commits of another group, which continues and reads nothing from topic t."""
     return of(
         cluster,
         (commit(at, 5, source=None if source is None else source + at, group="other", topic="u") for at in RUNS),
@@ -126,7 +126,7 @@ def reported(storage: Storage) -> History:
 
 
 def named(history: History, cluster: str, name: str = "g") -> GroupHistory:
-    """The group of this name in this cluster."""
+    """Return the group with this id on this cluster."""
     return next(group for group in history.groups if (group.cluster_id, group.group) == (cluster, name))
 
 
@@ -145,7 +145,7 @@ def test_before_its_commits_were_removed_it_was_judged(storage: Storage) -> None
 
 
 def test_a_partition_counts_until_its_commit_is_removed(reported: History) -> None:
-    """The last sample, forty seconds after the removal, did not see partition 1; the one before did."""
+    """The last sample, forty seconds after the removal, lacks partition 1; the one before has it."""
     part = named(reported, "expired in part")
     assert (part.lag, part.time_lag_ms, part.points[-1].time_lag_ms) == (0, 0, 0)
     assert part.points[-2].time_lag_ms != 0
@@ -153,7 +153,7 @@ def test_a_partition_counts_until_its_commit_is_removed(reported: History) -> No
 
 
 def test_the_first_sample_without_a_group_bounds_the_time_of_its_removal(reported: History) -> None:
-    """Every coordinator listed its groups; that a partition never returns its log end does not matter."""
+    """Every coordinator listed its groups. A partition without any log end offset does not matter."""
     deleted = named(reported, "sampled")
     assert (deleted.removed_ms, deleted.removed_is_bound) == (START + 300_000, True)
     assert (deleted.state, deleted.members, deleted.lag, deleted.verdict) == ("Dead", 0, None, None)
@@ -166,7 +166,7 @@ def test_a_group_that_was_the_only_one_is_removed_by_samples_that_list_none(repo
 
 
 def test_a_group_without_records_of_its_own_is_removed_once_its_commits_were(reported: History) -> None:
-    """Where records are read they need not show it: brokers before 4.0 write none of it."""
+    """Brokers before 4.0 write no tombstone for such a group, so that records need not show its removal."""
     deleted = named(reported, "simple")
     assert (deleted.removed_ms, deleted.removed_is_bound) == (START + 300_000, True)
 
@@ -192,7 +192,7 @@ def test_two_samples_of_less_than_ten_minutes_are_a_hiccup(reported: History, st
 
 
 def test_incomplete_samples_do_not_count_to_the_ten_minutes(reported: History) -> None:
-    """A broker that loads its groups does not list them, and then another one goes away for long."""
+    """A broker that loads its groups does not list them, and later another one is unavailable for long."""
     assert named(reported, "short").removed_ms is None
 
 

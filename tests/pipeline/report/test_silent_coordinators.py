@@ -26,7 +26,7 @@ UNHEARD = next(name for name in ("v", "w", "x", "y", "z") if partition_of(name, 
 
 
 def refuse(_request: object, response: dict[str, Any]) -> dict[str, Any]:
-    """List no groups."""
+    """Return a response without groups, with an error."""
     return response | {"error_code": 31, "groups": []}
 
 

@@ -13,7 +13,7 @@ DAY = 86_400
 
 
 def test_groups_without_rows_are_named_if_the_period_ends_with_the_last_date(tmp_path: Path) -> None:
-    """Cluster `away` was not read since: nothing is known of its groups."""
+    """Cluster `away` was not read again, so that its groups are not known to be stale."""
     same = commit(-9 * DAY, 1, source=1, group="same")
     facts = [*of("away", [same])]
     for cluster in ("a", "b"):

@@ -110,7 +110,7 @@ def test_an_unknown_time_lag_makes_that_of_the_group_a_lower_bound(
 
 @pytest.fixture(scope="module")
 def reported(tmp_path_factory: pytest.TempPathFactory) -> History:
-    """Of three groups that are named, and not of `also idle`."""
+    """A report on three groups by id, without `also idle`."""
     storage = new_storage(tmp_path_factory.mktemp("order"))
     gap = {"cluster_id": "c", "from_offset": 0, "reason": "deleted", "found_at": NOON}
     put_all(

@@ -29,13 +29,13 @@ def of(cluster: str, rows: Iterable[Row]) -> list[Row]:
 
 
 def generation(seconds: float, number: int, *names: str) -> Row:
-    """Of members with fixed names, whose rebalance may have begun whenever the last one had ended."""
+    """Return a generation of static members. Its rebalance may have begun at any time after the last one ended."""
     members = [{"member_id": name, "group_instance_id": name, "rebalance_timeout_ms": 60_000} for name in names]
     return event(seconds, "generation", "GroupMetadata", source=number, group="g", epoch=number, members=members)
 
 
 def coordinators() -> Iterable[Row]:
-    """Of eight partitions one has no leader from the sixth sample on."""
+    """Yield log ends of eight partitions; one of them has no leader from the sixth sample on."""
     away = partition_of("stale", 8)
     assert away != partition_of("heard", 8)
     for at in AFTER:
@@ -124,7 +124,7 @@ def test_a_rebalance_that_ended_in_the_period_may_have_begun_before_it(storage: 
 
 
 def test_partitions_that_count_nowhere_are_reported(reported: History) -> None:
-    """Besides, the group committed on a topic of which nothing was ever seen."""
+    """The group also committed on a topic that no sample has."""
     group = group_of(reported, "silent")
     assert (group.lag, group.lag_quality, group.verdict) == (0, "lower_bound", "OK")
     assert (group.consume_rate, group.produce_rate, group.catch_up_ms) == (None, None, None)
@@ -146,7 +146,7 @@ def test_before_partitions_fell_silent_their_lag_counts(storage: Storage) -> Non
 
 
 def test_groups_of_a_silent_coordinator_are_outdated_without_ingest(reported: History) -> None:
-    """Their commits seem to stand still while logs go on."""
+    """Their last sampled commits stay the same while log ends rise."""
     (stale,) = (group for group in reported.groups if (group.cluster_id, group.group) == ("away", "stale"))
     assert ((stale.lag or 0) > 0, stale.lag_quality) == (True, "outdated")
     assert (stale.time_lag_ms, stale.time_lag_quality, stale.consume_rate) == (None, "unknown", None)

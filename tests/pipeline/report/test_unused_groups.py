@@ -16,7 +16,7 @@ DAY, HOUR, MINUTE = 86_400, 3_600, 60
 
 
 def seen(seconds: float, group: str, state: str) -> Row:
-    """A row of a sample that lists the group."""
+    """Return a row of a sample that lists the group."""
     row = event(seconds, "state_seen", "Snapshot", source=0, group=group, state=state)
     return row | {"origin": "sample", "source_partition": None, "source_offset": None, "members": []}
 
