@@ -14,7 +14,7 @@ import pytest
 
 from kafka_groups.errors import PipelineError, SourceError, StorageError
 from kafka_groups.pipeline.store import open_storage
-from kafka_groups.pipeline.store.layout import MARKER
+from kafka_groups.pipeline.store.marker import MARKER
 from tests.fakes.fake_admin import run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.fact_rows import commit, put_all
@@ -128,7 +128,7 @@ def _content(path: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=name, marks=_AS_ROOT if name in _WITH_DISKS else ()) for name, case in CASES.items()]
 )
-def test_an_error_is_one_line_with_a_name_and_exit_code_1_and_changes_no_file(machine: Machine, case: Case) -> None:
+def test_an_error_is_one_line_with_exit_code_1_and_changes_no_file(machine: Machine, case: Case) -> None:
     case.prepare(machine)
     before = _content(Path(machine.data_dir))
 
@@ -237,8 +237,8 @@ def test_an_ingest_that_fails_reports_what_it_wrote(fakes: FakePipeline, data_di
 
 
 def test_a_backfill_that_fails_reports_what_it_wrote(fakes: FakePipeline, data_dir: str) -> None:
-    def write_and_fail(*_: object, begun: Callable[[object], None], **__: object) -> None:
-        begun(fakes.backfill.return_value)
+    def write_and_fail(*_: object, on_start: Callable[[object], None], **__: object) -> None:
+        on_start(fakes.backfill.return_value)
         raise StorageError("the disk is full")
 
     fakes.backfill.side_effect = write_and_fail

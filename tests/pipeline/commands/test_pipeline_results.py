@@ -22,13 +22,13 @@ from kafka_groups.errors import (
 )
 from kafka_groups.pipeline.build.plan import DateRange
 from kafka_groups.pipeline.store import open_storage
-from kafka_groups.pipeline.store.compaction import keep_all
+from kafka_groups.pipeline.store.retention import keep_all
 from kafka_groups.pipeline.tables import LAG_HISTORY
 from kafka_groups.verdicts import Rules
 from tests.fakes.fake_admin import failure, run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.fact_rows import commit, put_all
-from tests.pipeline.report.rendering.stories import history
+from tests.pipeline.report.example_histories import history
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -59,9 +59,9 @@ def test_ingest_continues_with_continuous(fakes: FakePipeline, data_dir: str) ->
 
 def test_backfill_receives_the_period_the_interval_and_the_topics(fakes: FakePipeline, data_dir: str) -> None:
     run("pipeline", "backfill", "--data-dir", data_dir, "--since", "1h", "--interval", "10s", "--topic", "t")
-    arguments = fakes.backfill.call_args.kwargs
-    assert (arguments["step_ms"], arguments["topics"]) == (10_000, ("t",))
-    assert arguments["until_ms"] - arguments["since_ms"] == 3_600_000
+    period = fakes.backfill.call_args.args[2]
+    assert (period.step_ms, period.until_ms - period.since_ms) == (10_000, 3_600_000)
+    assert fakes.backfill.call_args.kwargs["topics"] == ("t",)
     run("pipeline", "backfill", "--data-dir", data_dir)
     assert fakes.backfill.call_args.kwargs["topics"] is None
 
@@ -125,7 +125,7 @@ def test_ctrl_c_is_exit_code_130_with_a_whole_document(fakes: FakePipeline, data
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_sigterm_and_a_closed_terminal_are_exit_code_143_with_a_whole_document(
+def test_sigterm_and_a_closed_terminal_exit_with_143_and_a_document(
     fakes: FakePipeline, data_dir: str, number: signal.Signals
 ) -> None:
     before = signal.getsignal(number)
