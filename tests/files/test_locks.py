@@ -28,10 +28,13 @@ with lock(Path(sys.argv[1])):
 FORK = """
 import os, signal, sys, time
 from kafka_groups.files.locks import lock_until_exit
+reader, writer = os.pipe()
 with lock_until_exit(sys.argv[1]):
     if os.fork() == 0:
+        os.write(writer, b"started")
         time.sleep(2)
         os._exit(0)
+    os.read(reader, 7)
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
