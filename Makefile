@@ -25,7 +25,7 @@ help:
 	@echo "make bench        the measurements of the README; make bench-large uses 65,000 groups"
 	@echo "make bench-pipeline  the measurements of the pipeline, with 4 million records"
 	@echo "make proof-changes  what undo promises, on real brokers under faults, which are repeated ten times; ten minutes"
-	@echo "make proof-pipeline  the derived tables against those of the old storage, on 200 random histories; 40 kills a storage"
+	@echo "make proof-pipeline  the derived tables against those of commit cd93aa5, on 200 random histories; 40 kills a storage"
 
 demo: $(READY)
 	$(BIN)/kafka-groups sandbox demo --port 0

@@ -1,8 +1,12 @@
-"""Commands that are killed with SIGKILL, on a disk and on an object store: `python -m tests.pipeline.kills`.
+"""Kill commands of the pipeline with SIGKILL, on a disk and on an object store, and check the tables afterwards.
 
-A real broker; ingest, sample, build and compact in turn, each killed at some moment of its run, while commits come in.
-Afterwards every record is a row once, every sample is whole, and the derived tables are those of a build of the same
-facts in a new directory. Then two samples, an ingest and a compaction run at once, and a backup is restored.
+All of it, as `make proof-pipeline` does:  python -m tests.pipeline.kills
+A few kills on a disk only:                python -m tests.pipeline.kills --kills 4 --storage disk
+
+A real broker receives commits, while ingest, sample, build and compact run in turn, each killed at a random time of its
+run. Afterwards each record of the topic is one row, each sample is whole, and the derived tables equal those of a build
+of the same facts in a new directory. Then two samples, an ingest and a compaction run at the same time, and a backup is
+restored. The exit code is 1 if a check fails.
 """
 
 from __future__ import annotations
@@ -17,15 +21,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.fs import FileSelector
 
 from kafka_groups.pipeline.store import Storage, open_storage
 from kafka_groups.pipeline.store.root_directory import open_file
@@ -37,46 +42,66 @@ from kafka_groups.pipeline.tables import (
     UNKNOWN_RECORDS,
     Table,
 )
-from tests.bench.pipeline.filling import one_broker
+from tests.bench.pipeline.filled_broker import one_broker
 from tests.live.groups.topics import make_topic
 from tests.live.pipeline.offsets_topic import commit, places
 from tests.pipeline.build.builds import build_here, read
 from tests.pipeline.fact_rows import new_storage
+from tests.pipeline.proof.random_facts import DERIVED
 from tests.pipeline.store.object_stores import new_bucket, object_store
 
 COMMANDS: Final = ("ingest", "sample", "build", "compact")
-_DERIVED: Final = ("lag_history", "rebalances", "group_status", "topic_daily", "group_daily")
 _FACTS: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS)
-_AT_ONCE: Final = ("sample", "ingest", "sample", "compact")
+# Commands that run at the same time after the kills.
+_CONCURRENT: Final = ("sample", "ingest", "sample", "compact")
+_COMMAND_TIMEOUT_S: Final = 300
 
 
-class Directory:
-    """Tables of one storage, and the commands that change them."""
+class _SampleColumns(NamedTuple):
+    """A table of facts with its time, and the columns of sample_runs with that time and the number of rows."""
 
-    def __init__(self, into: str, bootstrap: str, home: Path) -> None:
-        self.into, self.bootstrap, self.home = into, bootstrap, home
+    table: Table
+    time: str
+    run_time: str
+    run_rows: str
+
+
+_SAMPLE_COLUMNS: Final = (
+    _SampleColumns(GROUP_EVENTS, "record_time", "groups_at", "groups"),
+    _SampleColumns(OFFSET_COMMITS, "record_time", "commits_at", "commits"),
+    _SampleColumns(PARTITION_OFFSETS, "observed_at", "sampled_at", "partitions"),
+)
+
+
+class TablesUnderTest:
+    """The tables of one storage, and the commands that change them."""
+
+    def __init__(self, data_dir: str, bootstrap: str, home: Path) -> None:
+        self.data_dir = data_dir
+        self.bootstrap = bootstrap
+        self.home = home
 
     def start(self, command: str) -> subprocess.Popen[bytes]:
         """Start a command in a session of its own, so that it can be killed with its JVM and its workers."""
-        program = [sys.executable, "-m", "kafka_groups", "pipeline", command, "--data-dir", self.into]
+        program = [sys.executable, "-m", "kafka_groups", "pipeline", command, "--data-dir", self.data_dir]
         if command in {"ingest", "build"}:
             program += ["--driver-memory", "1g", "--spark-log", str(self.home / "spark.log")]
         if command in {"ingest", "sample"}:
             program += ["-b", self.bootstrap]
         if command == "ingest":
             program += ["--records-per-batch", "30"]
-        with (self.home / f"{command}.err").open("ab") as log:
+        with self._stderr_file(command).open("ab") as log:
             return subprocess.Popen(program, stdout=log, stderr=log, start_new_session=True)
 
     def run(self, command: str) -> float:
-        """Run a command to its end; return the seconds that it took."""
+        """Run a command to its end; return the seconds that it took. Raises AssertionError if it fails."""
         start = time.perf_counter()
         process = self.start(command)
-        assert process.wait(300) == 0, (self.home / f"{command}.err").read_text()[-3000:]
+        assert process.wait(_COMMAND_TIMEOUT_S) == 0, self._stderr_file(command).read_text()[-3000:]
         return time.perf_counter() - start
 
     def kill(self, command: str, after_s: float) -> bool:
-        """Run a command and kill it after so many seconds; return whether it was still running."""
+        """Run a command and kill it after this time; return whether it was still running."""
         process = self.start(command)
         try:
             process.wait(after_s)
@@ -86,55 +111,54 @@ class Directory:
             return True
         return False
 
+    def _stderr_file(self, command: str) -> Path:
+        return self.home / f"{command}.err"
 
-def check(where: Directory) -> list[str]:
+
+def check(tables: TablesUnderTest) -> list[str]:
     """Return what is wrong with the tables, after an ingest and a build that ran to their ends."""
-    storage = open_storage(where.into)
-    read_once = Counter[tuple[int, int]]()
-    for table in (OFFSET_COMMITS, GROUP_EVENTS, UNKNOWN_RECORDS):
-        rows = rows_in(storage, table, ["source_partition", "source_offset"])
-        read_once.update(place for place in pairs(rows) if place[0] is not None)
-    there = places(where.bootstrap)
-    found = []
-    if set(read_once.values()) - {1}:
-        found.append(f"{sum(number > 1 for number in read_once.values())} records are rows more than once")
-    if lost := there.keys() - read_once.keys():
-        found.append(f"{len(lost)} records are no rows")
-    found += list(_odd_samples(storage))
+    storage = open_storage(tables.data_dir)
+    errors = [*_record_errors(storage, tables.bootstrap), *_sample_errors(storage)]
     with tempfile.TemporaryDirectory() as scratch:
         fresh = new_storage(Path(scratch, "fresh"))
         for table in _FACTS:
             copy_rows(storage, fresh, table)
         build_here(fresh)
-        found += [f"rows of {name} differ" for name in _DERIVED if read(fresh, name) != read(storage, name)]
-    return found
+        errors += [f"rows of {name} differ" for name in DERIVED if read(fresh, name) != read(storage, name)]
+    return errors
 
 
-def _odd_samples(storage: Storage) -> Iterator[str]:
-    names = ("groups_at", "groups"), ("commits_at", "commits"), ("sampled_at", "partitions")
-    runs = rows_in(storage, SAMPLE_RUNS, [name for pair in names for name in pair])
-    for (at, number), table, time_of in zip(
-        names,
-        (GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS),
-        ("record_time", "record_time", "observed_at"),
-        strict=True,
-    ):
-        rows = rows_in(storage, table, ["origin", time_of])
-        counted = Counter(when for origin, when in pairs(rows) if origin == "sample")
-        expected = {
-            when: size for when, size in zip(runs[at].to_pylist(), runs[number].to_pylist(), strict=True) if size
-        }
-        if counted != expected:
-            yield f"rows of samples in {table.name} are not those of the runs"
+def _record_errors(storage: Storage, bootstrap: str) -> Iterator[str]:
+    """Yield an error if a record of the topic is not a row, and one if a record is several rows."""
+    rows_of_record = Counter[tuple[int, int]]()
+    for table in (OFFSET_COMMITS, GROUP_EVENTS, UNKNOWN_RECORDS):
+        rows = rows_in(storage, table, ["source_partition", "source_offset"])
+        # The rows of samples have no place in the topic.
+        rows_of_record.update(place for place in pairs(rows) if place[0] is not None)
+    if repeated := sum(number > 1 for number in rows_of_record.values()):
+        yield f"{repeated} records are rows more than once"
+    if lost := places(bootstrap).keys() - rows_of_record.keys():
+        yield f"{len(lost)} records are no rows"
+
+
+def _sample_errors(storage: Storage) -> Iterator[str]:
+    """Yield an error for each table of facts whose rows of a sample are not as many as sample_runs has them."""
+    for columns in _SAMPLE_COLUMNS:
+        rows = rows_in(storage, columns.table, ["origin", columns.time])
+        runs = rows_in(storage, SAMPLE_RUNS, [columns.run_time, columns.run_rows])
+        written = Counter(at for origin, at in pairs(rows) if origin == "sample")
+        expected = {at: number for at, number in pairs(runs) if number}
+        if written != expected:
+            yield f"rows of samples in {columns.table.name} are not those of the runs"
 
 
 def rows_in(storage: Storage, table: Table, columns: Sequence[str]) -> Any:
-    """Return columns of all rows that readers see."""
-    found = [pa.schema([table.arrow().field(name) for name in columns]).empty_table()]
+    """Return columns of all rows that readers see, as an Arrow table."""
+    parts = [pa.schema([table.arrow().field(name) for name in columns]).empty_table()]
     for file in storage.files(table):
         with open_file(storage.directory.address(file.path)) as opened:
-            found.append(pq.ParquetFile(opened).read(list(columns)).select(columns))
-    return pa.concat_tables(found, promote_options="permissive")
+            parts.append(pq.ParquetFile(opened).read(list(columns)).select(columns))
+    return pa.concat_tables(parts, promote_options="permissive")
 
 
 def pairs(rows: Any) -> Iterator[tuple[Any, Any]]:
@@ -151,70 +175,98 @@ def copy_rows(source: Storage, target: Storage, table: Table) -> None:
     target.append(files)
 
 
-def prove(where: Directory, kills: int, seed: int) -> list[str]:
-    """Return what went wrong with so many kills, two writers at once and a restored backup."""
-    chance = random.Random(seed)
-    topic = make_topic(where.bootstrap, records=1_000)
-    number = 0
+class CommitSource:
+    """Commits of seven groups, whose offsets grow with each call."""
 
-    def commit_some() -> None:
-        nonlocal number
+    def __init__(self, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
+        self._topic = make_topic(bootstrap, records=1_000)
+        self._number = 0
+
+    def commit(self) -> None:
+        """Commit ten offsets of one partition, one after the other, for each of three groups."""
         for _ in range(3):
-            number += 1
-            commit(where.bootstrap, f"kills-{number % 7}", topic, *range(number, number + 10))
+            self._number += 1
+            commit(self._bootstrap, f"kills-{self._number % 7}", self._topic, *range(self._number, self._number + 10))
 
-    commit_some()
-    where.run("ingest")  # all that is there; what comes in between is less
-    commit_some()
-    taken = {command: where.run(command) for command in COMMANDS}
-    click.echo(f"  uninterrupted: { {name: round(seconds, 1) for name, seconds in taken.items()} }")
+
+def prove(tables: TablesUnderTest, kills: int, seed: int) -> list[str]:
+    """Kill commands, run commands at the same time, restore a backup; return what was wrong after each of the three."""
+    commits = CommitSource(tables.bootstrap)
+    commits.commit()
+    # The first ingest reads the whole topic, so that later ones take about the same time.
+    tables.run("ingest")
+    commits.commit()
+    durations = {command: tables.run(command) for command in COMMANDS}
+    click.echo(f"  uninterrupted: {', '.join(f'{name} {seconds:.1f} s' for name, seconds in durations.items())}")
+    return [
+        *_prove_kills(tables, commits, durations, kills, random.Random(seed)),
+        *_prove_concurrency(tables),
+        *_prove_restored_backup(tables, commits),
+    ]
+
+
+def _prove_kills(
+    tables: TablesUnderTest, commits: CommitSource, durations: dict[str, float], kills: int, chance: random.Random
+) -> list[str]:
+    """Kill the commands in turn, and return what is wrong after a complete ingest and build.
+
+    A command may end before its kill, so there are up to twice as many attempts as kills.
+    """
     killed = Counter[str]()
-    for place in range(kills * 2):
+    for attempt in range(kills * 2):
         if killed.total() == kills:
             break
-        command = COMMANDS[place % len(COMMANDS)]
-        commit_some()
-        killed[command] += where.kill(command, taken[command] * chance.uniform(0.3, 1.0))
-        if place % 10 == 9:
-            where.run("sample")
-    found = [f"only {killed.total()} commands were killed"] if killed.total() < kills else []
-    where.run("ingest")
-    where.run("build")
-    found += [f"after {killed.total()} kills: {wrong}" for wrong in check(where)]
-    click.echo(f"  killed: {dict(killed)}")
-    running = {f"{place} {command}": where.start(command) for place, command in enumerate(_AT_ONCE)}
-    failed = [f"{name} failed" for name, process in running.items() if process.wait(300)]
-    where.run("build")
-    found += [f"with writers at once: {wrong}" for wrong in (*failed, *check(where))]
-    with backed_up(where) as restore:
-        commit_some()
-        for command in ("ingest", "sample", "build", "compact"):
-            where.run(command)
+        command = COMMANDS[attempt % len(COMMANDS)]
+        commits.commit()
+        killed[command] += tables.kill(command, durations[command] * chance.uniform(0.3, 1.0))
+        if attempt % 10 == 9:
+            tables.run("sample")
+    tables.run("ingest")
+    tables.run("build")
+    click.echo(f"  killed: {', '.join(f'{name} {number} times' for name, number in killed.items())}")
+    missing = [f"only {killed.total()} commands were killed"] if killed.total() < kills else []
+    return missing + [f"after {killed.total()} kills: {error}" for error in check(tables)]
+
+
+def _prove_concurrency(tables: TablesUnderTest) -> list[str]:
+    """Run commands at the same time, and return which failed and what is wrong after a build."""
+    processes = [(command, tables.start(command)) for command in _CONCURRENT]
+    failed = [f"{command} failed" for command, process in processes if process.wait(_COMMAND_TIMEOUT_S)]
+    tables.run("build")
+    return [f"with writers at the same time: {error}" for error in (*failed, *check(tables))]
+
+
+def _prove_restored_backup(tables: TablesUnderTest, commits: CommitSource) -> list[str]:
+    """Run all commands after a backup, restore it, and return what is wrong after an ingest and a build."""
+    with backed_up(tables) as restore:
+        commits.commit()
+        for command in COMMANDS:
+            tables.run(command)
         restore()
-    where.run("ingest")
-    where.run("build")
-    return found + [f"after a backup was restored: {wrong}" for wrong in check(where)]
+    tables.run("ingest")
+    tables.run("build")
+    return [f"after a backup was restored: {error}" for error in check(tables)]
 
 
 @contextmanager
-def backed_up(where: Directory) -> Iterator[Any]:
-    """Copy all files; yield what puts them back, and deletes the others."""
-    place = open_storage(where.into).directory
+def backed_up(tables: TablesUnderTest) -> Iterator[Callable[[], None]]:
+    """Copy all files; yield a function that puts them back and deletes all others."""
+    place = open_storage(tables.data_dir).directory
+
+    def list_files() -> list[str]:
+        entries = place.fs.get_file_info(FileSelector(place.root, recursive=True))
+        return [entry.path for entry in entries if entry.is_file and "/.locks/" not in entry.path]
+
     with tempfile.TemporaryDirectory() as scratch:
-        from pyarrow.fs import FileSelector
-
-        def files() -> list[str]:
-            listed = place.fs.get_file_info(FileSelector(place.root, recursive=True))
-            return [info.path for info in listed if info.is_file and "/.locks/" not in info.path]
-
-        for path in files():
+        for path in list_files():
             target = Path(scratch, path.removeprefix(place.root).lstrip("/"))
             target.parent.mkdir(parents=True, exist_ok=True)
             with place.fs.open_input_file(path) as source, target.open("wb") as copy:
                 shutil.copyfileobj(source, copy)
 
         def restore() -> None:
-            for path in files():
+            for path in list_files():
                 place.fs.delete_file(path)
             for copy in Path(scratch).rglob("*"):
                 if copy.is_file():
@@ -227,8 +279,8 @@ def backed_up(where: Directory) -> Iterator[Any]:
 
 
 @contextmanager
-def directory(storage: str, home: Path) -> Iterator[str]:
-    """Yield where tables go, and start the server if it takes one."""
+def data_directory(storage: str, home: Path) -> Iterator[str]:
+    """Yield the path or URI of a storage: a directory in `home`, a bucket of a server that is started, or `storage`."""
     if storage == "disk":
         yield str(home / "tables")
     elif storage == "moto":
@@ -241,30 +293,37 @@ def directory(storage: str, home: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """Prove it on each storage, print what was done; exit with 1 if anything was wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=1)
+    """Prove it on each storage, print the outcome, and exit with 1 if a check failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.pipeline.kills",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--kills", type=int, default=40, help="kills on each storage (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="chooses the times of the kills (default: %(default)s)")
     parser.add_argument(
         "--storage",
         action="append",
-        help="disk, moto (a server that is started), or a new URI of a store that variables of the environment are for",
+        help="disk, moto (an object store that is started), or a new URI of a store for which the environment has "
+        "variables; repeatable (default: disk and moto)",
     )
     options = parser.parse_args()
-    found = []
-    with tempfile.TemporaryDirectory() as scratch, one_broker(click.echo) as (filling, _):
-        for number, name in enumerate(options.storage or ["disk", "moto"]):
+    # SIGTERM raises SystemExit, so that the broker ends as on Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    errors = []
+    with tempfile.TemporaryDirectory() as scratch, one_broker(click.echo) as (broker, _):
+        for number, storage in enumerate(options.storage or ["disk", "moto"]):
             home = Path(scratch, str(number))
             home.mkdir()
-            click.echo(f"{name}:")
+            click.echo(f"{storage}:")
             start = time.perf_counter()
-            with directory(name, home) as into:
-                wrong = prove(Directory(into, filling.bootstrap, home), options.kills, options.seed)
-            click.echo(
-                f"  {'; '.join(wrong) or 'every record once, every sample whole'}; {time.perf_counter() - start:.0f} s"
-            )
-            found += wrong
-    sys.exit(bool(found))
+            with data_directory(storage, home) as data_dir:
+                tables = TablesUnderTest(data_dir, broker.bootstrap, home)
+                errors_of_storage = prove(tables, options.kills, options.seed)
+            outcome = "; ".join(errors_of_storage) or "each record is one row, each sample is whole"
+            click.echo(f"  {outcome}; {time.perf_counter() - start:.0f} s")
+            errors += errors_of_storage
+    sys.exit(bool(errors))
 
 
 if __name__ == "__main__":

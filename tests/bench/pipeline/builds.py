@@ -1,9 +1,11 @@
-"""`python -m tests.bench.pipeline.builds`: how long `build` takes for a day, and how that grows with its commits.
+"""Measure `build` for a day of facts, and how its time grows with the commits.
+
+As a part of `make bench-pipeline`, or alone:  python -m tests.bench.pipeline.builds --runs 3 500000 2000000
 
 The facts are written through the storage, as ingest and sample write them: each group commits on twelve partitions each
-minute, and a sample each minute has log ends, commits and states. Two groups read a topic. Each build has a process of
-its own with the memory that the product gives it, and a copy of the facts; the session's start is not part of the
-seconds.
+minute, and a sample each minute has log ends, commits and states. Two groups read a topic. Each build has a copy of the
+facts and a process of its own with the memory that the product gives it. The seconds do not include the start of the
+Spark session.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ from kafka_groups.pipeline.tables.shape import shaped
 from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.store.commits import append
 
+from .contenders import spread
+
 SIZES: Final = (500_000, 2_000_000)
 _SMALL: Final = 40
 _NOON: Final = 12
@@ -42,7 +46,8 @@ _DAY_US: Final = int(datetime(2026, 11, 20, tzinfo=UTC).timestamp()) * 1_000_000
 _MINUTE_US: Final = 60_000_000
 _DAY_OF_COMMITS: Final = 432_000_000
 _TIMEOUT_S: Final = 3_600
-_WRITTEN_BEFORE: Final = 100_000  # minutes in which records were written before the day
+# Minutes in which records were written before the day.
+_WRITTEN_BEFORE: Final = 100_000
 _BUILD: Final = """
 import sys, time, json
 from pathlib import Path
@@ -60,22 +65,23 @@ with start_session(log=Path(sys.argv[1] + ".log"), brief=True, master=sys.argv[2
 
 
 def measure(scratch: Path, sizes: Sequence[int] = SIZES, *, runs: int = 3) -> str:
-    """Builds for each number of commit records, in lines to print."""
-    lines, taken = [_few_facts(scratch)], {}
+    """Build each number of commit records, and return the lines to print."""
+    lines = [_measure_few_facts(scratch)]
     cores = {"two cores": 2, "one core": 1}
+    median_s = {}
     for commits in sizes:
         with tempfile.TemporaryDirectory(dir=scratch) as directory:
             facts = Path(directory) / "facts"
             rows = fill(new_storage(facts), commits)
-            found: dict[str, list[float]] = {name: [] for name in cores}
+            seconds: dict[str, list[float]] = {name: [] for name in cores}
             for _ in range(runs):
                 for name, number in cores.items():
-                    found[name].append(_run(facts, number))
-        line = "; ".join(f"{name} {_spread(seconds)}" for name, seconds in found.items())
+                    seconds[name].append(_run(facts, number))
+        line = "; ".join(f"{name} {spread(runs_s)}" for name, runs_s in seconds.items())
         lines.append(f"build of {commits:,} commit records, {rows:,} facts in all: {line}")
-        taken[commits] = statistics.median(found["two cores"])
+        median_s[commits] = statistics.median(seconds["two cores"])
     if len(sizes) > 1:
-        slope = (taken[sizes[-1]] - taken[sizes[0]]) / (sizes[-1] - sizes[0])
+        slope = (median_s[sizes[-1]] - median_s[sizes[0]]) / (sizes[-1] - sizes[0])
         lines.append(
             f"growth: {slope * 1e6:.1f} s a million commits (and as many sampled); extrapolated, not measured: a day "
             f"of {_DAY_OF_COMMITS / 1e6:.0f} million commits {slope * _DAY_OF_COMMITS / 60:.0f} min"
@@ -84,7 +90,10 @@ def measure(scratch: Path, sizes: Sequence[int] = SIZES, *, runs: int = 3) -> st
 
 
 def measure_hours(scratch: Path, ages: Sequence[int] = (2, 60), *, commits: int = 150_000, runs: int = 5) -> str:
-    """The hours after noon on top of so many days of history, in this process: their seconds, and what one reads."""
+    """Build hour by hour after noon on top of some days of history, in this process, and return the lines to print.
+
+    A line has the seconds of an hour's build, and the files and bytes that the first one reads.
+    """
     lines = []
     for days in ages:
         with tempfile.TemporaryDirectory(dir=scratch) as directory:
@@ -93,23 +102,24 @@ def measure_hours(scratch: Path, ages: Sequence[int] = (2, 60), *, commits: int 
                 fill(storage, commits, ago=timedelta(days=age))
             fill(storage, commits, hours=range(_NOON))
             build(storage, LocalEngine())
-            seconds, read = list[float](), (0, 0)
+            seconds: list[float] = []
+            engines: list[_CountingEngine] = []
             for hour in range(_NOON, _NOON + runs):
                 fill(storage, commits, hours=range(hour, hour + 1))
                 engine = _CountingEngine()
                 start = time.perf_counter()
                 build(storage, engine)
                 seconds.append(time.perf_counter() - start)
-                read = (engine.files, engine.bytes) if hour == _NOON else read
+                engines.append(engine)
         lines.append(
-            f"an hour after noon on top of {days} days: {_spread(seconds)}; "
-            f"the first read {read[0]} files, {read[1]:,} bytes"
+            f"an hour after noon on top of {days} days: {spread(seconds)}; "
+            f"the first read {engines[0].files} files, {engines[0].bytes:,} bytes"
         )
     return "\n".join(lines)
 
 
 class _CountingEngine(LocalEngine):
-    """An engine that counts the files that tasks are given, and their bytes."""
+    """An engine that counts the files that its tasks read, and their bytes."""
 
     files = 0
     bytes = 0
@@ -120,9 +130,10 @@ class _CountingEngine(LocalEngine):
         return super().read(files)
 
 
-def _few_facts(scratch: Path) -> str:
-    """A hundred facts with the command, as a user runs it."""
-    seconds, rows = [], 0
+def _measure_few_facts(scratch: Path) -> str:
+    """Build about a hundred facts with the command, as a user runs it, and return the line to print."""
+    seconds = []
+    rows = 0
     for _ in range(3):
         with tempfile.TemporaryDirectory(dir=scratch) as directory:
             rows = fill(new_storage(Path(directory, "tables")), _SMALL)
@@ -130,68 +141,87 @@ def _few_facts(scratch: Path) -> str:
             start = time.perf_counter()
             subprocess.run(command, capture_output=True, check=True, timeout=_TIMEOUT_S)
             seconds.append(time.perf_counter() - start)
-    return f"the command with {rows} facts: {_spread(seconds)}, whole process"
-
-
-def _spread(seconds: Sequence[float]) -> str:
-    return f"{statistics.median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f})"
+    return f"the command with {rows} facts: {spread(seconds)}, whole process"
 
 
 def fill(storage: Storage, commits: int, *, ago: timedelta = timedelta(), hours: range = range(24)) -> int:
-    """A day with so many commit records, or somewhat fewer, or hours of it; how many facts that are."""
-    groups = max(1, commits // (_PARTITIONS * _MINUTES))
-    minutes = min(_MINUTES, max(1, commits // (groups * _PARTITIONS)))
+    """Write the facts of `fact_batches` into a storage, and return their number."""
     rows = 0
-    before = int(ago / timedelta(minutes=1))
-    for first in range(0, minutes, _MINUTES_A_BATCH):
-        if first // _MINUTES_A_BATCH not in hours:
-            continue
-        span = np.arange(first, min(first + _MINUTES_A_BATCH, minutes)) - before
-        for table, part in _facts(groups, span):
-            append(storage, f"b-{before:08}-{first:08}", pa.Table.from_batches([part]), table=table)
-            rows += part.num_rows
+    for batch, table, part in fact_batches(commits, ago=ago, hours=hours):
+        append(storage, batch, pa.Table.from_batches([part]), table=table)
+        rows += part.num_rows
     return rows
 
 
+def fact_batches(
+    commits: int, *, ago: timedelta = timedelta(), hours: range = range(24)
+) -> Iterator[tuple[str, Table, pa.RecordBatch]]:
+    """Yield the facts of a day that has at most `commits` commit records, or only those of some of its hours.
+
+    Each element has the name of a batch, a table, and the rows of one hour. The day is `ago` before 2026-11-20.
+    """
+    groups = max(1, commits // (_PARTITIONS * _MINUTES))
+    minutes = min(_MINUTES, max(1, commits // (groups * _PARTITIONS)))
+    minutes_before = int(ago / timedelta(minutes=1))
+    for first in range(0, minutes, _MINUTES_A_BATCH):
+        if first // _MINUTES_A_BATCH in hours:
+            span = np.arange(first, min(first + _MINUTES_A_BATCH, minutes)) - minutes_before
+            for table, rows in _facts(groups, span):
+                yield f"b-{minutes_before:08}-{first:08}", table, rows
+
+
 def _facts(groups: int, minutes: Any) -> Iterator[tuple[Table, pa.RecordBatch]]:
-    # A group commits some seconds after the minute, and the sample of the next minute sees it.
-    minute, group, partition = (
-        each.ravel() for each in np.meshgrid(minutes, np.arange(groups), np.arange(_PARTITIONS))
-    )
-    written = minute + _WRITTEN_BEFORE
-    places = (written * groups + group) * _PARTITIONS + partition
-    asked_us = _DAY_US + minute * _MINUTE_US
-    committed_us = asked_us + (7 + group % 40) * 1_000_000
+    """Yield the facts of these minutes of the day by table: commit records, sampled commits, log ends and states.
+
+    A group commits some seconds after the minute, and the sample of the next minute sees the commit.
+    """
+    grid = np.meshgrid(minutes, np.arange(groups), np.arange(_PARTITIONS))
+    minute, group, partition = (axis.ravel() for axis in grid)
+    minutes_written = minute + _WRITTEN_BEFORE
+    source_offsets = (minutes_written * groups + group) * _PARTITIONS + partition
+    sampled_us = _DAY_US + minute * _MINUTE_US
+    committed_us = sampled_us + (7 + group % 40) * 1_000_000
     keys = {
         "group": _names("group", group),
         "topic": _names("topic", group // 2),
         "partition": pa.array(partition, pa.int32()),
     }
-    for origin, offset, at_us, source in (
-        ("topic", written * 100, committed_us, places),
-        ("sample", (written - 1) * 100, asked_us, None),
-    ):
-        times = pa.array(at_us, pa.timestamp("us", tz="UTC"))
-        own = {"committed_offset": pa.array(offset, pa.int64()), "record_time": times, "commit_time": times}
-        if source is not None:
-            own |= {"source_partition": pa.array(group % 50, pa.int32()), "source_offset": pa.array(source, pa.int64())}
-        yield OFFSET_COMMITS, shaped(OFFSET_COMMITS.arrow(), len(group), keys | own, _same(origin, tombstone=False))
-    one = group % 2 == 0
-    ends = {
-        "topic": keys["topic"].filter(pa.array(one)),
-        "partition": pa.array(partition[one], pa.int32()),
-        "observed_at": pa.array(asked_us[one], pa.timestamp("us", tz="UTC")),
-        "log_start_offset": pa.array(written[one] * 10, pa.int64()),
-        "log_end_offset": pa.array(written[one] * 100 + minute[one] % _MINUTES + partition[one], pa.int64()),
+    records = keys | _commit_columns(minutes_written * 100, committed_us)
+    records["source_partition"] = pa.array(group % 50, pa.int32())
+    records["source_offset"] = pa.array(source_offsets, pa.int64())
+    sampled = keys | _commit_columns((minutes_written - 1) * 100, sampled_us)
+    for origin, columns in (("topic", records), ("sample", sampled)):
+        same = _same(origin, tombstone=False)
+        yield OFFSET_COMMITS, shaped(OFFSET_COMMITS.arrow(), len(group), columns, same)
+    # The first of the two groups of a topic stands for the topic.
+    is_first_group = group % 2 == 0
+    topic_minutes = minutes_written[is_first_group]
+    growth = minute[is_first_group] % _MINUTES + partition[is_first_group]
+    log_ends = {
+        "topic": keys["topic"].filter(pa.array(is_first_group)),
+        "partition": pa.array(partition[is_first_group], pa.int32()),
+        "observed_at": _times(sampled_us[is_first_group]),
+        "log_start_offset": pa.array(topic_minutes * 10, pa.int64()),
+        "log_end_offset": pa.array(topic_minutes * 100 + growth, pa.int64()),
     }
-    yield PARTITION_OFFSETS, shaped(PARTITION_OFFSETS.arrow(), int(one.sum()), ends, _same("sample"))
-    first = partition == 0
+    yield PARTITION_OFFSETS, shaped(PARTITION_OFFSETS.arrow(), len(topic_minutes), log_ends, _same("sample"))
+    is_first_partition = partition == 0
     states = {
-        "group": keys["group"].filter(pa.array(first)),
-        "record_time": pa.array(asked_us[first], pa.timestamp("us", tz="UTC")),
+        "group": keys["group"].filter(pa.array(is_first_partition)),
+        "record_time": _times(sampled_us[is_first_partition]),
     }
     same = _same("sample", type="Snapshot", event_type="state_seen", state="Stable", tombstone=False)
-    yield GROUP_EVENTS, shaped(GROUP_EVENTS.arrow(), int(first.sum()), states, same)
+    yield GROUP_EVENTS, shaped(GROUP_EVENTS.arrow(), int(is_first_partition.sum()), states, same)
+
+
+def _commit_columns(offsets: Any, times_us: Any) -> dict[str, Any]:
+    """Return the columns of committed offsets with their times, in µs since 1970."""
+    times = _times(times_us)
+    return {"committed_offset": pa.array(offsets, pa.int64()), "record_time": times, "commit_time": times}
+
+
+def _times(times_us: Any) -> Any:
+    return pa.array(times_us, pa.timestamp("us", tz="UTC"))
 
 
 def _same(origin: str, **others: Any) -> dict[str, Any]:
@@ -208,29 +238,32 @@ def _run(facts: Path, cores: int) -> float:
     with tempfile.TemporaryDirectory(dir=facts.parent) as directory:
         tables = shutil.copytree(facts, Path(directory) / "tables")
         command = [sys.executable, "-c", _BUILD, str(tables), f"local[{cores}]"]
-        done = subprocess.run(
+        completed = subprocess.run(
             ["taskset", "--cpu-list", ",".join(map(str, range(cores))), *command],
             capture_output=True,
             text=True,
             check=False,
             timeout=_TIMEOUT_S,
         )
-    if done.returncode:
-        msg = f"build ended with {done.returncode}: {done.stderr.strip()[-2000:]}"
+    if completed.returncode:
+        msg = f"build ended with {completed.returncode}: {completed.stderr.strip()[-2000:]}"
         raise RuntimeError(msg)
-    return float(json.loads(done.stdout)["seconds"])
+    return float(json.loads(completed.stdout)["seconds"])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and print."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.pipeline.builds", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.pipeline.builds",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--runs", type=int, default=3, help="runs of each (default: %(default)s)")
-    parser.add_argument("--no-hours", action="store_true", help="leave out the hours on top of days")
+    parser.add_argument("--no-hours", action="store_true", help="do not measure hours on top of days")
     parser.add_argument("sizes", nargs="*", type=int, default=SIZES, help="numbers of commits (default: %(default)s)")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as scratch:
-        found = measure(Path(scratch), options.sizes, runs=options.runs)
-        sys.stdout.write(found + "\n")
+        sys.stdout.write(measure(Path(scratch), options.sizes, runs=options.runs) + "\n")
         if not options.no_hours:
             sys.stdout.write(measure_hours(Path(scratch)) + "\n")
     return 0

@@ -14,8 +14,8 @@ import pytest
 
 from kafka_groups.pipeline.build.fact_summary import ClusterDay, Summary
 from kafka_groups.pipeline.build.kernels.segments import DAY_US
-from kafka_groups.pipeline.build.partition_stage import Settings
 from kafka_groups.pipeline.build.stage_rows import pack_commits, pack_observations
+from kafka_groups.pipeline.build.stage_settings import Settings
 from kafka_groups.pipeline.build.tasks import Task, run_partition_task
 from kafka_groups.pipeline.frames.arrays import NULL, to_column
 from kafka_groups.verdicts import Rules

@@ -15,8 +15,9 @@ from kafka_groups.pipeline.build.keyed_tables import sort_rows
 from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.partition_batch import cut_batches
 from kafka_groups.pipeline.build.partition_rows import make_group_rows, make_lag_history, make_states
-from kafka_groups.pipeline.build.partition_stage import Settings, build_partition_days
+from kafka_groups.pipeline.build.partition_stage import build_partition_days
 from kafka_groups.pipeline.build.stage_rows import KEY, RowKind, StageRows, read_results, select_kind
+from kafka_groups.pipeline.build.stage_settings import Settings
 from kafka_groups.pipeline.build.topic_days import sum_topic_days
 from kafka_groups.pipeline.frames.arrays import to_column
 from kafka_groups.verdicts import Rules

@@ -27,7 +27,7 @@ from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, reduce_segments
 from kafka_groups.pipeline.build.kernels.verdicts import RULES
 from kafka_groups.pipeline.build.partition_rows import make_status_columns
-from kafka_groups.pipeline.build.partition_stage import Settings
+from kafka_groups.pipeline.build.stage_settings import Settings
 from kafka_groups.pipeline.build.topic_days import sum_topic_days
 from kafka_groups.pipeline.frames.arrays import NULL, Array, Ints, take_strings, to_lists
 from kafka_groups.pipeline.frames.batches import make_batch

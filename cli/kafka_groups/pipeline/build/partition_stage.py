@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,9 +12,7 @@ from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, ClusterDay, S
 from kafka_groups.pipeline.build.frames import (
     Commits,
     KeyActivity,
-    KeyDays,
     KeySummary,
-    LagExtremes,
     LagRows,
     LogEnds,
     PartitionStatuses,
@@ -43,47 +41,12 @@ from kafka_groups.pipeline.build.kernels.time_index import index_points, thin_po
 from kafka_groups.pipeline.build.kernels.time_lag import measure_time_lag
 from kafka_groups.pipeline.build.kernels.verdicts import judge_evidence
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
+from kafka_groups.pipeline.build.partition_results import PartitionDay, join_key_days, observe_topics
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
-from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
-from kafka_groups.verdicts import Rules
+from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.frames.arrays import NULL, Flags
 
 _NOT_SAMPLED: Final = SampledGroup(listed_us=NULL, commit_us=NULL)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The settings of a build. Days are days since 1970."""
-
-    days: Sequence[int]  # the days to build, ascending
-    rules: Rules
-    lookback_days: int  # for how many days a partition or a key without facts keeps its state
-    days_before: Sequence[int] = ()  # days before one of `days`: a rebalance that ends on that one may begin there
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicActivity:
-    """Row i is what was observed of partition i of a batch on a day."""
-
-    is_observed: Flags
-    produced: Ints  # growth of the log in records; NULL if it was not observed twice
-    sampled_us: Ints  # the last sample of the partition, in µs since 1970; NULL if there was none
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionDay:
-    """The results of a day (days since 1970) for a batch of partitions, and the state at its end."""
-
-    day: int
-    log_ends: LogEnds  # used rows with a known log end; LagRows.observation refers to them
-    lag_rows: LagRows
-    statuses: PartitionStatuses  # row i belongs to row i of `lag_rows`
-    carried_statuses: PartitionStatuses  # those of the day before that may still count
-    removals: Commits  # the commits that were removed on the day
-    key_days: KeyDays  # row i belongs to key i
-    has_key_day: Flags  # whether key i has a commit or had one on the day, and its cluster was read
-    topic_activity: TopicActivity
-    log_state: LogState
-    key_state: KeyState
 
 
 def build_partition_days(batch: PartitionBatch, settings: Settings, summary: Summary) -> Iterator[PartitionDay]:
@@ -134,9 +97,9 @@ class _DayBuilder:
             statuses=statuses,
             carried_statuses=self.key_state.last_status,
             removals=commits.take(commits.is_removal & ~commits.is_carried),
-            key_days=_join_key_days(activity, summary, extremes, is_orphaned=is_orphaned, is_quiet=is_quiet),
+            key_days=join_key_days(activity, summary, extremes, is_orphaned=is_orphaned, is_quiet=is_quiet),
             has_key_day=self._find_keys_to_report(commits),
-            topic_activity=_observe_topics(used_of_day, ends, partitions),
+            topic_activity=observe_topics(used_of_day, ends, partitions),
             log_state=log_state,
             key_state=key_state,
         )
@@ -308,41 +271,3 @@ def _carry_statuses(statuses: PartitionStatuses, commits: Commits, fresh_us: int
     removed_us = last_values(commits.key, is_removal, commits.at_us, np.full(keys, NULL))
     is_present = statuses.at_us >= removed_us[statuses.key]
     return statuses.take(is_segment_end(statuses.key) & (statuses.at_us >= fresh_us) & is_present)
-
-
-def _join_key_days(
-    activity: KeyActivity, summary: KeySummary, extremes: LagExtremes, *, is_orphaned: Flags, is_quiet: Flags
-) -> KeyDays:
-    """Return the day of each key, from frames that have a row for each key."""
-    return KeyDays(
-        consumed=activity.consumed,
-        commits=activity.commits,
-        moves=activity.moves,
-        sampled_us=activity.sampled_us,
-        has_commit=activity.has_commit,
-        moved_us=summary.moved_us,
-        commit_us=summary.commit_us,
-        has_records=summary.has_records,
-        is_orphaned=is_orphaned,
-        is_quiet=is_quiet,
-        time_lag_ms=extremes.time_lag_ms,
-        margin=extremes.margin,
-        last_ms=extremes.last_ms,
-        last_margin=extremes.last_margin,
-        retention_left_ms=extremes.retention_left_ms,
-    )
-
-
-def _observe_topics(used_of_day: LogEnds, ends: LogEnds, partitions: int) -> TopicActivity:
-    """Return what was observed of each partition: `used_of_day` are its rows of the day, `ends` those with an end."""
-    is_observed = np.bincount(used_of_day.partition, minlength=partitions) > 0
-    return TopicActivity(
-        is_observed=is_observed,
-        produced=log_ends.measure_growth(ends, partitions),
-        sampled_us=last_values(
-            used_of_day.partition,
-            used_of_day.is_sample,
-            used_of_day.at_us,
-            np.full(partitions, NULL),
-        ),
-    )

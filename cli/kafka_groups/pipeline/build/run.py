@@ -14,10 +14,10 @@ from kafka_groups.pipeline.build.fact_files import day_number
 from kafka_groups.pipeline.build.fact_state import forget_fact_state
 from kafka_groups.pipeline.build.fact_summary import summarise
 from kafka_groups.pipeline.build.local_engine import LocalEngine
-from kafka_groups.pipeline.build.partition_stage import Settings
 from kafka_groups.pipeline.build.plan import ALL_DATES, LOOKBACK_DAYS, BuildPlan, DateRange, plan_build
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
 from kafka_groups.pipeline.build.stage_rows import read_results
+from kafka_groups.pipeline.build.stage_settings import Settings
 from kafka_groups.pipeline.build.tasks import Task
 from kafka_groups.pipeline.build.topic_days import make_topic_daily
 from kafka_groups.pipeline.store import NewFile, Storage

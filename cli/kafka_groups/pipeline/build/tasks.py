@@ -14,8 +14,9 @@ from kafka_groups.pipeline.build.group_stage import build_groups
 from kafka_groups.pipeline.build.keyed_tables import gather_keys
 from kafka_groups.pipeline.build.partition_batch import cut_batches
 from kafka_groups.pipeline.build.partition_rows import make_group_rows, make_lag_history, make_states
-from kafka_groups.pipeline.build.partition_stage import Settings, build_partition_days
+from kafka_groups.pipeline.build.partition_stage import build_partition_days
 from kafka_groups.pipeline.build.stage_rows import GROUP_KEY, RowKind, make_file_rows, make_result_rows
+from kafka_groups.pipeline.build.stage_settings import Settings
 from kafka_groups.pipeline.store import new_writer
 from kafka_groups.pipeline.store.data_files import BUILD
 from kafka_groups.pipeline.tables import GROUP_STATE, LAG_HISTORY, PARTITION_STATE

@@ -12,7 +12,8 @@ import pytest
 from kafka_groups.pipeline.build.kernels.verdict_evidence import Evidence
 from kafka_groups.pipeline.build.kernels.verdicts import RULES, judge_evidence
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
-from kafka_groups.pipeline.build.partition_stage import Settings, build_partition_days
+from kafka_groups.pipeline.build.partition_stage import build_partition_days
+from kafka_groups.pipeline.build.stage_settings import Settings
 from kafka_groups.pipeline.frames.arrays import NULL
 from kafka_groups.verdicts import SAMPLE_POINTS, Point, Rules, Window, judge, sampled_window
 from tests.pipeline.build.facts import stage_facts

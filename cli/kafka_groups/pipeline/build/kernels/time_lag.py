@@ -116,9 +116,9 @@ def find_write_times(points: TimePoints, previous: Ints, following: Ints, commit
 def _measure_lower_bound(points: TimePoints, around: _Neighbours, now_ms: Ints) -> Ints:
     """Return the least time lag in ms: all records before the next point were written before its time; else NULL.
 
-    A backfill returns the first record that is kept as the log end of all times before it, because it cannot tell what
-    was never written from what was deleted. The earliest time of a point at the log start is no bound, therefore; that
-    of a record or of a sample is.
+    A backfill returns the first record that is kept as the log end of all times before it: it cannot distinguish what
+    was never written from what was deleted. So the earliest time of a point at the log start is no bound. The timestamp
+    of its record is one, and so is the time of a sample.
     """
     following = around.following
     certain_ms = np.minimum(points.record_ms, points.sampled_ms)[following]

@@ -15,9 +15,9 @@ _TIMEOUT_S: Final = 600
 
 
 def dump_seconds(bootstrap: str, records: int) -> float:
-    """Wall time of dumping so many records of the topic to nowhere, its start included.
+    """Return the wall time of a dump of this number of records to the null device, with its start.
 
-    RuntimeError if it processed another number.
+    Raises RuntimeError if it processed another number.
     """
     command = sandbox.tool_command(
         _CONSUMER,
@@ -26,11 +26,11 @@ def dump_seconds(bootstrap: str, records: int) -> float:
         heap_mb=_HEAP_MB,
     )
     start = time.perf_counter()
-    done = subprocess.run(
+    completed = subprocess.run(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=_TIMEOUT_S
     )
     seconds = time.perf_counter() - start
-    if f"Processed a total of {records} messages" not in done.stderr:
-        msg = f"the console consumer ended with {done.returncode}: {done.stderr.strip()[-300:]}"
+    if f"Processed a total of {records} messages" not in completed.stderr:
+        msg = f"the console consumer ended with {completed.returncode}: {completed.stderr.strip()[-300:]}"
         raise RuntimeError(msg)
     return seconds

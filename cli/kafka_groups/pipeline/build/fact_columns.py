@@ -1,0 +1,163 @@
+"""The columns that the stages read of facts and states, from the columns of their tables.
+
+Each function takes a record batch of a table, with the columns of the tuple above it, and the day of its file (days
+since 1970).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_groups.pipeline.build.kernels.segments import DAY_US
+from kafka_groups.pipeline.build.stage_rows import PARTITION_KEY, RowKind
+from kafka_groups.pipeline.frames.arrays import to_flags
+
+_ID_BYTES: Final = 8
+
+EVENT_NAMES: Final = (
+    "cluster_id",
+    "group",
+    "origin",
+    "source_partition",
+    "source_offset",
+    "type",
+    "event_type",
+    "epoch",
+    "previous_epoch",
+    "member_id",
+    "member_state",
+    "topics",
+    "members",
+    "group_type",
+    "state",
+    "record_time",
+    "state_time",
+    "details",
+)
+OBSERVATION_NAMES: Final = (
+    *PARTITION_KEY,
+    "origin",
+    "topic_id",
+    "observed_at",
+    "log_start_offset",
+    "log_end_offset",
+    "last_stable_offset",
+    "point_offset",
+    "point_time",
+)
+COMMIT_NAMES: Final = (
+    *PARTITION_KEY,
+    "group",
+    "origin",
+    "source_offset",
+    "commit_time",
+    "tombstone",
+    "committed_offset",
+)
+PARTITION_STATE_NAMES: Final = (*PARTITION_KEY, "group", "state")
+GROUP_STATE_NAMES: Final = ("cluster_id", "group", "state")
+
+
+def convert_commits(rows: Any, day: int) -> Any:
+    """Return the rows of `offset_commits` with the columns of KEY, `day` and CommittedOffsets."""
+    offset = rows["committed_offset"]
+    # Brokers accept -1 for an offset, and return none for it.
+    is_removal = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
+    return _add_columns(
+        rows.select([*PARTITION_KEY, "group", "source_offset"]),
+        {
+            "day": _repeat_day(day, rows),
+            "at_us": times_within(rows["commit_time"], day),
+            "is_record": pc.equal(rows["origin"], "topic"),
+            "is_removal": is_removal,
+            "committed_offset": pc.if_else(is_removal, None, offset),
+        },
+    )
+
+
+def convert_observations(rows: Any, day: int) -> Any:
+    """Return the rows of `partition_offsets` with the columns of PARTITION_KEY, `day` and ObservedOffsets."""
+    return _add_columns(
+        rows.select(PARTITION_KEY),
+        {
+            "day": _repeat_day(day, rows),
+            "at_us": to_microseconds(rows["observed_at"]),
+            "is_sample": pc.equal(rows["origin"], "sample"),
+            "log_start": rows["log_start_offset"],
+            "log_end": rows["log_end_offset"],
+            "last_stable": rows["last_stable_offset"],
+            "point_offset": rows["point_offset"],
+            "point_ms": pc.divide(to_microseconds(rows["point_time"]), 1_000),
+            "topic_id": _number_ids(rows["topic_id"]),
+        },
+    )
+
+
+def convert_events(rows: Any, day: int) -> Any:
+    """Return the rows of `group_events` with the columns of GROUP_KEY, `day` and EventRows."""
+    is_expression = pc.starts_with(rows["event_type"], "regex")
+    details = pc.if_else(is_expression, rows["details"], None).to_pylist()
+    expressions = [None if text is None else json.loads(text).get("regular_expression") for text in details]
+    return _add_columns(
+        rows.drop_columns(["record_time", "state_time", "details"]),
+        {
+            "day": _repeat_day(day, rows),
+            "at_us": times_within(rows["record_time"], day),
+            "state_us": to_microseconds(rows["state_time"]),
+            "expression": pa.array(expressions, pa.string()),
+        },
+    )
+
+
+def convert_partition_states(rows: Any, day: int) -> Any:
+    """Return the rows of `partition_state` with the columns of KEY, `kind`, `day` and `payload`."""
+    kind = pc.if_else(pc.is_null(rows["group"]), int(RowKind.LOG_STATE), int(RowKind.KEY_STATE))
+    columns = {"kind": kind.cast(pa.int8()), "day": _repeat_day(day, rows), "payload": rows["state"]}
+    return _add_columns(rows.select([*PARTITION_KEY, "group"]), columns)
+
+
+def convert_group_states(rows: Any, day: int) -> Any:
+    """Return the rows of `group_state` with the columns of GROUP_KEY, `day` and `payload`."""
+    columns = {"day": _repeat_day(day, rows), "payload": rows["state"].cast(pa.binary())}
+    return _add_columns(rows.select(["cluster_id", "group"]), columns)
+
+
+def times_within(times: Any, day: int) -> Any:
+    """Return timestamps in µs since 1970, and midnight for those that are null or not on the day of their file.
+
+    Such a time is impossible, and does not show until when the cluster was read.
+    """
+    at_us = to_microseconds(times)
+    midnight_us = day * DAY_US
+    is_within = pc.and_(pc.greater_equal(at_us, midnight_us), pc.less(at_us, midnight_us + DAY_US))
+    return pc.if_else(pa.array(to_flags(is_within)), at_us, midnight_us)
+
+
+def to_microseconds(times: Any) -> Any:
+    """Return a column of timestamps as integers, in µs since 1970."""
+    return times.cast(pa.timestamp("us", "UTC")).view(pa.int64())
+
+
+def _number_ids(ids: Any) -> Any:
+    """Return a column of strings as positive numbers that stand for them in every file and on every day."""
+    encoded = ids.dictionary_encode()
+    numbers = []
+    for text in encoded.dictionary.to_pylist():
+        digest = hashlib.blake2b(text.encode(), digest_size=_ID_BYTES).digest()
+        numbers.append(int.from_bytes(digest) >> 1)
+    return pa.array(numbers, pa.int64()).take(encoded.indices)
+
+
+def _repeat_day(day: int, rows: Any) -> Any:
+    return pa.repeat(pa.scalar(day, pa.int32()), len(rows))
+
+
+def _add_columns(rows: Any, columns: dict[str, Any]) -> Any:
+    """Return a record batch with the columns of rows and some others."""
+    named = {name: rows[name] for name in rows.schema.names} | columns
+    return pa.RecordBatch.from_arrays(list(named.values()), list(named))

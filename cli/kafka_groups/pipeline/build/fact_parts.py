@@ -1,0 +1,76 @@
+"""The parts of the summary of the facts, from the columns of their tables.
+
+Each function takes a record batch of a table, and the day of its file (days since 1970).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow.compute as pc
+
+from kafka_groups.pipeline.build.fact_columns import times_within
+from kafka_groups.pipeline.build.fact_summary import FactSummaries
+from kafka_groups.pipeline.frames.batches import make_batch
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, Table
+
+
+def summarise_commits(rows: Any, day: int) -> list[Any]:
+    """Return the parts of rows of `offset_commits`."""
+    return [_summarise_groups(OFFSET_COMMITS, rows, rows["commit_time"], day)]
+
+
+def summarise_events(rows: Any, day: int) -> list[Any]:
+    """Return the parts of rows of `group_events`."""
+    return [_summarise_groups(GROUP_EVENTS, rows, rows["record_time"], day)]
+
+
+def _summarise_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
+    """Return the parts of facts of groups: the time of each fact, with its group if a sample saw it."""
+    sampled_group = pc.if_else(pc.equal(rows["origin"], "topic"), None, rows["group"])
+    return _make_part(
+        table,
+        day,
+        {
+            "origin": rows["origin"],
+            "cluster_id": rows["cluster_id"],
+            "group": sampled_group,
+            "latest_us": times_within(times, day),
+        },
+    )
+
+
+def summarise_observations(rows: Any, day: int) -> list[Any]:
+    """Return the parts of rows of `partition_offsets`: of each sample or backfill, and of each partition."""
+    at_us = times_within(rows["observed_at"], day)
+    log_end = rows["log_end_offset"]
+    is_known = pc.is_valid(log_end)
+    samples = {
+        "origin": rows["origin"],
+        "cluster_id": rows["cluster_id"],
+        "topic": pc.if_else(pc.equal(rows["topic"], OFFSETS_TOPIC), rows["topic"], None),
+        "sample_us": pc.if_else(pc.equal(rows["origin"], "sample"), at_us, None),
+        "latest_us": at_us,
+        "is_complete": is_known,
+    }
+    # The time of a log end that is unknown does not count.
+    known_at_us = pc.if_else(is_known, at_us, None)
+    partitions = {
+        "cluster_id": rows["cluster_id"],
+        "topic": rows["topic"],
+        "partition": rows["partition"],
+        "earliest_us": known_at_us,
+        "latest_us": known_at_us,
+        "least_end": log_end,
+        "highest_end": log_end,
+    }
+    return [_make_part(PARTITION_OFFSETS, day, samples), _make_part(PARTITION_OFFSETS, day, partitions)]
+
+
+def summarise_nothing(_rows: Any, _day: int) -> list[Any]:
+    """Return no parts: states are not facts."""
+    return []
+
+
+def _make_part(table: Table, day: int, columns: dict[str, Any]) -> Any:
+    return make_batch(FactSummaries, {**columns, "table": table.name, "day": day}, fill_null=True)

@@ -1,0 +1,86 @@
+"""The results of a day for a batch of partitions, and how they are put together from frames of kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import (
+    Commits,
+    KeyActivity,
+    KeyDays,
+    KeySummary,
+    LagExtremes,
+    LagRows,
+    LogEnds,
+    PartitionStatuses,
+)
+from kafka_groups.pipeline.build.kernels.log_ends import measure_growth
+from kafka_groups.pipeline.build.kernels.segments import last_values
+from kafka_groups.pipeline.build.partition_state import KeyState, LogState
+from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicActivity:
+    """Row i is what was observed of partition i of a batch on a day."""
+
+    is_observed: Flags
+    produced: Ints  # growth of the log in records; NULL if it was not observed twice
+    sampled_us: Ints  # the last sample of the partition, in µs since 1970; NULL if there was none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionDay:
+    """The results of a day (days since 1970) for a batch of partitions, and the state at its end."""
+
+    day: int
+    log_ends: LogEnds  # used rows with a known log end; LagRows.observation refers to them
+    lag_rows: LagRows
+    statuses: PartitionStatuses  # row i belongs to row i of `lag_rows`
+    carried_statuses: PartitionStatuses  # those of the day before that may still count
+    removals: Commits  # the commits that were removed on the day
+    key_days: KeyDays  # row i belongs to key i
+    has_key_day: Flags  # whether key i has a commit or had one on the day, and its cluster was read
+    topic_activity: TopicActivity
+    log_state: LogState
+    key_state: KeyState
+
+
+def join_key_days(
+    activity: KeyActivity, summary: KeySummary, extremes: LagExtremes, *, is_orphaned: Flags, is_quiet: Flags
+) -> KeyDays:
+    """Return the day of each key, from frames that have a row for each key."""
+    return KeyDays(
+        consumed=activity.consumed,
+        commits=activity.commits,
+        moves=activity.moves,
+        sampled_us=activity.sampled_us,
+        has_commit=activity.has_commit,
+        moved_us=summary.moved_us,
+        commit_us=summary.commit_us,
+        has_records=summary.has_records,
+        is_orphaned=is_orphaned,
+        is_quiet=is_quiet,
+        time_lag_ms=extremes.time_lag_ms,
+        margin=extremes.margin,
+        last_ms=extremes.last_ms,
+        last_margin=extremes.last_margin,
+        retention_left_ms=extremes.retention_left_ms,
+    )
+
+
+def observe_topics(used_of_day: LogEnds, ends: LogEnds, partitions: int) -> TopicActivity:
+    """Return what was observed of each partition: `used_of_day` are its rows of the day, `ends` those with an end."""
+    is_observed = np.bincount(used_of_day.partition, minlength=partitions) > 0
+    return TopicActivity(
+        is_observed=is_observed,
+        produced=measure_growth(ends, partitions),
+        sampled_us=last_values(
+            used_of_day.partition,
+            used_of_day.is_sample,
+            used_of_day.at_us,
+            np.full(partitions, NULL),
+        ),
+    )
