@@ -1,0 +1,173 @@
+"""Hand-made worlds whose coordinators and samplers have clocks that differ. The order of records is that of the log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.pipeline.build.builds import built, read
+from tests.pipeline.fact_rows import Row, at, commit, ends, event
+
+MINUTE: Final = 60
+MIDNIGHT: Final = 12 * 3_600
+COMMITS: Final = 1_200
+MOVED: Final = 600
+
+
+def commits_across_a_move(ahead_s: int) -> list[Row]:
+    """A commit a second, 100 records each; after ten minutes the coordinator moves to a broker whose clock is right."""
+    return [
+        commit(seconds + (ahead_s if seconds < MOVED else 0), 100 * seconds, source=seconds)
+        for seconds in range(COMMITS)
+    ]
+
+
+def log_ends(seconds: range, **others: Any) -> list[Row]:
+    """Samples of a log to which 100 records a second are written."""
+    return [ends(at_s, 100 * at_s, **others) for at_s in seconds]
+
+
+def days_of(directory: Path, facts: dict[str, list[Row]]) -> list[Row]:
+    return read(built(directory, facts), "group_daily")
+
+
+def test_a_coordinator_that_stays_counts_each_message_once(tmp_path: Path) -> None:
+    facts = {"offset_commits": commits_across_a_move(0), "partition_offsets": log_ends(range(0, COMMITS, MINUTE))}
+
+    assert [day["messages_consumed"] for day in days_of(tmp_path, facts)] == [119_900]
+
+
+@pytest.mark.xfail(strict=True, reason="defect 36")
+@pytest.mark.parametrize("ahead_s", [10, 60])
+def test_a_coordinator_that_moves_counts_each_message_once(tmp_path: Path, ahead_s: int) -> None:
+    """The first broker's clock was ahead, so that the times of commits go back when the coordinator moves."""
+    facts = {"offset_commits": commits_across_a_move(ahead_s), "partition_offsets": log_ends(range(0, 1_320, MINUTE))}
+
+    assert [day["messages_consumed"] for day in days_of(tmp_path, facts)] == [119_900]
+
+
+@pytest.mark.xfail(strict=True, reason="defect 36")
+def test_a_jump_of_clocks_makes_no_partition_uneven(tmp_path: Path) -> None:
+    """As many records were read from partition 1, whose commits have the true times."""
+    even = [row | {"partition": 1, "source_offset": 10_000 + row["source_offset"]} for row in commits_across_a_move(0)]
+    facts = {
+        "offset_commits": [*commits_across_a_move(60), *even],
+        "partition_offsets": [*log_ends(range(0, 1_320, MINUTE)), *log_ends(range(0, 1_320, MINUTE), partition=1)],
+    }
+
+    assert [day["skew"] for day in days_of(tmp_path, facts)] == [1.0]
+
+
+def test_rates_are_the_true_ones_after_a_coordinator_moved(tmp_path: Path) -> None:
+    """All commits of the last ten minutes have the right broker's times, and 100 records a second were read."""
+    storage = built(
+        tmp_path,
+        {
+            "offset_commits": commits_across_a_move(60),
+            "partition_offsets": [*log_ends(range(0, MOVED, MINUTE)), *log_ends(range(MOVED + 1, COMMITS, MINUTE))],
+        },
+    )
+
+    rates = [row["consume_rate"] for row in read(storage, "lag_history") if row["observed_at"] > at(MOVED + 2 * MINUTE)]
+    # The first rows of the window are of the last minute of the clock that was ahead.
+    assert rates == pytest.approx([100] * len(rates), rel=0.15)
+
+
+def generation(seconds: float, number: int, *names: str, source: int) -> Row:
+    members = [{"member_id": name, "rebalance_timeout_ms": 60_000} for name in names]
+    row = event(seconds, "generation", "GroupMetadata", source=source, epoch=number, members=members)
+    return row | {"state_time": at(seconds - 0.5)}
+
+
+def generations_around_midnight() -> dict[str, list[Row]]:
+    """Generation 5 is dated 00:00:05 by a clock that is 20 s ahead, generation 6 23:59:58 by the right one."""
+    return {
+        "group_events": [
+            generation(0, 4, "a", "b", source=1),
+            generation(MIDNIGHT + 5, 5, "a", "b", "c", source=2),
+            generation(MIDNIGHT - 2, 6, "a", "b", source=3),
+        ],
+        "offset_commits": [commit(0, 5, source=100), commit(MIDNIGHT + 60, 5, source=101)],
+        "partition_offsets": [ends(seconds, 9) for seconds in (10, MIDNIGHT + 600, MIDNIGHT + 1_200)],
+    }
+
+
+@pytest.mark.xfail(strict=True, reason="defect 36")
+def test_the_newest_generation_of_the_log_has_the_members_after_midnight(tmp_path: Path) -> None:
+    rows = read(built(tmp_path, generations_around_midnight()), "group_status")
+
+    assert [row["members"] for row in rows] == [2, 2, 2]
+
+
+@pytest.mark.xfail(strict=True, reason="defect 36")
+def test_generations_around_midnight_follow_each_other_in_the_log(tmp_path: Path) -> None:
+    rows = read(built(tmp_path, generations_around_midnight()), "rebalances")
+
+    changes = {row["generation"]: (row["members_before"], row["joined"], row["left"]) for row in rows}
+    assert changes[5] == (2, ["c"], [])
+    assert changes[6] == (3, [], ["c"])
+
+
+# The suspicions of defect 45 that concern clocks.
+
+
+def commits_of_a_fast_group(ahead_s: int) -> dict[str, list[Row]]:
+    """A commit each 20 s, all of them ingested, by a broker whose clock is ahead; a sample each minute, 15 min long."""
+    times = range(0, 15 * MINUTE, 20)
+    sampled = range(10, 15 * MINUTE, MINUTE)
+    return {
+        "offset_commits": [
+            *(commit(seconds + ahead_s, 10 * seconds, source=seconds) for seconds in times),
+            *(commit(seconds, 10 * (seconds // 20 * 20)) for seconds in sampled),
+        ],
+        "partition_offsets": [ends(seconds + 0.1, 10 * seconds + 50) for seconds in sampled],
+    }
+
+
+def windows_of(directory: Path, facts: dict[str, list[Row]]) -> list[tuple[float, float]]:
+    """Return length in seconds and share of the windows of the last five rows of lag."""
+    rows = read(built(directory, facts), "lag_history")[-5:]
+    return [((row["window_end"] - row["window_start"]).total_seconds(), row["complete"]) for row in rows]
+
+
+def test_windows_rest_on_commits_where_clocks_agree(tmp_path: Path) -> None:
+    assert windows_of(tmp_path, commits_of_a_fast_group(0)) == [(180, 1.0)] * 5
+
+
+def test_windows_rest_on_commits_where_a_clock_is_a_little_ahead(tmp_path: Path) -> None:
+    assert windows_of(tmp_path, commits_of_a_fast_group(5)) == [(180, 1.0)] * 5
+
+
+@pytest.mark.xfail(strict=True, reason="defect 45")
+@pytest.mark.parametrize("ahead_s", [21, 60])
+def test_windows_rest_on_commits_where_a_clock_is_ahead_by_a_commit_interval(tmp_path: Path, ahead_s: int) -> None:
+    """Every commit was read from the topic: ten of them span three minutes, ten samples nine."""
+    assert windows_of(tmp_path, commits_of_a_fast_group(ahead_s)) == [(180, 1.0)] * 5
+
+
+def two_samplers(ahead_s: int) -> dict[str, list[Row]]:
+    """Two samplers, each once a minute, whose clocks differ; the group is always ten seconds behind."""
+    samples = [(seconds, seconds) for seconds in range(0, 30 * MINUTE, MINUTE)]
+    samples += [(seconds + 30 + ahead_s, seconds + 30) for seconds in range(0, 30 * MINUTE, MINUTE)]
+    return {
+        "offset_commits": [commit(seen_s, 10 * true_s) for seen_s, true_s in samples],
+        "partition_offsets": [ends(seen_s + 0.1, 10 * true_s + 100, topic_id="t-1") for seen_s, true_s in samples],
+    }
+
+
+def test_two_samplers_whose_clocks_agree_have_verdicts_and_rates(tmp_path: Path) -> None:
+    rows = read(built(tmp_path, two_samplers(0)), "lag_history")[-10:]
+
+    assert {row["rule"] for row in rows} == {"keeping_up"}
+    assert [row["produce_rate"] for row in rows] == [10.0] * 10
+
+
+@pytest.mark.xfail(strict=True, reason="defect 45")
+def test_two_samplers_90_s_apart_have_verdicts_and_rates(tmp_path: Path) -> None:
+    """The topic has one id all the time, so no log end that falls is that of another log."""
+    rows = read(built(tmp_path, two_samplers(90)), "lag_history")[-10:]
+
+    assert "lag_unknown" not in {row["rule"] for row in rows}
+    assert None not in {row["produce_rate"] for row in rows}
