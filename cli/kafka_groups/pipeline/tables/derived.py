@@ -213,6 +213,12 @@ class GroupDaily(Frame):
         INT32,
         "partitions of which the last sample saw a commit, but not the partition",
     )
+    clock_jump_ms: Any = column(
+        INT64,
+        "by how much the times of commits fell at most, from a record to the next one in the log: the clocks of "
+        "brokers differ by this at least; 0 if they did not fall",
+        unit=MILLISECONDS,
+    )
 
 
 @frame
