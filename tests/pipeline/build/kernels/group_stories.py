@@ -19,6 +19,7 @@ from tests.pipeline.build.kernels.stories import (
 )
 
 BEFORE_MIDNIGHT = DAY / 2 - 10
+MIDNIGHT = DAY / 2
 
 
 def joins(seconds: float, number: int, name: str, *others: str) -> list[Row]:
@@ -132,6 +133,23 @@ REBALANCES: Mapping[str, Sequence[Row]] = {
     "reached two days later": [*TWO_MEMBERS, stable(2 * DAY, 2, "m1")],
     "overtaken the next day": [*TWO_MEMBERS, joined(DAY, "m3"), epoch(DAY, 3)],
     "overtaken two days later": [*TWO_MEMBERS, joined(2 * DAY, "m3"), epoch(2 * DAY, 3)],
+}
+# The clock of one coordinator is ten seconds ahead, and the group moves to another one just before midnight.
+AHEAD_AT_MIDNIGHT: Mapping[str, Sequence[Row]] = {
+    "generations": [
+        generation(MIDNIGHT - 300, 4, "a"),
+        generation(MIDNIGHT + 5, 5, "a", "b"),
+        generation(MIDNIGHT - 2, 6, "a", "b", "c"),
+        generation(MIDNIGHT + 600, 7, "b", "c"),
+    ],
+    "epochs": [
+        *(joined(0, "a"), epoch(0, 1), stable(0, 1, "a")),
+        *(joined(MIDNIGHT - 300, "b"), epoch(MIDNIGHT - 300, 2)),
+        *(stable(MIDNIGHT - 299, 2, "a", since=1), stable(MIDNIGHT - 299, 2, "b")),
+        *(left(MIDNIGHT + 5, "b"), epoch(MIDNIGHT + 5, 3), stable(MIDNIGHT + 5, 3, "a", since=2)),
+        *(joined(MIDNIGHT - 2, "c"), epoch(MIDNIGHT - 2, 4)),
+        *(stable(MIDNIGHT - 1, 4, "a", since=3), stable(MIDNIGHT - 1, 4, "c")),
+    ],
 }
 # One member stays while its group is upgraded, and downgraded again; each move is one batch.
 THERE_AND_BACK = placed(

@@ -6,7 +6,8 @@ Its rebalances are those that began on it; they depend on the records of the nex
 A *late record* of a day comes earlier in the log than a record of the day before: the clocks of two coordinators
 differ. The newest record in the log decides what is known, so a late record is put between the records of the last ten
 minutes of the day before (`group_checkpoint`). The timeline and the checkpoint of the day before stay as they were. A
-late record that is older than these ten minutes is not used.
+late record that is older than these ten minutes is not used. A classic rebalance whose generation before is a late
+record may have a second row, with other members before, on the day before: that day does not see the late record.
 
 Example: generation 6 was written on day 0, after generation 5, which a clock ahead dated to day 1.
 

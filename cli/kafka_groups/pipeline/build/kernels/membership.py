@@ -7,7 +7,8 @@ A member joins with its first record MemberMetadata, and leaves with the tombsto
   record that is left. Each member writes an assignment within seconds of each epoch. Therefore, once one preexisting
   member has written, all of them are counted.
 - A member whose leave is the only record of it is an *unseen leaver*. Compaction also replaces a join by the leave, so
-  the leave shows that the member was present just before it, and nothing about earlier times.
+  the leave shows that the member was present just before it, and nothing about earlier times. Only where no other
+  member is known, it is not certain either that there was none.
 
 The number of members is *known* from a record on if the group's beginning is among the records, if a preexisting member
 or an unseen leaver was seen, if no other member wrote within a minute, or if another member joined before, whose epoch
@@ -172,6 +173,10 @@ class MemberHistory:
         """Return whether the number of members is known at the record with this place and time."""
         return at_us > self._first_join_us or self._known_from() <= place
 
+    def leaves_unseen_after(self, place: int) -> bool:
+        """Return whether an unseen leaver left after the record at `place`; it may have been present there."""
+        return any(change.is_unseen and change.place > place for change in self._changes)
+
     def _known_from(self) -> int:
         """Return the place of the first record from which on the number of members is known; LARGEST if none is."""
         if self._before.has_changed or self._preexisting:
@@ -203,6 +208,7 @@ class MemberHistory:
         """Yield the number of members after each join and leave; the state is Empty where no member remains."""
         members = len(self._before.members) + len(self._preexisting)
         known_from = self._known_from()
+        last_unseen = max((change.place for change in self._changes if change.is_unseen), default=-1)
         if self._preexisting and self._first_record is not None:
             yield Entry(self._first_record.at_us, self._first_place, None, members)
         for at_us, batch in groupby(self._changes, attrgetter("at_us")):
@@ -213,7 +219,7 @@ class MemberHistory:
                 yield Entry(at_us, changes[0].place, None, members)
             for change in changes:
                 members += change.step
-                is_known = known_from <= change.place
+                is_known = known_from <= change.place and (members > 0 or last_unseen <= change.place)
                 state = "Empty" if is_known and members == 0 else None
                 yield Entry(at_us, change.place, state, members if is_known else UNKNOWN)
 
