@@ -7,8 +7,6 @@ directory is ours, and what wrote it.
 from __future__ import annotations
 
 import json
-import uuid
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -16,50 +14,43 @@ from pyarrow.fs import FileType
 
 from kafka_groups import __version__
 from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.store.data_files import (
+    BACKFILL,
+    BUILD,
+    COMPACTED,
+    COMPACTED_SAMPLES,
+    KEPT,
+    SAMPLE,
+    SORTED_SAMPLES,
+    DataFile,
+    NewFile,
+    new_batch_name,
+    new_path,
+)
 from kafka_groups.pipeline.store.root_directory import RootDirectory
 from kafka_groups.pipeline.tables import SCHEMA_VERSION
 
-BUILD: Final = "build"  # the batch that all rows of a derived table are of
-COMPACTED: Final = "compacted"  # the batch of files that compaction made of others, except those of samples
-COMPACTED_SAMPLES: Final = "compacted-samples"  # the batch of those, each sorted
-SORTED_SAMPLES: Final = "sorted-samples"  # the batch of the samples of a date that were sorted together
-KEPT: Final = "kept"  # the batch of what retention leaves of a date
-SAMPLE: Final = "sample-"  # begins the batches of samples
-BACKFILL: Final = "backfill-"  # begins the batches of backfills
+__all__ = [
+    "BACKFILL",
+    "BUILD",
+    "COMPACTED",
+    "COMPACTED_SAMPLES",
+    "KEPT",
+    "MARKER",
+    "RETENTION",
+    "SAMPLE",
+    "SORTED_SAMPLES",
+    "DataFile",
+    "NewFile",
+    "is_new",
+    "new_batch_name",
+    "new_path",
+    "write_marker",
+]
+
 RETENTION: Final = "retention"  # the note {"first_date": …, "derived": {table: …}}: older dates are to be removed
 MARKER: Final = "kafka-groups-pipeline.json"
 _WHAT: Final = "tables of kafka-groups pipeline"
-
-
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A Parquet file with rows of one table and one date (YYYY-MM-DD)."""
-
-    table: str
-    date: str
-    path: str
-    rows: int
-    bytes: int
-
-    @property
-    def batch(self) -> str:
-        """The run that wrote it; of a file that another program wrote, some name."""
-        return self.path.rpartition("/")[2].partition(".")[0]
-
-
-NewFile = DataFile  # one that no commit has made a part of its table yet
-
-
-def new_batch_name(origin: str, at: datetime) -> str:
-    """Return a name that no other batch has, greater than those of the origin's earlier seconds (`at` is in UTC)."""
-    return f"{origin.rstrip('-')}-{at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:12]}"
-
-
-def new_path(place: RootDirectory, table: str, date: str, batch: str) -> str:
-    """Return the path of a new file, in a directory that is made if need be."""
-    path = place.join(table, f"date={date}", f"{batch}.{uuid.uuid4().hex[:16]}.parquet")
-    place.make_parent(path)
-    return path
 
 
 def is_new(place: RootDirectory) -> bool:
