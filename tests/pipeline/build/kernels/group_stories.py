@@ -71,6 +71,8 @@ MEMBERS: Mapping[str, Sequence[Row]] = {
     "joined before its epoch": [joined(0, "d"), epoch(5, 4), stable(6, 4, "d")],
     "joined in another batch": [joined(-10, "x"), *joins(0, 4, "d", "a")],
     "of a clock that is behind": [joined(0, "d"), epoch(0, 1), stable(-1, 1, "d")],
+    "tombstone alone": [*joins(0, 1, "a"), left(7_200, "x"), epoch(7_200, 3), stable(7_201, 3, "a", since=1)],
+    "tombstone of the last member": [left(0, "a"), epoch(0, 4), left(7_200, "b"), epoch(7_200, 5)],
     "left twice": [*joins(0, 1, "m"), left(10, "m"), left(11, "m")],
     "there, left, and back": [stable(0, 4, "a"), left(10, "a"), stable(20, 4, "a"), stable(70, 4, "a")],
     "stable before the epoch": [stable(-10, 4, "a"), *joins(0, 4, "d", "a")],
@@ -97,6 +99,9 @@ REBALANCES: Mapping[str, Sequence[Row]] = {
     "clock set back": [CREATED, generation(5, 1, A), generation(3, 2, A, B)],
     "emptied": [CREATED, generation(5, 1, A), generation(7_200, 2, all_joined=7_200)],
     "written again": [CREATED, generation(5, 1, A), generation(9, 1, A)],
+    "generation lost": [CREATED, generation(5, 1, A), generation(60, 3, B), generation(70, 4, A, B)],
+    "created again, removal lost": [generation(5, 7, A), generation(60, 1, B)],
+    "created again, first generation lost": [generation(5, 1, A), removed(9, "GroupMetadata"), generation(60, 2, B)],
     "after two nights": [generation(5, 1, member("a", None)), generation(5 + 2 * DAY, 2, A, B)],
     "over midnight": [generation(DAY / 2 - 20, 1, A), generation(DAY / 2 + 10, 2, A, B)],
     # A new member is first STABLE, with no partitions, at the epoch before its own.

@@ -85,7 +85,7 @@ def test_an_epoch_of_the_next_date_is_a_rebalance_of_that_date() -> None:
     assert rebalances(days, 1) == {3: (2, (), ("b",), 0)}
 
 
-def test_a_rebalance_that_the_next_one_overtook_by_an_earlier_clock_took_no_time() -> None:
+def test_a_rebalance_overtaken_by_an_earlier_clock_took_no_time() -> None:
     rows = [joined(0, "a"), epoch(0, 1), joined(20, "b"), epoch(20, 2), joined(10, "c"), epoch(10, 3)]
     (day,) = build(placed(rows))
 
@@ -96,7 +96,7 @@ def test_a_rebalance_that_the_next_one_overtook_by_an_earlier_clock_took_no_time
     ]
 
 
-def test_an_earlier_time_of_a_later_record_ends_what_records_before_it_showed() -> None:
+def test_a_later_record_with_an_earlier_time_ends_the_records_before_it() -> None:
     rows = [generation(0, 1, "a"), generation(30, 2, "a", "b"), generation(20, 3, "a", "b", "c")]
     days = build(placed(rows))
 

@@ -85,12 +85,14 @@ def build_group_days(state: str | None, events: Mapping[int, DayEvents], days: C
 
 
 def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_records: Sequence[GroupRecord]) -> GroupDay:
+    """Return a day (days since 1970) from the checkpoint before it, its events, and the records of the next day."""
     late = [record for record in events.records if not before.precedes(record)]
     records = [record for record in events.records if before.precedes(record)]
     recent = _recent_records(before, day)
     start = before if recent is None or not late else _insert_late(before, recent, late)
     reader = GroupReader(start)
-    reader.add_kind(has_no_rebalances=events.has_no_rebalances)
+    if events.has_no_rebalances:
+        reader.mark_without_rebalances()
     new_recent = _read_day(reader, records, day)
     timeline = build_timeline((start.state, start.members), reader.entries(), events.samples)
     checkpoint = replace(reader.checkpoint(*timeline.last), recent=new_recent)
