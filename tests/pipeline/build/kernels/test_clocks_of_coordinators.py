@@ -110,12 +110,21 @@ def test_a_sampled_state_stays_if_late_records_show_nothing_new() -> None:
     assert at_time(days, MIDNIGHT + 1) == ("PreparingRebalance", 3)
 
 
-def test_late_records_are_not_used_if_clocks_differ_by_more_than_ten_minutes() -> None:
+def test_dates_order_records_if_clocks_differ_by_more_than_ten_minutes() -> None:
     rows = [generation(0, 1, "a"), generation(MIDNIGHT + 5, 2, "a", "b"), generation(MIDNIGHT - 700, 3, "a", "b", "c")]
     days = build(placed(rows), (0, 1))
 
-    assert at_time(days, MIDNIGHT + 60) == ("Stable", 3)
-    assert rebalances(days, 1) == {}
+    assert at_time(days, MIDNIGHT + 60) == ("Stable", 2)
+    assert sorted(row.generation for day in days for row in day.rebalances) == [1, 2, 3]
+
+
+def test_a_clock_that_is_days_behind_hides_no_records_of_other_days() -> None:
+    rows = [generation(day * DAY, day + 1, "a") for day in range(4)]
+    rows[2]["record_time"] = at(MIDNIGHT - 2 * DAY - 60)
+    days = build(placed(rows), range(-2, 4))
+
+    assert [at_time(days, day * DAY + 60)[0] for day in range(-1, 4)] == ["Stable"] * 5
+    assert {row.generation for day in days for row in day.rebalances} == {1, 2, 3, 4}
 
 
 def ahead(rows: list[Row], rng: Random) -> list[Row]:

@@ -123,11 +123,20 @@ class RecentRecords:
     """The records of a day's last ten minutes, in the order of the log, and all records of the day after the first."""
 
     before: GroupCheckpoint  # what was known before the first of them
-    records: Sequence[GroupRecord]
+    records: Sequence[GroupRecord]  # at least one
+
+    def is_late(self, record: GroupRecord) -> bool:
+        """Return whether a record of the next day comes before the last of these records in the log.
+
+        A record that comes before all that led to `before` is not late: its clock is wrong by more than ten minutes.
+        """
+        newest = self.records[-1]
+        is_older = record.source_partition == newest.source_partition and record.source_offset < newest.source_offset
+        return is_older and self.before.precedes(record)
 
     def join(self, others: Sequence[GroupRecord]) -> list[GroupRecord]:
-        """Return these records and others, in the order of the log, without others that are older than these."""
-        return sorted([*self.records, *filter(self.before.precedes, others)], key=log_position)
+        """Return these records and others, in the order of the log."""
+        return sorted([*self.records, *others], key=log_position)
 
 
 def _without_nulls(record: GroupRecord) -> dict[str, Any]:

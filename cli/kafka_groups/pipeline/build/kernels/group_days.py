@@ -6,8 +6,9 @@ Its rebalances are those that began on it; they depend on the records of the nex
 A *late record* of a day comes earlier in the log than a record of the day before: the clocks of two coordinators
 differ. The newest record in the log decides what is known, so a late record is put between the records of the last ten
 minutes of the day before (`group_checkpoint`). The timeline and the checkpoint of the day before stay as they were. A
-late record that is older than these ten minutes is not used. A classic rebalance whose generation before is a late
-record may have a second row, with other members before, on the day before: that day does not see the late record.
+classic rebalance whose generation before is a late record may have a second row, with other members before, on the day
+before: that day does not see the late record. If clocks differ by more than ten minutes, records are in the order of
+their dates.
 
 Example: generation 6 was written on day 0, after generation 5, which a clock ahead dated to day 1.
 
@@ -86,10 +87,10 @@ def build_group_days(state: str | None, events: Mapping[int, DayEvents], days: C
 
 def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_records: Sequence[GroupRecord]) -> GroupDay:
     """Return a day (days since 1970) from the checkpoint before it, its events, and the records of the next day."""
-    late = [record for record in events.records if not before.precedes(record)]
-    records = [record for record in events.records if before.precedes(record)]
     recent = _recent_records(before, day)
-    start = before if recent is None or not late else _insert_late(before, recent, late)
+    late = [record for record in events.records if recent is not None and recent.is_late(record)]
+    records = [record for record in events.records if recent is None or not recent.is_late(record)]
+    start = _insert_late(before, recent, late) if recent is not None and late else before
     reader = GroupReader(start)
     if events.has_no_rebalances:
         reader.mark_without_rebalances()
@@ -100,12 +101,12 @@ def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_record
     if recent is not None and late:
         reader = GroupReader(recent.before)
         reader.read(recent.join([*events.records, *next_records]))
-    elif all(map(checkpoint.precedes, next_records)):
-        reader.read(next_records)
-    else:
-        # Late records of the next day began rebalances of this day, or come between their records.
+    elif new_recent is not None and any(map(new_recent.is_late, next_records)):
+        # Late records of the next day come between the records of rebalances of this day.
         reader = GroupReader(before)
-        reader.read(sorted([*records, *filter(before.precedes, next_records)], key=log_position))
+        reader.read(sorted([*records, *next_records], key=log_position))
+    else:
+        reader.read(next_records)
     rebalances = [rebalance for rebalance in reader.rebalances() if rebalance.started_at // DAY_US == day]
     return GroupDay(
         day=day,

@@ -7,8 +7,8 @@ A member joins with its first record MemberMetadata, and leaves with the tombsto
   record that is left. Each member writes an assignment within seconds of each epoch. Therefore, once one preexisting
   member has written, all of them are counted.
 - A member whose leave is the only record of it is an *unseen leaver*. Compaction also replaces a join by the leave, so
-  the leave shows that the member was present just before it, and nothing about earlier times. Only where no other
-  member is known, it is not certain either that there was none.
+  the leave shows that the member was present just before it, and nothing about earlier times. But where no other
+  member is known of, the number of members before the leave is UNKNOWN.
 
 The number of members is *known* from a record on if the group's beginning is among the records, if a preexisting member
 or an unseen leaver was seen, if no other member wrote within a minute, or if another member joined before, whose epoch
