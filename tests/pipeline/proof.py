@@ -38,7 +38,7 @@ import pickle, sys
 from datetime import date
 from pathlib import Path
 from kafka_groups.pipeline.build.run import build
-from kafka_groups.pipeline.build.engine import LocalEngine
+from kafka_groups.pipeline.build.local_engine import LocalEngine
 from tests.pipeline.fact_rows import new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of, rows_of
 first, count, directory = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.pipeline.build.engine import LocalEngine, SparkEngine
-from kafka_groups.pipeline.build.run import ALL_DATES, Built, DateRange, count_facts
+from kafka_groups.pipeline.build.local_engine import LocalEngine
+from kafka_groups.pipeline.build.plan import ALL_DATES, DateRange, count_facts
+from kafka_groups.pipeline.build.run import Built
 from kafka_groups.pipeline.build.run import build as build_storage
+from kafka_groups.pipeline.build.spark_engine import SparkEngine
 from kafka_groups.pipeline.facts import backfill as backfills
 from kafka_groups.pipeline.facts import ingestion
 from kafka_groups.pipeline.facts import sample as snapshot

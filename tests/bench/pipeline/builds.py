@@ -24,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.build.engine import LocalEngine
+from kafka_groups.pipeline.build.local_engine import LocalEngine
 from kafka_groups.pipeline.build.run import build
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
@@ -46,8 +46,9 @@ _WRITTEN_BEFORE: Final = 100_000  # minutes in which records were written before
 _BUILD: Final = """
 import sys, time, json
 from pathlib import Path
-from kafka_groups.pipeline.build.engine import SparkEngine
-from kafka_groups.pipeline.build.run import build, count_facts
+from kafka_groups.pipeline.build.spark_engine import SparkEngine
+from kafka_groups.pipeline.build.plan import count_facts
+from kafka_groups.pipeline.build.run import build
 from kafka_groups.pipeline.spark import start_session
 from kafka_groups.pipeline.store import open_storage
 storage = open_storage(sys.argv[1])
@@ -113,10 +114,10 @@ class _CountingEngine(LocalEngine):
     files = 0
     bytes = 0
 
-    def collect(self, files: Any, step: Any, schema: Any) -> Any:
+    def read(self, files: Any) -> Any:
         self.files += len(files)
         self.bytes += sum(Path(file.path).stat().st_size for file in files)
-        return super().collect(files, step, schema)
+        return super().read(files)
 
 
 def _few_facts(scratch: Path) -> str:

@@ -7,14 +7,15 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from kafka_groups.pipeline.build.engine import GROUP_LAYOUT, LocalEngine
+from kafka_groups.pipeline.build.fact_files import read_facts
 from kafka_groups.pipeline.build.group_events import read_day_events
-from kafka_groups.pipeline.build.group_rows import GROUP_INPUT
 from kafka_groups.pipeline.build.kernels.group_days import build_group_days
 from kafka_groups.pipeline.build.kernels.segments import DAY_US
+from kafka_groups.pipeline.build.stage_rows import RowKind, StageRows, select_kind, unpack_events
 from kafka_groups.pipeline.tables import GROUP_EVENTS, GROUP_STATUS, LAG_HISTORY, OFFSET_COMMITS, REBALANCES
 from tests.live.pipeline.filled_tables import by_time
 
@@ -31,11 +32,12 @@ StateAt = Callable[[str, datetime], tuple[str | None, int | None]]
 
 @pytest.fixture(scope="module")
 def state_at(filled: FilledTables) -> StateAt:
-    events = LocalEngine().collect(filled.storage.files(GROUP_EVENTS), GROUP_LAYOUT.read, GROUP_INPUT)
+    files = filled.storage.files(GROUP_EVENTS)
+    packed, _ = select_kind(pa.Table.from_batches(read_facts(files), schema=StageRows.schema()), RowKind.EVENTS)
 
     def find(group: str, time: datetime) -> tuple[str | None, int | None]:
-        rows = events.filter(pc.equal(events["name"], group)).combine_chunks().to_batches()[0]
-        by_day = read_day_events(rows, np.zeros(len(rows), np.int64))[0]
+        events, _ = unpack_events(packed.filter(pc.equal(packed["group"], group))["payload"])
+        by_day = read_day_events(events, np.zeros(len(events), np.int64))[0]
         at_us = (time - _EPOCH) // timedelta(microseconds=1)
         (*_, day) = build_group_days(None, by_day, [day for day in by_day if day * DAY_US <= at_us])
         states, members = day.timeline.at_times(np.array([at_us]))

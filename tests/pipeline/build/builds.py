@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from kafka_groups.pipeline.build.engine import LocalEngine
+from kafka_groups.pipeline.build.local_engine import LocalEngine
 from kafka_groups.pipeline.build.run import Built, build
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import TABLES

@@ -1,123 +1,50 @@
-"""Facts of tests as the stages take them: what Spark selects, sorts and counts, in a few lines of Python."""
+"""Facts of tests as the stages take them: written into a storage, and read as a build reads them."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from kafka_groups.pipeline.build.kernels.segments import DAY_US, NULL
-from kafka_groups.pipeline.build.partition_batch import COMMIT, INPUT, OBSERVATION
-from kafka_groups.pipeline.build.partition_stage import ClusterDay, Context
-from kafka_groups.pipeline.tables import OFFSETS_TOPIC
+from kafka_groups.pipeline.build.fact_files import read_facts
+from kafka_groups.pipeline.build.fact_summary import Summary, summarise
+from kafka_groups.pipeline.build.keyed_tables import sort_rows
+from kafka_groups.pipeline.build.stage_rows import KEY, RowKind, StageRows, read_results
+from kafka_groups.pipeline.tables import FACT_TABLES
+from tests.pipeline.fact_rows import new_storage, put_all
 
 Row = Mapping[str, Any]
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def micros(time: datetime) -> int:
-    """A time as microseconds since 1970."""
-    passed = time - _EPOCH
-    return (passed.days * 86_400 + passed.seconds) * 1_000_000 + passed.microseconds
+class StageFacts(NamedTuple):
+    """A table of StageRows, sorted by the key of partitions; the summary of the facts; and their days since 1970."""
+
+    rows: Any
+    summary: Summary
+    days: list[int]
+
+    def on(self, day: int) -> Any:
+        """The rows of a day."""
+        return self.rows.filter(pc.equal(self.rows["day"], day))
 
 
-def rows_of(facts: Mapping[str, Sequence[Row]]) -> list[dict[str, Any]]:
-    """The rows of a table of INPUT, sorted."""
-    found = [*map(_commit, facts.get("offset_commits", ())), *map(_observation, facts.get("partition_offsets", ()))]
-    return sorted(
-        found,
-        key=lambda row: (
-            *(row[name] for name in ("cluster_id", "topic", "partition")),
-            row["group"] is not None,
-            row["group"] or "",
-            row["kind"],
-            row["at_us"],
-            row["source_offset"] is not None,
-            row["source_offset"] or 0,
-        ),
-    )
-
-
-def table_of(rows: Iterable[Row]) -> pa.Table:
-    """The rows as a table."""
-    return pa.Table.from_pylist([{name: row.get(name) for name in INPUT.names} for row in rows], schema=INPUT)
-
-
-def _commit(row: Row) -> dict[str, Any]:
-    at = micros(row["commit_time"])
-    offset = row["committed_offset"]
-    is_removal = bool(row["tombstone"]) or offset is None or offset < 0
-    return {
-        **{name: row[name] for name in ("cluster_id", "topic", "partition", "group", "source_offset")},
-        "kind": COMMIT,
-        "day": at // DAY_US,
-        "at_us": at,
-        "is_record": row["origin"] == "topic",
-        "is_removal": is_removal,
-        "committed_offset": None if is_removal else offset,
-    }
-
-
-def _observation(row: Row) -> dict[str, Any]:
-    at, point = micros(row["observed_at"]), row.get("point_time")
-    return {
-        **{name: row[name] for name in ("cluster_id", "topic", "partition")},
-        **{
-            name: row.get(name)
-            for name in ("log_start_offset", "log_end_offset", "last_stable_offset", "point_offset", "topic_id")
-        },
-        "group": None,
-        "source_offset": None,
-        "kind": OBSERVATION,
-        "day": at // DAY_US,
-        "at_us": at,
-        "is_record": row["origin"] == "sample",
-        "point_ms": None if point is None else micros(point) // 1_000,
-    }
-
-
-def context_of(facts: Mapping[str, Sequence[Row]]) -> Context:
-    """What was read of clusters and groups on each day."""
-    commits, samples, runs = defaultdict(list), defaultdict(list), defaultdict(list)
-    listed, answered = defaultdict(list), defaultdict(list)
-    days = set()
-    for row in facts.get("offset_commits", ()):
-        at = micros(row["commit_time"])
-        day = (row["cluster_id"], at // DAY_US)
-        days.add(day)
-        if row["origin"] == "topic":
-            commits[day].append(at)
-        else:
-            answered[row["cluster_id"], row["group"], day[1]].append(at)
-    for row in facts.get("partition_offsets", ()):
-        at = micros(row["observed_at"])
-        day = (row["cluster_id"], at // DAY_US)
-        days.add(day)
-        if row["origin"] == "sample":
-            samples[day].append(at)
-            runs[row["cluster_id"], at].append(row)
-    for row in facts.get("group_events", ()):
-        at = micros(row["record_time"])
-        days.add((row["cluster_id"], at // DAY_US))
-        if row["origin"] == "sample" and row["event_type"] == "state_seen":
-            listed[row["cluster_id"], row["group"], at // DAY_US].append(at)
-    whole = defaultdict(list)
-    for (cluster, at), rows in runs.items():
-        own = [row for row in rows if row["topic"] == OFFSETS_TOPIC] or rows
-        if all(row["log_end_offset"] is not None for row in own):
-            whole[cluster, at // DAY_US].append(at)
-    clusters = {
-        day: ClusterDay(
-            max(commits[day], default=NULL),
-            max(commits[day], default=NULL),
-            max(samples[day], default=NULL),
-            np.array(sorted(whole[day]), np.int64),
-        )
-        for day in days
-    }
-    groups = {key: (max(listed[key], default=NULL), max(answered[key], default=NULL)) for key in {*listed, *answered}}
-    return Context(clusters, groups)
+def stage_facts(facts: Mapping[str, Sequence[Row]]) -> StageFacts:
+    """The facts of partitions and groups, by the name of their table."""
+    with tempfile.TemporaryDirectory() as directory:
+        storage = new_storage(Path(directory) / "tables")
+        put_all(storage, "b", {name: [dict(row) for row in rows] for name, rows in facts.items()})
+        files = [
+            replace(file, path=storage.place.address(file.path))
+            for table in FACT_TABLES
+            for file in storage.files(table)
+        ]
+        rows = pa.Table.from_batches(read_facts(files), schema=StageRows.schema())
+    is_result = pc.equal(rows["kind"], int(RowKind.RESULT))
+    of_stages = rows.filter(pc.invert(is_result))
+    days = sorted(pc.unique(of_stages["day"]).to_pylist())
+    return StageFacts(sort_rows(of_stages, KEY), summarise(read_results(rows, "summary"), days), days)

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_groups.pipeline.build.engine import LocalEngine, Step
+from kafka_groups.pipeline.build.local_engine import LocalEngine
 from kafka_groups.pipeline.build.run import Built, build
 from kafka_groups.pipeline.store import DataFile, Storage
 from kafka_groups.pipeline.store.compaction import compact
+from kafka_groups.pipeline.tables import OFFSET_COMMITS
 from tests.pipeline.build.builds import build_here, built, read
 from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of
@@ -150,19 +151,19 @@ class CompactingEngine(LocalEngine):
     """Compacts the facts once: after a build has listed their files, and before it reads them."""
 
     def __init__(self, storage: Storage) -> None:
+        super().__init__()
         self._storage = storage
-        self.collected: list[int] = []
+        self.files: list[int] = []
 
-    def collect(self, files: Sequence[DataFile], step: Step, schema: Any) -> Any:
+    def read(self, files: Sequence[DataFile]) -> Any:
         """Return what the other engine returns, if all files are still there."""
-        if not self.collected:
-            assert compact(self._storage, now=at(0)).files_after > 0
-        self.collected.append(len(files))
-        return super().collect(files, step, schema)
+        assert compact(self._storage, now=at(0)).files_after > 0
+        self.files.append(len(files))
+        return super().read(files)
 
 
 def test_a_compaction_during_a_build_changes_nothing(tmp_path: Path, at_once: Facts) -> None:
-    """Files are removed after they were listed, and replaced by one: the build lists them again."""
+    """Files are removed from their tables after they were listed; they stay on the disk for readers."""
     storage = new_storage(tmp_path)
     facts = two_days()
     for part in range(3):
@@ -171,8 +172,9 @@ def test_a_compaction_during_a_build_changes_nothing(tmp_path: Path, at_once: Fa
 
     build(storage, engine)
 
-    first, *others = engine.collected
-    assert max(others) < first
+    (files,) = engine.files
+    assert files > 3 * len(facts)
+    assert len(storage.files(OFFSET_COMMITS)) < 3
     assert rows_in(storage) == at_once
     assert build_here(storage).dates == ()
 
@@ -210,7 +212,7 @@ def five_days() -> Facts:
                 "generation",
                 "GroupMetadata",
                 source=100 + day,
-                epoch=day,
+                epoch=day + 1,
                 members=[{"member_id": f"m{number}"} for number in range(day + 1)],
             )
             for day in days
@@ -232,4 +234,4 @@ def test_late_facts_change_no_date_before_their_own(tmp_path: Path, days_late: i
     assert list(done.dates) == dates[-built_again:]
     whole = built(tmp_path / "whole", facts | {"offset_commits": [*facts["offset_commits"], late]}, lookback_days=1)
     assert rows_in(storage) == rows_in(whole)
-    assert [len(row["joined"]) for row in read(storage, "rebalances") if row["joined"] is not None] == [1] * 4
+    assert [len(row["joined"]) for row in read(storage, "rebalances")] == [1] * 5

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.pipeline.build.fact_state import FactState
-from kafka_groups.pipeline.build.run import LOOKBACK_DAYS, count_facts
+from kafka_groups.pipeline.build.plan import LOOKBACK_DAYS, count_facts
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import compact, keep_all
 from kafka_groups.pipeline.tables import GROUP_STATE, LAG_HISTORY, PARTITION_STATE, Table

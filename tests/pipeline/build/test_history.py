@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.build.fact_rows import read_columns
-from kafka_groups.pipeline.build.partition_batch import KeyState, LogState
+from kafka_groups.pipeline.build.fact_files import read_columns
+from kafka_groups.pipeline.build.partition_state import KeyState, LogState
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_STATE
 from kafka_groups.verdicts import COMMIT_POINTS, Commit, Rules, thin
@@ -183,10 +183,10 @@ def states_after(storage: Storage, day: date) -> tuple[KeyState, LogState]:
     of_groups = sorted((row for row in rows if row["group"] is not None), key=itemgetter("group"))
     keys = pa.array([row["state"] for row in of_groups], pa.binary())
     log = pa.array([row["state"] for row in rows if row["group"] is None], pa.binary())
-    return KeyState.read(len(keys), np.arange(len(keys)), keys), LogState.read(1, np.arange(1), log)
+    return KeyState.unpack(keys, np.arange(len(keys)), len(keys)), LogState.unpack(log, np.arange(1), 1)
 
 
-def test_of_a_busy_past_the_last_slots_are_handed_on_and_of_a_quiet_one_its_changes(tmp_path: Path) -> None:
+def test_a_state_has_the_last_slots_of_a_busy_past_and_all_of_a_quiet_one(tmp_path: Path) -> None:
     minutes = range(-3 * DAY, 0, MINUTE)
     busy = [commit(seconds, seconds + 10 * DAY, source=seconds + 10 * DAY, group="busy") for seconds in minutes]
     quiet = [commit(seconds, int(seconds > -2 * DAY), group="quiet") for seconds in minutes]
@@ -198,13 +198,13 @@ def test_of_a_busy_past_the_last_slots_are_handed_on_and_of_a_quiet_one_its_chan
     rules = Rules()
     # One commit of each. The quiet group has two samples that saw another offset.
     assert keys.commits.key.tolist() == [0, 1]
-    assert keys.entries.key.tolist() == [0] * rules.intervals + [1, 1]
-    assert keys.points.key.tolist() == [0] * COMMIT_POINTS + [1, 1]
+    assert keys.window_commits.key.tolist() == [0] * rules.intervals + [1, 1]
+    assert keys.lag_points.key.tolist() == [0] * COMMIT_POINTS + [1, 1]
     # Ten minutes of a day that ended at noon: none are left at midnight.
-    assert len(keys.recent) == len(keys.status) == 0
-    assert len(log.ends) == rules.intervals
+    assert len(keys.rate_rows) == len(keys.last_status) == 0
+    assert len(log.log_ends) == rules.intervals
     # Of 4,320 log ends there are 32 for each doubling of their age from an hour on, here of 12 to 84 hours.
-    assert 32 * 2 < len(log.points) < 32 * 3
+    assert 32 * 2 < len(log.time_points) < 32 * 3
 
 
 @pytest.mark.parametrize("min_distance_ms", [7_001, DAY * 1_000 + 1])

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_groups.pipeline.build.arrays import sort_rows
-from kafka_groups.pipeline.build.engine import (
-    GROUP_LAYOUT,
-    PARTITION_LAYOUT,
-    Layout,
-    LocalEngine,
-    SparkEngine,
-    Task,
-    run_groups,
-    run_partitions,
-)
-from kafka_groups.pipeline.build.group_stage import RESULT
-from kafka_groups.pipeline.build.run import DateRange, build
-from kafka_groups.pipeline.store import DataFile, Storage
+from kafka_groups.pipeline.build.keyed_tables import sort_rows
+from kafka_groups.pipeline.build.local_engine import LocalEngine
+from kafka_groups.pipeline.build.plan import DateRange
+from kafka_groups.pipeline.build.run import build
+from kafka_groups.pipeline.build.spark_engine import SparkEngine
+from kafka_groups.pipeline.build.stage_rows import GROUP_KEY, KEY, RowKind, StageRows
+from kafka_groups.pipeline.build.tasks import Task, run_group_task, run_partition_task
+from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import GROUP_STATE, STATE_TABLES, TABLES
 from tests.pipeline.build.builds import build_here, built
 from tests.pipeline.build.histories import histories, joined
@@ -111,28 +107,33 @@ def test_files_of_derived_tables_have_the_documented_columns_whose_times_have_a_
             assert pq.ParquetFile(file.path).schema_arrow.remove_metadata() == TABLES[name].arrow()
 
 
-class PackingEngine(LocalEngine):
-    """What Spark does between the stages: rows are packed, sorted by key, and handed on in small batches."""
+class ShufflingEngine(LocalEngine):
+    """What Spark does before each stage: rows come in any order, and are handed on by key in small batches."""
 
-    def run(self, task: Task, of_partitions: Sequence[DataFile], of_groups: Sequence[DataFile]) -> Any:
+    def run(self, task: Task) -> Any:
         """Return what the other engine returns."""
-        facts = by_key(PARTITION_LAYOUT, [*PARTITION_LAYOUT.pack(PARTITION_LAYOUT.read(of_partitions))])
-        found = [*GROUP_LAYOUT.pack(run_partitions(task, PARTITION_LAYOUT.unpack(facts)))]
-        events = GROUP_LAYOUT.pack(GROUP_LAYOUT.read(of_groups))
-        rows = GROUP_LAYOUT.unpack(by_key(GROUP_LAYOUT, [*found, *events]))
-        return pa.Table.from_batches(run_groups(task, rows), schema=RESULT)
+        chance = random.Random(1)
+        is_of_group = pc.is_in(self._rows["kind"], pa.array([RowKind.GROUP_STATE, RowKind.EVENTS], pa.int8()))
+        partitions = by_key(shuffled(self._rows.filter(pc.invert(is_of_group)), chance), KEY)
+        passed_on = pa.Table.from_batches(run_partition_task(task, partitions), schema=StageRows.schema())
+        groups = pa.concat_tables([passed_on, self._rows.filter(is_of_group)])
+        results = run_group_task(task, by_key(shuffled(groups, chance), GROUP_KEY))
+        return pa.Table.from_batches(results, schema=StageRows.schema())
 
 
-def by_key(layout: Layout, rows: Sequence[Any]) -> Iterator[Any]:
-    table = pa.Table.from_batches(rows, schema=layout.packed_schema())
-    yield from sort_rows(table, layout.key).to_batches(max_chunksize=100)
+def shuffled(rows: Any, chance: random.Random) -> Any:
+    return rows.take(pa.array(chance.sample(range(len(rows)), len(rows)), pa.int64()))
 
 
-def test_rows_that_are_packed_between_the_stages_are_those_of_plain_ones(whole: Storage, tmp_path: Path) -> None:
+def by_key(rows: Any, key: Sequence[str]) -> Iterator[Any]:
+    yield from sort_rows(rows, key).to_batches(max_chunksize=100)
+
+
+def test_rows_do_not_depend_on_the_order_in_which_rows_come(whole: Storage, tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
     put_all(storage, "b", facts_of(132, 1))
     for last in (2, 6):
-        build(storage, PackingEngine(), selection=DateRange(last=dates_of(storage)[last]))
+        build(storage, ShufflingEngine(), selection=DateRange(last=dates_of(storage)[last]))
     assert all_rows(storage) == all_rows(whole)
 
 

@@ -5,15 +5,16 @@ Each story has a cluster of its own.
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pytest
 
-from kafka_groups.pipeline.build.kernels.offset_history import Commits, LogEnds
-from kafka_groups.pipeline.build.kernels.segments import NULL, first_at, last_at
-from kafka_groups.pipeline.build.kernels.verdicts import lag_when_committed
+from kafka_groups.pipeline.build.frames import WindowCommits
+from kafka_groups.pipeline.build.kernels.committed_offsets import new_commits
+from kafka_groups.pipeline.build.kernels.log_ends import new_log_ends
+from kafka_groups.pipeline.build.kernels.verdict_evidence import find_context, find_window_commits
+from kafka_groups.pipeline.frames.arrays import NULL
 from kafka_groups.verdicts import COMMIT_POINTS, SAMPLE_POINTS
 from tests.pipeline.build.builds import built, of, read, seconds_after_noon
 from tests.pipeline.fact_rows import Row, commit, ends
@@ -35,21 +36,23 @@ RulesAt = dict[tuple[str, float], str]
 )
 def test_a_commit_leaves_the_lag_to_the_log_end_of_its_own_time(is_record: bool, lags: list[int]) -> None:
     at_us, ends_us = (np.array(times) * 1_000_000 for times in ([-30, 0, 15, 45, 60, 90, 150], [0, 60, 120, 180]))
-    commits = rows_of(Commits, len(at_us), at_us=at_us, is_record=np.full(len(at_us), is_record), offset=10)
-    ends = rows_of(LogEnds, len(ends_us), at_us=ends_us, log_end=np.array([100, 160, 40, 70]))
-    known, wanted = (ends.partition, ends.at_us), (commits.key, commits.at_us)
-
-    found = lag_when_committed(commits, ends, last_at(known, wanted), first_at(known, wanted))
-
-    assert found.tolist() == lags
-
-
-def rows_of(kind: Any, size: int, **columns: Any) -> Any:
-    """Rows whose other columns are 0, or false."""
-    zero = {"Ints": 0, "Flags": False}
-    return kind(
-        *(np.broadcast_to(columns.get(field.name, zero[str(field.type)]), size).copy() for field in fields(kind))
+    commits = new_commits(
+        key=np.zeros(len(at_us), np.int64),
+        at_us=at_us,
+        committed_offset=10 + np.arange(len(at_us)),
+        source_offset=np.arange(len(at_us)) if is_record else np.full(len(at_us), NULL),
     )
+    log_ends = new_log_ends(
+        partition=np.zeros(len(ends_us), np.int64),
+        at_us=ends_us,
+        log_end=np.array([100, 160, 40, 70]),
+    )
+    partition_of_key = np.zeros(1, np.int64)
+    context = find_context(commits, log_ends, partition_of_key)
+    found = find_window_commits(WindowCommits.empty(), commits, log_ends, context, slot_ms=1_000)
+    advanced = np.arange(len(at_us))
+    expected = [lag if lag == NULL else lag - moved for lag, moved in zip(lags, advanced.tolist(), strict=True)]
+    assert found.lag.tolist() == expected
 
 
 def samples(minutes: int, committed: int, produced: int, *, until: int) -> tuple[list[Row], list[Row]]:

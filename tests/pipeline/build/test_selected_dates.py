@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.build.fact_state import read_last_rules
-from kafka_groups.pipeline.build.run import DateRange, count_facts
+from kafka_groups.pipeline.build.plan import DateRange, count_facts
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.verdicts import Rules
 from tests.pipeline.build.builds import build_here, read

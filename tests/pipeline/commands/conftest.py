@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.pipeline.build.run import ALL_DATES, DateRange
+from kafka_groups.pipeline.build.plan import ALL_DATES, DateRange
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import keep_all
 from tests.commands.conftest import state_home
@@ -47,9 +47,9 @@ class FakePipeline:
             cluster_id="c", partitions=2, times=5, batches=[], rows=10, deleted=0, ahead=0, failures=[]
         )
         self.sample.side_effect = self.backfill.side_effect = self._create_directory
-        self.count_facts = mocker.Mock(return_value=200_000)
-        dates = {"DateRange": DateRange, "ALL_DATES": ALL_DATES}
-        self.build = self._fake("build.run", "build", count_facts=self.count_facts, **dates)
+        self.build = self._fake("build.run", "build")
+        self.count_facts = self._fake("build.plan", "count_facts", DateRange=DateRange, ALL_DATES=ALL_DATES)
+        self.count_facts.return_value = 200_000
         self.build.return_value = SimpleNamespace(
             rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)
         )

@@ -15,7 +15,7 @@ from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, STATE_TAB
 from kafka_groups.verdicts import Rules
 
 _NOTE: Final = "build"
-_VERSION: Final = 13  # all dates are made again if this number or the settings differ from those of the last build
+_VERSION: Final = 14  # all dates are made again if this number or the settings differ from those of the last build
 _JOINED: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
 _MADE: Final = tuple(table for table in STORED_TABLES.values() if table.derived)  # what a build writes
 Key = tuple[str, str]  # date and table

@@ -1,22 +1,263 @@
-"""The frames of a build: what kernels take and return, and what Spark moves between the stages."""
+"""The frames of a build: the rows that kernels take and return.
+
+Kernels work on a batch of partitions. In a batch a *partition* is the number of a topic partition, and a *key* is the
+number of a group on a partition: rows refer to their owners by these numbers, from 0. Offsets and times are 64-bit
+integers, where NULL stands for null. The *log number* of a partition rises by one whenever its topic was recreated or
+its log was truncated. The *incarnation* of a key rises by one whenever its commit was removed.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 
+from kafka_groups.pipeline.frames.arrays import Flags, Floats, Ints
 from kafka_groups.pipeline.frames.columns import (
+    BOOLEAN,
+    DAYS,
+    FLOAT64,
     INT32,
     INT64,
     MICROSECONDS,
+    MILLISECONDS,
     OFFSET,
+    PER_SECOND,
+    PLACE,
+    RECORDS,
     STRING,
     STRINGS,
     column,
 )
-from kafka_groups.pipeline.frames.frame import Frame
+from kafka_groups.pipeline.frames.frame import Frame, frame
+
+
+@frame
+class ObservedOffsets(Frame):
+    """A row is a row of `partition_offsets`: the offsets of a partition at a time, from a sample or a backfill."""
+
+    at_us: Ints = column(INT64, "time of the offsets", unit=MICROSECONDS)
+    is_sample: Flags = column(BOOLEAN, "true for a sample, false for a backfill")
+    log_start: Ints = column(INT64, "log start offset; NULL in backfills", unit=OFFSET)
+    log_end: Ints = column(INT64, "log end offset; NULL if it is unknown", unit=OFFSET)
+    last_stable: Ints = column(INT64, "last stable offset; NULL in backfills", unit=OFFSET)
+    point_offset: Ints = column(INT64, "backfill: the first record at or after the time, else NULL", unit=OFFSET)
+    point_ms: Ints = column(INT64, "timestamp of that record, else NULL", unit=MILLISECONDS)
+    topic_id: Ints = column(INT64, "a number that stands for the topic id; NULL if it is unknown")
+
+
+@frame
+class LogEnds(ObservedOffsets):
+    """A row is the offsets of a partition at a time, with what the rows around it show.
+
+    Rows are sorted by partition and time, and a partition has one row at a time.
+    """
+
+    partition: Ints = column(INT64, "number of the partition")
+    log_number: Ints = column(INT64, "how often the partition had another log before")
+    previous_sample_us: Ints = column(INT64, "time of the partition's sample before this row", unit=MICROSECONDS)
+    is_used: Flags = column(BOOLEAN, "false for a row that contradicts other rows")
+    is_carried: Flags = column(BOOLEAN, "true for a row of an earlier day")
+
+
+@frame
+class PartitionSummary(Frame):
+    """Row i is what earlier days say about partition i."""
+
+    fact_day: Ints = column(INT64, "the last day with a fact; NULL if there is none", unit=DAYS)
+
+
+@frame
+class TimePoints(Frame):
+    """A row is a point of the time index of a log: when the record at an offset was written.
+
+    An observed log end says that the record at that offset was written later, and all records before it earlier. A
+    backfilled record has its own timestamp. Rows are sorted by partition, log number and offset, which are unique.
+    """
+
+    partition: Ints = column(INT64, "number of the partition")
+    log_number: Ints = column(INT64, "number of the log")
+    offset: Ints = column(INT64, "offset of the point", unit=OFFSET)
+    record_ms: Ints = column(INT64, "timestamp of the record at the offset; LARGEST if unknown", unit=MILLISECONDS)
+    latest_ms: Ints = column(INT64, "last time at which it was the log end, or that timestamp", unit=MILLISECONDS)
+    earliest_ms: Ints = column(INT64, "first such time", unit=MILLISECONDS)
+    sampled_ms: Ints = column(INT64, "first sample with this log end; LARGEST if none has it", unit=MILLISECONDS)
+    log_start: Ints = column(INT64, "highest log start offset of these samples; NULL if unknown", unit=OFFSET)
+
+
+@frame
+class CommittedOffsets(Frame):
+    """A row is a row of `offset_commits`: a commit of a group on a partition, or its removal."""
+
+    at_us: Ints = column(INT64, "time of the commit or of its removal", unit=MICROSECONDS)
+    source_offset: Ints = column(INT64, "offset of the record in __consumer_offsets; NULL in samples", unit=OFFSET)
+    is_record: Flags = column(BOOLEAN, "true for a record of __consumer_offsets, false for a sample")
+    is_removal: Flags = column(BOOLEAN, "true if the commit was removed")
+    committed_offset: Ints = column(INT64, "the committed offset; NULL for a removal", unit=OFFSET)
+
+
+@frame
+class Commits(CommittedOffsets):
+    """A row is a commit or a removal of a key. Rows are sorted by key, time and source offset, and no two are equal.
+
+    A sample precedes a record of the same time, because its source offset is NULL.
+    """
+
+    key: Ints = column(INT64, "number of the key")
+    is_carried: Flags = column(BOOLEAN, "true for a row of an earlier day")
+    incarnation: Ints = column(INT64, "how many removals the key had, up to and with this row")
+
+
+@frame
+class KeySummary(Frame):
+    """Row i is what earlier days say about key i; NULL where they say nothing."""
+
+    fact_day: Ints = column(INT64, "the last day with a fact", unit=DAYS)
+    moved_us: Ints = column(INT64, "since when the committed offset has been the same", unit=MICROSECONDS)
+    commit_us: Ints = column(INT64, "time of the last commit", unit=MICROSECONDS)
+    has_records: Flags = column(BOOLEAN, "true if a record of __consumer_offsets was read")
+    sampled_us: Ints = column(INT64, "the last sample that saw the commit; NULL after its removal", unit=MICROSECONDS)
+    missing_samples: Ints = column(INT64, "complete samples since then, at most two")
+    missing_since_us: Ints = column(INT64, "time of the second of them", unit=MICROSECONDS)
+
+
+@frame
+class KeyActivity(Frame):
+    """Row i is what the commits of key i did on a day."""
+
+    consumed: Ints = column(INT64, "offsets by which the commits advanced", unit=RECORDS)
+    commits: Ints = column(INT64, "number of commit records")
+    moves: Ints = column(INT64, "number of commits, and of samples that show another offset")
+    sampled_us: Ints = column(INT64, "the day's last sample that saw the commit; NULL if none did", unit=MICROSECONDS)
+    has_commit: Flags = column(BOOLEAN, "true if there is a commit at the end of the day")
+
+
+@frame
+class RateRows(Frame):
+    """A row is a key at a time at which the log end offset is known. Rows are sorted by key and time."""
+
+    key: Ints = column(INT64, "number of the key")
+    at_us: Ints = column(INT64, "time of the observation", unit=MICROSECONDS)
+    committed_offset: Ints = column(INT64, "the last commit at that time", unit=OFFSET)
+    log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
+    incarnation: Ints = column(INT64, "incarnation of the commit")
+    log_number: Ints = column(INT64, "number of the log")
+
+
+@frame
+class LagRows(RateRows):
+    """A row is the lag of a key at a time: a row of `lag_history`."""
+
+    observation: Ints = column(INT64, "the row of LogEnds with the log end offset", unit=PLACE)
+    commit_us: Ints = column(INT64, "time of the commit", unit=MICROSECONDS)
+    is_commit_record: Flags = column(BOOLEAN, "true if the commit is a record, false if a sample saw it")
+    lag: Ints = column(INT64, "log end offset minus committed offset", unit=RECORDS)
+    retention_margin: Ints = column(INT64, "committed offset minus log start offset; NULL if unknown", unit=RECORDS)
+
+
+@frame
+class LagExtremes(Frame):
+    """Row i is the worst that the lag rows of key i show on a day; NULL where they show nothing."""
+
+    time_lag_ms: Ints = column(INT64, "longest time lag", unit=MILLISECONDS)
+    margin: Ints = column(INT64, "least retention margin", unit=RECORDS)
+    last_ms: Ints = column(INT64, "time of the last row with a retention margin", unit=MILLISECONDS)
+    last_margin: Ints = column(INT64, "retention margin at that time", unit=RECORDS)
+    retention_left_ms: Ints = column(
+        INT64,
+        "time until the log start passes the commit, at the day's rates: 0 if it has, NULL if it does not",
+        unit=MILLISECONDS,
+    )
+
+
+@frame
+class WindowCommits(Frame):
+    """A row is evidence for verdicts: a commit, or a sample that shows another offset than the sample before.
+
+    Rows are sorted by key, is_sample, incarnation, slot and time.
+    """
+
+    key: Ints = column(INT64, "number of the key")
+    is_sample: Flags = column(BOOLEAN, "true if a sample saw it, false for a record")
+    incarnation: Ints = column(INT64, "incarnation of the commit")
+    slot_ms: Ints = column(INT64, "time of the first commit in the same slot", unit=MILLISECONDS)
+    at_us: Ints = column(INT64, "time of the commit", unit=MICROSECONDS)
+    committed_offset: Ints = column(INT64, "the committed offset", unit=OFFSET)
+    lag: Ints = column(INT64, "lag after the commit; NULL if no log end offset was known", unit=RECORDS)
+
+
+@frame
+class LagPoints(Frame):
+    """A row is evidence for verdicts: an observed log end and the lag at that time, which is known from `at_us` on.
+
+    Rows are sorted by key, is_sample, incarnation, log number and time.
+    """
+
+    key: Ints = column(INT64, "number of the key")
+    is_sample: Flags = column(BOOLEAN, "true if a sample shows the commit, false for a record")
+    incarnation: Ints = column(INT64, "incarnation of the commit")
+    log_number: Ints = column(INT64, "number of the log")
+    at_us: Ints = column(INT64, "from when on the lag is known", unit=MICROSECONDS)
+    log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
+    lag: Ints = column(INT64, "lag, at least 0", unit=RECORDS)
+
+
+@frame
+class PartitionStatuses(Frame):
+    """A row is the verdict on a key at a time, with the numbers that a group adds up.
+
+    A row whose rule is NULL says only that the commit was removed at that time.
+    """
+
+    key: Ints = column(INT64, "number of the key")
+    at_us: Ints = column(INT64, "time of the observation, or of the removal", unit=MICROSECONDS)
+    rule: Ints = column(INT64, "the rule that gave the verdict, by its place in RULES; NULL: removed", unit=PLACE)
+    complete: Floats = column(FLOAT64, "filled share of the window, 0 to 1")
+    window_start_ms: Ints = column(INT64, "first commit of the window", unit=MILLISECONDS)
+    window_end_ms: Ints = column(INT64, "last commit of the window", unit=MILLISECONDS)
+    lag: Ints = column(INT64, "lag", unit=RECORDS)
+    time_lag_ms: Ints = column(INT64, "time lag; NULL if unknown", unit=MILLISECONDS)
+    time_lag_quality: Ints = column(INT64, "quality of the time lag, by its place in QUALITIES", unit=PLACE)
+    consume_rate: Floats = column(FLOAT64, "rate of consumption; NaN if unknown", unit=PER_SECOND)
+    produce_rate: Floats = column(FLOAT64, "rate of production; NaN if unknown", unit=PER_SECOND)
+    catch_up_ms: Ints = column(INT64, "time until the lag is 0; NULL if it does not fall", unit=MILLISECONDS)
+
+
+@frame
+class KeyDays(Frame):
+    """A row is what a group's day is summed up from: a key on a day, with the numbers of the frames named behind."""
+
+    consumed: Ints = column(INT64, "see KeyActivity", unit=RECORDS)
+    commits: Ints = column(INT64, "see KeyActivity")
+    moves: Ints = column(INT64, "see KeyActivity")
+    sampled_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
+    has_commit: Flags = column(BOOLEAN, "see KeyActivity")
+    moved_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
+    commit_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
+    has_records: Flags = column(BOOLEAN, "see KeySummary")
+    is_orphaned: Flags = column(BOOLEAN, "true if the commit outlived its partition")
+    is_quiet: Flags = column(BOOLEAN, "true if the partition was observed twice, with the same log end")
+    time_lag_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
+    margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
+    last_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
+    last_margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
+    retention_left_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
+
+
+@frame
+class TopicDays(Frame):
+    """A row is a topic on a day, as far as a task or a batch saw it: sums over its partitions and groups."""
+
+    cluster_id: Any = column(STRING, "Kafka's id of the cluster")
+    topic: Any = column(STRING, "name of the topic")
+    day: Any = column(INT32, "the day", unit=DAYS)
+    readers: Any = column(INT64, "groups whose commits on it advanced")
+    committed: Any = column(INT64, "groups that have a commit on it at the end of the day")
+    partitions: Any = column(INT64, "partitions that were observed")
+    produced: Any = column(INT64, "growth of its log ends; null if no log was observed twice", unit=RECORDS)
+    sampled_us: Any = column(INT64, "the last sample that saw a partition of it", unit=MICROSECONDS)
+    is_named: Any = column(BOOLEAN, "true if a member of a group subscribes to it or has partitions of it")
+
 
 # What is read of a member in a list of members.
 MEMBER: Final = pa.struct(
@@ -30,7 +271,7 @@ MEMBER: Final = pa.struct(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class EventRows(Frame):
     """A row is a row of `group_events`: a record of a group, or a sampled state. Its lists need Arrow."""
 

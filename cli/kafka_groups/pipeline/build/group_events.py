@@ -15,7 +15,7 @@ from kafka_groups.kinds import STATES_WITHOUT_MEMBERS
 from kafka_groups.pipeline.build.kernels.group_days import DayEvents
 from kafka_groups.pipeline.build.kernels.group_records import GroupRecord, log_position
 from kafka_groups.pipeline.build.kernels.group_timeline import Timeline
-from kafka_groups.pipeline.build.kernels.segments import DAY_US, first_rows, highest
+from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, segment_maximum
 from kafka_groups.pipeline.frames.arrays import Ints, to_ints, to_sorted_codes
 
 # The number of a group, and a day in days since 1970.
@@ -159,16 +159,16 @@ def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupDay, tuple
     listed = to_ints(pc.list_value_length(events["members"]))
     members = np.where(np.isin(states, STATES_WITHOUT_MEMBERS), 0, listed)
     order = np.lexsort((members, codes, times, group))
-    order = order[first_rows(group[order], times[order], codes[order], members[order])]
+    order = order[is_segment_start(group[order], times[order], codes[order], members[order])]
     group = group[order]
     times = times[order]
     days = times // DAY_US
     timeline = Timeline(times, states[order], members[order])
     topics = defaultdict[_GroupDay, set[str]](set)
-    newest = np.flatnonzero(times == highest(times, group, days))
+    newest = np.flatnonzero(times == segment_maximum(times, group, days))
     for place, names_of_row in zip(newest.tolist(), _read_topics(events.take(pa.array(order[newest]))), strict=True):
         topics[int(group[place]), int(days[place])].update(names_of_row)
-    begins = np.flatnonzero(first_rows(group, days)).tolist()
+    begins = np.flatnonzero(is_segment_start(group, days)).tolist()
     for first, end in pairwise([*begins, len(group)]):
         group_day = int(group[first]), int(days[first])
         rows = slice(first, end)

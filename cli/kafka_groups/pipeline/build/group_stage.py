@@ -1,171 +1,229 @@
-"""The second stage: groups, day by day."""
+"""The stage of groups, day by day: states, members and rebalances from events, and sums over partitions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.build import group_rows
-from kafka_groups.pipeline.build.arrays import to_batch, to_codes, to_ints, to_keys, to_numbers, unpack
-from kafka_groups.pipeline.build.fact_rows import Summary
-from kafka_groups.pipeline.build.frames import EventRows
-from kafka_groups.pipeline.build.group_events import read_day_events
-from kafka_groups.pipeline.build.group_rows import Columns, combine, group_daily_rows, group_status_rows
-from kafka_groups.pipeline.build.kernels import segments
-from kafka_groups.pipeline.build.kernels.group_days import GroupDay, build_group_days
-from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN
-from kafka_groups.pipeline.build.kernels.segments import DAY_US, NULL, Ints, first_rows, reduce
-from kafka_groups.pipeline.build.partition_stage import Settings
-from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
-
-# What a task of groups hands to the driver: what its groups and its rows of a topic add up to, or a file (NewFile).
-RESULT: Final = pa.schema(
-    [
-        *(("cluster_id", pa.string()), ("topic", pa.string()), ("day", pa.int32())),
-        *((name, pa.int64()) for name in ("readers", "committed", "partitions", "grown", "sampled_us")),
-        *(("is_named", pa.bool_()), ("file", pa.binary())),
-    ]
+from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, Summary
+from kafka_groups.pipeline.build.frames import TopicDays
+from kafka_groups.pipeline.build.group_batch import GroupBatch
+from kafka_groups.pipeline.build.kernels.group_daily import (
+    GroupActivity,
+    GroupCounts,
+    GroupedKeyDays,
+    GroupExtremes,
+    find_group_extremes,
+    sum_group_activity,
 )
-_SUMS: Final = [(name, "max" if name in {"sampled_us", "is_named"} else "sum") for name in RESULT.names[3:-1]]
+from kafka_groups.pipeline.build.kernels.group_days import GroupDay, build_group_days
+from kafka_groups.pipeline.build.kernels.group_status import GroupStatuses, combine_statuses
+from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN
+from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, reduce_segments
+from kafka_groups.pipeline.build.kernels.verdicts import RULES
+from kafka_groups.pipeline.build.partition_rows import make_status_columns
+from kafka_groups.pipeline.build.partition_stage import Settings
+from kafka_groups.pipeline.build.topic_days import sum_topic_days
+from kafka_groups.pipeline.frames.arrays import NULL, Array, Ints, take_strings, to_lists
+from kafka_groups.pipeline.frames.batches import make_batch
+from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
+from kafka_groups.verdicts import VERDICTS
+
+# A group of which no event and no state is known.
 _WITHOUT_EVENTS: Final = next(build_group_days(None, {}, [0]))
 
 
-class GroupBatch:
-    """Rows of whole groups; `group` is the number of each row's group, whose names are columns of `names`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDayResults:
+    """The results of a day (days since 1970) for a batch of groups, as Arrow rows."""
 
-    def __init__(self, rows: Any) -> None:
-        """Take a table of GROUP_INPUT, sorted by cluster, name, kind, day, topic, partition and time."""
-        (table,) = rows.combine_chunks().to_batches()
-        begins = first_rows(*(to_keys(table[name]) for name in ("cluster_id", "name")))
-        first = pa.array(np.flatnonzero(begins))
-        self.table, self.group = table, np.cumsum(begins) - 1
-        self.kind, self.day = to_ints(table["kind"]), to_ints(table["day"])
-        self.names = {"cluster_id": table["cluster_id"].take(first), "group": table["name"].take(first)}
-        self.clusters = self.names["cluster_id"].to_pylist()
-
-    def rows(self, kind: int, columns: Sequence[str], day: int | None = None) -> tuple[Ints, Any]:
-        """Return the groups of the rows of that kind, and some columns; of a day or of all."""
-        places = np.flatnonzero((self.kind == kind) & (True if day is None else self.day == day))
-        return self.group[places], self.table.select(columns).take(pa.array(places))
+    day: int
+    tables: Mapping[Table, Any]  # record batch by table
+    topic_days: Any  # record batch of TopicDays; None on a day of which only rebalances are built
 
 
-def transform_groups(
-    batch: GroupBatch, settings: Settings, summary: Summary
-) -> Iterator[tuple[int, dict[Table, Any], Any]]:
-    """Yield days with record batches by table, and rows of RESULT: of `days_before` the rebalances alone."""
-    names, groups = batch.names, batch.names["group"].to_pylist()
-    for day, of_day in _build_group_days(batch, sorted((*settings.days_before, *settings.days))).items():
-        rebalances = [
-            {"cluster_id": batch.clusters[group], "group": groups[group]} | rebalance._asdict()
-            for group, one in of_day.items()
-            for rebalance in one.rebalances
-        ]
-        yield day, {REBALANCES: pa.RecordBatch.from_pylist(rebalances, REBALANCES.arrow())}, RESULT.empty_table()
+def build_groups(batch: GroupBatch, settings: Settings, summary: Summary) -> Iterator[GroupDayResults]:
+    """Yield the results of each day: of `settings.days_before` only rebalances, of `settings.days` all tables."""
+    days = sorted([*settings.days_before, *settings.days])
+    for day, group_days in _build_days(batch, days).items():
+        rebalances = _make_rebalances(batch, group_days)
         if day in settings.days_before:
+            yield GroupDayResults(day=day, tables={REBALANCES: rebalances}, topic_days=None)
             continue
-        statuses, (keys, topics) = combine(_statuses(batch, day), day), _keys(batch, day, summary)
-        counts = _count_members(batch, of_day, day, summary)
-        left = {name: column.take(pa.array([*of_day], pa.int64())) for name, column in names.items()}
-        left |= {"day": day * DAY_US, "state": pa.array([one.state for one in of_day.values()], pa.string())}
+        statuses = combine_statuses(batch.read_statuses(day), day)
+        keys, topics = batch.read_key_days(day, summary.quiet_partitions)
+        counts = _count_members(batch, group_days, day, summary)
+        activity = sum_group_activity(keys, counts, day)
+        extremes = find_group_extremes(keys, statuses, len(batch))
         tables = {
-            GROUP_STATUS: group_status_rows(names, statuses, *_states_at(of_day, statuses["group"], statuses["at_us"])),
-            GROUP_DAILY: group_daily_rows(names, topics, day, keys, statuses, counts),
-            GROUP_STATE: to_batch(GROUP_STATE.arrow(), left),
+            REBALANCES: rebalances,
+            GROUP_STATUS: _make_group_status(batch, statuses, group_days),
+            GROUP_DAILY: _make_group_daily(batch, day, topics, activity, extremes, counts),
+            GROUP_STATE: _make_group_states(batch, day, group_days),
         }
-        yield day, tables, _topic_rows(batch, of_day, day, keys, topics)
+        yield GroupDayResults(day=day, tables=tables, topic_days=_make_topic_days(batch, day, keys, topics, group_days))
 
 
-def _build_group_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, GroupDay]]:
-    """Return by day what events say of each group that has events or a state."""
-    found: dict[int, dict[int, GroupDay]] = {day: {} for day in days}
-    owner, rows = batch.rows(group_rows.STATE, ["payload"])
-    states = dict(zip(owner.tolist(), rows["payload"].to_pylist(), strict=True))
-    owner, rows = batch.rows(group_rows.EVENT, EventRows.names())
-    events = read_day_events(rows, owner)
-    for group in sorted({*events, *states}):
-        for one in build_group_days(states.get(group), events.get(group, {}), days):
-            found[one.day][group] = one
-    return found
+def _build_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, GroupDay]]:
+    """Return by day, and by group, the days of the groups that have events or a state."""
+    by_day: dict[int, dict[int, GroupDay]] = {day: {} for day in days}
+    for group in sorted({*batch.events, *batch.states}):
+        for group_day in build_group_days(batch.states.get(group), batch.events.get(group, {}), days):
+            by_day[group_day.day][group] = group_day
+    return by_day
 
 
-def _statuses(batch: GroupBatch, day: int) -> Columns:
-    group, rows = batch.rows(group_rows.STATUS, ["topic", "partition", *group_rows.STATUS_NUMBERS], day)
-    partition = np.cumsum(first_rows(group, to_keys(rows["topic"]), to_keys(rows["partition"])))
-    numbers = {name: to_numbers(rows[name]) for name in group_rows.STATUS_NUMBERS}
-    return numbers | {"group": group, "partition": partition}
+def _make_rebalances(batch: GroupBatch, group_days: Mapping[int, GroupDay]) -> Any:
+    """Return the rows of `rebalances`; the group and the fields of a Rebalance are its columns."""
+    groups = [group for group, day in group_days.items() for _ in day.rebalances]
+    rebalances = [rebalance for day in group_days.values() for rebalance in day.rebalances]
+    names = REBALANCES.frame.names()
+    columns = {
+        name: [getattr(rebalance, name) for rebalance in rebalances]
+        for name in names
+        if name not in {"cluster_id", "group"}
+    }
+    return make_batch(REBALANCES.frame, batch.group_columns(np.array(groups, np.int64)) | columns)
 
 
-def _states_at(found: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple[Any, Ints]:
-    """Return states and members of the groups at those times; rows of a group lie together."""
-    states, members = np.full(len(group), None, np.object_), np.full(len(group), UNKNOWN)
-    for first, last in pairwise([*np.flatnonzero(first_rows(group)).tolist(), len(group)]):
-        timeline = found.get(int(group[first]), _WITHOUT_EVENTS).timeline
-        states[first:last], members[first:last] = timeline.at_times(at_us[first:last])
+def _make_group_status(batch: GroupBatch, statuses: GroupStatuses, group_days: Mapping[int, GroupDay]) -> Any:
+    """Return the rows of `group_status`, with the state and the members of the group at each of their times."""
+    states, members = _find_states(group_days, statuses.group, statuses.at_us)
+    columns = {
+        **batch.group_columns(statuses.group),
+        **make_status_columns(_status_arrays(statuses)),
+        "evaluated_at": statuses.at_us,
+        "partitions": statuses.partitions,
+        "state": pa.array(states, pa.string()),
+        "members": _null_if_unknown(members),
+    }
+    return make_batch(GROUP_STATUS.frame, columns)
+
+
+def _status_arrays(statuses: GroupStatuses) -> dict[str, Array]:
+    names = (
+        "rule",
+        "complete",
+        "window_start_ms",
+        "window_end_ms",
+        "lag",
+        "time_lag_ms",
+        "time_lag_quality",
+        "consume_rate",
+        "produce_rate",
+        "catch_up_ms",
+    )
+    return {name: getattr(statuses, name) for name in names}
+
+
+def _find_states(group_days: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple[Array, Ints]:
+    """Return the state (None if unknown) and the number of members (below 0 if unknown) of groups at times.
+
+    Times are µs since 1970; the rows of a group follow each other.
+    """
+    states = np.full(len(group), None, np.object_)
+    members = np.full(len(group), UNKNOWN)
+    starts = np.flatnonzero(is_segment_start(group)).tolist()
+    for first, end in pairwise([*starts, len(group)]):
+        timeline = group_days.get(int(group[first]), _WITHOUT_EVENTS).timeline
+        states[first:end], members[first:end] = timeline.at_times(at_us[first:end])
     return states, members
 
 
-def _keys(batch: GroupBatch, day: int, summary: Summary) -> tuple[Columns, Any]:
-    """Return the commits of a day, as `group_daily_rows` takes them, and the texts of their topics."""
-    group, rows = batch.rows(group_rows.KEY, ["topic", "payload"], day)
-    topic, texts = to_codes(rows["topic"])
-    of_rows = zip(group.tolist(), topic.tolist(), strict=True)
-    quiet = [summary.quiet.get((batch.clusters[owner], texts[place], day), 0) for owner, place in of_rows]
-    keys = {"group": group, "topic": topic, "quiet": np.array(quiet, np.int64)}
-    keys |= zip(group_rows.KEY_NUMBERS, unpack(rows["payload"], len(group_rows.KEY_NUMBERS), ())[0], strict=True)
-    return keys | {name: keys[name] == 1 for name in group_rows.KEY_FLAGS}, pa.array(texts, pa.string())
+def _null_if_unknown(members: Ints) -> Ints:
+    return np.where(members < 0, NULL, members)
 
 
-def _count_members(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, summary: Summary) -> dict[str, Ints]:
-    """Return for each group of the batch what `group_daily_rows` takes of its cluster, members and rebalances."""
-    counts = []
-    for group, cluster in enumerate(batch.clusters):
-        one, read = found.get(group, _WITHOUT_EVENTS), summary.clusters.get((cluster, day))
-        read_us = NULL if read is None else read.record_us
-        # Samples show no rebalance, so their absence says nothing.
-        nothing = NULL if read_us == NULL or one.has_no_rebalances else 0
-        durations = [each.duration_ms for each in one.rebalances if each.duration_ms is not None]
-        rebalances = len(one.rebalances) or nothing, sum(durations) if durations else nothing
-        counts.append((read_us, one.timeline.members_max, *rebalances))
-    names = ("read_us", "members_max", "rebalances", "rebalance_ms")
-    return dict(zip(names, map(np.array, zip(*counts, strict=True)), strict=True))
+def _count_members(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: int, summary: Summary) -> GroupCounts:
+    """Return the counts of each group of the batch on a day."""
+    read_us = []
+    members_max = []
+    rebalances = []
+    rebalance_ms = []
+    for group, cluster in enumerate(batch.cluster_id.to_pylist()):
+        group_day = group_days.get(group, _WITHOUT_EVENTS)
+        record_us = summary.clusters.get((cluster, day), NOTHING_READ).record_us
+        # Samples show no rebalance, so without records none is known.
+        without_rebalance = NULL if record_us == NULL or group_day.has_no_rebalances else 0
+        durations_ms = [
+            rebalance.duration_ms for rebalance in group_day.rebalances if rebalance.duration_ms is not None
+        ]
+        read_us.append(record_us)
+        members_max.append(group_day.timeline.members_max)
+        rebalances.append(len(group_day.rebalances) or without_rebalance)
+        rebalance_ms.append(sum(durations_ms) if durations_ms else without_rebalance)
+    return GroupCounts(
+        read_us=np.array(read_us, np.int64),
+        members_max=np.array(members_max, np.int64),
+        rebalances=np.array(rebalances, np.int64),
+        rebalance_ms=np.array(rebalance_ms, np.int64),
+    )
 
 
-def _topic_rows(batch: GroupBatch, found: Mapping[int, GroupDay], day: int, keys: Columns, topics: Any) -> Any:
-    """Return rows of RESULT, of topics that groups read or have commits on, that members name, and that are known."""
-    cluster_id = batch.names["cluster_id"]
-    begins = first_rows(keys["group"], keys["topic"])
-    of_keys = {
-        "cluster_id": cluster_id.take(pa.array(keys["group"][begins])),
-        "topic": topics.take(pa.array(keys["topic"][begins])),
-        "readers": reduce(np.logical_or, keys["consumed"] > 0, begins),
-        "committed": reduce(np.logical_or, keys["lives"], begins),
+def _make_group_daily(
+    batch: GroupBatch, day: int, topics: Any, activity: GroupActivity, extremes: GroupExtremes, counts: GroupCounts
+) -> Any:
+    """Return the rows of `group_daily`; `topics` are the names of the topics of the activity."""
+    group = activity.group
+    row_of_topic, topic = activity.topics
+    columns = {
+        **batch.group_columns(group),
+        "day": day * DAY_US,
+        "commits": activity.commits,
+        "commit_rate": activity.commit_rate,
+        "partitions": activity.partitions,
+        "topics": to_lists(topics.take(pa.array(topic)), row_of_topic, len(group)),
+        "members_max": _null_if_unknown(counts.members_max[group]),
+        "rebalances": counts.rebalances[group],
+        "rebalance_ms": counts.rebalance_ms[group],
+        "messages_consumed": activity.consumed,
+        "max_lag": extremes.max_lag[group],
+        "last_lag": extremes.last_lag[group],
+        "max_time_lag_ms": extremes.max_time_lag_ms[group],
+        "worst_verdict": take_strings([VERDICTS[rule] for rule in RULES], extremes.worst_rule[group]),
+        "skew": activity.skew,
+        "retention_margin": extremes.retention_margin[group],
+        "last_retention_margin": extremes.last_retention_margin[group],
+        "retention_left_ms": extremes.retention_left_ms[group],
+        "last_commit_time": activity.last_commit_us,
+        "is_idle": activity.is_idle,
+        "orphaned_partitions": extremes.orphaned_partitions[group],
     }
-    named = [(group, topic) for group, one in found.items() for topic in one.topics]
-    of_members = {
-        "cluster_id": cluster_id.take(pa.array([group for group, _ in named], pa.int64())),
+    return make_batch(GROUP_DAILY.frame, columns)
+
+
+def _make_group_states(batch: GroupBatch, day: int, group_days: Mapping[int, GroupDay]) -> Any:
+    """Return the rows of `group_state` at the end of a day."""
+    groups = np.array([*group_days], np.int64)
+    states = [group_day.state for group_day in group_days.values()]
+    return make_batch(GROUP_STATE.frame, batch.group_columns(groups) | {"day": day * DAY_US, "state": states})
+
+
+def _make_topic_days(
+    batch: GroupBatch, day: int, keys: GroupedKeyDays, topics: Any, group_days: Mapping[int, GroupDay]
+) -> Any:
+    """Return the topics that groups read, have commits on, or that members name, as a record batch of TopicDays."""
+    starts = is_segment_start(keys.group, keys.topic)
+    has_read = reduce_segments(np.logical_or, keys.key_days.consumed > 0, starts)
+    has_commit = reduce_segments(np.logical_or, keys.key_days.has_commit, starts)
+    committed_on = {
+        "cluster_id": batch.cluster_id.take(pa.array(keys.group[starts])),
+        "topic": topics.take(pa.array(keys.topic[starts])),
+        "day": day,
+        "readers": has_read.astype(np.int64),
+        "committed": has_commit.astype(np.int64),
+    }
+    named = [(group, topic) for group, group_day in group_days.items() for topic in group_day.topics]
+    named_by_members = {
+        "cluster_id": batch.cluster_id.take(pa.array([group for group, _ in named], pa.int64())),
         "topic": pa.array([topic for _, topic in named], pa.string()),
+        "day": day,
         "is_named": True,
     }
-    owner, rows = batch.rows(group_rows.TOPIC, ["payload"], day)
-    partitions, grown, sampled_us = unpack(rows["payload"], len(group_rows.TOPIC_NUMBERS), ())[0]
-    begins = first_rows(owner)
-    is_known = reduce(np.maximum, grown, begins) != NULL
-    of_topics = {
-        "cluster_id": cluster_id.take(pa.array(owner[begins])),
-        "topic": batch.names["group"].take(pa.array(owner[begins])),
-        "partitions": reduce(np.add, partitions, begins),
-        "grown": np.where(is_known, segments.saturated_sum(np.maximum(grown, 0), begins), NULL),
-        "sampled_us": reduce(np.maximum, sampled_us, begins),
-    }
-    parts = (to_batch(RESULT, columns | {"day": day}) for columns in (of_keys, of_members, of_topics))
-    return add_up(pa.Table.from_batches(parts))
-
-
-def add_up(rows: Any) -> Any:
-    """Return a table of RESULT without files, with one row for each topic and day."""
-    found = rows.group_by(["cluster_id", "topic", "day"]).aggregate(_SUMS)
-    return found.rename_columns(RESULT.names[:-1]).append_column("file", pa.nulls(len(found), pa.binary()))
+    parts = [make_batch(TopicDays, columns, fill_null=True) for columns in (committed_on, named_by_members)]
+    return sum_topic_days(pa.Table.from_batches(parts))

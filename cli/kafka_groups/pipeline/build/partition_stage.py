@@ -1,191 +1,348 @@
-"""The stage of topic partitions, day by day: the kernels in their order, from facts and state to the results."""
+"""The stage of partitions, day by day: the kernels in their order, from facts and state to the results of a day."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
-from kafka_groups.pipeline.build.group_rows import TOTALS
-from kafka_groups.pipeline.build.kernels import lag_rows, offset_history, segments, verdicts
-from kafka_groups.pipeline.build.kernels.offset_history import ABSENT_MS, Commits, KeyDays, KeyTotals, LogEnds
-from kafka_groups.pipeline.build.kernels.segments import DAY_US, EVERY, NULL, Flags, Ints
-from kafka_groups.pipeline.build.kernels.verdicts import KeyStatuses
-from kafka_groups.pipeline.build.partition_batch import KeyState, LogState, PartitionBatch, PartitionDay
+from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, ClusterDay, SampledGroup, Summary
+from kafka_groups.pipeline.build.frames import (
+    Commits,
+    KeyActivity,
+    KeyDays,
+    KeySummary,
+    LagExtremes,
+    LagRows,
+    LogEnds,
+    PartitionStatuses,
+    PartitionSummary,
+    RateRows,
+    TimePoints,
+)
+from kafka_groups.pipeline.build.kernels import committed_offsets, log_ends, verdict_evidence
+from kafka_groups.pipeline.build.kernels.inferred_deletions import (
+    ABSENT_MS,
+    ReadTimes,
+    SampleTimes,
+    infer_deletions,
+)
+from kafka_groups.pipeline.build.kernels.lag import measure_lag
+from kafka_groups.pipeline.build.kernels.lag_extremes import find_lag_extremes
+from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS, Rates, measure_rates
+from kafka_groups.pipeline.build.kernels.segments import (
+    DAY_US,
+    expand_ranges,
+    is_segment_end,
+    is_segment_start,
+    last_values,
+)
+from kafka_groups.pipeline.build.kernels.time_index import index_points, thin_points
+from kafka_groups.pipeline.build.kernels.time_lag import measure_time_lag
+from kafka_groups.pipeline.build.kernels.verdicts import judge_evidence
+from kafka_groups.pipeline.build.partition_batch import PartitionBatch
+from kafka_groups.pipeline.build.partition_state import KeyState, LogState
+from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 from kafka_groups.verdicts import Rules
+
+_NOT_SAMPLED: Final = SampledGroup(listed_us=NULL, commit_us=NULL)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a build goes by."""
+    """The settings of a build. Days are days since 1970."""
 
-    days: Sequence[int]  # since 1970, in order
+    days: Sequence[int]  # the days to build, ascending
     rules: Rules
-    lookback_days: int  # facts that are older are stale
-    days_before: Sequence[int] = ()  # days before one of `days`, whose rebalances may end on it
+    lookback_days: int  # for how many days a partition or a key without facts keeps its state
+    days_before: Sequence[int] = ()  # days before one of `days`: a rebalance that ends on that one may begin there
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterDay:
-    """What was read of a cluster on a day; times are NULL where nothing was read."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicActivity:
+    """Row i is what was observed of partition i of a batch on a day."""
 
-    commit_us: int  # the last commit record
-    record_us: int  # the last record of any kind
-    sample_us: int  # the last sample
-    runs_us: Ints  # the complete sampling runs, which ascend
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What was read of clusters by (name, day), and of groups by (cluster, group, day): last listed, last responded."""
-
-    clusters: Mapping[tuple[str, int], ClusterDay]
-    groups: Mapping[tuple[str, str, int], tuple[int, int]]
+    is_observed: Flags
+    produced: Ints  # growth of the log in records; NULL if it was not observed twice
+    sampled_us: Ints  # the last sample of the partition, in µs since 1970; NULL if there was none
 
 
-def transform_days(batch: PartitionBatch, settings: Settings, context: Context) -> Iterator[PartitionDay]:
-    """Yield the results of each day, in order."""
-    logs, keys = batch.logs, batch.keys
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionDay:
+    """The results of a day (days since 1970) for a batch of partitions, and the state at its end."""
+
+    day: int
+    log_ends: LogEnds  # used rows with a known log end; LagRows.observation refers to them
+    lag_rows: LagRows
+    statuses: PartitionStatuses  # row i belongs to row i of `lag_rows`
+    carried_statuses: PartitionStatuses  # those of the day before that may still count
+    removals: Commits  # the commits that were removed on the day
+    key_days: KeyDays  # row i belongs to key i
+    has_key_day: Flags  # whether key i has a commit or had one on the day, and its cluster was read
+    topic_activity: TopicActivity
+    log_state: LogState
+    key_state: KeyState
+
+
+def build_partition_days(batch: PartitionBatch, settings: Settings, summary: Summary) -> Iterator[PartitionDay]:
+    """Yield the results of each day of the settings, in order."""
+    log_state = batch.log_state
+    key_state = batch.key_state
     for day in settings.days:
-        oldest = day - settings.lookback_days
-        found = _Day(batch, logs.without_stale(oldest), keys.without_stale(oldest), day, settings, context).results()
-        logs, keys = found.log_state, found.key_state
-        yield found
+        oldest_day = day - settings.lookback_days
+        log_state = log_state.without_stale(oldest_day)
+        key_state = key_state.without_stale(oldest_day)
+        results = _DayBuilder(batch, log_state, key_state, day, settings, summary).build()
+        log_state = results.log_state
+        key_state = results.key_state
+        yield results
 
 
 @dataclass(frozen=True, slots=True)
-class _Day:
-    """What a day is derived from."""
+class _DayBuilder:
+    """Builds a day of a batch from the state before it."""
 
     batch: PartitionBatch
-    logs: LogState
-    keys: KeyState
+    log_state: LogState
+    key_state: KeyState
     day: int
     settings: Settings
-    context: Context
+    summary: Summary
 
-    def results(self) -> PartitionDay:
+    def build(self) -> PartitionDay:
         """Return the results of the day."""
-        batch, size, end_us = self.batch, len(self.logs.totals), (self.day + 1) * DAY_US
-        observed = batch.observations.where(batch.observed_on == self.day)
-        observations = offset_history.observe(observed, self.logs.ends, size)
-        own = observations.where(observations.is_used & ~observations.is_carried)
-        ends = observations.where(observations.is_used & (observations.log_end != NULL))
-        index = lag_rows.index_points(own, self.logs.points)
-        last_ends = offset_history.carry(observations, size, self.settings.rules.intervals)
-        last_log, oldest_us = last_ends.last_log(size), end_us - (self.settings.lookback_days + 1) * DAY_US
-        rows, totals = self._commits(observations)
-        days, totals = offset_history.move(rows, totals)
-        lags = lag_rows.measure_lag(ends, rows, batch.partition_of)
-        statuses, key_state = self._judge(rows, totals, ends, lags, index, last_log[batch.partition_of])
-        numbers_of_keys = [
-            *(*days.columns().values(), *(getattr(totals, name) for name in TOTALS)),
-            *(self._orphans(days, last_ends), offset_history.are_quiet(observed, size)[batch.partition_of]),
-            *lag_rows.find_worst(lags, statuses.time_lag_ms, len(totals)).columns().values(),
-        ]
-        is_read = np.array([(name, self.day) in self.context.clusters for name in batch.clusters], np.bool_)
-        is_chosen = is_read[batch.cluster_of] & (np.bincount(rows.key, minlength=len(totals)) > 0)
-        keys, topics = np.flatnonzero(is_chosen), np.unique(own.partition[batch.with_log[own.partition]])
-        sampled_us = segments.last_of(own.partition, own.is_sample, own.at_us, np.full(size, NULL))
-        numbers_of_topics = np.ones(size, np.int64), offset_history.growth(ends, size), sampled_us
-        fact_day = np.where(np.bincount(observed.partition, minlength=size) > 0, self.day, self.logs.totals.fact_day)
-        points = lag_rows.thin_points(index, last_log, end_us // 1_000, oldest_us // 1_000)
+        partitions = len(self.batch.partition)
+        observed = self.batch.observations.take(self.batch.day_of_observation == self.day)
+        numbered = log_ends.number_logs(observed, carried=self.log_state.log_ends, size=partitions)
+        ends = numbered.take(numbered.is_used & (numbered.log_end != NULL))
+        used_of_day = numbered.take(numbered.is_used & ~numbered.is_carried)
+        points = index_points(used_of_day, self.log_state.time_points)
+        commits, summary = self._order_commits(numbered)
+        activity, summary = committed_offsets.measure_activity(commits, summary)
+        lag_rows = measure_lag(ends, commits, self.batch.partition_of_key)
+        log_state = self._end_logs(observed, numbered, points)
+        statuses, key_state = self._judge(commits, summary, ends, lag_rows, points, log_state)
+        extremes = find_lag_extremes(lag_rows, statuses.time_lag_ms, len(summary))
+        is_quiet = log_ends.find_quiet_partitions(observed, partitions)[self.batch.partition_of_key]
+        is_orphaned = self._find_orphans(activity, log_state.log_ends)
         return PartitionDay(
             day=self.day,
-            ends=ends,
-            lags=lags,
+            log_ends=ends,
+            lag_rows=lag_rows,
             statuses=statuses,
-            carried=self.keys.status,
-            removals=rows.where(rows.is_removal & ~rows.is_carried),
-            keys=(keys, [numbers[keys] for numbers in numbers_of_keys]),
-            topics=(topics, [numbers[topics] for numbers in numbers_of_topics]),
-            log_state=LogState(offset_history.LogTotals(fact_day), last_ends, points),
+            carried_statuses=self.key_state.last_status,
+            removals=commits.take(commits.is_removal & ~commits.is_carried),
+            key_days=_join_key_days(activity, summary, extremes, is_orphaned=is_orphaned, is_quiet=is_quiet),
+            has_key_day=self._find_keys_to_report(commits),
+            topic_activity=_observe_topics(used_of_day, ends, partitions),
+            log_state=log_state,
             key_state=key_state,
         )
 
-    def _commits(self, observations: LogEnds) -> tuple[Commits, KeyTotals]:
-        """Return the commits and removals in order, those that samples imply included, and totals with absences."""
-        own, size = self.batch.commits.where(self.batch.committed_on == self.day), len(self.keys.totals)
-        rows = offset_history.in_order(self.keys.commits, own)
-        inferred, totals = self._infer_deletions(rows)
-        rows = offset_history.number_lives(
-            offset_history.in_order(rows, inferred, self._ended_with_logs(observations, rows)), size
-        )
-        # What ended with its log is not missed any more, unless it was seen since.
-        is_unread = rows.is_removal & ~rows.is_record & ~rows.is_carried
-        ended = segments.last_of(rows.key, is_unread, rows.at_us, np.full(size, NULL)) >= totals.seen_us
-        fact_day = np.where(np.bincount(own.key, minlength=size) > 0, self.day, totals.fact_day)
-        return rows, replace(totals, fact_day=fact_day, seen_us=np.where(ended, NULL, totals.seen_us))
-
-    def _infer_deletions(self, rows: Commits) -> tuple[Commits, KeyTotals]:
-        batch, clusters = self.batch, self._clusters()
-        names = zip(batch.cluster_id.take(batch.partition_of).to_pylist(), batch.group.to_pylist(), strict=True)
-        groups_us = [self.context.groups.get((*name, self.day), (NULL, NULL)) for name in names]
-        read_us = np.array([each.commit_us for each in clusters], np.int64)[batch.cluster_of]
-        runs = np.repeat(np.arange(len(clusters)), [len(each.runs_us) for each in clusters])
-        runs_us = np.concatenate([each.runs_us for each in clusters])
-        of_groups = np.array(groups_us, np.int64).reshape(-1, 2).T
-        return offset_history.infer_deletions(
-            rows, self.keys.totals, read_us, of_groups, (runs, runs_us), batch.cluster_of
+    def _order_commits(self, numbered: LogEnds) -> tuple[Commits, KeySummary]:
+        """Return the ordered commits with all removals, and the summary of each key with its absences from samples."""
+        keys = len(self.key_state.summary)
+        of_day = self.batch.commits.take(self.batch.day_of_commit == self.day)
+        rows = committed_offsets.order_commits(self.key_state.commits, of_day)
+        inferred, summary = self._infer_deletions(rows)
+        ended_with_log = self._find_commits_of_ended_logs(numbered, rows)
+        rows = committed_offsets.order_commits(rows, inferred, ended_with_log)
+        rows = committed_offsets.number_incarnations(rows, keys)
+        # A commit that ended with its log is not missing from samples any more, unless it was seen since.
+        is_unrecorded_removal = rows.is_removal & ~rows.is_record & ~rows.is_carried
+        removed_us = last_values(rows.key, is_unrecorded_removal, rows.at_us, np.full(keys, NULL))
+        has_facts = np.bincount(of_day.key, minlength=keys) > 0
+        return rows, replace(
+            summary,
+            fact_day=np.where(has_facts, self.day, summary.fact_day),
+            sampled_us=np.where(removed_us >= summary.sampled_us, NULL, summary.sampled_us),
         )
 
-    def _clusters(self) -> list[ClusterDay]:
-        nothing = ClusterDay(NULL, NULL, NULL, np.zeros(0, np.int64))
-        return [self.context.clusters.get((name, self.day), nothing) for name in self.batch.clusters]
+    def _infer_deletions(self, rows: Commits) -> tuple[Commits, KeySummary]:
+        clusters = self._cluster_days()
+        samples = SampleTimes(
+            cluster=np.repeat(np.arange(len(clusters)), [len(read.complete_samples_us) for read in clusters]),
+            at_us=np.concatenate([read.complete_samples_us for read in clusters]),
+        )
+        groups = self._sampled_groups()
+        record_us = np.array([read.commit_us for read in clusters], np.int64)
+        read = ReadTimes(
+            cluster_of_key=self.batch.cluster_of_key,
+            record_us=record_us[self.batch.cluster_of_key],
+            group_listed_us=np.array([group.listed_us for group in groups], np.int64),
+            group_commit_us=np.array([group.commit_us for group in groups], np.int64),
+        )
+        return infer_deletions(rows, self.key_state.summary, samples, read)
 
-    def _ended_with_logs(self, observations: LogEnds, rows: Commits) -> Commits:
-        """Return removals of commits without records just after the last sample of each log that ended.
+    def _cluster_days(self) -> list[ClusterDay]:
+        """Return what was read of each cluster of the batch on the day."""
+        return [self.summary.clusters.get((cluster, self.day), NOTHING_READ) for cluster in self.batch.clusters]
+
+    def _sampled_groups(self) -> list[SampledGroup]:
+        """Return for each key when samples saw its group on the day."""
+        cluster_of_key = self.batch.cluster_id.take(self.batch.partition_of_key).to_pylist()
+        names = zip(cluster_of_key, self.batch.group.to_pylist(), strict=True)
+        return [self.summary.groups.get((cluster, group, self.day), _NOT_SAMPLED) for cluster, group in names]
+
+    def _find_commits_of_ended_logs(self, numbered: LogEnds, rows: Commits) -> Commits:
+        """Return removals of the commits without records, a millisecond after the last sample of each log that ended.
 
         Deleting a topic deletes all commits on it; what the next sample sees was committed on the new log.
         """
-        begins = segments.first_rows(observations.partition, observations.log) & ~observations.is_carried
-        new = observations.where(begins & (observations.before_us != NULL))
-        first = np.searchsorted(self.batch.partition_of, new.partition, "left")
-        until = np.searchsorted(self.batch.partition_of, new.partition, "right")
-        place, key = segments.expand(first, until - first)
-        is_sampled = np.isin(key, rows.key) & ~np.isin(key, rows.key[rows.is_record])
-        return offset_history.removals_at(key, (new.before_us[place] // 1_000 + 1) * 1_000).where(is_sampled)
+        starts_log = is_segment_start(numbered.partition, numbered.log_number) & ~numbered.is_carried
+        new_logs = numbered.take(starts_log & (numbered.previous_sample_us != NULL))
+        first_key = np.searchsorted(self.batch.partition_of_key, new_logs.partition, "left")
+        until_key = np.searchsorted(self.batch.partition_of_key, new_logs.partition, "right")
+        log, key = expand_ranges(first_key, until_key - first_key)
+        at_us = (new_logs.previous_sample_us[log] // 1_000 + 1) * 1_000
+        has_samples_only = np.isin(key, rows.key) & ~np.isin(key, rows.key[rows.is_record])
+        return committed_offsets.new_removals(key, at_us).take(has_samples_only)
+
+    def _end_logs(self, observed: LogEnds, numbered: LogEnds, points: TimePoints) -> LogState:
+        """Return the state of the logs at the end of the day."""
+        partitions = len(self.batch.partition)
+        end_of_day_us = (self.day + 1) * DAY_US
+        oldest_us = end_of_day_us - (self.settings.lookback_days + 1) * DAY_US
+        carried = log_ends.carry_log_ends(numbered, size=partitions, count=self.settings.rules.intervals)
+        has_facts = np.bincount(observed.partition, minlength=partitions) > 0
+        return LogState(
+            summary=PartitionSummary(fact_day=np.where(has_facts, self.day, self.log_state.summary.fact_day)),
+            log_ends=carried,
+            time_points=thin_points(
+                points,
+                log_ends.last_log_numbers(carried, partitions),
+                now_ms=end_of_day_us // 1_000,
+                oldest_ms=oldest_us // 1_000,
+            ),
+        )
 
     def _judge(
         self,
-        rows: Commits,
-        totals: KeyTotals,
+        commits: Commits,
+        summary: KeySummary,
         ends: LogEnds,
-        lags: lag_rows.LagRows,
-        index: lag_rows.Points,
-        last_log: Ints,
-    ) -> tuple[KeyStatuses, KeyState]:
-        """Return the statuses at each lag row, and the state of keys at the end of the day."""
-        rules, before, since_us = self.settings.rules, self.keys, (self.day + 1) * DAY_US - lag_rows.SPAN_MS * 1_000
-        known, partition = (before.entries, before.points), self.batch.partition_of[rows.key]
-        entries, points = verdicts.join_evidence(*known, rows, ends, partition, rules.min_distance_ms)
-        evidence = verdicts.evidence_at(lags, ends, entries, points, rules.intervals)
-        judged, ages = verdicts.judge_windows(evidence, rules), lag_rows.measure_time_lag(lags, ends, index)
-        recent, rates = lag_rows.measure_rates(before.recent, lags)
-        statuses = KeyStatuses(lags.key, lags.at_us, *judged, lags.lag, *ages, *rates)
-        is_removal, never = rows.is_removal & ~rows.is_carried, np.full(len(totals), NULL)
-        removed_us = segments.last_of(rows.key, is_removal, rows.at_us, never)[statuses.key]
-        is_near = (statuses.at_us >= since_us) & (statuses.at_us >= removed_us)
-        life = segments.last_of(rows.key, EVERY, rows.life, np.zeros_like(never))
+        lag_rows: LagRows,
+        points: TimePoints,
+        log_state: LogState,
+    ) -> tuple[PartitionStatuses, KeyState]:
+        """Return the status at each lag row, and the state of the keys at the end of the day."""
+        rules = self.settings.rules
+        context = verdict_evidence.find_context(commits, ends, self.batch.partition_of_key)
+        window_commits = verdict_evidence.find_window_commits(
+            self.key_state.window_commits, commits, ends, context, rules.min_distance_ms
+        )
+        lag_points = verdict_evidence.find_lag_points(self.key_state.lag_points, commits, ends, context)
+        evidence = verdict_evidence.collect_evidence(lag_rows, ends, window_commits, lag_points, rules.intervals)
+        verdicts = judge_evidence(evidence, rules)
+        time_lags = measure_time_lag(lag_rows, ends, points)
+        rate_rows, rates = _measure_rates_of_day(self.key_state.rate_rows, lag_rows)
+        statuses = PartitionStatuses(
+            key=lag_rows.key,
+            at_us=lag_rows.at_us,
+            rule=verdicts.rule,
+            complete=verdicts.complete,
+            window_start_ms=verdicts.window_start_ms,
+            window_end_ms=verdicts.window_end_ms,
+            lag=lag_rows.lag,
+            time_lag_ms=time_lags.time_lag_ms,
+            time_lag_quality=time_lags.quality,
+            consume_rate=rates.consume_rate,
+            produce_rate=rates.produce_rate,
+            catch_up_ms=rates.catch_up_ms,
+        )
+        every_row = np.ones(len(commits), np.bool_)
+        incarnation = last_values(commits.key, every_row, commits.incarnation, np.zeros(len(summary), np.int64))
+        last_log_number = log_ends.last_log_numbers(log_state.log_ends, len(self.batch.partition))
+        fresh_us = (self.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
         return statuses, KeyState(
-            totals=totals,
-            commits=offset_history.last_commits(rows),
-            entries=verdicts.last_slots(entries, life, rules.intervals),
-            points=verdicts.last_points(points, life, last_log),
-            recent=recent.where(recent.at_us >= since_us),
-            status=statuses.where(segments.last_rows(statuses.key) & is_near),
+            summary=summary,
+            commits=committed_offsets.carry_commits(commits),
+            window_commits=verdict_evidence.carry_window_commits(window_commits, incarnation, rules.intervals),
+            lag_points=verdict_evidence.carry_lag_points(
+                lag_points, incarnation, last_log_number[self.batch.partition_of_key]
+            ),
+            rate_rows=rate_rows.take(rate_rows.at_us >= fresh_us),
+            last_status=_carry_statuses(statuses, commits, fresh_us, len(summary)),
         )
 
-    def _orphans(self, days: KeyDays, ends: LogEnds) -> Flags:
-        """Return which commits outlived their partition: the day's last samples saw the one and not the other.
+    def _find_keys_to_report(self, commits: Commits) -> Flags:
+        """Return for each key whether it has rows of commits, and anything of its cluster was read on the day."""
+        is_read = np.array([(name, self.day) in self.summary.clusters for name in self.batch.clusters], np.bool_)
+        has_rows = np.bincount(commits.key, minlength=len(self.batch.group)) > 0
+        return is_read[self.batch.cluster_of_key] & has_rows
 
-        A partition of a commit that only a record shows may exist: samples see topics only that the user may describe.
+    def _find_orphans(self, activity: KeyActivity, ends: LogEnds) -> Flags:
+        """Return for each key whether its commit outlived its partition: the last samples saw the commit alone.
+
+        A partition of a commit that only a record shows may exist, because samples see only those topics that the user
+        may describe. `ends` are the carried rows of the day.
         """
-        batch = self.batch
-        run_ms = np.array([each.sample_us for each in self._clusters()], np.int64)[batch.cluster_of] // 1_000
-        seen_us = segments.last_of(ends.partition, ends.is_sample, ends.at_us, np.full(len(batch.partition), NULL))
-        has_partition = run_ms - seen_us[batch.partition_of] // 1_000 <= ABSENT_MS
-        since = run_ms - days.sampled_us // 1_000
-        is_orphaned: Flags = days.lives & (since >= 0) & (since <= ABSENT_MS) & ~has_partition
+        partitions = len(self.batch.partition)
+        sampled_us = last_values(ends.partition, ends.is_sample, ends.at_us, np.full(partitions, NULL))
+        sample_us = np.array([read.sample_us for read in self._cluster_days()], np.int64)
+        sample_ms = sample_us[self.batch.cluster_of_key] // 1_000
+        has_partition = sample_ms - sampled_us[self.batch.partition_of_key] // 1_000 <= ABSENT_MS
+        since_commit_ms = sample_ms - activity.sampled_us // 1_000
+        is_orphaned: Flags = (
+            activity.has_commit & (since_commit_ms >= 0) & (since_commit_ms <= ABSENT_MS) & ~has_partition
+        )
         return is_orphaned
+
+
+def _measure_rates_of_day(carried: RateRows, lag_rows: LagRows) -> tuple[RateRows, Rates]:
+    """Return the rows of the day and of the ten minutes before it, by key and time, and the rates at each lag row."""
+    of_day = RateRows(**{name: getattr(lag_rows, name) for name in RateRows.names()})
+    joined = RateRows.join(carried, of_day)
+    order = np.lexsort((joined.at_us, joined.key))
+    rows = joined.take(order)
+    # Lag rows are sorted, too, so the rows of the day stay in their order.
+    is_of_day = order >= len(carried)
+    return rows, measure_rates(rows).take(is_of_day)
+
+
+def _carry_statuses(statuses: PartitionStatuses, commits: Commits, fresh_us: int, keys: int) -> PartitionStatuses:
+    """Return the last status of each key, if it still counts on the next day: it is fresh, and not removed since."""
+    is_removal = commits.is_removal & ~commits.is_carried
+    removed_us = last_values(commits.key, is_removal, commits.at_us, np.full(keys, NULL))
+    is_present = statuses.at_us >= removed_us[statuses.key]
+    return statuses.take(is_segment_end(statuses.key) & (statuses.at_us >= fresh_us) & is_present)
+
+
+def _join_key_days(
+    activity: KeyActivity, summary: KeySummary, extremes: LagExtremes, *, is_orphaned: Flags, is_quiet: Flags
+) -> KeyDays:
+    """Return the day of each key, from frames that have a row for each key."""
+    return KeyDays(
+        consumed=activity.consumed,
+        commits=activity.commits,
+        moves=activity.moves,
+        sampled_us=activity.sampled_us,
+        has_commit=activity.has_commit,
+        moved_us=summary.moved_us,
+        commit_us=summary.commit_us,
+        has_records=summary.has_records,
+        is_orphaned=is_orphaned,
+        is_quiet=is_quiet,
+        time_lag_ms=extremes.time_lag_ms,
+        margin=extremes.margin,
+        last_ms=extremes.last_ms,
+        last_margin=extremes.last_margin,
+        retention_left_ms=extremes.retention_left_ms,
+    )
+
+
+def _observe_topics(used_of_day: LogEnds, ends: LogEnds, partitions: int) -> TopicActivity:
+    """Return what was observed of each partition: `used_of_day` are its rows of the day, `ends` those with an end."""
+    is_observed = np.bincount(used_of_day.partition, minlength=partitions) > 0
+    return TopicActivity(
+        is_observed=is_observed,
+        produced=log_ends.measure_growth(ends, partitions),
+        sampled_us=last_values(
+            used_of_day.partition,
+            used_of_day.is_sample,
+            used_of_day.at_us,
+            np.full(partitions, NULL),
+        ),
+    )

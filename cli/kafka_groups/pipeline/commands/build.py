@@ -92,7 +92,7 @@ def build(
         raise click.UsageError("--from is after --to")
     rules = Rules(window_commits, allowed_lag, minimum_complete)
     with start_run("build", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.build.run import ALL_DATES, DateRange, count_facts
+        from kafka_groups.pipeline.build.plan import ALL_DATES, DateRange, count_facts
         from kafka_groups.pipeline.build.run import build as build_tables
         from kafka_groups.pipeline.store import open_storage
 

@@ -10,7 +10,7 @@ from kafka_groups.pipeline.commands.spark_options import SparkChoice
 from kafka_groups.pipeline.commands.spark_session import STARTING_SPARK, open_spark_session
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.build.engine import Engine
+    from kafka_groups.pipeline.build.run import Engine
     from kafka_groups.rendering.progress import ProgressBar
 
 # This process builds as many in less time than Spark takes to start.
@@ -20,7 +20,8 @@ _FEW_FACTS: Final = 100_000
 @contextmanager
 def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterator[Engine]:
     """Open the engine for that many facts; Spark if the user says where it runs. Raises PipelineError."""
-    from kafka_groups.pipeline.build.engine import LocalEngine, SparkEngine
+    from kafka_groups.pipeline.build.local_engine import LocalEngine
+    from kafka_groups.pipeline.build.spark_engine import SparkEngine
 
     if not facts or (facts <= _FEW_FACTS and not choice.names_spark()):
         yield LocalEngine()

@@ -1,4 +1,4 @@
-"""A frame: a dataclass whose fields are columns, declared once by `columns.column`.
+"""A frame: a dataclass whose fields are columns, declared once: `@frame`, and `columns.column` for each field.
 
 An instance holds rows: a numpy array for each column, all of one length. Rows are selected, joined and sorted by the
 names of columns; the order of columns means nothing. Tables are frames, too, but their rows are Arrow record batches
@@ -8,19 +8,27 @@ names of columns; the order of columns means nothing. Tables are frames, too, bu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, Self
+from typing import Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 import pyarrow as pa
 
 from kafka_groups.pipeline.frames.arrays import Array, Flags, Ints, to_array
-from kafka_groups.pipeline.frames.columns import Column
+from kafka_groups.pipeline.frames.columns import Column, column
+
+C = TypeVar("C", bound=type)
 
 
 class ColumnError(ValueError):
     """Raised where a frame is made: a column is missing, or its length or its type differs."""
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(column,))
+def frame(cls: C) -> C:
+    """Make a class a frozen dataclass with slots and keyword arguments: a decorator of subclasses of Frame."""
+    return dataclass(frozen=True, slots=True, kw_only=True)(cls)  # type: ignore[return-value]  # mypy loses the type
 
 
 class Frame:

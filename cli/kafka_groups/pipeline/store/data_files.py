@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.frames.columns import INT64, STRING, column
-from kafka_groups.pipeline.frames.frame import Frame
+from kafka_groups.pipeline.frames.frame import Frame, frame
 from kafka_groups.pipeline.store.root_directory import RootDirectory
 
 BUILD: Final = "build"  # The batch of all rows of derived tables.
@@ -50,7 +50,7 @@ class DataFile:
 NewFile = DataFile  # A file that was written, and that no commit has made a part of its table yet.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class DataFileRows(Frame):
     """A row is a data file, as Spark carries lists of files between the driver and its tasks."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from kafka_groups.pipeline.frames.columns import (
@@ -19,10 +18,10 @@ from kafka_groups.pipeline.frames.columns import (
     TIMESTAMP,
     column,
 )
-from kafka_groups.pipeline.frames.frame import Frame
+from kafka_groups.pipeline.frames.frame import Frame, frame
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class LagHistory(Frame):
     """A row has lag and verdict of a group on a partition, at a time for which the log end offset is known."""
 
@@ -79,7 +78,7 @@ class LagHistory(Frame):
     window_end: Any = column(TIMESTAMP, "the last commit of the window; of samples as above")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class GroupStatus(Frame):
     """A row has verdict, lag and state of a group, at each time at which lag_history has a row of its partitions.
 
@@ -112,7 +111,7 @@ class GroupStatus(Frame):
     members: Any = column(INT32, "number of members, where known")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class Rebalances(Frame):
     """A row is a rebalance, with the members that joined and left."""
 
@@ -151,7 +150,7 @@ class Rebalances(Frame):
     left: Any = column(STRINGS, "members that left; null if unknown")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class GroupDaily(Frame):
     """A row sums up a day of a group."""
 
@@ -216,7 +215,7 @@ class GroupDaily(Frame):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class TopicDaily(Frame):
     """A row sums up a day of a topic: records written, and groups that read them."""
 

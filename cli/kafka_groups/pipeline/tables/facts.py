@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
@@ -19,7 +18,7 @@ from kafka_groups.pipeline.frames.columns import (
     TIMESTAMP,
     column,
 )
-from kafka_groups.pipeline.frames.frame import Frame
+from kafka_groups.pipeline.frames.frame import Frame, frame
 
 # KIP-848 and share groups write topic ids and no names, classic groups names and no ids.
 ASSIGNMENT: Final = pa.list_(pa.struct([("topic", STRING), ("topic_id", STRING), ("partitions", pa.list_(INT32))]))
@@ -39,7 +38,7 @@ MEMBERS: Final = pa.list_(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class OffsetCommits(Frame):
     """A row is a commit of a group on a partition, or the deletion of one."""
 
@@ -72,7 +71,7 @@ class OffsetCommits(Frame):
     value_version: Any = column(INT16, "version of OffsetCommitValue; null for tombstones and samples")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class GroupEvents(Frame):
     """A row is an event of a group or member (generation, epoch, join, leave, deletion), or a sampled state."""
 
@@ -120,7 +119,7 @@ class GroupEvents(Frame):
     state: Any = column(STRING, "Stable, Empty, …; sampled")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class PartitionOffsets(Frame):
     """A row has the log end offset of a partition: the current one (sample), or that of a past time (backfill)."""
 
@@ -150,7 +149,7 @@ class PartitionOffsets(Frame):
     point_time: Any = column(TIMESTAMP, "that record's own timestamp")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class SampleRuns(Frame):
     """A row is a sample that was finished. Readers ignore the rows of other samples."""
 
@@ -165,7 +164,7 @@ class SampleRuns(Frame):
     failures: Any = column(INT64, "groups, partitions and brokers whose part is missing")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class IngestGaps(Frame):
     """A row is a range of offsets of __consumer_offsets for which no record was returned when it was read."""
 
@@ -178,7 +177,7 @@ class IngestGaps(Frame):
     found_at: Any = column(TIMESTAMP, "when it was found")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class UnknownRecords(Frame):
     """A row is a record that this version cannot decode, unchanged: nothing is dropped."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from kafka_groups.pipeline.frames.columns import BINARY, INT32, STRING, TIMESTAMP, column
-from kafka_groups.pipeline.frames.frame import Frame
+from kafka_groups.pipeline.frames.frame import Frame, frame
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class PartitionState(Frame):
     """A row is what a build carries to the next day about a partition (group is null), or about a group on one."""
 
@@ -21,7 +20,7 @@ class PartitionState(Frame):
     state: Any = column(BINARY, "packed numbers of the frames of the build")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frame
 class GroupState(Frame):
     """A row is what a build carries from a day to the next about a group."""
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_groups.pipeline.build.kernels.segments import NULL
-from kafka_groups.pipeline.build.kernels.verdicts import RULES, Evidence, judge_windows
+from kafka_groups.pipeline.build.kernels.verdict_evidence import Evidence
+from kafka_groups.pipeline.build.kernels.verdicts import RULES, judge_evidence
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
-from kafka_groups.pipeline.build.partition_stage import Settings, transform_days
+from kafka_groups.pipeline.build.partition_stage import Settings, build_partition_days
+from kafka_groups.pipeline.frames.arrays import NULL
 from kafka_groups.verdicts import SAMPLE_POINTS, Point, Rules, Window, judge, sampled_window
-from tests.pipeline.build.facts import context_of, rows_of, table_of
+from tests.pipeline.build.facts import stage_facts
 from tests.verdict_cases import CASES, Case
 from tests.verdict_streams import RULES as STREAM_RULES
 from tests.verdict_streams import Scenario, commit_windows, simulate
@@ -36,9 +37,9 @@ def evidence_of(window: Window, rules: Rules) -> Evidence:
         current_lag=np.array([window.current_lag]),
         least_end=np.array([min(window.ends, default=NULL)]),
         is_sampled=np.array([window.is_sampled]),
-        opened_ms=matrix([c.at_ms for c in slots]),
-        offset=matrix([c.offset for c in slots]),
-        lag=matrix([c.lag for c in slots]),
+        slot_ms=matrix([commit.at_ms for commit in slots]),
+        committed_offset=matrix([commit.offset for commit in slots]),
+        commit_lag=matrix([commit.lag for commit in slots]),
         point_end=np.array([[point.end for point in last]]),
         point_lag=np.array([[point.lag for point in last]]),
     )
@@ -46,17 +47,16 @@ def evidence_of(window: Window, rules: Rules) -> Evidence:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.window.current_lag is not None], ids=lambda c: c.name)
 def test_a_window_gets_the_rule_of_the_table(case: Case) -> None:
-    rank, complete, _, _ = judge_windows(evidence_of(case.window, case.rules), case.rules)
-    assert RULES[rank[0]] == case.rule
-    assert complete[0] == judge(case.window, case.rules).complete
+    judged = judge_evidence(evidence_of(case.window, case.rules), case.rules)
+    assert RULES[judged.rule[0]] == case.rule
+    assert judged.complete[0] == judge(case.window, case.rules).complete
 
 
 def judged_by_the_stage(facts: Any) -> list[str]:
-    rows = rows_of(facts)
-    days = sorted({row["day"] for row in rows})
-    batch = PartitionBatch.of(table_of(rows))
-    found = transform_days(batch, Settings(days, STREAM_RULES, 7), context_of(facts))
-    return [RULES[rank] for day in found for rank in day.statuses.rank]
+    staged = stage_facts(facts)
+    batch = PartitionBatch.from_rows(staged.rows)
+    days = build_partition_days(batch, Settings(staged.days, STREAM_RULES, 7), staged.summary)
+    return [RULES[rule] for day in days for rule in day.statuses.rule]
 
 
 def facts_of(scenario: Scenario, *, is_sampled: bool) -> Any:

@@ -1,0 +1,59 @@
+"""Rebalances of a date before those that a build writes: one that ended on a written date may have begun there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_groups.pipeline.build.fact_files import read_columns
+from kafka_groups.pipeline.build.fact_state import FactState
+from kafka_groups.pipeline.store import DataFile, NewFile, Storage
+from kafka_groups.pipeline.store.data_files import BUILD
+from kafka_groups.pipeline.tables import GROUP_DAILY, REBALANCES, Table
+
+
+def find_changed_rebalances(storage: Storage, day: str, files: Iterable[DataFile]) -> Any:
+    """Return the rebalances in new files if they differ from those of the table on a date (YYYY-MM-DD), else None."""
+    new = _read_rows(storage, REBALANCES, files)
+    old = _read_rows(storage, REBALANCES, storage.files(REBALANCES, [day]))
+    return None if new.equals(old) else new
+
+
+def count_rebalances(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
+    """Write the rows of `group_daily` of a date (YYYY-MM-DD) with the counts of its new rebalances.
+
+    Return the files; none if nothing differs. Where no record of a cluster was read on the date, and for groups without
+    rebalances of their own, counts are null.
+    """
+    old = _read_rows(storage, GROUP_DAILY, storage.files(GROUP_DAILY, [day]))
+    key = ["cluster_id", "group"]
+    counted = rebalances.group_by(key).aggregate([([], "count_all"), ("duration_ms", "sum")])
+    joined = old.select([*key, "rebalances", "rebalance_ms"]).join(counted, key)
+    joined = joined.sort_by([(name, "ascending") for name in key])
+    is_read = pc.is_in(joined["cluster_id"], pa.array([*state.clusters_read(day)], pa.string()))
+    new = old
+    for name, counted_name in {"rebalances": "count_all", "rebalance_ms": "duration_ms_sum"}.items():
+        without_rebalance = pc.if_else(pc.and_(is_read, pc.is_valid(joined[name])), 0, None)
+        counts = pc.coalesce(joined[counted_name], without_rebalance)
+        new = new.set_column(new.column_names.index(name), name, counts)
+    new = new.cast(old.schema)
+    return [] if new.equals(old) else write_rows(storage, GROUP_DAILY, new)
+
+
+def _read_rows(storage: Storage, table: Table, files: Iterable[DataFile]) -> Any:
+    """Return the rows of files of a table, sorted by the table's identity."""
+    names = table.frame.names()
+    batches = [rows for file in files for rows in read_columns(storage.place.address(file.path), names)]
+    rows = pa.Table.from_batches(batches, table.arrow())
+    return rows.sort_by([(name, "ascending") for name in table.identity])
+
+
+def write_rows(storage: Storage, table: Table, rows: Any) -> list[NewFile]:
+    """Write an Arrow table as rows of a derived table, and return the new files, which no commit has."""
+    with storage.writer(BUILD) as writer:
+        for batch in rows.to_batches():
+            writer.write(table, batch)
+        return writer.close()

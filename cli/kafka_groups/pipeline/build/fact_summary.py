@@ -1,0 +1,189 @@
+"""What must be known about whole clusters before their partitions and groups can be built, summed up from all facts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_groups.pipeline.frames.arrays import NULL, Ints
+from kafka_groups.pipeline.frames.columns import (
+    BOOLEAN,
+    DAYS,
+    INT32,
+    INT64,
+    MICROSECONDS,
+    OFFSET,
+    STRING,
+    column,
+)
+from kafka_groups.pipeline.frames.frame import Frame, frame
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+
+# Rows of parts that wait to be summed up.
+_WAITING_ROWS: Final = 1_000_000
+_KEY: Final = ("table", "origin", "cluster_id", "group", "topic", "partition", "day", "sample_us")
+_AGGREGATIONS: Final = (
+    ("earliest_us", "min"),
+    ("latest_us", "max"),
+    ("least_end", "min"),
+    ("highest_end", "max"),
+    ("is_complete", "min"),
+)
+
+
+@frame
+class FactSummaries(Frame):
+    """A row sums up facts of a table, an origin, a cluster and a day.
+
+    There are four kinds of rows:
+    - of all facts: only the latest time;
+    - of the facts of a group that samples saw (with `group`): the latest time;
+    - of the log ends of one sample (with `sample_us`), those of __consumer_offsets apart (with `topic`): whether all
+      are known;
+    - of the log ends of a partition (with `partition`): their times and their range.
+    """
+
+    table: Any = column(STRING, "name of the table")
+    origin: Any = column(STRING, "topic, sample or backfill; null in rows of partitions")
+    cluster_id: Any = column(STRING, "Kafka's id of the cluster")
+    group: Any = column(STRING, "id of the group")
+    topic: Any = column(STRING, "name of the topic")
+    partition: Any = column(INT32, "partition of the topic")
+    day: Any = column(INT32, "the day", unit=DAYS)
+    sample_us: Any = column(INT64, "time of the sample", unit=MICROSECONDS)
+    earliest_us: Any = column(INT64, "time of the first fact", unit=MICROSECONDS)
+    latest_us: Any = column(INT64, "time of the last fact", unit=MICROSECONDS)
+    least_end: Any = column(INT64, "lowest log end offset", unit=OFFSET)
+    highest_end: Any = column(INT64, "highest log end offset", unit=OFFSET)
+    is_complete: Any = column(BOOLEAN, "true if all log ends are known")
+
+
+class SummaryParts:
+    """Parts of a summary, which are added up as they come, so that they take little memory."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Any] = []
+
+    def add(self, part: Any) -> None:
+        """Add a record batch of FactSummaries, whose keys may occur several times."""
+        self._waiting.append(_aggregate(pa.Table.from_batches([part])))
+        if sum(len(rows) for rows in self._waiting) > _WAITING_ROWS:
+            self._waiting = [_aggregate(pa.concat_tables(self._waiting))]
+
+    def to_batches(self) -> list[Any]:
+        """Return the parts added up, as record batches of FactSummaries with one row for each key."""
+        return _aggregate(pa.concat_tables(self._waiting)).to_batches() if self._waiting else []
+
+
+def _aggregate(rows: Any) -> Any:
+    """Return a table of FactSummaries with one row for each key."""
+    summed = rows.group_by(list(_KEY)).aggregate(list(_AGGREGATIONS))
+    renamed = {f"{name}_{function}": name for name, function in _AGGREGATIONS}
+    names = [renamed.get(name, name) for name in summed.column_names]
+    return summed.rename_columns(names).select(FactSummaries.names())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterDay:
+    """What was read of a cluster on a day; times are µs since 1970, NULL where nothing was read."""
+
+    commit_us: int  # the last commit record
+    record_us: int  # the last record of any kind
+    sample_us: int  # the last sample of log ends
+    complete_samples_us: Ints  # the samples in which every coordinator listed its groups, ascending
+
+
+NOTHING_READ: Final = ClusterDay(
+    commit_us=NULL,
+    record_us=NULL,
+    sample_us=NULL,
+    complete_samples_us=np.zeros(0, np.int64),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampledGroup:
+    """When samples saw a group on a day, in µs since 1970; NULL where none did."""
+
+    listed_us: int  # the last sample that listed the group
+    commit_us: int  # the last sample that saw a commit of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What was read of clusters and groups, day by day (days since 1970)."""
+
+    clusters: Mapping[tuple[str, int], ClusterDay]  # by cluster and day
+    groups: Mapping[tuple[str, str, int], SampledGroup]  # by cluster, group and day
+    quiet_partitions: Mapping[tuple[str, str, int], int]  # number of partitions without growth by cluster, topic, day
+    last_us: Mapping[tuple[str, str, str, int], int]  # time of the last fact by table, origin, cluster and day
+
+
+def summarise(parts: Any, days: Collection[int]) -> Summary:
+    """Return the summary of some days (days since 1970) from a table of FactSummaries.
+
+    A key may occur several times in the table.
+    """
+    rows = _aggregate(parts.filter(pc.is_in(parts["day"], pa.array(days, pa.int32()))))
+    is_partition = pc.is_valid(rows["partition"])
+    last_us: dict[tuple[str, str, str, int], int] = {}
+    groups: dict[tuple[str, str, int], dict[str, int]] = defaultdict(dict)
+    samples: dict[tuple[str, int], dict[int, dict[bool, bool]]] = defaultdict(lambda: defaultdict(dict))
+    for row in rows.filter(pc.invert(is_partition)).to_pylist():
+        cluster, day = row["cluster_id"], row["day"]
+        key = (row["table"], row["origin"], cluster, day)
+        last_us[key] = max(row["latest_us"], last_us.get(key, NULL))
+        if row["sample_us"] is not None:
+            samples[cluster, day][row["sample_us"]][row["topic"] is not None] = row["is_complete"]
+        elif row["group"] is not None:
+            groups[cluster, row["group"], day][row["table"]] = row["latest_us"]
+    cluster_days = {(cluster, day) for _, _, cluster, day in last_us}
+    return Summary(
+        clusters={key: _summarise_cluster(*key, last_us, samples[key]) for key in cluster_days},
+        groups={
+            key: SampledGroup(
+                listed_us=latest_us.get(GROUP_EVENTS.name, NULL),
+                commit_us=latest_us.get(OFFSET_COMMITS.name, NULL),
+            )
+            for key, latest_us in groups.items()
+        },
+        quiet_partitions=_count_quiet_partitions(rows.filter(is_partition)),
+        last_us=last_us,
+    )
+
+
+def _summarise_cluster(
+    cluster: str,
+    day: int,
+    last_us: Mapping[tuple[str, str, str, int], int],
+    samples: Mapping[int, Mapping[bool, bool]],
+) -> ClusterDay:
+    """Return what was read of a cluster on a day.
+
+    `samples` has for each sample's time whether all log ends are known: of __consumer_offsets (True), of other topics
+    (False). A sample is complete if all coordinators responded, which are the leaders of that topic; without permission
+    to describe it, if all leaders of other partitions did.
+    """
+    complete = [at_us for at_us, outcomes in samples.items() if outcomes.get(True, outcomes.get(False))]
+    commit_us = last_us.get((OFFSET_COMMITS.name, "topic", cluster, day), NULL)
+    event_us = last_us.get((GROUP_EVENTS.name, "topic", cluster, day), NULL)
+    return ClusterDay(
+        commit_us=commit_us,
+        record_us=max(commit_us, event_us),
+        sample_us=last_us.get((PARTITION_OFFSETS.name, "sample", cluster, day), NULL),
+        complete_samples_us=np.array(sorted(complete), np.int64),
+    )
+
+
+def _count_quiet_partitions(rows: Any) -> dict[tuple[str, str, int], int]:
+    """Return by cluster, topic and day how many partitions were observed more than once, always with one log end."""
+    has_one_end = pc.equal(rows["least_end"], rows["highest_end"])
+    is_quiet = pc.and_(has_one_end, pc.less(rows["earliest_us"], rows["latest_us"]))
+    counted = rows.filter(is_quiet).group_by(["cluster_id", "topic", "day"]).aggregate([([], "count_all")])
+    return {(row["cluster_id"], row["topic"], row["day"]): row["count_all"] for row in counted.to_pylist()}

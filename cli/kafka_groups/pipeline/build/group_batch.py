@@ -1,0 +1,103 @@
+"""A batch of whole groups: the rows that the stage of partitions passed on, events, and the state before them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_groups.pipeline.build.frames import KeyDays, PartitionStatuses
+from kafka_groups.pipeline.build.group_events import read_day_events
+from kafka_groups.pipeline.build.kernels.group_daily import GroupedKeyDays
+from kafka_groups.pipeline.build.kernels.group_days import DayEvents
+from kafka_groups.pipeline.build.kernels.group_status import GroupedStatuses
+from kafka_groups.pipeline.build.kernels.segments import is_segment_start
+from kafka_groups.pipeline.build.keyed_tables import sort_rows
+from kafka_groups.pipeline.build.packing import columns_of, unpack
+from kafka_groups.pipeline.build.stage_rows import GROUP_KEY, RowKind, select_kind, unpack_events
+from kafka_groups.pipeline.frames.arrays import Ints, to_codes, to_ints, to_sorted_codes
+
+# The number of quiet partitions of a topic by cluster, topic and day (days since 1970).
+QuietPartitions = Mapping[tuple[str, str, int], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupBatch:
+    """Rows of whole groups. A group is the place in `cluster_id` and `name`."""
+
+    cluster_id: Any  # Arrow columns with a value for each group
+    name: Any
+    states: Mapping[int, str]  # the state (JSON) of groups before the first day, by group
+    events: Mapping[int, Mapping[int, DayEvents]]  # by group and day (days since 1970)
+    rows: Any  # table of StageRows, sorted by group, kind, day, topic and partition
+    group_of_row: Ints
+
+    @classmethod
+    def from_rows(cls, rows: Any) -> Self:
+        """Return the batch of a table of StageRows with all rows of its groups."""
+        table = sort_rows(rows, (*GROUP_KEY, "kind", "day", "topic", "partition")).combine_chunks()
+        starts = is_segment_start(*(to_codes(table[name]) for name in GROUP_KEY))
+        group = np.cumsum(starts) - 1
+        groups = table.take(pa.array(np.flatnonzero(starts)))
+        state_rows, state_places = select_kind(table, RowKind.GROUP_STATE)
+        states = [payload.decode() for payload in state_rows["payload"].to_pylist()]
+        event_rows, event_places = select_kind(table, RowKind.EVENTS)
+        events, payload_of_event = unpack_events(event_rows["payload"])
+        return cls(
+            cluster_id=groups["cluster_id"].combine_chunks(),
+            name=groups["group"].combine_chunks(),
+            states=dict(zip(group[state_places].tolist(), states, strict=True)),
+            events=read_day_events(events, group[event_places][payload_of_event]),
+            rows=table,
+            group_of_row=group,
+        )
+
+    def __len__(self) -> int:
+        """Return the number of groups."""
+        return len(self.name)
+
+    def group_columns(self, groups: Ints) -> dict[str, Any]:
+        """Return the columns of GROUP_KEY, as Arrow columns, for these groups."""
+        places = pa.array(groups, pa.int64())
+        return {"cluster_id": self.cluster_id.take(places), "group": self.name.take(places)}
+
+    def read_statuses(self, day: int) -> GroupedStatuses:
+        """Return the statuses of partitions for the statuses of groups on a day (days since 1970)."""
+        rows, group = self._select(RowKind.STATUSES, day)
+        partition_of_row: Ints = np.cumsum(
+            is_segment_start(group, to_codes(rows["topic"]), to_codes(rows["partition"]))
+        )
+        (statuses,) = unpack(rows["payload"], [columns_of(PartitionStatuses, "key")])
+        partition = partition_of_row[statuses.owner]
+        return GroupedStatuses(
+            group=group[statuses.owner],
+            partition=partition,
+            statuses=PartitionStatuses(key=partition, **statuses.columns),
+        )
+
+    def read_key_days(self, day: int, quiet_partitions: QuietPartitions) -> tuple[GroupedKeyDays, Any]:
+        """Return the days of keys on a day (days since 1970), and the names of the topics that they refer to."""
+        rows, group = self._select(RowKind.KEY_DAYS, day)
+        topic, topics = to_sorted_codes(rows["topic"])
+        clusters = self.cluster_id.to_pylist()
+        quiet = [
+            quiet_partitions.get((clusters[group_number], topics[topic_number], day), 0)
+            for group_number, topic_number in zip(group.tolist(), topic.tolist(), strict=True)
+        ]
+        (key_days,) = unpack(rows["payload"], [columns_of(KeyDays)])
+        grouped = GroupedKeyDays(
+            group=group,
+            topic=topic,
+            quiet_partitions=np.array(quiet, np.int64),
+            key_days=KeyDays(**key_days.columns),
+        )
+        return grouped, pa.array(topics, pa.string())
+
+    def _select(self, kind: RowKind, day: int) -> tuple[Any, Ints]:
+        """Return the rows of a kind and a day, and the group of each."""
+        rows, places = select_kind(self.rows, kind)
+        of_day = np.flatnonzero(to_ints(rows["day"]) == day)
+        return rows.take(pa.array(of_day)), self.group_of_row[places][of_day]

@@ -1,0 +1,174 @@
+"""Commits of keys in their order, and what they did on a day.
+
+A key's commits are one history, whatever they come from: records of `__consumer_offsets`, which have the time of the
+commit, and samples, which show the commit that was there when they were taken. A removal ends an *incarnation* of the
+commit: what a later commit says is not compared with it.
+
+- A row that was read twice counts once.
+- A record advances the commit by the difference to the row before. A sample between two records advances it by nothing,
+  because the clock of the sampler is another one than that of the coordinator: records say what was consumed.
+- Without records, a sample that shows another offset than the row before is a commit.
+
+Five records of one key; the fourth one sets it back:
+
+    >>> records = new_commits(
+    ...     key=np.zeros(5, np.int64),
+    ...     at_us=np.arange(5) * 1_000_000,
+    ...     committed_offset=np.array([100, 150, 200, 120, 130]),
+    ...     source_offset=np.arange(5),
+    ... )
+    >>> activity, _ = measure_activity(order_commits(records), empty_key_summary(1))
+    >>> activity.consumed, activity.commits
+    (array([110]), array([5]))
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import Commits, KeyActivity, KeySummary
+from kafka_groups.pipeline.build.kernels.segments import (
+    is_among_last,
+    is_segment_end,
+    is_segment_start,
+    last_place_before,
+    last_values,
+    running_count,
+    segment_starts,
+    sum_segments,
+    take,
+)
+from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
+
+# The columns of a row that was read from a table; rows that are equal in all of them are one row.
+_READ_COLUMNS: Final = ("key", "at_us", "source_offset", "is_record", "is_removal", "committed_offset")
+
+
+def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset: Ints) -> Commits:
+    """Return commits of a day; a row without a source offset (NULL) is a sample."""
+    size = len(key)
+    return Commits(
+        key=key,
+        at_us=at_us,
+        committed_offset=committed_offset,
+        source_offset=source_offset,
+        is_record=source_offset != NULL,
+        is_removal=np.zeros(size, np.bool_),
+        is_carried=np.zeros(size, np.bool_),
+        incarnation=np.zeros(size, np.int64),
+    )
+
+
+def new_removals(key: Ints, at_us: Ints) -> Commits:
+    """Return removals of these keys at these times that no record shows."""
+    size = len(key)
+    return Commits(
+        key=key,
+        at_us=at_us,
+        committed_offset=np.full(size, NULL),
+        source_offset=np.full(size, NULL),
+        is_record=np.zeros(size, np.bool_),
+        is_removal=np.ones(size, np.bool_),
+        is_carried=np.zeros(size, np.bool_),
+        incarnation=np.zeros(size, np.int64),
+    )
+
+
+def empty_key_summary(size: int) -> KeySummary:
+    """Return the summary of `size` keys of which no earlier day says anything."""
+    return KeySummary(
+        fact_day=np.full(size, NULL),
+        moved_us=np.full(size, NULL),
+        commit_us=np.full(size, NULL),
+        has_records=np.zeros(size, np.bool_),
+        sampled_us=np.full(size, NULL),
+        missing_samples=np.full(size, NULL),
+        missing_since_us=np.full(size, NULL),
+    )
+
+
+def order_commits(*parts: Commits) -> Commits:
+    """Return the rows of all parts, sorted by key, time and source offset, each once."""
+    rows = Commits.join(*parts).sort_by(*_READ_COLUMNS)
+    columns = rows.arrays()
+    return rows.take(is_segment_start(*(columns[name] for name in _READ_COLUMNS)))
+
+
+def number_incarnations(rows: Commits, size: int) -> Commits:
+    """Return the ordered rows of `size` keys with the incarnations of the day's rows; carried rows have theirs."""
+    carried = last_values(rows.key, rows.is_carried, rows.incarnation, np.zeros(size, np.int64))
+    is_new_removal = rows.is_removal & ~rows.is_carried
+    before_day = np.where(rows.is_carried, rows.incarnation, carried[rows.key])
+    return replace(rows, incarnation=before_day + running_count(is_new_removal, segment_starts(rows.key)))
+
+
+def carry_commits(rows: Commits) -> Commits:
+    """Return the rows that the next day needs, marked as carried, of ordered rows.
+
+    They are the last row of each key, and its last sample with a commit, its last record and its last removal.
+    """
+    is_chosen = is_segment_end(rows.key)
+    for condition in (~rows.is_record & ~rows.is_removal, rows.is_record, rows.is_removal):
+        is_chosen |= is_among_last(condition, rows.key)
+    return replace(rows, is_carried=np.ones(len(rows), np.bool_)).take(is_chosen)
+
+
+def measure_activity(rows: Commits, summary: KeySummary) -> tuple[KeyActivity, KeySummary]:
+    """Return what the day's rows of each key did, and the summary at the end of the day.
+
+    `rows` are ordered, with those of earlier days; `summary` is that of the evening before.
+    """
+    size = len(summary)
+    never = np.full(size, NULL)
+    is_of_day = ~rows.is_carried
+    is_present = ~rows.is_removal
+    advance = _measure_advances(rows, size)
+    is_commit = is_present & (rows.is_record | ((advance != 0) & (advance != NULL)))
+    # What is seen for the first time may have been committed just then.
+    is_move = is_of_day & is_present & (is_commit | (advance == NULL))
+    starts = is_segment_start(rows.key)
+    consumed = np.zeros(size, np.int64)
+    consumed[rows.key[starts]] = sum_segments(np.where(is_of_day & is_present, np.maximum(advance, 0), 0), starts)
+    commits = np.bincount(rows.key[is_of_day & rows.is_record & is_present], minlength=size)
+    is_sample = is_of_day & ~rows.is_record & is_present
+    every_row = np.ones(len(rows), np.bool_)
+    activity = KeyActivity(
+        consumed=consumed,
+        commits=commits,
+        moves=np.bincount(rows.key[is_move], minlength=size),
+        sampled_us=last_values(rows.key, is_sample, rows.at_us, never),
+        has_commit=last_values(rows.key, every_row, is_present, np.zeros(size, np.bool_)),
+    )
+    moved_us = last_values(rows.key, is_move, rows.at_us, never)
+    commit_us = last_values(rows.key, is_of_day & is_commit, rows.at_us, never)
+    return activity, replace(
+        summary,
+        moved_us=np.maximum(summary.moved_us, moved_us),
+        commit_us=np.maximum(summary.commit_us, commit_us),
+        has_records=summary.has_records | (commits > 0),
+    )
+
+
+def _measure_advances(rows: Commits, size: int) -> Ints:
+    """Return by how much each row advanced the commit of its key.
+
+    It is NULL for a removal, for the first row of a key, and for the first one after a removal; it is 0 for a sample
+    that lies between two records.
+    """
+    is_between = _are_between_records(rows, size)
+    previous = last_place_before(~is_between, segment_starts(rows.key))
+    previous_offset = take(rows.committed_offset, previous)
+    is_known = (rows.committed_offset != NULL) & (previous_offset != NULL)
+    return np.where(is_between, 0, np.where(is_known, rows.committed_offset - previous_offset, NULL))
+
+
+def _are_between_records(rows: Commits, size: int) -> Flags:
+    """Return for each row whether it is a sample with a record of a commit before it, and a record after it."""
+    last_record_us = last_values(rows.key, rows.is_record, rows.at_us, np.full(size, NULL))
+    previous_record = last_place_before(rows.is_record, segment_starts(rows.key))
+    follows_commit = ~take(rows.is_removal, previous_record, missing=True)
+    is_sample = ~rows.is_record & ~rows.is_removal
+    return is_sample & follows_commit & (rows.at_us <= last_record_us[rows.key])

@@ -1,0 +1,196 @@
+"""The day of a group, summed up over the keys that it has: its commits, its consumption, its skew, its margins.
+
+*Skew* says how unevenly a group consumes a topic: the share of the partition with the largest consumption, over the
+mean share. It is 1 where all partitions have the same share. A partition without a commit counts only if something was
+written to it that day, because many clients commit nothing on a partition without new records:
+
+    skew = largest consumption * partitions that were read or written / total consumption
+
+A topic of which the group consumed fewer than 1,000 offsets says nothing about skew.
+
+Three partitions of one topic, of which the last one was quiet, and 3,000 records consumed:
+
+    >>> topic_skew(
+    ...     consumed=np.array([2_000, 1_000, 0]),
+    ...     is_quiet=np.array([False, False, True]),
+    ...     quiet_partitions=np.array([0, 0, 0]),
+    ...     starts=np.array([True, False, False]),
+    ... )
+    array([1.33333333])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import KeyDays
+from kafka_groups.pipeline.build.kernels.group_status import FRESH_MS, GroupStatuses, least_known
+from kafka_groups.pipeline.build.kernels.segments import (
+    DAY_US,
+    is_segment_end,
+    is_segment_start,
+    reduce_segments,
+    segment_maximum,
+    sum_segments,
+)
+from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
+
+# With fewer records, one partition may have most of them by chance.
+_ENOUGH_RECORDS: Final = 1_000
+# A day that has just begun is too short for a rate.
+_LEAST_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupedKeyDays:
+    """The days of keys with their group and topic, by numbers, sorted by group, topic and partition."""
+
+    group: Ints
+    topic: Ints
+    quiet_partitions: Ints  # number of partitions of the topic that were observed and did not grow
+    key_days: KeyDays
+
+    def take(self, rows: Flags | Ints) -> GroupedKeyDays:
+        """Return the rows that a mask or an array of places selects."""
+        return GroupedKeyDays(
+            group=self.group[rows],
+            topic=self.topic[rows],
+            quiet_partitions=self.quiet_partitions[rows],
+            key_days=self.key_days.take(rows),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupCounts:
+    """Row i is what is known about group i on a day, besides its commits; NULL where it is unknown."""
+
+    read_us: Ints  # the last record of the group's cluster, in µs since 1970
+    members_max: Ints  # most members at a time; below 0 if unknown
+    rebalances: Ints
+    rebalance_ms: Ints  # time spent in rebalances whose duration is known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupActivity:
+    """Row i is a group on a day that has a commit at its end, or had one on the day. Times are µs since 1970."""
+
+    group: Ints
+    commits: Ints  # NULL if no record of the group was read
+    commit_rate: Floats  # commits per second, NaN if unknown
+    partitions: Ints  # partitions with a commit
+    topics: tuple[Ints, Ints]  # the topics with a commit: the row of this frame, and the topic, by row and topic
+    consumed: Ints
+    skew: Floats  # of the most uneven topic; NaN if none has enough records
+    last_commit_us: Ints
+    is_idle: Flags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupExtremes:
+    """Row i is the worst that all keys and statuses of group i show on a day; NULL where nothing is known."""
+
+    max_time_lag_ms: Ints
+    retention_margin: Ints
+    last_retention_margin: Ints
+    retention_left_ms: Ints
+    orphaned_partitions: Ints
+    max_lag: Ints
+    last_lag: Ints
+    worst_rule: Ints  # place in RULES
+
+
+def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> GroupActivity:
+    """Return the activity of the groups on a day (days since 1970), by group."""
+    active = keys.take(keys.key_days.has_commit | (keys.key_days.moves > 0))
+    days = active.key_days
+    starts = is_segment_start(active.group)
+    starts_topic = is_segment_start(active.group, active.topic)
+    group_of_topic = active.group[starts_topic]
+    starts_group_of_topics = is_segment_start(group_of_topic)
+    group = active.group[starts]
+    commits_on_topic = reduce_segments(np.add, days.has_commit.astype(np.int64), starts_topic)
+    has_commits = commits_on_topic > 0
+    skew = topic_skew(days.consumed, days.is_quiet, active.quiet_partitions, starts_topic)
+    commits = reduce_segments(np.add, days.commits, starts)
+    has_records = reduce_segments(np.logical_or, days.has_records, starts)
+    read_us = counts.read_us[group]
+    return GroupActivity(
+        group=group,
+        commits=np.where(has_records, commits, NULL),
+        commit_rate=_measure_commit_rate(commits, has_records, read_us, day),
+        partitions=reduce_segments(np.add, commits_on_topic, starts_group_of_topics),
+        topics=(np.searchsorted(group, group_of_topic[has_commits]), active.topic[starts_topic][has_commits]),
+        consumed=sum_segments(days.consumed, starts),
+        skew=reduce_segments(np.fmax, skew, starts_group_of_topics),
+        last_commit_us=reduce_segments(np.maximum, days.commit_us, starts),
+        is_idle=_are_idle(days, starts, read_us, counts.members_max[group]),
+    )
+
+
+def _measure_commit_rate(commits: Ints, has_records: Flags, read_us: Ints, day: int) -> Floats:
+    """Return the commits per second from midnight to the last record that was read, NaN where none was."""
+    seconds = (read_us // 1_000 - day * DAY_US // 1_000) / 1_000
+    is_known = has_records & (read_us != NULL)
+    return np.where(is_known, commits / np.maximum(_LEAST_SECONDS, seconds), np.nan)
+
+
+def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, members_max: Ints) -> Flags:
+    """Return whether the commits of each group have stood still for a day, while no member was seen."""
+    sampled_us = reduce_segments(np.maximum, days.sampled_us, starts)
+    moved_us = reduce_segments(np.maximum, days.moved_us, starts)
+    observed_us = np.maximum(sampled_us, read_us)
+    is_known = (observed_us != NULL) & (moved_us != NULL)
+    has_stood_still = is_known & (observed_us // 1_000 - moved_us // 1_000 >= DAY_US // 1_000)
+    is_idle: Flags = has_stood_still & np.isin(members_max, (0, NULL))
+    return is_idle
+
+
+def topic_skew(consumed: Ints, is_quiet: Flags, quiet_partitions: Ints, starts: Flags) -> Floats:
+    """Return the skew of each topic of each group, NaN for a topic with too few records.
+
+    `starts` are the first rows of topics. `quiet_partitions` is the number of quiet partitions of the topic, whether or
+    not the group has a commit on them.
+    """
+    amount = consumed.astype(np.float64)
+    total = reduce_segments(np.add, amount, starts)
+    largest = reduce_segments(np.maximum, amount, starts)
+    quiet = reduce_segments(np.maximum, quiet_partitions, starts)
+    partitions = quiet + reduce_segments(np.add, (~is_quiet).astype(np.float64), starts)
+    has_enough = total >= _ENOUGH_RECORDS
+    return np.where(has_enough, largest * partitions / np.where(has_enough, total, 1.0), np.nan)
+
+
+def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int) -> GroupExtremes:
+    """Return the extremes of each of `size` groups, from all keys, also those whose commits were removed.
+
+    The last margins are those of partitions that were observed within ten minutes before the group's last observation.
+    """
+    days = keys.key_days
+    starts = is_segment_start(keys.group)
+    groups = keys.group[starts]
+    is_fresh = (days.last_ms != NULL) & (segment_maximum(days.last_ms, keys.group) - days.last_ms <= FRESH_MS)
+    last_margin = np.where(is_fresh, days.last_margin, NULL)
+    retention_left_ms = np.where(is_fresh, days.retention_left_ms, NULL)
+    orphaned = reduce_segments(np.add, days.is_orphaned.astype(np.int64), starts)
+    starts_status = is_segment_start(statuses.group)
+    evaluated = statuses.group[starts_status]
+    return GroupExtremes(
+        max_time_lag_ms=_spread(groups, reduce_segments(np.maximum, days.time_lag_ms, starts), size),
+        retention_margin=_spread(groups, least_known(days.margin, starts), size),
+        last_retention_margin=_spread(groups, least_known(last_margin, starts), size),
+        retention_left_ms=_spread(groups, least_known(retention_left_ms, starts), size),
+        orphaned_partitions=_spread(groups, orphaned, size),
+        max_lag=_spread(evaluated, reduce_segments(np.maximum, statuses.lag, starts_status), size),
+        last_lag=_spread(evaluated, statuses.lag[is_segment_end(statuses.group)], size),
+        worst_rule=_spread(evaluated, reduce_segments(np.maximum, statuses.rule, starts_status), size),
+    )
+
+
+def _spread(groups: Ints, values: Ints, size: int) -> Ints:
+    """Return the values at the places of their groups, and NULL at those of all other groups."""
+    spread = np.full(size, NULL)
+    spread[groups] = values
+    return spread

@@ -1,0 +1,187 @@
+"""The status of groups: verdict, lag and rates of a group at a time, from its partitions.
+
+Brokers respond at different times, and one may miss a sample. So each partition counts with its last status until its
+next one, for at most ten minutes, and only until its commit is removed. A group has a status at each time at which one
+of its partitions has one: the worst verdict, the sum of the lags above 0, and the longest time lag with the least
+certain quality. A partition whose log was truncated below its commit has a negative lag. It does not make up for what
+another partition has still to read.
+
+Two partitions of one group; the second one misses the third sample, and still counts (times in µs):
+
+    >>> minute = 60_000_000
+    >>> rows = GroupedStatuses(
+    ...     group=np.zeros(5, np.int64),
+    ...     partition=np.array([0, 0, 0, 1, 1]),
+    ...     statuses=new_statuses(at_us=np.array([0, 1, 2, 0, 1]) * minute, lag=np.array([5, 6, 7, 10, 20])),
+    ... )
+    >>> combined = combine_statuses(rows, day=0)
+    >>> combined.lag, combined.partitions
+    (array([15, 26, 27]), array([2, 2, 2]))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import PartitionStatuses
+from kafka_groups.pipeline.build.kernels import time_lag
+from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS
+from kafka_groups.pipeline.build.kernels.segments import (
+    DAY_US,
+    expand_ranges,
+    is_segment_end,
+    is_segment_start,
+    merge_key,
+    reduce_segments,
+    sum_segments,
+)
+from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Floats, Ints
+
+# For how long the last status of a partition counts, in ms.
+FRESH_MS: Final = RATE_WINDOW_MS
+# Qualities of time lags, the most certain one first: a group has the least certain one of its partitions. This order
+# differs from that of QUALITIES in its last two places only, so it is its own inverse: it maps a quality to its rank,
+# and a rank to its quality.
+_BY_CERTAINTY: Final = np.array(
+    [time_lag.EXACT, time_lag.INTERPOLATED, time_lag.LOWER_BOUND, time_lag.UNKNOWN, time_lag.DATA_LOSS]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupedStatuses:
+    """Statuses of partitions with their group and partition, by numbers; `statuses.key` means nothing here."""
+
+    group: Ints
+    partition: Ints
+    statuses: PartitionStatuses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupStatuses:
+    """Row i is the status of a group at a time, by group and time; units are those of PartitionStatuses."""
+
+    group: Ints
+    at_us: Ints
+    rule: Ints  # worst of the partitions
+    complete: Floats  # share of the partitions whose windows are full
+    window_start_ms: Ints
+    window_end_ms: Ints
+    partitions: Ints  # number of partitions that count
+    lag: Ints
+    time_lag_ms: Ints
+    time_lag_quality: Ints
+    consume_rate: Floats
+    produce_rate: Floats
+    catch_up_ms: Ints  # the longest one; NULL if the lag of one partition does not fall, or there is no lag
+
+
+def new_statuses(*, at_us: Ints, lag: Ints) -> PartitionStatuses:
+    """Return statuses of which only the lag is known."""
+    size = len(at_us)
+    return PartitionStatuses(
+        key=np.zeros(size, np.int64),
+        at_us=at_us,
+        rule=np.zeros(size, np.int64),
+        complete=np.ones(size),
+        window_start_ms=np.full(size, NULL),
+        window_end_ms=np.full(size, NULL),
+        lag=lag,
+        time_lag_ms=np.full(size, NULL),
+        time_lag_quality=np.full(size, time_lag.UNKNOWN),
+        consume_rate=np.full(size, np.nan),
+        produce_rate=np.full(size, np.nan),
+        catch_up_ms=np.full(size, NULL),
+    )
+
+
+def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
+    """Return the statuses of groups at the times of a day (days since 1970).
+
+    `rows` are the statuses of the day, those that count from the day before, and the removals of commits (rows without
+    a rule), in any order.
+    """
+    ordered = _sort(rows)
+    moments = _Moments.of(ordered, day)
+    place, moment = moments.spread(ordered)
+    statuses = ordered.statuses.take(place)
+    starts = is_segment_start(moment)
+    partitions = reduce_segments(np.add, np.ones(len(moment), np.int64), starts)
+    is_full = (statuses.complete >= 1).astype(np.float64)
+    stays_behind = (statuses.lag > 0) & (statuses.catch_up_ms == NULL)
+    never_catches_up = reduce_segments(np.logical_or, stays_behind, starts)
+    rank = _BY_CERTAINTY[statuses.time_lag_quality]
+    return GroupStatuses(
+        group=ordered.group[place][starts],
+        at_us=moments.at_us[moment[starts]],
+        rule=reduce_segments(np.maximum, statuses.rule, starts),
+        complete=reduce_segments(np.add, is_full, starts) / partitions,
+        window_start_ms=least_known(statuses.window_start_ms, starts),
+        window_end_ms=reduce_segments(np.maximum, statuses.window_end_ms, starts),
+        partitions=partitions,
+        lag=sum_segments(np.maximum(statuses.lag, 0), starts),
+        time_lag_ms=reduce_segments(np.maximum, statuses.time_lag_ms, starts),
+        time_lag_quality=_BY_CERTAINTY[reduce_segments(np.maximum, rank, starts)],
+        consume_rate=reduce_segments(np.add, statuses.consume_rate, starts),
+        produce_rate=reduce_segments(np.add, statuses.produce_rate, starts),
+        catch_up_ms=np.where(never_catches_up, NULL, reduce_segments(np.maximum, statuses.catch_up_ms, starts)),
+    )
+
+
+def _sort(rows: GroupedStatuses) -> GroupedStatuses:
+    """Return the rows by group, partition and time; a removal after a status of the same time."""
+    is_removal = rows.statuses.rule == NULL
+    order = np.lexsort((is_removal, rows.statuses.at_us, rows.partition, rows.group))
+    return GroupedStatuses(
+        group=rows.group[order],
+        partition=rows.partition[order],
+        statuses=rows.statuses.take(order),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    """The moments of groups: pairs of a group and a time at which one of its rows stands, sorted by these."""
+
+    keys: Ints  # `merge_key` of group and time of each moment
+    of_row: Ints  # the moment of each row
+    at_us: Ints  # time of each moment; 0 where only commits were removed
+    base_us: int  # earlier times are equal in the keys
+    day: int
+
+    @classmethod
+    def of(cls, rows: GroupedStatuses, day: int) -> _Moments:
+        """Return the moments of rows."""
+        base_us = day * DAY_US - 2 * FRESH_MS * 1_000
+        at_us = rows.statuses.at_us
+        keys, of_row = np.unique(merge_key(rows.group, at_us, base_us), return_inverse=True)
+        is_status = rows.statuses.rule != NULL
+        time_us = np.zeros(len(keys), np.int64)
+        time_us[of_row[is_status]] = at_us[is_status]
+        return cls(keys, of_row, time_us, base_us, day)
+
+    def spread(self, rows: GroupedStatuses) -> tuple[Ints, Ints]:
+        """Return the pairs of a status and a moment of the day at which it counts, by moment: row's place, moment."""
+        is_status = rows.statuses.rule != NULL
+        count = np.where(is_status, np.maximum(self._last_moment(rows) - self.of_row, 0) + 1, 0)
+        place, moment = expand_ranges(self.of_row, count)
+        order = np.argsort(moment, kind="stable")
+        order = order[self.at_us[moment[order]] >= self.day * DAY_US]
+        return place[order], moment[order]
+
+    def _last_moment(self, rows: GroupedStatuses) -> Ints:
+        """Return the last moment at which each row counts: before the partition's next row, and while it is fresh."""
+        # Times of brokers have milliseconds: a status counts until the end of the millisecond.
+        stale_us = (rows.statuses.at_us // 1_000 + FRESH_MS + 1) * 1_000
+        last_fresh = np.searchsorted(self.keys, merge_key(rows.group, stale_us, self.base_us)) - 1
+        before_next_row = np.append(self.of_row[1:], 0) - 1
+        is_last_of_partition = is_segment_end(rows.group, rows.partition)
+        return np.where(is_last_of_partition, last_fresh, np.minimum(last_fresh, before_next_row))
+
+
+def least_known(values: Ints, starts: Flags) -> Ints:
+    """Return the least value of each segment that is not NULL; NULL where all are."""
+    least = reduce_segments(np.minimum, np.where(values == NULL, LARGEST, values), starts)
+    return np.where(least == LARGEST, NULL, least)

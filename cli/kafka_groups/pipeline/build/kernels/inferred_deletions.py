@@ -1,0 +1,118 @@
+"""Removals that no record shows: samples stop seeing a commit.
+
+Samples have no tombstones, so absence must show that a commit was removed. One sample that misses a commit is noise:
+its coordinator may just have moved. A commit counts as removed at the second complete sample that misses it, once a
+complete sample misses it more than ten minutes after it was last seen. A sample is complete if every coordinator
+listed its groups.
+
+- A record of the commit shows by itself whether it was removed, if records were read until then.
+- A group that is still listed, without any commit, may be one whose commits could not be read: it keeps them.
+
+Three complete samples, six minutes apart, after the one that saw the commit at second 0 (times in µs):
+
+    >>> from kafka_groups.pipeline.build.kernels.committed_offsets import empty_key_summary, new_commits
+    >>> minute = 60_000_000
+    >>> seen = new_commits(
+    ...     key=np.array([0]),
+    ...     at_us=np.array([0]),
+    ...     committed_offset=np.array([5]),
+    ...     source_offset=np.array([NULL]),
+    ... )
+    >>> samples = SampleTimes(cluster=np.zeros(4, np.int64), at_us=np.array([1, 6, 12, 18]) * minute)
+    >>> facts = ReadTimes(
+    ...     cluster_of_key=np.array([0]),
+    ...     record_us=np.array([NULL]),
+    ...     group_listed_us=np.array([0]),
+    ...     group_commit_us=np.array([0]),
+    ... )
+    >>> removals, _ = infer_deletions(seen, empty_key_summary(1), samples, facts)
+    >>> removals.at_us // minute
+    array([6])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import Commits, KeySummary
+from kafka_groups.pipeline.build.kernels.committed_offsets import new_removals
+from kafka_groups.pipeline.build.kernels.segments import first_place_at, last_values, take
+from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
+
+# A commit that complete samples have not seen for longer than this was removed.
+ABSENT_MS: Final = 600_000
+# Log ends are requested last, so a sample's time is later than that of its commits: the first complete sample since a
+# commit was seen is the one that saw it. The second one misses it.
+_FIRST_MISSING: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleTimes:
+    """The complete samples of a day, sorted by cluster (its number in the batch) and time (µs since 1970)."""
+
+    cluster: Ints
+    at_us: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadTimes:
+    """What was read of each key's cluster and group on a day; times are µs since 1970, NULL where nothing was read."""
+
+    cluster_of_key: Ints  # number of the key's cluster in the batch
+    record_us: Ints  # the cluster's last record of a commit
+    group_listed_us: Ints  # the last sample that listed the key's group
+    group_commit_us: Ints  # the last sample that saw any commit of the key's group
+
+
+def infer_deletions(
+    rows: Commits, summary: KeySummary, samples: SampleTimes, read: ReadTimes
+) -> tuple[Commits, KeySummary]:
+    """Return the removals that the day's complete samples imply, and the summary with the absences of each key.
+
+    `rows` are the ordered commits of the day with those of earlier days. A removal that would lie before a row of an
+    earlier day is not returned: nothing has changed since.
+    """
+    never = np.full(len(summary), NULL)
+    seen_today_us = last_values(rows.key, ~rows.is_record & ~rows.is_carried, rows.at_us, never)
+    is_seen_today = seen_today_us != NULL
+    seen_us = np.where(is_seen_today, seen_today_us, summary.sampled_us)
+    missing_before = np.where(is_seen_today, 0, np.maximum(summary.missing_samples, 0))
+    missing_since_us = np.where(is_seen_today, NULL, summary.missing_since_us)
+
+    first = first_place_at((samples.cluster, samples.at_us), (read.cluster_of_key, seen_us))
+    end = np.searchsorted(samples.cluster, read.cluster_of_key, "right")
+    has_samples = (seen_us != NULL) & (first >= 0)
+    missing = missing_before + np.where(has_samples, end - first, 0)
+    begins_today = (missing_since_us == NULL) & (missing >= _FIRST_MISSING)
+    second = np.where(begins_today, first + _FIRST_MISSING - 1 - missing_before, -1)
+    missing_since_us = np.where(begins_today, take(samples.at_us, second), missing_since_us)
+
+    last_sample_us = take(samples.at_us, np.where(first >= 0, end - 1, -1))
+    is_missing = (seen_us != NULL) & (missing_since_us != NULL) & (last_sample_us > missing_since_us)
+    is_absent = is_missing & (last_sample_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
+    is_removed = is_absent & ~_has_read_records(rows, read, missing_since_us) & ~_is_unread(read, missing_since_us)
+    # A commit that was removed is not missing any more, unless it is seen again.
+    new_summary = replace(
+        summary,
+        sampled_us=np.where(is_removed, NULL, seen_us),
+        missing_samples=np.minimum(missing, _FIRST_MISSING),
+        missing_since_us=missing_since_us,
+    )
+    carried_us = last_values(rows.key, rows.is_carried, rows.at_us, never)
+    keys = np.flatnonzero(is_removed & (missing_since_us > carried_us))
+    return new_removals(keys, missing_since_us[keys]), new_summary
+
+
+def _has_read_records(rows: Commits, read: ReadTimes, since_us: Ints) -> Flags:
+    """Return for each key whether its last record is a commit, and records of its cluster were read since then."""
+    not_removed = np.zeros(len(since_us), np.bool_)
+    is_present = last_values(rows.key, rows.is_record, ~rows.is_removal, not_removed)
+    return is_present & (read.record_us >= since_us)
+
+
+def _is_unread(read: ReadTimes, since_us: Ints) -> Flags:
+    """Return for each key whether samples since then listed its group, but saw no commit of it at all."""
+    return (read.group_listed_us >= since_us) & (read.group_commit_us < since_us)

@@ -1,0 +1,102 @@
+"""Lag: at each time at which a log end offset is known, how many records a group has still to read on a partition.
+
+    lag = log end offset - committed offset
+
+The commit is the last one until that time; after a removal there is no lag. Two clocks are involved: a sample's log end
+has the time of the sampler, and a record of a commit the time of the coordinator. If the commit exceeds a sample's log
+end, these clocks differ, and the commit that the sample itself saw is taken in its place.
+
+Five log ends of one partition, a second apart, and commits at 100 and 140:
+
+    >>> from kafka_groups.pipeline.build.kernels.committed_offsets import new_commits
+    >>> from kafka_groups.pipeline.build.kernels.log_ends import new_log_ends
+    >>> ends = new_log_ends(
+    ...     partition=np.zeros(5, np.int64),
+    ...     at_us=np.arange(1, 6) * 1_000_000,
+    ...     log_end=np.array([100, 120, 140, 160, 180]),
+    ... )
+    >>> commits = new_commits(
+    ...     key=np.array([0, 0]),
+    ...     at_us=np.array([1_500_000, 3_500_000]),
+    ...     committed_offset=np.array([100, 140]),
+    ...     source_offset=np.array([7, 8]),
+    ... )
+    >>> measure_lag(ends, commits, partition_of_key=np.array([0])).lag
+    array([20, 40, 20, 40])
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import Commits, LagRows, LogEnds
+from kafka_groups.pipeline.build.kernels.segments import (
+    expand_ranges,
+    last_place_at,
+    last_place_until,
+    segment_starts,
+    take,
+)
+from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
+
+# The clocks of producers may be ahead by this much.
+_CLOCK_TOLERANCE_MS: Final = 60_000
+# The commits of a sample were requested after the sample before it, or at most so long before its log ends.
+_SAMPLE_DURATION_MS: Final = 600_000
+
+
+def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagRows:
+    """Return the lag of each key at each of the day's log ends of its partition, by key and time.
+
+    `ends` are used rows with a known log end, `commits` the ordered commits of the day and of earlier days, and
+    `partition_of_key` the partition of each key; keys ascend with their partitions. A backfilled log end is left out if
+    it lies below the commit because its record was read before the time that the record bears.
+    """
+    key, place = _pair_keys_with_ends(ends, partition_of_key)
+    last = last_place_at((commits.key, commits.at_us), (key, ends.at_us[place]))
+    has_commit = ~take(commits.is_removal, last, missing=True)
+    key, place, last = key[has_commit], place[has_commit], last[has_commit]
+    end = ends.take(place)
+    commit = commits.take(_choose_commits(commits, end, last))
+    is_early_record = (end.point_ms != NULL) & (end.point_ms - end.at_us // 1_000 > _CLOCK_TOLERANCE_MS)
+    rows = LagRows(
+        key=key,
+        at_us=end.at_us,
+        committed_offset=commit.committed_offset,
+        log_end=end.log_end,
+        incarnation=commits.incarnation[last],
+        log_number=end.log_number,
+        observation=place,
+        commit_us=commit.at_us,
+        is_commit_record=commit.is_record,
+        lag=end.log_end - commit.committed_offset,
+        retention_margin=np.where(end.log_start == NULL, NULL, commit.committed_offset - end.log_start),
+    )
+    return rows.take(end.is_sample | (commit.committed_offset <= end.log_end) | ~is_early_record)
+
+
+def _pair_keys_with_ends(ends: LogEnds, partition_of_key: Ints) -> tuple[Ints, Ints]:
+    """Return each key with the place of each log end of the day on its partition, by key and place."""
+    of_day = np.flatnonzero(~ends.is_carried)
+    partition = ends.partition[of_day]
+    first = np.searchsorted(partition, partition_of_key, "left")
+    until = np.searchsorted(partition, partition_of_key, "right")
+    key, place = expand_ranges(first, until - first)
+    return key, of_day[place]
+
+
+def _choose_commits(commits: Commits, end: LogEnds, last: Ints) -> Ints:
+    """Return the place of the commit that each log end is compared with.
+
+    `last` is the place of the key's last commit until the time of the log end. Where that one exceeds the log end of a
+    sample, the place is that of the last sampled commit, if the same sample saw it.
+    """
+    is_sampled: Flags = ~commits.is_record & ~commits.is_removal
+    sampled = last_place_until(is_sampled, segment_starts(commits.key))[last]
+    at_ms = end.at_us // 1_000
+    is_first_sample = end.previous_sample_us == NULL
+    since_ms = np.where(is_first_sample, at_ms - _SAMPLE_DURATION_MS, end.previous_sample_us // 1_000)
+    is_of_same_sample = end.is_sample & (take(commits.at_us, sampled) // 1_000 > since_ms)
+    return np.where(is_of_same_sample & (commits.committed_offset[last] > end.log_end), sampled, last)

@@ -1,0 +1,65 @@
+"""The worst of a day: the longest time lag of a key, and how close its commit came to the log start.
+
+The retention margin is the committed offset minus the log start offset: how many records retention can still delete
+before it deletes one that the group has not read. A margin below 0 means that records were lost.
+
+The time that is left until the log start passes the commit follows from the margins of the day's first and last
+observation, if they are an hour or more apart:
+
+    time left = last margin * (time between them) / (first margin - last margin)
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import LagExtremes, LagRows
+from kafka_groups.pipeline.build.kernels.segments import is_segment_end, is_segment_start, reduce_segments
+from kafka_groups.pipeline.frames.arrays import NULL, Ints
+
+_HOUR_MS: Final = 3_600_000
+# A float of this size converts to an integer of 64 bits.
+_LONGEST_MS: Final = 2.0**62
+
+
+def find_lag_extremes(rows: LagRows, time_lag_ms: Ints, size: int) -> LagExtremes:
+    """Return the extremes of each of `size` keys.
+
+    `rows` are the lag rows of a day by key and time; `time_lag_ms` is the time lag at each of them (ms, NULL: unknown).
+    """
+    extremes = LagExtremes(
+        time_lag_ms=np.full(size, NULL),
+        margin=np.full(size, NULL),
+        last_ms=np.full(size, NULL),
+        last_margin=np.full(size, NULL),
+        retention_left_ms=np.full(size, NULL),
+    )
+    starts = is_segment_start(rows.key)
+    extremes.time_lag_ms[rows.key[starts]] = reduce_segments(np.maximum, time_lag_ms, starts)
+    with_margin = rows.take(rows.retention_margin != NULL)
+    starts = is_segment_start(with_margin.key)
+    first = with_margin.take(starts)
+    last = with_margin.take(is_segment_end(with_margin.key))
+    extremes.margin[last.key] = reduce_segments(np.minimum, with_margin.retention_margin, starts)
+    extremes.last_ms[last.key] = last.at_us // 1_000
+    extremes.last_margin[last.key] = last.retention_margin
+    extremes.retention_left_ms[last.key] = _measure_time_left(first, last)
+    return extremes
+
+
+def _measure_time_left(first: LagRows, last: LagRows) -> Ints:
+    """Return the time in ms until the log start passes each commit, from the first and the last row of each key.
+
+    It is 0 where it has passed a commit with lag, and NULL where there is no lag, where the margin does not shrink, and
+    where the rows are less than an hour apart. A commit that was set back is not a rate of the log start.
+    """
+    span_ms = last.at_us // 1_000 - first.at_us // 1_000
+    set_back = np.minimum(0, last.committed_offset - first.committed_offset)
+    shrinkage = first.retention_margin - last.retention_margin + set_back
+    is_shrinking = (last.lag > 0) & (span_ms >= _HOUR_MS) & (shrinkage > 0)
+    left_ms = last.retention_margin.astype(np.float64) * span_ms / np.where(shrinkage > 0, shrinkage, 1)
+    whole_ms = np.clip(np.floor(left_ms), -_LONGEST_MS, _LONGEST_MS).astype(np.int64)
+    has_passed = (last.lag > 0) & (last.retention_margin < 0)
+    return np.where(has_passed, 0, np.where(is_shrinking, whole_ms, NULL))

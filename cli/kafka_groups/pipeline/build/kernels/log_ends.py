@@ -1,0 +1,201 @@
+"""Log end offsets over time: which log each of them belongs to, and which of them can be used.
+
+A partition has another log from the sample on whose log end is below that of the sample before (the log was truncated),
+or whose topic id differs (the topic was recreated). An offset of one log says nothing about another one, so each row
+gets the number of its log.
+
+- A sampler that is slow may write an older log end behind a newer one: an end that fell within half a minute of the
+  sample before, while the next end is not below that one, too, is not used.
+- A backfill looks at the present log, by the times that producers wrote. A backfilled end that contradicts the samples
+  of the log at its time, or has another topic id, is not used.
+
+Five samples of one partition, a minute apart; the log is truncated before the fourth one:
+
+    >>> minute = 60_000_000
+    >>> samples = new_log_ends(
+    ...     partition=np.zeros(5, np.int64),
+    ...     at_us=np.arange(5) * minute,
+    ...     log_end=np.array([100, 120, 130, 40, 60]),
+    ... )
+    >>> number_logs(samples, carried=LogEnds.empty(), size=1).log_number
+    array([0, 0, 0, 1, 1])
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import LogEnds
+from kafka_groups.pipeline.build.kernels.segments import (
+    is_among_last,
+    is_segment_end,
+    is_segment_start,
+    last_place_before,
+    last_values,
+    next_place_after,
+    reduce_segments,
+    running_count,
+    segment_maximum,
+    segment_starts,
+    sum_segments,
+    take,
+)
+from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Ints
+
+# Two samples that run at the same time may receive responses in another order than they sent requests.
+_OVERLAP_MS: Final = 30_000
+
+
+def new_log_ends(*, partition: Ints, at_us: Ints, log_end: Ints, **others: Any) -> LogEnds:
+    """Return samples of log ends that no kernel has looked at yet; `others` are columns that differ from null."""
+    size = len(partition)
+    columns: dict[str, Any] = {
+        "is_sample": np.ones(size, np.bool_),
+        "log_start": np.full(size, NULL),
+        "last_stable": np.full(size, NULL),
+        "point_offset": np.full(size, NULL),
+        "point_ms": np.full(size, NULL),
+        "topic_id": np.full(size, NULL),
+        "log_number": np.zeros(size, np.int64),
+        "previous_sample_us": np.full(size, NULL),
+        "is_used": np.ones(size, np.bool_),
+        "is_carried": np.zeros(size, np.bool_),
+    }
+    return LogEnds(partition=partition, at_us=at_us, log_end=log_end, **(columns | others))
+
+
+def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
+    """Return the carried rows and those of a day, with log numbers, the sample before each row, and `is_used`.
+
+    `carried` are the rows that `carry_log_ends` returned for the day before, `size` is the number of partitions. Rows
+    of the day may be in any order; of several rows of a partition at one time, a sample is kept.
+    """
+    rows = LogEnds.join(carried, _unique_rows(day)).sort_by("partition")
+    is_of_day = ~rows.is_carried
+    starts = segment_starts(rows.partition)
+    has_end = rows.is_sample & (rows.log_end != NULL)
+    previous = last_place_before(has_end, starts)
+    previous_end = take(rows.log_end, previous)
+    next_end = take(rows.log_end, next_place_after(has_end, rows.partition))
+    has_fallen = has_end & (rows.log_end < previous_end)
+    is_close = rows.at_us // 1_000 - take(rows.at_us, previous) // 1_000 <= _OVERLAP_MS
+    stays_below = (next_end != NULL) & (next_end < previous_end)
+    is_truncated = has_fallen & (~is_close | stays_below)
+    is_new_log = is_of_day & (_is_recreated(rows, starts) | is_truncated)
+    counted = last_log_numbers(carried, size)[rows.partition] + running_count(is_new_log, starts)
+    numbered = replace(
+        rows,
+        log_number=np.where(is_of_day, counted, rows.log_number),
+        previous_sample_us=take(rows.at_us, last_place_before(rows.is_sample, starts)),
+        is_used=np.where(is_of_day, is_new_log | ~has_fallen, rows.is_used),
+    )
+    is_contradicted = is_of_day & ~rows.is_sample & _contradicts_samples(numbered)
+    return replace(numbered, is_used=numbered.is_used & ~is_contradicted)
+
+
+def _unique_rows(day: LogEnds) -> LogEnds:
+    """Return one row for each partition and time, sorted by these: a sample, if there is one, else a backfill.
+
+    Several rows of one origin are read twice or were backfilled twice; the one with the highest numbers is kept, so
+    that the result does not depend on the order in which files are read.
+    """
+    ordered = day.sort_by(
+        "partition",
+        "at_us",
+        "is_sample",
+        "log_start",
+        "log_end",
+        "last_stable",
+        "point_offset",
+        "point_ms",
+        "topic_id",
+    )
+    return ordered.take(is_segment_end(ordered.partition, ordered.at_us))
+
+
+def _is_recreated(rows: LogEnds, starts: Ints) -> Flags:
+    """Return for each row whether it is a sample with another topic id than the sample with an id before it."""
+    has_id = rows.is_sample & (rows.topic_id != NULL)
+    previous_id = take(rows.topic_id, last_place_before(has_id, starts))
+    is_recreated: Flags = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
+    return is_recreated
+
+
+def _contradicts_samples(rows: LogEnds) -> Flags:
+    """Return for each row whether its log end or its topic id contradicts the used samples of its log.
+
+    A log grows: an end is not below that of the sample before, and not above that of the next one.
+    """
+    log = (rows.partition, rows.log_number)
+    has_used_end = rows.is_sample & (rows.log_end != NULL) & rows.is_used
+    least = take(rows.log_end, last_place_before(has_used_end, segment_starts(*log)))
+    most = take(rows.log_end, next_place_after(has_used_end, *log), LARGEST)
+    is_beyond = (rows.log_end != NULL) & ((rows.log_end < least) | (rows.log_end > most))
+    sampled_id = segment_maximum(np.where(rows.is_sample, rows.topic_id, NULL), *log)
+    has_other_id = (sampled_id != NULL) & (rows.topic_id != NULL) & (rows.topic_id != sampled_id)
+    contradicts: Flags = is_beyond | has_other_id
+    return contradicts
+
+
+def last_log_numbers(rows: LogEnds, size: int) -> Ints:
+    """Return the log number of the last row of each of `size` partitions, 0 for a partition without a row."""
+    every_row = np.ones(len(rows), np.bool_)
+    return last_values(rows.partition, every_row, rows.log_number, np.zeros(size, np.int64))
+
+
+def carry_log_ends(rows: LogEnds, *, size: int, count: int) -> LogEnds:
+    """Return the rows that the next day needs of what `number_logs` returned; they are marked as carried.
+
+    These are the last `count` ends of the present log of each of `size` partitions, and the last rows that
+    `number_logs` compares with: the last sample, the last one with an end, with a topic id, and with a log start.
+    """
+    has_end = rows.log_end != NULL
+    is_of_last_log = rows.is_used & has_end & (rows.log_number == last_log_numbers(rows, size)[rows.partition])
+    conditions = [
+        rows.is_sample,
+        rows.is_sample & has_end,
+        rows.is_sample & (rows.topic_id != NULL),
+        rows.is_sample & is_of_last_log,
+        is_of_last_log & (rows.log_start != NULL),
+    ]
+    is_chosen = is_among_last(is_of_last_log, rows.partition, count)
+    for condition in conditions:
+        is_chosen |= is_among_last(condition, rows.partition)
+    return replace(rows, is_carried=np.ones(len(rows), np.bool_)).take(is_chosen)
+
+
+def measure_growth(ends: LogEnds, size: int) -> Ints:
+    """Return by how many records each of `size` partitions grew on the day; NULL where no log was observed twice.
+
+    `ends` are used rows with a known log end. The growth of a log is the difference of its first and its last end of
+    the day; that of a partition with several logs is their sum.
+    """
+    day = ends.take(~ends.is_carried)
+    log = (day.partition, day.log_number)
+    first = day.take(is_segment_start(*log))
+    last = day.take(is_segment_end(*log))
+    is_known = last.at_us > first.at_us
+    partition = first.partition[is_known]
+    growth_of_log = np.maximum(0, last.log_end - first.log_end)[is_known]
+    starts = is_segment_start(partition)
+    growth = np.full(size, NULL)
+    growth[partition[starts]] = sum_segments(growth_of_log, starts)
+    return growth
+
+
+def find_quiet_partitions(day: LogEnds, size: int) -> Flags:
+    """Return for each of `size` partitions whether the day's rows have it more than once, always with one log end.
+
+    Rows are sorted by partition and time.
+    """
+    known = day.take(day.log_end != NULL)
+    starts = is_segment_start(known.partition)
+    ends = is_segment_end(known.partition)
+    least_end = reduce_segments(np.minimum, known.log_end, starts)
+    highest_end = reduce_segments(np.maximum, known.log_end, starts)
+    is_quiet = np.zeros(size, np.bool_)
+    is_quiet[known.partition[starts]] = (least_end == highest_end) & (known.at_us[starts] < known.at_us[ends])
+    return is_quiet

@@ -1,0 +1,92 @@
+"""Rates: how fast a group reads a partition, how fast producers write it, and when the group will have caught up.
+
+A rate at a time is the difference of two offsets over the seconds between them: the offset then, and the first one that
+was observed in the ten minutes before. It is unknown where there is only one observation, where the offset fell in
+between, and across a removal of the commit or another log.
+
+    catch-up time = lag / (consume rate - produce rate)
+
+Five observations of one key, a minute apart (times in µs), 60 records a minute consumed of 120 produced:
+
+    >>> rows = RateRows(
+    ...     key=np.zeros(5, np.int64),
+    ...     at_us=np.arange(5) * 60_000_000,
+    ...     committed_offset=np.arange(5) * 60,
+    ...     log_end=np.arange(5) * 120,
+    ...     incarnation=np.zeros(5, np.int64),
+    ...     log_number=np.zeros(5, np.int64),
+    ... )
+    >>> measure_rates(rows).consume_rate
+    array([nan,  1.,  1.,  1.,  1.])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import RateRows
+from kafka_groups.pipeline.build.kernels.segments import (
+    first_place_at,
+    is_segment_start,
+    running_count,
+    segment_starts,
+)
+from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
+
+# The window of rates, in ms; also how long the last verdict on a partition counts for its group.
+RATE_WINDOW_MS: Final = 600_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """The rates at each row: records per second, NaN where unknown; and the catch-up time in ms, NULL where none."""
+
+    consume_rate: Floats
+    produce_rate: Floats
+    catch_up_ms: Ints
+
+    def take(self, rows: Flags | Ints) -> Rates:
+        """Return the rates of the rows that a mask or an array of places selects."""
+        return Rates(
+            consume_rate=self.consume_rate[rows],
+            produce_rate=self.produce_rate[rows],
+            catch_up_ms=self.catch_up_ms[rows],
+        )
+
+
+def measure_rates(rows: RateRows) -> Rates:
+    """Return the rates at each row.
+
+    Rows are sorted by key and time. The catch-up time is NULL where there is no lag, where the lag does not fall, and
+    where it is too long for 64 bits.
+    """
+    at_ms = rows.at_us // 1_000
+    first = first_place_at((rows.key, at_ms), (rows.key, at_ms - RATE_WINDOW_MS))
+    seconds = (at_ms - at_ms[first]) / 1_000
+    consume_rate = _measure_rate(rows, rows.committed_offset, rows.incarnation, first, seconds)
+    produce_rate = _measure_rate(rows, rows.log_end, rows.log_number, first, seconds)
+    lag = rows.log_end - rows.committed_offset
+    gain = consume_rate - produce_rate
+    is_falling = (gain > 0) & (lag > 0)
+    catch_up_ms = np.ceil(lag / np.where(is_falling, gain, 1.0) * 1_000)
+    fits = is_falling & (catch_up_ms < -float(NULL))
+    return Rates(
+        consume_rate=consume_rate,
+        produce_rate=produce_rate,
+        catch_up_ms=np.where(fits, catch_up_ms, NULL).astype(np.int64),
+    )
+
+
+def _measure_rate(rows: RateRows, offset: Ints, history: Ints, first: Ints, seconds: Floats) -> Floats:
+    """Return the rate of an offset since the row `first` of each row, `seconds` ago; NaN where it is unknown.
+
+    `history` is the number of the log or of the incarnation that each offset belongs to.
+    """
+    has_fallen = ~is_segment_start(rows.key)
+    has_fallen[1:] &= offset[1:] < offset[:-1]
+    falls = running_count(has_fallen, segment_starts(rows.key))
+    is_known = (seconds > 0) & (falls == falls[first]) & (history == history[first])
+    return np.where(is_known, (offset - offset[first]) / np.where(seconds > 0, seconds, 1.0), np.nan)

@@ -1,0 +1,101 @@
+"""The time index of a log: points from which the time of a record is interpolated.
+
+A log end that was observed at a time is a point: the record at that offset was written later, and all records before it
+earlier. A record that a backfill found is a point with the record's own timestamp. The index is carried from day to
+day. So that it does not grow without end, points older than an hour become fewer: 32 are kept for each doubling of the
+age, which is one for each 2 % of the age.
+
+Five sampled log ends of one partition, of which two are equal, are four points (times in ms):
+
+    >>> from kafka_groups.pipeline.build.kernels.log_ends import new_log_ends
+    >>> ends = new_log_ends(
+    ...     partition=np.zeros(5, np.int64),
+    ...     at_us=np.arange(5) * 1_000_000,
+    ...     log_end=np.array([10, 20, 20, 30, 40]),
+    ... )
+    >>> points = index_points(ends, TimePoints.empty())
+    >>> points.offset, points.earliest_ms, points.latest_ms
+    (array([10, 20, 30, 40]), array([   0, 1000, 3000, 4000]), array([   0, 2000, 3000, 4000]))
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import LogEnds, TimePoints
+from kafka_groups.pipeline.build.kernels.segments import (
+    is_segment_end,
+    is_segment_start,
+    reduce_segments,
+    segment_maximum,
+)
+from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Ints
+
+_HOUR_MS: Final = 3_600_000
+_POINTS_PER_DOUBLING: Final = 32
+
+
+def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
+    """Return the points of earlier days and of a day's used log ends, one for each offset of a log."""
+    every = TimePoints.join(carried, _points_of_log_ends(day), _points_of_records(day))
+    points = every.sort_by("partition", "log_number", "offset")
+    starts = is_segment_start(points.partition, points.log_number, points.offset)
+    return replace(
+        points.take(starts),
+        record_ms=reduce_segments(np.minimum, points.record_ms, starts),
+        earliest_ms=reduce_segments(np.minimum, points.earliest_ms, starts),
+        sampled_ms=reduce_segments(np.minimum, points.sampled_ms, starts),
+        latest_ms=reduce_segments(np.maximum, points.latest_ms, starts),
+        log_start=reduce_segments(np.maximum, points.log_start, starts),
+    )
+
+
+def _points_of_log_ends(day: LogEnds) -> TimePoints:
+    rows = day.take(day.log_end != NULL)
+    at_ms = rows.at_us // 1_000
+    return TimePoints(
+        partition=rows.partition,
+        log_number=rows.log_number,
+        offset=rows.log_end,
+        record_ms=np.full(len(rows), LARGEST),
+        latest_ms=at_ms,
+        earliest_ms=at_ms,
+        sampled_ms=np.where(rows.is_sample, at_ms, LARGEST),
+        log_start=rows.log_start,
+    )
+
+
+def _points_of_records(day: LogEnds) -> TimePoints:
+    rows = day.take((day.point_offset != NULL) & (day.point_ms != NULL))
+    return TimePoints(
+        partition=rows.partition,
+        log_number=rows.log_number,
+        offset=rows.point_offset,
+        record_ms=rows.point_ms,
+        latest_ms=rows.point_ms,
+        earliest_ms=rows.point_ms,
+        sampled_ms=np.full(len(rows), LARGEST),
+        log_start=np.full(len(rows), NULL),
+    )
+
+
+def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldest_ms: int) -> TimePoints:
+    """Return the points that the next day needs, of the present log of each partition.
+
+    `last_log_number` is that log of each partition. `now_ms` is the end of the day, in ms since 1970. Of points whose
+    last time is before `oldest_ms` only the newest one is kept.
+    """
+    present = points.take(points.log_number == last_log_number[points.partition])
+    age_ms = now_ms - present.latest_ms
+    is_too_old = present.latest_ms < oldest_ms
+    doublings = np.log2(np.maximum(age_ms, _HOUR_MS) / _HOUR_MS)
+    bucket = np.where(is_too_old, LARGEST, np.floor(_POINTS_PER_DOUBLING * doublings).astype(np.int64))
+    is_last_of_bucket = is_segment_end(present.partition, bucket)
+    # Without the oldest point nothing could be interpolated up to the one after it.
+    is_oldest: Flags = is_segment_start(present.partition) & ~is_too_old
+    highest_start = segment_maximum(present.log_start, present.partition)
+    kept = (age_ms <= _HOUR_MS) | is_last_of_bucket | is_oldest
+    return replace(present, log_start=highest_start).take(kept)

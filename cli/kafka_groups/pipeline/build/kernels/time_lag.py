@@ -1,0 +1,153 @@
+"""Time lag: how old the oldest record is that a group has not processed yet, which is the one at its committed offset.
+
+The time index of a log (`time_index.py`) has points: offsets whose time is known. The time of the record at the commit
+is interpolated between the two points around it, and never outside of them. A quality says how certain a time lag is:
+
+- exact: nothing is left to process (0), or the record's own timestamp is known.
+- interpolated: the record was written between two points.
+- lower_bound: it was written before the oldest point; or the commit is at the last stable offset, before the log end.
+- data_loss: the commit is below the log start, so the record was deleted; the time lag is a lower bound, too.
+- unknown: no point says anything about it.
+
+The five qualities at one observation: log end 100 at second 60, and a point at offset 50, second 30 (times in ms):
+
+    >>> points = TimePoints(
+    ...     partition=np.zeros(2, np.int64),
+    ...     log_number=np.zeros(2, np.int64),
+    ...     offset=np.array([50, 100]),
+    ...     record_ms=np.array([LARGEST, LARGEST]),
+    ...     latest_ms=np.array([30_000, 60_000]),
+    ...     earliest_ms=np.array([30_000, 60_000]),
+    ...     sampled_ms=np.array([30_000, 60_000]),
+    ...     log_start=np.array([NULL, NULL]),
+    ... )
+    >>> find_write_times(points, np.array([0, -1]), np.array([1, 0]), np.array([75, 20])).written_ms
+    array([               45000, -9223372036854775808])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import LagRows, LogEnds, TimePoints
+from kafka_groups.pipeline.build.kernels.segments import is_segment_start, reduce_segments
+from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Ints
+
+QUALITIES: Final = ("exact", "interpolated", "lower_bound", "data_loss", "unknown")
+EXACT, INTERPOLATED, LOWER_BOUND, DATA_LOSS, UNKNOWN = range(len(QUALITIES))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLags:
+    """The time lag at each lag row: ms, NULL where unknown; and its quality, by its place in QUALITIES."""
+
+    time_lag_ms: Ints
+    quality: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteTimes:
+    """When the record at each commit was written (ms since 1970, NULL: unknown), and whether by its own timestamp."""
+
+    written_ms: Ints
+    is_record_time: Flags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Neighbours:
+    """The places of the points around each commit, -1 where there is none; and the highest log start of its log."""
+
+    previous: Ints  # the last point at or before the committed offset
+    following: Ints  # the first point after it
+    log_start: Ints  # NULL if unknown
+
+
+def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLags:
+    """Return the time lag at each lag row.
+
+    `ends` are the log ends that the rows refer to (`LagRows.observation`); each of their logs has points.
+    """
+    now_ms = rows.at_us // 1_000
+    around = _find_neighbours(rows, ends, points)
+    written = find_write_times(points, around.previous, around.following, rows.committed_offset)
+    least_ms = _measure_lower_bound(points, around, now_ms)
+    log_start = ends.log_start[rows.observation]
+    last_stable = ends.last_stable[rows.observation]
+    is_written = (written.written_ms != NULL) & (written.written_ms <= now_ms)
+    age_ms = now_ms - written.written_ms
+    # The first condition that holds decides.
+    conditions = [
+        rows.committed_offset >= rows.log_end,
+        (last_stable != NULL) & (rows.committed_offset == last_stable),
+        (log_start != NULL) & (rows.committed_offset < log_start),
+        is_written & written.is_record_time,
+        is_written,
+        least_ms != NULL,
+    ]
+    return TimeLags(
+        time_lag_ms=np.select(conditions, [0, 0, least_ms, age_ms, age_ms, least_ms], NULL),
+        quality=np.select(conditions, [EXACT, LOWER_BOUND, DATA_LOSS, EXACT, INTERPOLATED, LOWER_BOUND], UNKNOWN),
+    )
+
+
+def find_write_times(points: TimePoints, previous: Ints, following: Ints, committed_offset: Ints) -> WriteTimes:
+    """Return when the record at each committed offset was written, from the points around it.
+
+    `previous` and `following` are places of points, -1 where there is none. Where the time falls from a point to the
+    next one, because producers' clocks differ, nothing is interpolated.
+    """
+    offset = points.offset[previous]
+    record_ms = points.record_ms[previous]
+    previous_ms = np.where(record_ms == LARGEST, points.latest_ms[previous], record_ms)
+    is_at_point = (previous >= 0) & (offset == committed_offset)
+    passed_ms = points.earliest_ms[following] - previous_ms
+    is_between = (previous >= 0) & (following >= 0) & (passed_ms >= 0)
+    share = (committed_offset - offset) / np.where(is_between, points.offset[following] - offset, 1)
+    between_ms = previous_ms + np.floor(np.where(is_between, passed_ms, 0) * share + 0.5).astype(np.int64)
+    return WriteTimes(
+        written_ms=np.where(is_at_point, previous_ms, np.where(is_between, between_ms, NULL)),
+        is_record_time=is_at_point & (record_ms != LARGEST),
+    )
+
+
+def _measure_lower_bound(points: TimePoints, around: _Neighbours, now_ms: Ints) -> Ints:
+    """Return the least time lag in ms: all records before the next point were written before its time; else NULL.
+
+    A backfill returns the first record that is kept as the log end of all times before it, because it cannot tell what
+    was never written from what was deleted. The earliest time of a point at the log start is no bound, therefore; that
+    of a record or of a sample is.
+    """
+    following = around.following
+    certain_ms = np.minimum(points.record_ms, points.sampled_ms)[following]
+    is_behind_start = points.offset[following] > around.log_start
+    is_bound = np.where(around.log_start != NULL, is_behind_start, certain_ms == LARGEST)
+    before_ms = np.where(is_bound, points.earliest_ms[following], certain_ms)
+    return np.where((following >= 0) & (before_ms < now_ms), now_ms - before_ms, NULL)
+
+
+def _find_neighbours(rows: LagRows, ends: LogEnds, points: TimePoints) -> _Neighbours:
+    """Return the points around the commit of each lag row, in the log of its observation."""
+    starts = is_segment_start(points.partition, points.log_number)
+    first_of_log = np.flatnonzero(starts)
+    logs_of_points = (points.partition[starts] << 32) | points.log_number[starts]
+    logs_of_ends = (ends.partition << 32) | ends.log_number
+    log = np.searchsorted(logs_of_points, logs_of_ends)[rows.observation]
+    # Offsets take all 64 bits, so that no log could be put in front of them: their ranks take fewer.
+    known_offsets = np.unique(points.offset)
+    rank_of_point = np.searchsorted(known_offsets, points.offset)
+    rank_of_commit = np.searchsorted(known_offsets, rows.committed_offset, "right") - 1
+    log_of_point = np.cumsum(starts) - 1
+    after = np.searchsorted(
+        log_of_point * len(known_offsets) + rank_of_point,
+        log * len(known_offsets) + rank_of_commit,
+        "right",
+    )
+    end_of_log = np.append(first_of_log, len(points))[log + 1]
+    return _Neighbours(
+        previous=np.where(after > first_of_log[log], after - 1, -1),
+        following=np.where(after < end_of_log, after, -1),
+        log_start=reduce_segments(np.maximum, points.log_start, starts)[log],
+    )

@@ -1,0 +1,267 @@
+"""The evidence for verdicts: the last commits of a key, and points at which its lag is known.
+
+`kafka_groups.verdicts` defines windows, slots and points; this module finds them for all keys of a batch at once.
+
+- A *window commit* is a record, or a sample that shows another offset than the sample before. Commits in one slot of
+  time (`floor(time / slot)`) count as one: the last of them, with the time of the first.
+- A *lag point* is an observed log end at which the lag is known. Between two records the committed offset is
+  interpolated; a sample that shows another offset is a point with the next log end.
+- Records and samples are two *streams* of evidence. Samples are the evidence where there are no records, or where
+  records are behind: a sample shows a later offset than the last record.
+
+No evidence reaches across a removal of the commit, and no point across a change of the log.
+
+Three records of one key, and a log end between the second and the third one (times in µs):
+
+    >>> from kafka_groups.pipeline.build.kernels.committed_offsets import new_commits
+    >>> from kafka_groups.pipeline.build.kernels.log_ends import new_log_ends
+    >>> records = new_commits(
+    ...     key=np.zeros(3, np.int64),
+    ...     at_us=np.array([0, 10, 30]) * 1_000_000,
+    ...     committed_offset=np.array([100, 150, 250]),
+    ...     source_offset=np.arange(3),
+    ... )
+    >>> ends = new_log_ends(partition=np.array([0]), at_us=np.array([20_000_000]), log_end=np.array([230]))
+    >>> interpolate_points(records, ends, place_before=np.array([-1, -1, 0])).lag
+    array([30])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from kafka_groups import verdicts
+from kafka_groups.pipeline.build.frames import Commits, LagPoints, LagRows, LogEnds, WindowCommits
+from kafka_groups.pipeline.build.kernels.segments import (
+    first_place_at,
+    is_among_last,
+    is_segment_end,
+    is_segment_start,
+    last_place_at,
+    last_place_before,
+    previous_places,
+    segment_starts,
+    take,
+    trace_back,
+)
+from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Ints
+
+# No two clocks of a cluster should differ by more than this.
+_CLOCK_TOLERANCE_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The evidence at each lag row. Matrices have a row for each lag row; their last column is the newest one."""
+
+    at_ms: Ints  # time of the lag row
+    current_lag: Ints
+    least_end: Ints  # lowest of the last log ends
+    is_sampled: Flags  # whether the evidence comes from samples
+    slot_ms: Ints  # matrix: time of the first commit of each slot of the window; NULL where the window is not filled
+    committed_offset: Ints  # matrix: the commit of each slot
+    commit_lag: Ints  # matrix: the lag after it
+    point_end: Ints  # matrix: log end of each of the last points; NULL where there is none
+    point_lag: Ints  # matrix: the lag there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitContext:
+    """What is known about each commit: whether it is new evidence, and the log ends of its partition around it."""
+
+    is_new_record: Flags  # a record of a commit, of the day
+    is_new_sample: Flags  # a sample of the day that shows another offset than the sample before
+    end_before: Ints  # place of the last log end until the commit; -1 if there is none
+    end_following: Ints  # place of the first log end from the commit on; -1 if there is none
+
+
+def find_context(commits: Commits, ends: LogEnds, partition_of_key: Ints) -> CommitContext:
+    """Return the context of each commit.
+
+    `commits` are ordered, with those of earlier days; `ends` are used rows with a known log end.
+    """
+    is_of_day = ~commits.is_carried
+    is_sample = ~commits.is_record & ~commits.is_removal
+    previous_sample = last_place_before(is_sample, segment_starts(commits.key, commits.incarnation))
+    shows_another = take(commits.committed_offset, previous_sample) != commits.committed_offset
+    times_of_ends = (ends.partition, ends.at_us)
+    times_of_commits = (partition_of_key[commits.key], commits.at_us)
+    return CommitContext(
+        is_new_record=is_of_day & commits.is_record & ~commits.is_removal,
+        is_new_sample=is_of_day & is_sample & shows_another,
+        end_before=last_place_at(times_of_ends, times_of_commits),
+        end_following=first_place_at(times_of_ends, times_of_commits),
+    )
+
+
+def find_window_commits(
+    carried: WindowCommits, commits: Commits, ends: LogEnds, context: CommitContext, slot_ms: int
+) -> WindowCommits:
+    """Return the window commits of earlier days and of the day, sorted as the frame says.
+
+    `commits`, `ends` and `context` are those of `find_context`. Slots begin at whole multiples of `slot_ms`, so late
+    and repeated commits give the same slots. Commits of one slot have one `slot_ms`.
+    """
+    chosen = context.is_new_record | context.is_new_sample
+    of_day = commits.take(chosen)
+    day = WindowCommits(
+        key=of_day.key,
+        is_sample=~of_day.is_record,
+        incarnation=of_day.incarnation,
+        slot_ms=of_day.at_us // 1_000,
+        at_us=of_day.at_us,
+        committed_offset=of_day.committed_offset,
+        lag=_measure_lag_after(commits, ends, context)[chosen],
+    )
+    rows = WindowCommits.join(carried, day).sort_by("key", "is_sample", "incarnation", "slot_ms", "at_us")
+    first_of_slot = segment_starts(_stream(rows), rows.incarnation, rows.slot_ms // slot_ms)
+    return replace(rows, slot_ms=rows.slot_ms[first_of_slot])
+
+
+def find_lag_points(carried: LagPoints, commits: Commits, ends: LogEnds, context: CommitContext) -> LagPoints:
+    """Return the lag points of earlier days and of the day, sorted as the frame says.
+
+    `commits`, `ends` and `context` are those of `find_context`.
+    """
+    is_record = commits.is_record & ~commits.is_removal
+    of_records = interpolate_points(commits.take(is_record), ends, context.end_before[is_record])
+    is_point = context.is_new_sample & (context.end_following >= 0)
+    samples = commits.take(is_point)
+    of_samples = _make_points(samples, ends, context.end_following[is_point], samples.committed_offset)
+    points = LagPoints.join(carried, of_records, of_samples)
+    return points.sort_by("key", "is_sample", "incarnation", "log_number", "at_us")
+
+
+def _measure_lag_after(commits: Commits, ends: LogEnds, context: CommitContext) -> Ints:
+    """Return the lag after each commit, at the last log end that was known then; NULL if none was.
+
+    The log ends of a sample are requested after its commits, so the first log end from then on is that of the sample.
+    """
+    is_sample_with_end = ~commits.is_record & (context.end_following >= 0)
+    log_end = take(ends.log_end, np.where(is_sample_with_end, context.end_following, context.end_before))
+    is_known = (log_end != NULL) & (commits.committed_offset != NULL)
+    return np.where(is_known, np.maximum(0, log_end - commits.committed_offset), NULL)
+
+
+def interpolate_points(records: Commits, ends: LogEnds, place_before: Ints) -> LagPoints:
+    """Return a point for each record of the day: the last log end between it and the record before it, if there is one.
+
+    `records` are records of commits by key and time; `place_before` is the place of the last log end until each of
+    them, -1 if there is none. The committed offset at the log end is interpolated between the two records. Records of
+    one time count as one, with the offset of the last of them.
+    """
+    is_first_of_key = is_segment_start(records.key, records.incarnation)
+    first = np.flatnonzero(is_first_of_key | is_segment_start(records.at_us))
+    last = np.append(first[1:], len(records))[: len(first)] - 1
+    at_us = records.at_us[first]
+    end_us = take(ends.at_us, place_before[first])
+    previous_us = np.where(is_first_of_key[first], LARGEST, records.at_us[first - 1])
+    is_between = (end_us == at_us) | (end_us > previous_us)
+    chosen = np.flatnonzero(is_between & ~records.is_carried[first])
+    first, last = first[chosen], last[chosen]
+    at_us, end_us, previous_us = at_us[chosen], end_us[chosen], previous_us[chosen]
+
+    is_at_record = end_us == at_us
+    previous_offset = records.committed_offset[first - 1]
+    advance = np.where(is_at_record, 0, records.committed_offset[first] - previous_offset)
+    share = np.where(is_at_record, 0, end_us - previous_us) / np.where(is_at_record, 1, at_us - previous_us)
+    interpolated = previous_offset + np.floor(advance * share).astype(np.int64)
+    offset = np.where(is_at_record, records.committed_offset[last], interpolated)
+    return _make_points(records.take(first), ends, place_before[first], offset)
+
+
+def _make_points(commits: Commits, ends: LogEnds, place: Ints, committed_offset: Ints) -> LagPoints:
+    """Return the points that are known from these commits on, at the log ends at `place`."""
+    log_end = ends.log_end[place]
+    return LagPoints(
+        key=commits.key,
+        is_sample=~commits.is_record,
+        incarnation=commits.incarnation,
+        log_number=ends.log_number[place],
+        at_us=commits.at_us,
+        log_end=log_end,
+        lag=np.maximum(0, log_end - committed_offset),
+    )
+
+
+def carry_window_commits(commits: WindowCommits, incarnation: Ints, slots: int) -> WindowCommits:
+    """Return what the next day needs: the last commit of each of the last slots of each key's present incarnation.
+
+    `incarnation` is the present one of each key.
+    """
+    is_last_of_slot = is_segment_end(_stream(commits), commits.incarnation, commits.slot_ms)
+    is_present = commits.incarnation == incarnation[commits.key]
+    return commits.take(is_among_last(is_last_of_slot & is_present, _stream(commits), slots))
+
+
+def carry_lag_points(points: LagPoints, incarnation: Ints, log_number: Ints) -> LagPoints:
+    """Return what the next day needs: the last points of each key's present incarnation and log.
+
+    `incarnation` and `log_number` are the present ones of each key.
+    """
+    is_present = (points.incarnation == incarnation[points.key]) & (points.log_number == log_number[points.key])
+    count = np.where(points.is_sample, verdicts.SAMPLE_POINTS, verdicts.COMMIT_POINTS)
+    return points.take(is_among_last(is_present, _stream(points), count))
+
+
+def collect_evidence(
+    rows: LagRows, ends: LogEnds, commits: WindowCommits, points: LagPoints, intervals: int
+) -> Evidence:
+    """Return the evidence at each lag row: the commits of the last `intervals` slots, log ends and points."""
+    is_sampled, last_commit = _choose_stream(rows, commits)
+    first_of_slot = segment_starts(_stream(commits), commits.incarnation, commits.slot_ms)
+    previous_slot = previous_places(_stream(commits), commits.incarnation)[first_of_slot]
+    window = trace_back(last_commit, previous_slot, intervals)
+
+    # Incarnations and logs only rise within a stream, so points are in the order of their times.
+    last_point = _find_last(_stream(points), points.at_us, points.incarnation, rows, is_sampled)
+    is_of_log = take(points.log_number, last_point, -1) == rows.log_number
+    previous_point = previous_places(_stream(points), points.incarnation, points.log_number)
+    last_points = trace_back(np.where(is_of_log, last_point, -1), previous_point, verdicts.SAMPLE_POINTS)
+
+    last_ends = trace_back(np.arange(len(ends)), previous_places(ends.partition, ends.log_number), intervals)
+    least_end = take(ends.log_end, last_ends, LARGEST).min(axis=1)
+    return Evidence(
+        at_ms=rows.at_us // 1_000,
+        current_lag=rows.lag,
+        least_end=least_end[rows.observation],
+        is_sampled=is_sampled,
+        slot_ms=take(commits.slot_ms, window),
+        committed_offset=take(commits.committed_offset, window),
+        commit_lag=take(commits.lag, window),
+        point_end=take(points.log_end, last_points),
+        point_lag=take(points.lag, last_points),
+    )
+
+
+def _choose_stream(rows: LagRows, commits: WindowCommits) -> tuple[Flags, Ints]:
+    """Return whether samples are the evidence at each lag row, and the place of the last commit of that stream.
+
+    Samples are, where there is no record, or where one shows a later offset: ingest may be behind. A clock that is
+    ahead makes an old sample look new, but it cannot make its offset higher; so another offset that is not higher must
+    be later by more than clocks may differ.
+    """
+    is_record = np.zeros(len(rows), np.bool_)
+    record = _find_last(_stream(commits), commits.at_us, commits.incarnation, rows, is_record)
+    sample = _find_last(_stream(commits), commits.at_us, commits.incarnation, rows, ~is_record)
+    later_ms = take(commits.slot_ms, sample, 0) - take(commits.slot_ms, record, 0)
+    sampled_offset = take(commits.committed_offset, sample)
+    read_offset = take(commits.committed_offset, record)
+    is_ahead = (sampled_offset > read_offset) & (later_ms > 0)
+    is_different = (sampled_offset != read_offset) & (later_ms > _CLOCK_TOLERANCE_MS)
+    is_sampled: Flags = (sample >= 0) & ((record < 0) | is_ahead | is_different)
+    return is_sampled, np.where(is_sampled, sample, record)
+
+
+def _find_last(stream: Ints, at_us: Ints, incarnation: Ints, rows: LagRows, is_sample: Flags) -> Ints:
+    """Return the place of the last evidence of a stream until each lag row, -1 if it is of another incarnation."""
+    place = last_place_at((stream, at_us), (rows.key * 2 + is_sample, rows.at_us))
+    return np.where(take(incarnation, place, -1) == rows.incarnation, place, -1)
+
+
+def _stream(rows: WindowCommits | LagPoints) -> Ints:
+    """Return the number of each row's stream: an even one for records of a key, the next one for its samples."""
+    return rows.key * 2 + rows.is_sample

@@ -1,0 +1,102 @@
+"""Rows of frames in binary values: what Spark moves between the stages, and what a build carries from day to day.
+
+The JVM handles each value of each row, so many rows in one binary value are much less work for it than one row each. A
+value holds lists of rows, each of one frame: first the number of rows of each list, then the rows of each list, column
+after column in the order in which the frame declares them. All are 64-bit numbers in this machine's byte order; floats
+are their bits. Both ends of a value are the same version of this program on the same kind of machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_groups.pipeline.build.kernels.segments import expand_ranges
+from kafka_groups.pipeline.frames.arrays import Array, Ints
+from kafka_groups.pipeline.frames.columns import Column
+from kafka_groups.pipeline.frames.frame import Frame
+
+_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ListOfRows:
+    """The rows of one list in each of many values: `owner` is the value (its place) that each row is in, ascending."""
+
+    owner: Ints
+    columns: Mapping[str, Array]
+
+
+def list_of(rows: Frame, owner: str) -> ListOfRows:
+    """Return the rows of a frame with a column of owners, sorted by it; that column is not among those of the list."""
+    arrays = dict(rows.arrays())
+    return ListOfRows(owner=arrays.pop(owner), columns=arrays)
+
+
+def list_of_singles(rows: Frame) -> ListOfRows:
+    """Return the rows of a frame whose row i belongs to value i."""
+    return ListOfRows(owner=np.arange(len(rows)), columns=rows.arrays())
+
+
+def columns_of(frame: type[Frame], owner: str = "") -> list[Column]:
+    """Return the columns of a frame without the column of owners."""
+    return [column for column in frame.columns() if column.name != owner]
+
+
+def pack(lists: Sequence[ListOfRows], size: int) -> Any:
+    """Return an Arrow column of `size` binary values with these lists."""
+    counts = [np.bincount(rows.owner, minlength=size) for rows in lists]
+    widths = [len(rows.columns) for rows in lists]
+    numbers_in_value = np.full(size, len(lists))
+    for count, width in zip(counts, widths, strict=True):
+        numbers_in_value += count * width
+    offsets = np.concatenate([[0], np.cumsum(numbers_in_value)])
+    numbers = np.empty(offsets[-1], np.int64)
+    next_number = offsets[:-1]
+    for count in counts:
+        numbers[next_number] = count
+        next_number = next_number + 1
+    for rows, count in zip(lists, counts, strict=True):
+        owner, row_in_list = expand_ranges(np.zeros_like(count), count)
+        for values in rows.columns.values():
+            numbers[next_number[owner] + row_in_list] = _to_numbers(values)
+            next_number = next_number + count
+    buffers = [None, pa.py_buffer(offsets * _BYTES), pa.py_buffer(numbers)]
+    return pa.Array.from_buffers(pa.large_binary(), size, buffers).cast(pa.binary())
+
+
+def unpack(column: Any, declarations: Sequence[Sequence[Column]]) -> list[ListOfRows]:
+    """Return the lists of binary values without nulls that `pack` made; each declaration has the columns of a list."""
+    values = column.to_pylist()
+    numbers = np.frombuffer(b"".join(values), np.int64)
+    numbers_in_value = np.array([len(value) // _BYTES for value in values], np.int64)
+    next_number = np.cumsum(numbers_in_value) - numbers_in_value
+    counts = []
+    for _ in declarations:
+        counts.append(numbers[next_number])
+        next_number = next_number + 1
+    lists = []
+    for count, declared in zip(counts, declarations, strict=True):
+        owner, row_in_list = expand_ranges(np.zeros_like(count), count)
+        columns = {}
+        for each_column in declared:
+            columns[each_column.name] = _from_numbers(numbers[next_number[owner] + row_in_list], each_column.type)
+            next_number = next_number + count
+        lists.append(ListOfRows(owner=owner, columns=columns))
+    return lists
+
+
+def _to_numbers(values: Array) -> Ints:
+    """Return values as 64-bit integers; those of floats are their bits."""
+    numbers: Ints = values.view(np.int64) if values.dtype == np.float64 else values.astype(np.int64)
+    return numbers
+
+
+def _from_numbers(numbers: Ints, kind: Any) -> Array:
+    if pa.types.is_floating(kind):
+        return numbers.view(np.float64)
+    return numbers.astype(np.bool_) if pa.types.is_boolean(kind) else numbers

@@ -1,0 +1,142 @@
+"""What the stage of partitions writes and passes on: rows of tables, and rows for the stage of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kafka_groups.pipeline.build.frames import KeyDays, PartitionStatuses, TopicDays
+from kafka_groups.pipeline.build.kernels.segments import DAY_US
+from kafka_groups.pipeline.build.kernels.time_lag import QUALITIES
+from kafka_groups.pipeline.build.kernels.verdicts import RULES
+from kafka_groups.pipeline.build.packing import ListOfRows, columns_of, pack
+from kafka_groups.pipeline.build.partition_batch import PartitionBatch
+from kafka_groups.pipeline.build.partition_stage import PartitionDay, TopicActivity
+from kafka_groups.pipeline.build.stage_rows import RowKind, make_result_rows, make_rows
+from kafka_groups.pipeline.build.topic_days import sum_topic_days
+from kafka_groups.pipeline.frames.arrays import (
+    NULL,
+    Array,
+    Ints,
+    milliseconds_to_microseconds,
+    take_strings,
+)
+from kafka_groups.pipeline.frames.batches import make_batch
+from kafka_groups.pipeline.tables.derived import LagHistory
+from kafka_groups.pipeline.tables.states import PartitionState
+from kafka_groups.verdicts import VERDICTS
+
+
+def make_lag_history(batch: PartitionBatch, results: PartitionDay) -> Any:
+    """Return the rows of `lag_history` of a day as a record batch."""
+    rows = results.lag_rows
+    ends = results.log_ends.take(rows.observation)
+    columns = {
+        **batch.key_columns(rows.key),
+        **make_status_columns(results.statuses.arrays()),
+        "observed_at": rows.at_us,
+        "origin": take_strings(["backfill", "sample"], ends.is_sample),
+        "committed_offset": rows.committed_offset,
+        "commit_time": rows.commit_us,
+        "commit_origin": take_strings(["sample", "topic"], rows.is_commit_record),
+        "log_start_offset": ends.log_start,
+        "log_end_offset": rows.log_end,
+        "last_stable_offset": ends.last_stable,
+        "retention_margin": rows.retention_margin,
+    }
+    return make_batch(LagHistory, columns)
+
+
+def make_status_columns(statuses: Mapping[str, Array]) -> dict[str, Any]:
+    """Return the columns that `lag_history` and `group_status` have in common, from columns of PartitionStatuses."""
+    return {
+        "lag": statuses["lag"],
+        "time_lag_ms": statuses["time_lag_ms"],
+        "time_lag_quality": take_strings(QUALITIES, statuses["time_lag_quality"]),
+        "consume_rate": statuses["consume_rate"],
+        "produce_rate": statuses["produce_rate"],
+        "catch_up_ms": statuses["catch_up_ms"],
+        "verdict": take_strings([VERDICTS[rule] for rule in RULES], statuses["rule"]),
+        "rule": take_strings(RULES, statuses["rule"]),
+        "complete": statuses["complete"],
+        "window_start": milliseconds_to_microseconds(statuses["window_start_ms"]),
+        "window_end": milliseconds_to_microseconds(statuses["window_end_ms"]),
+    }
+
+
+def make_states(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
+    """Yield the rows of `partition_state` at the end of a day as record batches: of logs, and of keys.
+
+    A partition that comes in several batches has its state in the first one.
+    """
+    has_log_state = batch.is_first & (results.log_state.summary.fact_day != NULL)
+    has_key_state = results.key_state.summary.fact_day != NULL
+    partitions = np.flatnonzero(has_log_state)
+    keys = np.flatnonzero(has_key_state)
+    of_logs = batch.partition_columns(partitions) | {"group": None}
+    yield _make_state_rows(of_logs, results.day, results.log_state.pack(), partitions)
+    yield _make_state_rows(batch.key_columns(keys), results.day, results.key_state.pack(), keys)
+
+
+def _make_state_rows(columns: dict[str, Any], day: int, states: Any, places: Ints) -> Any:
+    state_columns = {"day": day * DAY_US, "state": states.take(pa.array(places))}
+    return make_batch(PartitionState, columns | state_columns)
+
+
+def make_group_rows(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
+    """Yield what the stage of groups needs of a day, as record batches of StageRows."""
+    yield _make_status_rows(batch, results)
+    yield _make_key_day_rows(batch, results)
+    yield make_result_rows("topic_day", _make_topic_days(batch, results.day, results.topic_activity))
+
+
+def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
+    """Return the statuses of a day, those of the day before that may still count, and the removals, packed by key."""
+    removals = results.removals
+    removed = PartitionStatuses(
+        key=removals.key,
+        at_us=removals.at_us,
+        rule=np.full(len(removals), NULL),
+        complete=np.full(len(removals), np.nan),
+        window_start_ms=np.full(len(removals), NULL),
+        window_end_ms=np.full(len(removals), NULL),
+        lag=np.full(len(removals), NULL),
+        time_lag_ms=np.full(len(removals), NULL),
+        time_lag_quality=np.full(len(removals), NULL),
+        consume_rate=np.full(len(removals), np.nan),
+        produce_rate=np.full(len(removals), np.nan),
+        catch_up_ms=np.full(len(removals), NULL),
+    )
+    statuses = PartitionStatuses.join(results.carried_statuses, results.statuses, removed).sort_by("key")
+    keys, value = np.unique(statuses.key, return_inverse=True)
+    names = [column.name for column in columns_of(PartitionStatuses, "key")]
+    columns = {name: getattr(statuses, name) for name in names}
+    payload = pack([ListOfRows(owner=value, columns=columns)], len(keys))
+    return make_rows(RowKind.STATUSES, batch.key_columns(keys) | {"day": results.day, "payload": payload})
+
+
+def _make_key_day_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
+    """Return the day of each key that has one, a row each."""
+    keys = np.flatnonzero(results.has_key_day)
+    key_days: KeyDays = results.key_days.take(keys)
+    payload = pack([ListOfRows(owner=np.arange(len(keys)), columns=key_days.arrays())], len(keys))
+    return make_rows(RowKind.KEY_DAYS, batch.key_columns(keys) | {"day": results.day, "payload": payload})
+
+
+def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -> Any:
+    """Return a row of TopicDays for each topic of the batch that was observed."""
+    partitions = np.flatnonzero(batch.is_first & activity.is_observed)
+    columns = batch.partition_columns(partitions)
+    topic_days = {
+        "cluster_id": columns["cluster_id"],
+        "topic": columns["topic"],
+        "day": day,
+        "partitions": np.ones(len(partitions), np.int64),
+        "produced": activity.produced[partitions],
+        "sampled_us": activity.sampled_us[partitions],
+    }
+    of_partitions = make_batch(TopicDays, topic_days, fill_null=True)
+    return sum_topic_days(pa.Table.from_batches([of_partitions]))

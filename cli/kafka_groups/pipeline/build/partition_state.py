@@ -1,0 +1,135 @@
+"""The state of partitions and of keys at the end of a day: what the kernels look back at on the next day.
+
+Because a build carries it from day to day, it reads only the days that changed and the state before them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import (
+    Commits,
+    KeySummary,
+    LagPoints,
+    LogEnds,
+    PartitionStatuses,
+    PartitionSummary,
+    RateRows,
+    TimePoints,
+    WindowCommits,
+)
+from kafka_groups.pipeline.build.kernels.segments import take
+from kafka_groups.pipeline.build.packing import ListOfRows, columns_of, list_of, list_of_singles, pack, unpack
+from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Ints
+from kafka_groups.pipeline.frames.frame import Frame
+
+F = TypeVar("F", bound=Frame)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogState:
+    """The state of the partitions of a batch: their logs."""
+
+    summary: PartitionSummary
+    log_ends: LogEnds
+    time_points: TimePoints
+
+    def pack(self) -> Any:
+        """Return a column of binary values, one for each partition."""
+        lists = [
+            list_of_singles(self.summary),
+            list_of(self.log_ends, "partition"),
+            list_of(self.time_points, "partition"),
+        ]
+        return pack(lists, len(self.summary))
+
+    @classmethod
+    def unpack(cls, column: Any, partition: Ints, size: int) -> Self:
+        """Return the state of `size` partitions from packed values; `partition` is that of each value, ascending."""
+        declarations = [
+            columns_of(PartitionSummary),
+            columns_of(LogEnds, "partition"),
+            columns_of(TimePoints, "partition"),
+        ]
+        summary, log_ends, time_points = unpack(column, declarations)
+        return cls(
+            summary=PartitionSummary(**_spread_singles(summary, partition, size)),
+            log_ends=LogEnds(partition=partition[log_ends.owner], **log_ends.columns),
+            time_points=TimePoints(partition=partition[time_points.owner], **time_points.columns),
+        )
+
+    def without_stale(self, oldest_day: int) -> Self:
+        """Return the state of the partitions with a fact since `oldest_day`; that of the others is empty."""
+        is_kept = self.summary.fact_day >= oldest_day
+        return type(self)(
+            summary=_keep_singles(self.summary, is_kept),
+            log_ends=self.log_ends.take(is_kept[self.log_ends.partition]),
+            time_points=self.time_points.take(is_kept[self.time_points.partition]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyState:
+    """The state of the keys of a batch: their commits, and the evidence for rates and verdicts."""
+
+    summary: KeySummary
+    commits: Commits
+    window_commits: WindowCommits
+    lag_points: LagPoints
+    rate_rows: RateRows
+    last_status: PartitionStatuses
+
+    def pack(self) -> Any:
+        """Return a column of binary values, one for each key."""
+        lists = [list_of_singles(self.summary), *(list_of(rows, "key") for rows in self._lists())]
+        return pack(lists, len(self.summary))
+
+    @classmethod
+    def unpack(cls, column: Any, key: Ints, size: int) -> Self:
+        """Return the state of `size` keys from packed values; `key` is that of each value, ascending."""
+        frames = (Commits, WindowCommits, LagPoints, RateRows, PartitionStatuses)
+        declarations = [columns_of(KeySummary), *(columns_of(frame, "key") for frame in frames)]
+        summary, commits, window_commits, lag_points, rate_rows, last_status = unpack(column, declarations)
+        return cls(
+            summary=KeySummary(**_spread_singles(summary, key, size)),
+            commits=Commits(key=key[commits.owner], **commits.columns),
+            window_commits=WindowCommits(key=key[window_commits.owner], **window_commits.columns),
+            lag_points=LagPoints(key=key[lag_points.owner], **lag_points.columns),
+            rate_rows=RateRows(key=key[rate_rows.owner], **rate_rows.columns),
+            last_status=PartitionStatuses(key=key[last_status.owner], **last_status.columns),
+        )
+
+    def without_stale(self, oldest_day: int) -> Self:
+        """Return the state of the keys with a fact since `oldest_day`; that of the others is empty."""
+        is_kept = self.summary.fact_day >= oldest_day
+        return type(self)(
+            summary=_keep_singles(self.summary, is_kept),
+            commits=self.commits.take(is_kept[self.commits.key]),
+            window_commits=self.window_commits.take(is_kept[self.window_commits.key]),
+            lag_points=self.lag_points.take(is_kept[self.lag_points.key]),
+            rate_rows=self.rate_rows.take(is_kept[self.rate_rows.key]),
+            last_status=self.last_status.take(is_kept[self.last_status.key]),
+        )
+
+    def _lists(self) -> list[Frame]:
+        return [getattr(self, field.name) for field in fields(self) if field.name != "summary"]
+
+
+def _spread_singles(rows: ListOfRows, owner_of_value: Ints, size: int) -> dict[str, Array]:
+    """Return columns of `size` rows: row `owner_of_value[i]` is that of value i, all others are NULL or false."""
+    place = np.full(size, -1)
+    place[owner_of_value] = rows.owner
+    return {name: _take_or_null(values, place) for name, values in rows.columns.items()}
+
+
+def _keep_singles(rows: F, is_kept: Flags) -> F:
+    """Return the rows, with NULL and false in those that are not kept."""
+    place = np.where(is_kept, np.arange(len(is_kept)), -1)
+    return type(rows)(**{name: _take_or_null(values, place) for name, values in rows.arrays().items()})
+
+
+def _take_or_null(values: Array, place: Ints) -> Array:
+    return take(values, place, missing=False if values.dtype == np.bool_ else NULL)

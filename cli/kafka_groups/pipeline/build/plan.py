@@ -1,0 +1,119 @@
+"""The plan of a build: which dates get rows, and which facts are read for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Final
+
+from kafka_groups.pipeline.build.fact_state import FactState
+from kafka_groups.pipeline.store import DataFile, Storage
+from kafka_groups.pipeline.tables import (
+    GROUP_EVENTS,
+    GROUP_STATE,
+    OFFSET_COMMITS,
+    PARTITION_OFFSETS,
+    PARTITION_STATE,
+    Table,
+)
+from kafka_groups.verdicts import Rules
+
+LOOKBACK_DAYS: Final = 7
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class DateRange:
+    """The selected dates (UTC), with both ends."""
+
+    first: date = date.min
+    last: date = date.max
+
+    def __contains__(self, day: date) -> bool:
+        """Return whether the date is selected."""
+        return self.first <= day <= self.last
+
+
+ALL_DATES: Final = DateRange()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildPlan:
+    """The dates of a build, each list ascending."""
+
+    state: FactState
+    changed: Sequence[date]  # dates whose rows are no longer right
+    to_write: Sequence[date]  # those of them that this build writes
+    to_read: Sequence[date]  # dates whose facts are read: `to_write`, and earlier ones that have no state
+
+    @property
+    def days_before_gaps(self) -> list[date]:
+        """The dates just before those that are read: a rebalance that ended on a date may have begun there."""
+        return sorted({day - _DAY for day in self.to_read} - {*self.to_read})
+
+    @property
+    def first_state_date(self) -> date:
+        """The date of the oldest state that a later build may need.
+
+        Facts may come `lookback_days` late. Their day begins with the state before it, and the rebalances of the day
+        before that one with the state before it: where a day has no facts, with the state of the last day before.
+        """
+        oldest = self.to_read[-1] - (self.state.lookback_days + 2) * _DAY
+        return max((day for day in (*self.state.states, *self.to_read) if day <= oldest), default=oldest)
+
+    def files_to_read(self, storage: Storage) -> list[DataFile]:
+        """Return the files of facts and of states for this build; their paths are addresses that tasks can open."""
+        before = self.days_before_gaps
+        files = self._fact_files(OFFSET_COMMITS, self.to_read) + self._fact_files(PARTITION_OFFSETS, self.to_read)
+        files += _files_on(storage.files(PARTITION_STATE), [self.state.newest_before(self.to_read[0])])
+        if self.state.has_old_events:
+            # The members of events that are older than what retention keeps may still be there.
+            files += self._fact_files(GROUP_EVENTS, self.state.dates)
+        else:
+            files += self._fact_files(GROUP_EVENTS, [*before, *self.to_read])
+            files += _files_on(storage.files(GROUP_STATE), [self.state.newest_before(before[0])])
+        return [replace(file, path=storage.place.address(file.path)) for file in files]
+
+    def count_facts(self) -> int:
+        """Return how many facts this build reads."""
+        is_of_all_dates = bool(self.to_write) and self.state.has_old_events
+        days = {*map(str, self.state.dates if is_of_all_dates else self.to_read)}
+        return sum(file.rows for file in self.state.files if file.date in days)
+
+    def _fact_files(self, table: Table, days: Iterable[date]) -> list[DataFile]:
+        return _files_on([file for file in self.state.files if file.table == table.name], days)
+
+
+def _files_on(files: Iterable[DataFile], days: Iterable[date | None]) -> list[DataFile]:
+    """Return the files of some dates; None is no date."""
+    names = {str(day) for day in days if day is not None}
+    return [file for file in files if file.date in names]
+
+
+def plan_build(
+    storage: Storage, rules: Rules | None, lookback_days: int, selection: DateRange, *, full: bool
+) -> BuildPlan:
+    """Return the plan of a build of the selected dates; `full` builds all of them again. Raises StorageError."""
+    state = FactState(storage, rules or Rules(), lookback_days)
+    # A build without a date must not make the next one a full build.
+    if full and any(day in selection for day in state.dates):
+        state.forget_last_build()
+    changed = state.dates_to_build()
+    # A changed date before the selected ones gets a new state, but no new rows.
+    dates = [day for day in changed if day <= selection.last]
+    to_write = [day for day in dates if day in selection]
+    to_read = state.dates_to_read(dates) if to_write else ()
+    return BuildPlan(state=state, changed=changed, to_write=to_write, to_read=to_read)
+
+
+def count_facts(
+    storage: Storage,
+    *,
+    rules: Rules | None = None,
+    lookback_days: int = LOOKBACK_DAYS,
+    selection: DateRange = ALL_DATES,
+    full: bool = False,
+) -> int:
+    """Return how many facts the next build would read. Raises StorageError."""
+    return plan_build(storage, rules, lookback_days, selection, full=full).count_facts()

@@ -1,0 +1,155 @@
+"""The rows that Spark moves: into the stage of partitions, from there into the stage of groups, and to the driver.
+
+All stages have one frame, `StageRows`, because a stage takes rows of several kinds. Its first columns say what a row
+belongs to; by them Spark distributes and sorts. What the row says is packed in its payload: many rows of another frame
+in one binary value. Rows for the driver are typed, and pass through the stage of groups unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_groups.pipeline.build.fact_summary import FactSummaries
+from kafka_groups.pipeline.build.frames import CommittedOffsets, EventRows, ObservedOffsets, TopicDays
+from kafka_groups.pipeline.build.kernels.segments import segment_starts
+from kafka_groups.pipeline.build.keyed_tables import gather_keys
+from kafka_groups.pipeline.build.packing import ListOfRows, pack
+from kafka_groups.pipeline.frames.arrays import to_codes
+from kafka_groups.pipeline.frames.batches import make_batch
+from kafka_groups.pipeline.frames.columns import BINARY, DAYS, INT8, INT32, STRING, column
+from kafka_groups.pipeline.frames.frame import Frame, frame
+from kafka_groups.pipeline.store.data_files import DataFile, DataFileRows, to_rows
+
+PARTITION_KEY: Final = ("cluster_id", "topic", "partition")
+KEY: Final = (*PARTITION_KEY, "group")
+GROUP_KEY: Final = ("cluster_id", "group")
+# Rows that wait to be packed. The more there are, the fewer packed rows a key gets.
+_WAITING_ROWS: Final = 262_144
+# Rows of a frame in one packed row, whose payload then has 64 KiB or little more.
+_ROWS_PER_PAYLOAD: Final = 1_024
+
+
+class RowKind(IntEnum):
+    """What the payload of a row has; within a partition or a group, rows are sorted by kind."""
+
+    LOG_STATE = 0  # a packed LogState: a partition at the end of a day; its group is null
+    OBSERVATIONS = 1  # ObservedOffsets of a partition on a day; its group is null
+    KEY_STATE = 2  # a packed KeyState: a group on a partition at the end of a day
+    COMMITS = 3  # CommittedOffsets of a group on a partition on a day
+    GROUP_STATE = 4  # the state of a group at the end of a day, as JSON
+    EVENTS = 5  # EventRows of a group on a day, as an Arrow record batch
+    STATUSES = 6  # PartitionStatuses of a group on a partition, for the group's statuses of a day
+    KEY_DAYS = 7  # KeyDays: one row of a group on a partition on a day
+    RESULT = 8  # for the driver: a part of the facts' summary, a topic's day, or a file that was written
+
+
+@frame
+class StageRows(Frame):
+    """A row is a packed row for a stage, or a typed one for the driver."""
+
+    cluster_id: Any = column(STRING, "Kafka's id of the cluster")
+    topic: Any = column(STRING, "name of the topic")
+    partition: Any = column(INT32, "partition of the topic")
+    group: Any = column(STRING, "id of the group; null for rows of a partition")
+    kind: Any = column(INT8, "a RowKind")
+    day: Any = column(INT32, "the day", unit=DAYS)
+    payload: Any = column(BINARY, "packed rows, as the kind says")
+    summary: Any = column(pa.struct(FactSummaries.schema()), "for the driver: a part of the facts' summary")
+    topic_day: Any = column(pa.struct(TopicDays.schema()), "for the driver: a topic's day, as far as a task saw it")
+    file: Any = column(pa.struct(DataFileRows.schema()), "for the driver: a file that a task wrote")
+
+
+def make_rows(kind: RowKind, columns: Mapping[str, Any]) -> Any:
+    """Return rows of a kind as a record batch of StageRows; columns that are not given are null."""
+    return make_batch(StageRows, {**columns, "kind": int(kind)}, fill_null=True)
+
+
+def make_result_rows(name: str, rows: Any) -> Any:
+    """Return rows for the driver; `rows` is a record batch of the frame of the column `name` of StageRows."""
+    structs = pa.StructArray.from_arrays(rows.columns, fields=list(rows.schema))
+    return make_rows(RowKind.RESULT, {name: structs})
+
+
+def make_file_rows(files: Sequence[DataFile]) -> Any:
+    """Return a row for the driver for each file."""
+    return make_result_rows("file", to_rows(files))
+
+
+def read_results(rows: Any, name: str) -> Any:
+    """Return the rows that `make_result_rows` made for a column, as a table of the frame of that column."""
+    structs = rows[name].combine_chunks() if isinstance(rows, pa.Table) else rows[name]
+    schema = pa.schema(StageRows.schema().field(name).type)
+    return pa.Table.from_arrays(structs.drop_null().flatten(), schema=schema)
+
+
+def pack_commits(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield record batches of StageRows with packed CommittedOffsets.
+
+    `batches` have the columns of KEY, `day`, and those of CommittedOffsets.
+    """
+    yield from _pack_numbers(batches, RowKind.COMMITS, (*KEY, "day"), CommittedOffsets)
+
+
+def pack_observations(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield record batches of StageRows with packed ObservedOffsets.
+
+    `batches` have the columns of PARTITION_KEY, `day`, and those of ObservedOffsets.
+    """
+    yield from _pack_numbers(batches, RowKind.OBSERVATIONS, (*PARTITION_KEY, "day"), ObservedOffsets)
+
+
+def pack_events(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield record batches of StageRows with packed EventRows.
+
+    `batches` have the columns of GROUP_KEY, `day`, and those of EventRows. A payload is an Arrow record batch in the
+    IPC format, because events have strings and lists.
+    """
+    for table in gather_keys(batches, (), _WAITING_ROWS):
+        ordered, runs = _sort_into_runs(table, (*GROUP_KEY, "day"))
+        events = ordered.select(EventRows.names()).cast(EventRows.schema())
+        payloads = [
+            events.slice(first, end - first).combine_chunks().to_batches()[0].serialize().to_pybytes()
+            for first, end in zip(runs, [*runs[1:], len(ordered)], strict=True)
+        ]
+        keys = ordered.select([*GROUP_KEY, "day"]).take(pa.array(runs)).combine_chunks()
+        columns = {name: keys[name].combine_chunks() for name in keys.column_names}
+        yield make_rows(RowKind.EVENTS, columns | {"payload": pa.array(payloads, BINARY)})
+
+
+def unpack_events(payloads: Any) -> tuple[Any, Any]:
+    """Return the events of a column of payloads as a table of EventRows, and the place of each event's payload."""
+    batches = [pa.ipc.read_record_batch(pa.py_buffer(value), EventRows.schema()) for value in payloads.to_pylist()]
+    owner = np.repeat(np.arange(len(batches)), [len(batch) for batch in batches])
+    return pa.Table.from_batches(batches, EventRows.schema()), owner
+
+
+def _pack_numbers(batches: Iterator[Any], kind: RowKind, key: Sequence[str], frame: type[Frame]) -> Iterator[Any]:
+    """Yield record batches of StageRows with packed rows of a frame of numbers; `key` are the columns they agree in."""
+    for table in gather_keys(batches, (), _WAITING_ROWS):
+        ordered, runs = _sort_into_runs(table, key)
+        run_lengths = np.diff([*runs, len(ordered)])
+        owner = np.repeat(np.arange(len(runs)), run_lengths)
+        payload = pack([ListOfRows(owner=owner, columns=frame.from_batch(ordered).arrays())], len(runs))
+        keys = ordered.select(key).take(pa.array(runs))
+        columns = {name: keys[name].combine_chunks() for name in key}
+        yield make_rows(kind, columns | {"payload": payload})
+
+
+def _sort_into_runs(table: Any, key: Sequence[str]) -> tuple[Any, Any]:
+    """Return the rows with equal keys together, and the place at which each run begins: rows for one payload."""
+    codes = [to_codes(table[name]) for name in key]
+    order = np.lexsort(codes[::-1])
+    row_of_key = np.arange(len(order)) - segment_starts(*(code[order] for code in codes))
+    return table.take(pa.array(order)).combine_chunks(), np.flatnonzero(row_of_key % _ROWS_PER_PAYLOAD == 0)
+
+
+def select_kind(table: Any, kind: RowKind) -> tuple[Any, Any]:
+    """Return the rows of a kind, and their places in the table."""
+    places = np.flatnonzero(np.asarray(pc.equal(table["kind"], int(kind))))
+    return table.take(pa.array(places)), places

@@ -1,0 +1,79 @@
+"""The tasks of the two stages: sorted rows in; files of tables written, and rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow.compute as pc
+
+from kafka_groups.pipeline.build.fact_summary import Summary
+from kafka_groups.pipeline.build.group_batch import GroupBatch
+from kafka_groups.pipeline.build.group_stage import build_groups
+from kafka_groups.pipeline.build.keyed_tables import gather_keys
+from kafka_groups.pipeline.build.partition_batch import cut_batches
+from kafka_groups.pipeline.build.partition_rows import make_group_rows, make_lag_history, make_states
+from kafka_groups.pipeline.build.partition_stage import Settings, build_partition_days
+from kafka_groups.pipeline.build.stage_rows import GROUP_KEY, RowKind, make_file_rows, make_result_rows
+from kafka_groups.pipeline.store import new_writer
+from kafka_groups.pipeline.store.data_files import BUILD
+from kafka_groups.pipeline.tables import GROUP_STATE, LAG_HISTORY, PARTITION_STATE
+
+# The bytes of packed rows of groups that are worked on at once.
+_GROUP_BATCH_BYTES: Final = 8_388_608
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What every task is given."""
+
+    data_dir: str  # path or URI of the tables
+    settings: Settings
+    first_state_day: int  # states of earlier days (days since 1970) are not written
+    summary: Summary
+
+
+def run_partition_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
+    """Write `lag_history` and `partition_state` of whole partitions, and yield the rows for the stage of groups.
+
+    `rows` are record batches of StageRows sorted by KEY. The last batch that is yielded has the files that were
+    written, for the driver.
+    """
+    with new_writer(task.data_dir, BUILD) as writer:
+        for batch in cut_batches(rows):
+            for results in build_partition_days(batch, task.settings, task.summary):
+                writer.write(LAG_HISTORY, make_lag_history(batch, results))
+                if results.day >= task.first_state_day:
+                    for states in make_states(batch, results):
+                        writer.write(PARTITION_STATE, states)
+                yield from make_group_rows(batch, results)
+        files = writer.close()
+    yield make_file_rows(files)
+
+
+def run_group_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
+    """Write the tables of whole groups, and yield the rows for the driver, those of `rows` among them.
+
+    `rows` are record batches of StageRows sorted by GROUP_KEY.
+    """
+    with new_writer(task.data_dir, BUILD) as writer:
+        for table in gather_keys(rows, GROUP_KEY, _GROUP_BATCH_BYTES, measure=_count_bytes):
+            is_result = pc.equal(table["kind"], int(RowKind.RESULT))
+            yield from table.filter(is_result).to_batches()
+            of_groups = table.filter(pc.invert(is_result))
+            if not of_groups.num_rows:
+                continue
+            for results in build_groups(GroupBatch.from_rows(of_groups), task.settings, task.summary):
+                for written, batch in results.tables.items():
+                    if written is not GROUP_STATE or results.day >= task.first_state_day:
+                        writer.write(written, batch)
+                if results.topic_days is not None:
+                    yield make_result_rows("topic_day", results.topic_days)
+        files = writer.close()
+    yield make_file_rows(files)
+
+
+def _count_bytes(rows: Any) -> int:
+    payload_bytes: int = rows["payload"].nbytes
+    return payload_bytes

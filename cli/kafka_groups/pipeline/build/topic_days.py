@@ -1,0 +1,78 @@
+"""Days of topics, summed up over partitions and groups, which tasks see in parts; and the rows of `topic_daily`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, Summary
+from kafka_groups.pipeline.build.frames import TopicDays
+from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, reduce_segments, sum_segments
+from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints, to_codes, to_flags, to_ints
+from kafka_groups.pipeline.frames.batches import make_batch
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC
+from kafka_groups.pipeline.tables.derived import TopicDaily
+
+_KEY: Final = ("cluster_id", "topic", "day")
+
+
+def sum_topic_days(parts: Any) -> Any:
+    """Return a record batch of TopicDays with one row for each cluster, topic and day, from a table with parts of them.
+
+    A number that is null in all parts stays null.
+    """
+    codes = [to_codes(parts[name]) for name in _KEY]
+    order = np.lexsort(codes[::-1])
+    rows = parts.take(pa.array(order)).combine_chunks()
+    starts = is_segment_start(*(code[order] for code in codes))
+    first = pa.array(np.flatnonzero(starts))
+    columns = {name: rows[name].combine_chunks().take(first) for name in _KEY}
+    columns |= {
+        name: _sum_known(to_ints(rows[name]), starts) for name in ("readers", "committed", "partitions", "produced")
+    }
+    columns["sampled_us"] = reduce_segments(np.maximum, to_ints(rows["sampled_us"]), starts)
+    columns["is_named"] = reduce_segments(np.logical_or, to_flags(rows["is_named"]), starts)
+    return make_batch(TopicDays, columns)
+
+
+def _sum_known(values: Ints, starts: Flags) -> Ints:
+    """Return the sum of each segment without NULL; NULL where all values are."""
+    is_known = reduce_segments(np.logical_or, values != NULL, starts)
+    return np.where(is_known, sum_segments(np.where(values == NULL, 0, values), starts), NULL)
+
+
+def make_topic_daily(topic_days: Any, summary: Summary, days: Sequence[int], lookback_days: int) -> Any:
+    """Return a table of the rows of `topic_daily` on some days (days since 1970) from parts of TopicDays.
+
+    There is a row for each topic that was observed on the day, or has a commit at its end. A topic is unread only if it
+    exists: the day's last sample saw it, or, without samples, records were read on that day.
+    """
+    rows = sum_topic_days(topic_days)
+    day = to_ints(rows["day"])
+    committed = to_ints(rows["committed"])
+    partitions = to_ints(rows["partitions"])
+    cluster_and_day = zip(rows["cluster_id"].to_pylist(), day.tolist(), strict=True)
+    cluster_days = [summary.clusters.get(key, NOTHING_READ) for key in cluster_and_day]
+    record_us = np.array([read.record_us for read in cluster_days], np.int64)
+    sample_us = np.array([read.sample_us for read in cluster_days], np.int64)
+    exists = np.where(sample_us != NULL, to_ints(rows["sampled_us"]) == sample_us, record_us != NULL)
+    has_no_commit = committed <= 0
+    # The topic of the offsets is sampled for its leaders, which are the coordinators.
+    is_internal = np.asarray(pc.equal(rows["topic"], OFFSETS_TOPIC)) & has_no_commit
+    is_row = ((partitions != NULL) | ~has_no_commit) & np.isin(day, days) & ~is_internal
+    columns = {
+        "cluster_id": rows["cluster_id"],
+        "topic": rows["topic"],
+        "day": day * DAY_US,
+        "partitions": np.maximum(partitions, 0),
+        "messages_produced": rows["produced"],
+        "readers": np.maximum(to_ints(rows["readers"]), 0),
+        "committed": np.maximum(committed, 0),
+        "is_unread": has_no_commit & ~to_flags(rows["is_named"]) & exists,
+        "lookback_days": lookback_days,
+    }
+    return pa.Table.from_batches([make_batch(TopicDaily, columns).filter(pa.array(is_row))])

@@ -1,0 +1,85 @@
+"""Rows of frames as binary values and back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kafka_groups.pipeline.build.packing import ListOfRows, columns_of, list_of, list_of_singles, pack, unpack
+from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
+from kafka_groups.pipeline.frames.columns import BOOLEAN, FLOAT64, INT64, column
+from kafka_groups.pipeline.frames.frame import ColumnError, Frame, frame
+
+
+@frame
+class Singles(Frame):
+    """Row i belongs to owner i."""
+
+    count: Ints = column(INT64, "a number")
+    share: Floats = column(FLOAT64, "a share")
+
+
+@frame
+class Events(Frame):
+    """Some rows for each owner."""
+
+    owner: Ints = column(INT64, "the owner")
+    at_us: Ints = column(INT64, "a time")
+    is_last: Flags = column(BOOLEAN, "a flag")
+
+
+SINGLES = Singles(count=np.array([1, 2, NULL]), share=np.array([0.5, np.nan, -1.0]))
+EVENTS = Events(owner=np.array([0, 0, 2]), at_us=np.array([10, 11, 12]), is_last=np.array([False, True, True]))
+DECLARATIONS = [columns_of(Singles), columns_of(Events, "owner")]
+
+
+def packed() -> pa.Array:
+    return pack([list_of_singles(SINGLES), list_of(EVENTS, "owner")], 3)
+
+
+def chunked(column: pa.Array) -> pa.ChunkedArray:
+    return pa.chunked_array([column.slice(0, 1), column.slice(1)])
+
+
+@pytest.mark.parametrize("values", [packed(), chunked(packed()), pa.concat_arrays([packed()])])
+def test_the_lists_of_each_value_come_back_with_their_types(values: pa.Array) -> None:
+    assert values.type == pa.binary()
+    singles, events = unpack(values, DECLARATIONS)
+    assert singles.owner.tolist() == [0, 1, 2]
+    assert singles.columns["count"].tolist() == SINGLES.count.tolist()
+    assert np.array_equal(singles.columns["share"], SINGLES.share, equal_nan=True)
+    assert events.owner.tolist() == [0, 0, 2]
+    assert events.columns["at_us"].tolist() == [10, 11, 12]
+    assert events.columns["is_last"].tolist() == [False, True, True]
+    assert events.columns["is_last"].dtype == np.bool_
+
+
+def test_a_value_has_a_count_for_each_list_and_a_number_for_each_cell() -> None:
+    assert [len(value.as_py()) // 8 for value in packed()] == [2 + 2 + 4, 2 + 2, 2 + 2 + 2]
+
+
+def test_a_part_of_a_column_is_unpacked_alone() -> None:
+    singles, events = unpack(packed().slice(1, 2), DECLARATIONS)
+    assert singles.columns["count"].tolist() == [2, NULL]
+    assert (events.owner.tolist(), events.columns["at_us"].tolist()) == ([1], [12])
+
+
+def test_without_values_there_are_no_rows() -> None:
+    nothing = np.zeros(0, np.int64)
+    column_without_values = pack([ListOfRows(owner=nothing, columns={"count": nothing, "share": nothing})], 0)
+    assert len(column_without_values) == 0
+    (singles,) = unpack(column_without_values, [columns_of(Singles)])
+    assert singles.columns["count"].tolist() == []
+
+
+def test_a_frame_with_columns_of_two_lengths_fails_with_the_name() -> None:
+    with pytest.raises(ColumnError, match="Singles has 2 rows, and its column 'share' has 1"):
+        Singles(count=np.array([1, 2]), share=np.array([0.5]))
+
+
+def test_a_frame_that_lacks_a_column_fails_with_the_name() -> None:
+    with pytest.raises(ColumnError, match="Singles needs the column 'share', and the rows have count"):
+        Singles.from_batch(pa.record_batch({"count": [1]}))
+    with pytest.raises(TypeError, match="share"):
+        Singles(count=np.array([1]))  # type: ignore[call-arg]  # what the test is about
