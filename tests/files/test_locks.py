@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -10,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.files import lock
+from kafka_groups.files.locks import LockedError, lock_until_exit
 
 HOLD = """
 import sys
@@ -18,6 +23,19 @@ from kafka_groups.files import lock
 with lock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
+"""
+# The holder is killed, and its child lives until the test has ended.
+FORK = """
+import os, signal, sys, time
+from kafka_groups.files.locks import lock_until_exit
+reader, writer = os.pipe()
+with lock_until_exit(sys.argv[1]):
+    if os.fork() == 0:
+        os.write(writer, b"started")
+        time.sleep(2)
+        os._exit(0)
+    os.read(reader, 7)
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -54,3 +72,36 @@ def test_a_lock_excludes_another_process_and_ends_with_it(tmp_path: Path) -> Non
     holder.communicate()
     with lock(path, timeout_s=0):
         assert path.exists()
+
+
+def test_a_refused_process_leaves_the_name_of_the_holder_in_place(tmp_path: Path) -> None:
+    path = str(tmp_path / "build.lock")
+    with lock_until_exit(path):
+        for _ in range(3):
+            with pytest.raises(LockedError, match=rf"locked by process {os.getpid()} on "), lock_until_exit(path):
+                pass
+    assert Path(path).read_text() == ""
+
+
+def test_a_lock_ends_with_its_process_though_a_forked_child_lives(tmp_path: Path) -> None:
+    path = str(tmp_path / "build.lock")
+    killed = subprocess.run([sys.executable, "-c", FORK, path], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with lock_until_exit(path):
+        pass
+
+
+def test_a_lock_file_that_was_deleted_meanwhile_is_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "build.lock"
+    with lock_until_exit(str(path)):
+        path.unlink()
+    assert not path.exists()
+
+
+def test_a_file_system_without_locks_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_descriptor: int, _operation: int) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(OSError, match="not implemented"), lock_until_exit(str(tmp_path / "build.lock")):
+        raise AssertionError

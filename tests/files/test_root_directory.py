@@ -200,7 +200,8 @@ def test_what_a_disk_refuses_is_one_sentence_of_the_callers_error(tmp_path: Path
 
 @pytest.mark.usefixtures("endpoint")
 def test_what_a_store_refuses_is_one_sentence_of_the_callers_error() -> None:
-    root = open_root("s3://nothing/journal", failure=JournalError)
+    # File systems of stores are cached by their bucket, so each module of tests needs buckets of its own.
+    root = open_root("s3://nothing-here/journal", failure=JournalError)
     with pytest.raises(JournalError, match=r"cannot write in .*: .*The specified bucket does not exist"):
         root.create_small(root.join("7.jsonl"), b"")
 

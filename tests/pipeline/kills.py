@@ -156,7 +156,7 @@ def rows_in(storage: Storage, table: Table, columns: Sequence[str]) -> Any:
     """Return columns of all rows that readers see, as an Arrow table."""
     parts = [pa.schema([table.arrow().field(name) for name in columns]).empty_table()]
     for file in storage.files(table):
-        with open_file(storage.place.address(file.path)) as opened:
+        with open_file(storage.directory.address(file.path)) as opened:
             parts.append(pq.ParquetFile(opened).read(list(columns)).select(columns))
     return pa.concat_tables(parts, promote_options="permissive")
 
@@ -252,7 +252,7 @@ def _prove_restored_backup(tables: TablesUnderTest, commits: CommitSource) -> li
 @contextmanager
 def backed_up(tables: TablesUnderTest) -> Iterator[Callable[[], None]]:
     """Copy all files; yield a function that puts them back and deletes all others."""
-    place = open_storage(tables.data_dir).place
+    place = open_storage(tables.data_dir).directory
 
     def list_files() -> list[str]:
         entries = place.fs.get_file_info(FileSelector(place.root, recursive=True))

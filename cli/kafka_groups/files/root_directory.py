@@ -225,9 +225,10 @@ class RootDirectory:
 
 
 def open_root(address: str, *, failure: Failure = FileSystemError, holds: str = "tables") -> RootDirectory:
-    """Return the place that a path or a URI names, which `holds` something; nothing is looked at yet.
+    """Return the directory that a path or a URI names, without access to it: it may not exist.
 
-    Raises `failure`, now for addresses of nothing, and in each method of the result.
+    `holds` is what the directory is for, in the text of an error. Raises `failure` for an address of nothing.
+    Methods of the result raise it for what the file system refuses.
     """
     scheme, is_uri, rest = address.partition("://")
     bucket, _, path = rest.partition("/")

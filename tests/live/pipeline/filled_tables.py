@@ -33,7 +33,7 @@ class FilledTables:
         """Those with these values, in no order."""
         if not self.storage.files(table):
             return []
-        found = ds.dataset(self.storage.place.join(table.name), partitioning="hive").to_table()
+        found = ds.dataset(self.storage.directory.join(table.name), partitioning="hive").to_table()
         for column, value in wanted.items():
             found = found.filter(pc.equal(found[column], value))
         rows: list[Row] = found.to_pylist()

@@ -66,7 +66,9 @@ def place(
     assert here.into
     home = tmp_path_factory.mktemp("server")
     (home / "ingest").mkdir()
-    shutil.copytree(filled.storage.place.root, home / "build" / _INTO, ignore=shutil.ignore_patterns(*_MADE_BY_A_BUILD))
+    shutil.copytree(
+        filled.storage.directory.root, home / "build" / _INTO, ignore=shutil.ignore_patterns(*_MADE_BY_A_BUILD)
+    )
     with connect_server(home) as url, ThreadPoolExecutor(2) as pool:
         flags = ["--remote", url]
         yield Place(

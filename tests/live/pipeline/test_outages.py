@@ -88,7 +88,7 @@ def _committed(storage: Storage) -> set[str]:
     files = [file.path for file in storage.files(OFFSET_COMMITS)]
     if not files:
         return set()
-    return set(ds.dataset(files, filesystem=storage.place.fs).to_table(columns=["group"])["group"].to_pylist())
+    return set(ds.dataset(files, filesystem=storage.directory.fs).to_table(columns=["group"])["group"].to_pylist())
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def fill_back(cluster: Cluster, storage: Storage, topic: str, grid: range) -> Ba
 
 
 def rows_of(storage: Storage, table: Table, **wanted: str) -> list[dict[str, Any]]:
-    found = ds.dataset(storage.place.join(table.name), partitioning="hive").to_table()
+    found = ds.dataset(storage.directory.join(table.name), partitioning="hive").to_table()
     for column, value in wanted.items():
         found = found.filter(pc.equal(found[column], value))
     rows: list[dict[str, Any]] = found.to_pylist()

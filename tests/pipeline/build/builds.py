@@ -36,7 +36,7 @@ def read(storage: Storage, name: str) -> list[Row]:
     found = [
         row | {"date": date.fromisoformat(file.date)}
         for file in storage.files(TABLES[name])
-        for row in pq.ParquetFile(file.path, filesystem=storage.place.fs).read().cast(schema).to_pylist()
+        for row in pq.ParquetFile(file.path, filesystem=storage.directory.fs).read().cast(schema).to_pylist()
     ]
     return sorted(found, key=lambda row: tuple((row[key] is not None, row[key]) for key in table.identity))
 

@@ -39,7 +39,7 @@ def stage_facts(facts: Mapping[str, Sequence[Row]]) -> StageFacts:
         storage = new_storage(Path(directory) / "tables")
         put_all(storage, "b", {name: [dict(row) for row in rows] for name, rows in facts.items()})
         files = [
-            replace(file, path=storage.place.address(file.path))
+            replace(file, path=storage.directory.address(file.path))
             for table in FACT_TABLES
             for file in storage.files(table)
         ]

@@ -11,7 +11,8 @@ import pytest
 from kafka_groups.pipeline.build.fact_state import FactState
 from kafka_groups.pipeline.build.plan import LOOKBACK_DAYS, count_facts
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.compaction import compact, keep_all
+from kafka_groups.pipeline.store.compaction import compact
+from kafka_groups.pipeline.store.retention import keep_all
 from kafka_groups.pipeline.tables import GROUP_STATE, LAG_HISTORY, PARTITION_STATE, Table
 from kafka_groups.verdicts import Rules
 from tests.pipeline.build.builds import build_here

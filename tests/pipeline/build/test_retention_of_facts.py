@@ -12,7 +12,8 @@ import pytest
 
 from kafka_groups.pipeline.build.run import build
 from kafka_groups.pipeline.store import Storage, open_storage
-from kafka_groups.pipeline.store.compaction import LEAST_KEEP, compact, keep_all
+from kafka_groups.pipeline.store.compaction import compact
+from kafka_groups.pipeline.store.retention import LEAST_KEEP, keep_all
 from kafka_groups.pipeline.tables import GROUP_DAILY, LAG_HISTORY, PARTITION_OFFSETS
 from tests.pipeline.build.builds import build_here, built, of, read
 from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all

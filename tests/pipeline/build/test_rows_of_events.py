@@ -12,7 +12,8 @@ import pytest
 
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.compaction import LEAST_KEEP, compact, keep_all
+from kafka_groups.pipeline.store.compaction import compact
+from kafka_groups.pipeline.store.retention import LEAST_KEEP, keep_all
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.build.builds import build_here, built, of, read, seconds_after_noon
 from tests.pipeline.build.kernels.group_stories import (

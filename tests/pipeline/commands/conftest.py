@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -14,7 +13,6 @@ import pytest
 
 from kafka_groups.pipeline.build.plan import ALL_DATES, DateRange
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.compaction import keep_all
 from tests.commands.conftest import state_home
 
 __all__ = ["FakePipeline", "state_home"]
@@ -54,7 +52,7 @@ class FakePipeline:
             rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)
         )
         self.report = self._fake("report.history_reader", "report")
-        self.compact = self._fake("store.compaction", "compact", LEAST_KEEP=timedelta(days=8), keep_all=keep_all)
+        self.compact = self._fake("store.compaction", "compact")
         self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed_dates=1)
         self.spark = mocker.patch("kafka_groups.pipeline.spark.start_session")
         self.spark.return_value = nullcontext("spark")

@@ -27,8 +27,8 @@ def compact(data_dir: str, *more: str) -> Outcome:
 def end_early(fakes: FakePipeline, done: SimpleNamespace, error: BaseException) -> None:
     """Let the fake compaction raise this error after it has done this."""
 
-    def ending(*_: object, begun: Callable[[object], None], **__: object) -> None:
-        begun(done)
+    def ending(*_: object, on_start: Callable[[object], None], **__: object) -> None:
+        on_start(done)
         raise error
 
     fakes.compact.side_effect = ending

@@ -22,7 +22,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.pipeline.build.plan import DateRange
 from kafka_groups.pipeline.store import open_storage
-from kafka_groups.pipeline.store.compaction import keep_all
+from kafka_groups.pipeline.store.retention import keep_all
 from kafka_groups.pipeline.tables import LAG_HISTORY
 from kafka_groups.verdicts import Rules
 from tests.fakes.fake_admin import failure, run

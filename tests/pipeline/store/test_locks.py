@@ -1,3 +1,5 @@
+"""Locks of a storage, between processes."""
+
 from __future__ import annotations
 
 import signal
@@ -19,7 +21,7 @@ with open_storage(sys.argv[1]).lock("ingest"):
 """
 
 
-def test_who_holds_the_lock_is_reported_and_the_dead_hold_nothing(storage: Storage) -> None:
+def test_the_holder_is_reported_and_a_killed_holder_has_no_lock(storage: Storage) -> None:
     with subprocess.Popen([sys.executable, "-c", HOLDER, storage.into], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"

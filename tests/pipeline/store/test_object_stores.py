@@ -17,11 +17,12 @@ from deltalake import DeltaTable
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.doctor import examine_tables
-from kafka_groups.pipeline.store import Storage, open_storage, parquet_files
+from kafka_groups.pipeline.store import Storage, open_storage, parquet_sorting
 from kafka_groups.pipeline.store import delta_log as log_module
-from kafka_groups.pipeline.store.compaction import Compacted, compact, keep_all
+from kafka_groups.pipeline.store.compaction import Compacted, compact
 from kafka_groups.pipeline.store.delta_log import DeltaLog
-from kafka_groups.pipeline.store.storage import _read_files
+from kafka_groups.pipeline.store.retention import keep_all
+from kafka_groups.pipeline.store.spark_tables import read_files
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, SAMPLE_RUNS
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.build.builds import build_here, read
@@ -68,7 +69,7 @@ def offsets_in(storage: Storage) -> Counter[int]:
     return Counter(rows["source_offset"].to_pylist())
 
 
-def test_rows_notes_and_the_marker_are_there_for_the_next_program(remote: Storage) -> None:
+def test_the_next_program_finds_rows_notes_and_the_marker(remote: Storage) -> None:
     append(remote, "w-1", commits(range(5)), commits(range(5, 8), day=1))
     remote.save_note("built", {"a": 1})
     again = open_storage(remote.into)
@@ -78,51 +79,49 @@ def test_rows_notes_and_the_marker_are_there_for_the_next_program(remote: Storag
     assert examine_tables(remote.into, None, None)[0].status == "ok"
 
 
-def test_tasks_of_spark_read_files_with_the_columns_of_the_table_and_its_date(remote: Storage) -> None:
+def test_tasks_of_spark_read_the_columns_of_the_table_and_its_date(remote: Storage) -> None:
     append(remote, "w-1", commits(range(5)), commits(range(5, 8), day=1))
-    paths = [remote.place.address(file.path) for file in remote.files(OFFSET_COMMITS)]
-    read = pa.Table.from_batches(_read_files(OFFSET_COMMITS, iter([pa.RecordBatch.from_pydict({"path": paths})])))
+    paths = [remote.directory.address(file.path) for file in remote.files(OFFSET_COMMITS)]
+    read = pa.Table.from_batches(read_files(OFFSET_COMMITS, iter([pa.RecordBatch.from_pydict({"path": paths})])))
     assert read.schema.names == [*OFFSET_COMMITS.arrow().names, "date"]
     assert read["source_offset"].to_pylist() == [*range(8)]
     assert read["group"].to_pylist() == [f"g{offset % 5}" for offset in range(8)]
     assert read["date"].to_pylist() == [dt.date(2026, 11, 1)] * 5 + [dt.date(2026, 11, 2)] * 3
 
 
-def test_a_file_that_was_deleted_does_not_become_part_of_a_table(remote: Storage) -> None:
+def test_a_deleted_file_does_not_become_part_of_a_table(remote: Storage) -> None:
     files = written(remote, commits(range(3)))
-    remote.place.forget(files[0].path)
+    remote.directory.forget(files[0].path)
     with pytest.raises(StorageError, match="was deleted before it became part of its table; run the command again"):
         remote.append(files)
     assert remote.files(OFFSET_COMMITS) == []
 
 
 @pytest.mark.slow
-def test_small_files_are_joined_and_go_with_old_dates(remote: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_files_are_joined_and_old_dates_removed(remote: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         append(remote, f"w-{number}", commits([number]), commits([10 + number], day=1))
     done = compact(remote, now=NOW)
     assert (done.files_before, done.files_after) == (8, 2)
-    monkeypatch.setattr(log_module, "_KEPT_H", 0)
+    monkeypatch.setattr(log_module, "_REMOVED_FILES_H", 0)
     assert compact(remote, now=NOW, keep=keep_all(dt.timedelta(days=1))).removed == (("offset_commits", "2026-11-01"),)
     assert offsets_in(remote) == Counter(range(10, 14))
-    found = remote.place.fs.get_file_info([file.path for file in remote.files(OFFSET_COMMITS)])
+    found = remote.directory.fs.get_file_info([file.path for file in remote.files(OFFSET_COMMITS)])
     assert [info.is_file for info in found] == [True]
 
 
 @pytest.mark.slow
-def test_of_two_compactions_at_once_the_slower_changes_nothing_and_no_row_is_lost(
-    remote: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_slower_of_two_compactions_changes_nothing(remote: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         append(remote, f"w-{number}", commits([number]), commits([10 + number], day=1))
-    sort_files, faster = parquet_files.sort_files, list[Compacted]()
+    sort_files, faster = parquet_sorting.sort_files, list[Compacted]()
 
     def overtaken(*given: Any, **named: Any) -> Any:
-        monkeypatch.setattr(parquet_files, "sort_files", sort_files)
+        monkeypatch.setattr(parquet_sorting, "sort_files", sort_files)
         faster.append(compact(open_storage(remote.into), now=NOW))
         return sort_files(*given, **named)
 
-    monkeypatch.setattr(parquet_files, "sort_files", overtaken)
+    monkeypatch.setattr(parquet_sorting, "sort_files", overtaken)
     slower = compact(remote, now=NOW)
     assert [(done.files_before, done.files_after) for done in (*faster, slower)] == [(8, 2), (0, 0)]
     assert offsets_in(remote) == Counter([*range(4), *range(10, 14)])
@@ -130,7 +129,7 @@ def test_of_two_compactions_at_once_the_slower_changes_nothing_and_no_row_is_los
 
 def test_of_two_writers_with_the_same_transaction_one_is_refused(remote: Storage) -> None:
     append(remote, "w-1", commits([1]))
-    one, other = DeltaLog(remote.place, OFFSET_COMMITS), DeltaLog(remote.place, OFFSET_COMMITS)
+    one, other = DeltaLog(remote.directory, OFFSET_COMMITS), DeltaLog(remote.directory, OFFSET_COMMITS)
     assert one.transactions() == other.transactions() == {}
     one.commit(transactions={"app": 2}, expected={"app": None})
     with pytest.raises(StorageError, match=r"the table s3://.*offset_commits was changed by another program meanwhile"):
@@ -138,7 +137,7 @@ def test_of_two_writers_with_the_same_transaction_one_is_refused(remote: Storage
 
 
 @pytest.mark.slow
-def test_three_programs_that_write_at_once_lose_no_row(remote: Storage) -> None:
+def test_three_programs_that_write_at_the_same_time_lose_no_row(remote: Storage) -> None:
     append(remote, "w", commits([99]))
     running = [subprocess.Popen([sys.executable, "-c", WRITER, remote.into, str(first)]) for first in (0, 4, 8)]
     assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
@@ -165,7 +164,7 @@ def test_a_sample_is_whole_or_absent(
 
 
 @pytest.mark.slow
-def test_a_build_makes_the_rows_that_it_makes_on_a_disk(remote: Storage, tmp_path: Path) -> None:
+def test_a_build_writes_the_same_rows_as_on_a_disk(remote: Storage, tmp_path: Path) -> None:
     local = new_storage(tmp_path / "local")
     for storage in (local, remote):
         put_all(storage, "b", facts_of(1, 1))
@@ -174,7 +173,7 @@ def test_a_build_makes_the_rows_that_it_makes_on_a_disk(remote: Storage, tmp_pat
 
 
 @pytest.mark.usefixtures("endpoint")
-def test_a_bucket_that_is_not_there_is_reported_in_a_line_without_keys() -> None:
+def test_a_missing_bucket_is_reported_in_a_line_without_keys() -> None:
     with pytest.raises(StorageError, match=r"s3://nothing/x: .*The specified bucket does not exist") as raised:
         open_storage("s3://nothing/x", create=True).make()
     assert "\x1b" not in str(raised.value)
@@ -183,15 +182,15 @@ def test_a_bucket_that_is_not_there_is_reported_in_a_line_without_keys() -> None
 
 
 @pytest.mark.parametrize("path", ["a#b", "a%b", "a//b"])
-def test_a_path_that_a_uri_reads_otherwise_is_refused(path: str) -> None:
+def test_a_path_with_a_meaning_in_uris_is_refused(path: str) -> None:
     with pytest.raises(StorageError, match="has #, % or // in its path"):
         open_storage(f"s3://bucket/{path}", create=True).make()
 
 
-def test_files_of_a_program_that_was_killed_stay_out_of_the_tables(remote: Storage) -> None:
+def test_files_of_a_killed_program_are_in_no_table(remote: Storage) -> None:
     append(remote, "w-1", commits([1]))
     lost = written(remote, commits([2]))
-    assert remote.place.info(lost[0].path).is_file
+    assert remote.directory.info(lost[0].path).is_file
     assert offsets_in(remote) == Counter([1])
 
 

@@ -73,22 +73,20 @@ def test_bytes_are_hexadecimal_in_csv(storage: Storage, tmp_path: Path) -> None:
     assert (row["key"], row["value"]) == ("00ff", "")
 
 
-def test_a_directory_with_files_is_left_alone(filled: Storage, tmp_path: Path) -> None:
+def test_a_directory_with_files_is_refused(filled: Storage, tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
     with pytest.raises(StorageError, match="is not empty; name a new directory"):
         write_plain_files(filled, tmp_path, "csv", TABLES)
     assert not [*tmp_path.glob("*.csv")]
 
 
-def test_an_address_of_a_store_is_no_directory(
-    filled: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_address_of_a_store_is_refused(filled: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StorageError, match="plain files are written to a disk only; s3:/bucket/path is no directory"):
         write_plain_files(filled, Path("s3://bucket/path"), "csv", TABLES)
     assert not (tmp_path / "s3:").exists()
 
 
-def test_a_misspelt_table_gets_the_nearest_one(tmp_path: Path) -> None:
+def test_a_misspelt_table_gets_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"there is no table 'lag_histroy'; .*; did you mean 'lag_history'\?$"):
         export(str(tmp_path), tmp_path / "out", kind="csv", tables=["lag_histroy"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kafka_groups.pipeline.store import Storage, parquet_files
+from kafka_groups.pipeline.store import Storage, parquet_sorting
 from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, TABLES
 from tests.pipeline.fact_rows import new_storage
@@ -25,14 +25,14 @@ def spaced(tmp_path: Path) -> Storage:
     return new_storage(tmp_path / "mes données #1 50%")
 
 
-def test_every_table_reads_as_documented_when_nothing_is_there(spaced: Storage, spark: SparkSession) -> None:
+def test_an_empty_table_has_the_documented_columns(spaced: Storage, spark: SparkSession) -> None:
     frames = {table: spaced.read(spark, table) for table in TABLES.values()}
     for table, frame in frames.items():
         assert frame.columns == [*(column.name for column in table.columns), "date"]
     assert frames[OFFSET_COMMITS].count() == 0
 
 
-def test_published_rows_read_as_documented(spaced: Storage, spark: SparkSession) -> None:
+def test_rows_have_the_documented_types(spaced: Storage, spark: SparkSession) -> None:
     append(spaced, "00000007", commits([1]), commits([2], day=1, cluster="there"))
     frame = spaced.read(spark, OFFSET_COMMITS).orderBy("source_offset")
     assert frame.schema == spark.createDataFrame([], OFFSET_COMMITS.ddl()).schema
@@ -40,10 +40,10 @@ def test_published_rows_read_as_documented(spaced: Storage, spark: SparkSession)
     assert (first["cluster_id"], first["date"]) == ("here", dt.date(2026, 11, 1))
     assert (second["cluster_id"], second["date"]) == ("there", dt.date(2026, 11, 2))
     assert frame.where("date = DATE'2026-11-02'").count() == 1
-    assert Path(spaced.place.join(OFFSET_COMMITS.name)).is_dir()
+    assert Path(spaced.directory.join(OFFSET_COMMITS.name)).is_dir()
 
 
-def test_spark_counts_the_same_while_files_are_joined(
+def test_spark_counts_each_row_once_while_files_are_joined(
     spaced: Storage, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     storage = spaced
@@ -54,7 +54,7 @@ def test_spark_counts_the_same_while_files_are_joined(
     def work() -> None:
         try:
             for most in (4, 8, 16, 48):
-                monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", most)
+                monkeypatch.setattr(parquet_sorting, "ROWS_AT_ONCE", most)
                 compact(storage, now=dt.datetime.now(dt.UTC))
                 over.wait(0.2)
         finally:
@@ -69,7 +69,7 @@ def test_spark_counts_the_same_while_files_are_joined(
     assert counts == {sum(range(48))}
 
 
-def test_a_frame_made_before_files_were_joined_reads_on(storage: Storage, spark: SparkSession) -> None:
+def test_a_dataframe_can_be_read_after_its_files_were_joined(storage: Storage, spark: SparkSession) -> None:
     append_at_once(storage, {f"w-{number:08}": [commits([number])] for number in range(6)})
     before = storage.read(spark, OFFSET_COMMITS)
     assert compact(storage, now=FIRST).files_before == 6

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from kafka_groups.pipeline.store.sql import Identifier, Sql, SqlValue, render_sql
+from kafka_groups.pipeline.store.sql import Identifier, Sql, SqlValue, any_of, render_sql
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_field_is_rendered_by_the_type_of_its_value(value: SqlValue, rendered:
     assert render_sql("x {field} y", field=value) == f"x {rendered} y"
 
 
-def test_a_rendered_text_is_a_part_of_a_larger_one() -> None:
+def test_rendered_sql_can_be_a_part_of_other_sql() -> None:
     inner = render_sql("SELECT * FROM {table} WHERE id = {id}", table=Identifier("t"), id="{rows}")
     assert render_sql("SELECT count(*) FROM ({inner})", inner=inner) == (
         "SELECT count(*) FROM (SELECT * FROM \"t\" WHERE id = '{rows}')"
@@ -40,3 +40,14 @@ def test_a_rendered_text_is_a_part_of_a_larger_one() -> None:
 def test_a_field_without_a_value_is_an_error_that_names_it() -> None:
     with pytest.raises(KeyError, match="day"):
         render_sql("SELECT {day}")
+
+
+def test_braces_that_are_written_twice_belong_to_the_sql() -> None:
+    assert render_sql("SELECT '{{}}', {text}", text="{") == "SELECT '{}', '{'"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "rendered"), [([], "FALSE"), (["a = 1"], "(a = 1)"), (["a", "b AND c"], "(a) OR (b AND c)")]
+)
+def test_any_of_conditions_is_a_condition(conditions: list[str], rendered: str) -> None:
+    assert any_of(Sql(condition) for condition in conditions) == rendered

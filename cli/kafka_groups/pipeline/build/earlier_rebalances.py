@@ -46,7 +46,7 @@ def count_rebalances(storage: Storage, state: FactState, day: str, rebalances: A
 def _read_rows(storage: Storage, table: Table, files: Iterable[DataFile]) -> Any:
     """Return the rows of files of a table, sorted by the table's identity."""
     names = table.frame.names()
-    batches = [rows for file in files for rows in read_columns(storage.place.address(file.path), names)]
+    batches = [rows for file in files for rows in read_columns(storage.directory.address(file.path), names)]
     rows = pa.Table.from_batches(batches, table.arrow())
     return rows.sort_by([(name, "ascending") for name in table.identity])
 

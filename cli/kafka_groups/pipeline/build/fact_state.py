@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from kafka_groups.pipeline.build.coverage import TIMES, Reach
 from kafka_groups.pipeline.store import DataFile, Storage
-from kafka_groups.pipeline.store.layout import COMPACTED, COMPACTED_SAMPLES, KEPT, RETENTION, SORTED_SAMPLES
+from kafka_groups.pipeline.store.data_files import COMPACTED, COMPACTED_SAMPLES, KEPT, SORTED_SAMPLES
+from kafka_groups.pipeline.store.notes import RETENTION
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, STATE_TABLES, STORED_TABLES
 from kafka_groups.verdicts import Rules
 

@@ -73,7 +73,7 @@ class BuildPlan:
         else:
             files += self._fact_files(GROUP_EVENTS, [*before, *self.to_read])
             files += _files_on(storage.files(GROUP_STATE), [self.state.newest_before(before[0])])
-        return [replace(file, path=storage.place.address(file.path)) for file in files]
+        return [replace(file, path=storage.directory.address(file.path)) for file in files]
 
     def count_facts(self) -> int:
         """Return how many facts this build reads."""

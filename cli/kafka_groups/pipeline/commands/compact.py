@@ -57,14 +57,14 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
             keep=keep,
             now=datetime.now(UTC),
             progress=run.bar,
-            begun=report_from,
+            on_start=report_from,
         )
         run.finish(_summary(compacted, run.seconds()))
 
 
 def _parse_retention(values: tuple[str, ...]) -> dict[Table, timedelta]:
     """Return by table how long its dates are kept. Raises UsageError."""
-    from kafka_groups.pipeline.store.compaction import LEAST_KEEP, keep_all
+    from kafka_groups.pipeline.store.retention import LEAST_KEEP, keep_all
 
     known = {table.name: table for table in keep_all(LEAST_KEEP)}
     general: dict[Table, timedelta] = {}

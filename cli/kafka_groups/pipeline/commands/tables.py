@@ -67,9 +67,9 @@ def _statements(data_dir: str) -> list[str]:
 
     storage = open_storage(data_dir)
     return [
-        create_statement(table, storage.place.address(storage.place.join(table.name)))
+        create_statement(table, storage.directory.address(storage.directory.join(table.name)))
         for table in TABLES.values()
-        if storage.log(table).opened is not None
+        if storage.log(table).delta_table is not None
     ]
 
 

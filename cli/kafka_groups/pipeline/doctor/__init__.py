@@ -19,7 +19,7 @@ from kafka_groups.pipeline.facts.source.positions import read_position, was_read
 from kafka_groups.pipeline.report.findings import GAPS
 from kafka_groups.pipeline.spark.requirements import check_pyspark, find_java
 from kafka_groups.pipeline.store import Queries, Storage, open_storage
-from kafka_groups.pipeline.store.layout import is_new
+from kafka_groups.pipeline.store.marker import is_new
 from kafka_groups.pipeline.store.root_directory import open_root
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, TABLES, UNKNOWN_RECORDS
 from kafka_groups.progress import Progress, ignore_progress

@@ -32,7 +32,7 @@ from kafka_groups.pipeline.facts.decode.columns import topic_id_text
 from kafka_groups.pipeline.facts.source.brokers import new_admin
 from kafka_groups.pipeline.facts.time_grid import NEVER, Numbers, Points, TimeGrid
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.layout import BACKFILL, new_batch_name
+from kafka_groups.pipeline.store.data_files import BACKFILL, new_batch_name
 from kafka_groups.pipeline.store.root_directory import as_storage_error
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from kafka_groups.progress import Progress, ignore_progress
@@ -213,7 +213,7 @@ class _Run:
         topic = ds.field("topic")
         of_these = (ds.field("cluster_id") == self.done.cluster_id) & (topic >= first) & (topic <= last)
         with as_storage_error("read the tables", self.storage.into):
-            known = ds.dataset(files, PARTITION_OFFSETS.arrow(), "parquet", self.storage.place.fs)
+            known = ds.dataset(files, PARTITION_OFFSETS.arrow(), "parquet", self.storage.directory.fs)
             for batch in known.to_batches(columns=_KEY, filter=of_these):
                 new = new.join(pa.table(batch), _KEY, join_type="left anti")
         return np.sort(new["place"].to_numpy())

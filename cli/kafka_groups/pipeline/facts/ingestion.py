@@ -30,7 +30,7 @@ from kafka_groups.pipeline.facts.source.positions import Stored, commit_batch, r
 from kafka_groups.pipeline.facts.source.ranges import read_rows
 from kafka_groups.pipeline.spark import error_in
 from kafka_groups.pipeline.store import NewFile, Storage, new_writer
-from kafka_groups.pipeline.store.layout import new_batch_name
+from kafka_groups.pipeline.store.data_files import new_batch_name
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS, Table
 from kafka_groups.pipeline.tables.shape import shaped
 from kafka_groups.progress import Progress, ignore_progress

@@ -18,7 +18,7 @@ from kafka_groups.kinds import STATES_WITHOUT_MEMBERS, Operation, kind_of, suppo
 from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOffsets, Member, Results, TopicPartition
 from kafka_groups.pipeline.facts.decode.columns import topic_id_text
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.layout import SAMPLE, new_batch_name
+from kafka_groups.pipeline.store.data_files import SAMPLE, new_batch_name
 from kafka_groups.pipeline.tables import (
     GROUP_EVENTS,
     OFFSET_COMMITS,

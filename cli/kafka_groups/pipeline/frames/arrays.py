@@ -44,16 +44,19 @@ def to_array(column: Any) -> Array:
 
 
 def to_codes(column: Any) -> Ints:
-    """Return a column of strings, integers or booleans as numbers that are equal where its values are equal.
+    """Return for each row of a column of strings, integers or booleans a number, equal where the values are equal.
 
-    The numbers of strings have no order.
+    Integers are their own numbers, booleans 0 or 1, and null is NULL. The numbers of strings, from 0, have no order.
     """
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return to_ints(whole.dictionary_encode().indices) if pa.types.is_string(whole.type) else to_ints(whole)
 
 
 def to_sorted_codes(column: Any) -> tuple[Ints, list[str]]:
-    """Return a column of strings as places in a sorted list, NULL where a row is null; and the list."""
+    """Return for each row of a column of strings its index in a sorted list, NULL if it is null, and that list.
+
+    The list has each string of the column once.
+    """
     strings = sorted({*pc.unique(column).to_pylist()} - {None})
     return to_ints(pc.index_in(column, pa.array(strings, pa.string()))), strings
 
@@ -65,13 +68,17 @@ def to_column(values: Array) -> Any:
 
 
 def to_lists(values: Any, owner: Ints, size: int) -> Any:
-    """Return an Arrow column of `size` lists: list i has the values whose owner is i. Owners ascend."""
+    """Return an Arrow column of `size` lists: list i has the values whose owner is i, in their order.
+
+    `owner` has the number of the list of each value, from 0 to `size` - 1, in ascending order. `values` is an Arrow
+    column of the same length. A list without values is empty.
+    """
     offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=size))])
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
 def take_strings(strings: Sequence[str], places: Array) -> Any:
-    """Return an Arrow column of the strings at these places; a flag is the place 0 or 1, and NULL is null."""
+    """Return an Arrow column of strings by their indexes in a list; a flag is the index 0 or 1, and NULL is null."""
     return pa.array(strings, pa.string()).take(to_column(places.astype(np.int64)))
 
 

@@ -1,10 +1,28 @@
-"""The tables in their directory: Delta Lake, whose log says which Parquet files are a table.
+"""The store: tables in a data directory, in the format Delta Lake, whose log names the Parquet files of a table.
 
-`open_storage` returns them; `new_writer` is what tasks on other machines write with.
+`open_storage` returns all tables of a directory, `Queries` runs SQL on them, and `new_writer` returns what tasks on
+other machines write new files with.
+
+storage.py           all tables of a directory: reading lists of files, committing new files, locks, notes
+root_directory.py    the directory, on this machine or in an object store
+marker.py            the file that makes a directory one of this pipeline
+notes.py             small states that commands keep between runs
+data_files.py        a Parquet file of a table, lists of these as rows, names of batches
+delta_log.py         the log of one table: its files, versions, commits
+parquet_writer.py    new rows in new files, by date
+parquet_sorting.py   rows of several files in new, sorted files
+datasets.py          several files as one Arrow dataset
+queries.py, sql.py   SQL on tables without Spark, and how its texts are rendered
+spark_tables.py      tables as DataFrames of Spark
+plain_files.py       tables as plain Parquet or CSV files
+compaction.py, compaction_plan.py   few large files in place of many small ones
+retention.py, last_records.py       old dates removed, except the last record of each key
+progress_steps.py    how many items of a step are finished
 """
 
-from kafka_groups.pipeline.store.layout import DataFile, NewFile
-from kafka_groups.pipeline.store.parquet_files import new_writer
-from kafka_groups.pipeline.store.storage import Queries, Row, Storage, open_storage, quote
+from kafka_groups.pipeline.store.data_files import DataFile, NewFile
+from kafka_groups.pipeline.store.parquet_writer import new_writer
+from kafka_groups.pipeline.store.queries import Queries, Row, quote
+from kafka_groups.pipeline.store.storage import Storage, open_storage
 
 __all__ = ["DataFile", "NewFile", "Queries", "Row", "Storage", "new_writer", "open_storage", "quote"]

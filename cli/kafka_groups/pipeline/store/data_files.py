@@ -83,8 +83,8 @@ def new_batch_name(origin: str, at: datetime) -> str:
     return f"{origin.rstrip('-')}-{at:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:12]}"
 
 
-def new_path(place: RootDirectory, table: str, date: str, batch: str) -> str:
+def new_path(directory: RootDirectory, table: str, date: str, batch: str) -> str:
     """Return a unique path for a new file of a table, a date (YYYY-MM-DD) and a batch, and make its directory."""
-    path = place.join(table, f"date={date}", f"{batch}.{uuid.uuid4().hex[:16]}.parquet")
-    place.make_parent(path)
+    path = directory.join(table, f"date={date}", f"{batch}.{uuid.uuid4().hex[:16]}.parquet")
+    directory.make_parent(path)
     return path

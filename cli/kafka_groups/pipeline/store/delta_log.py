@@ -1,4 +1,4 @@
-"""The log of one Delta table, through delta-rs: which files are the table, and commits that change that."""
+"""The log of a Delta table: which files are the table, and commits that add and remove files, by delta-rs."""
 
 from __future__ import annotations
 
@@ -16,98 +16,119 @@ import pyarrow.parquet as pq
 from pyarrow.fs import FileType
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.store.layout import DataFile, NewFile
+from kafka_groups.pipeline.store.data_files import DataFile, NewFile
 from kafka_groups.pipeline.store.root_directory import RootDirectory, next_step
 from kafka_groups.pipeline.tables import Table
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
+    from deltalake.transaction import AddAction, CommitProperties, RemoveAction
 
 _PARTITIONED_BY: Final = ["date"]
-# How long files stay that the table no longer has, for readers that began before. Spark's VACUUM keeps to it, too.
-_KEPT_H: Final = 24
-# A sample a minute makes 1,440 versions a day; older ones go with the next checkpoint, which delta-rs writes by itself.
-# A reader that opens a table reads the versions since then, one by one.
-_VERSIONS_KEPT_H: Final = 2
+# Files that a commit removed are deleted after this time, because readers that began before it still read them. Spark's
+# VACUUM has the same limit, by a property of the table.
+_REMOVED_FILES_H: Final = 24
+# A sample a minute makes 1,440 versions a day, and a reader that opens a table reads the versions since the last
+# checkpoint one by one. delta-rs deletes older versions when it writes a checkpoint.
+_VERSIONS_H: Final = 2
 _PROPERTIES: Final[dict[str, str | None]] = {
-    "delta.deletedFileRetentionDuration": f"interval {_KEPT_H} hours",
-    "delta.logRetentionDuration": f"interval {_VERSIONS_KEPT_H} hours",
+    "delta.deletedFileRetentionDuration": f"interval {_REMOVED_FILES_H} hours",
+    "delta.logRetentionDuration": f"interval {_VERSIONS_H} hours",
     "delta.checkpointInterval": "20",
 }
 _ATTEMPTS: Final = 10
+# The names of the log's files begin with the number of their version, in this many digits (Delta's PROTOCOL.md).
+_DIGITS: Final = 20
 
 
 class DeltaLog:
-    """The log of a table as it was when it was first looked at. One that has committed has done its work.
+    """The log of a table, in the version that was the newest when it was first used.
 
-    A commit fails with StorageError, and nothing is changed, if another changed meanwhile what it rests on.
+    It may not be used after `commit`. Methods raise StorageError if the log or a file cannot be read or written.
     """
 
-    def __init__(self, place: RootDirectory, table: Table) -> None:
-        self._place, self._table = place, table
-        self._root = place.join(table.name)
+    def __init__(self, directory: RootDirectory, table: Table) -> None:
+        self._directory = directory
+        self._table = table
+        self._root = directory.join(table.name)
         self._log = f"{self._root}/_delta_log"
-        self._address = place.address(self._root)
+        self._address = directory.address(self._root)
 
     @cached_property
-    def opened(self) -> DeltaTable | None:
-        """The table as delta-rs has it; None if it has no version."""
+    def delta_table(self) -> DeltaTable | None:
+        """The table as delta-rs has opened it; None if it has no version. Raises StorageError if it cannot be read."""
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
 
-        if self._place.info(self._log).type != FileType.Directory:
+        if self._directory.info(self._log).type != FileType.Directory:
             return None
         with self.as_storage_error():
             try:
-                table = DeltaTable(self._address, storage_options=self._place.options)
-            except TableNotFoundError:  # killed before its first version
+                delta_table = DeltaTable(self._address, storage_options=self._directory.options)
+            except TableNotFoundError:  # A process was killed before it wrote the first version.
                 return None
-            wanted = table.protocol().min_reader_version
-        if wanted > 1:
+            reader_version = delta_table.protocol().min_reader_version
+        if reader_version > 1:
             message = (
-                f"another program added features to the table {self._address} (Delta reader version {wanted}), which "
-                "this one does not support; remove them with ALTER TABLE … DROP FEATURE"
+                f"another program added features to the table {self._address} (Delta reader version {reader_version}), "
+                "which this one does not support; remove them with ALTER TABLE … DROP FEATURE"
             )
             raise StorageError(message)
-        return table
+        return delta_table
 
     def files(self) -> list[DataFile]:
-        """Return the files that are the table, by date and path."""
-        if self.opened is None:
+        """Return the files that are the table, sorted by date and path; none if the table has no version."""
+        if self.delta_table is None:
             return []
         with self.as_storage_error():
             # pa.table() would import pandas, which takes 0.2 s.
-            actions = pa.RecordBatchReader.from_stream(self.opened.get_add_actions(flatten=True)).read_all()
-            found = []
-            for row in actions.select(["path", "num_records", "size_bytes", "partition.date"]).to_pylist():
-                name, rows, size, date = row.values()
-                path = f"{self._root}/{unquote(name)}"
-                if rows is None:  # other programs may add files without the number of their rows
-                    rows = pq.read_metadata(path, filesystem=self._place.fs).num_rows
-                found.append(DataFile(self._table.name, str(date), path, rows, size))
-        return sorted(found, key=lambda file: (file.date, file.path))
+            actions = pa.RecordBatchReader.from_stream(self.delta_table.get_add_actions(flatten=True)).read_all()
+            rows = actions.select(["path", "num_records", "size_bytes", "partition.date"]).to_pylist()
+            files = [self._data_file(row) for row in rows]
+        return sorted(files, key=lambda file: (file.date, file.path))
+
+    def _data_file(self, action: Mapping[str, Any]) -> DataFile:
+        """Return the file of an add action, whose path is relative to the table and escaped as in a URI."""
+        path = f"{self._root}/{unquote(action['path'])}"
+        row_count = action["num_records"]
+        if row_count is None:  # Other programs may add files without the number of their rows.
+            row_count = pq.read_metadata(path, filesystem=self._directory.fs).num_rows
+        return DataFile(self._table.name, str(action["partition.date"]), path, row_count, action["size_bytes"])
 
     def transactions(self) -> dict[str, int]:
-        """Return the last version of each application that has committed transactions, now.
+        """Return the newest version of each application that has committed transactions; empty without a table.
 
-        delta-rs reads the log again for each one that is requested. A log is a Parquet checkpoint, if there is one, and
-        the commits after it, a JSON object a line (Delta's PROTOCOL.md, "Checkpoints" and "Transaction Identifiers").
+        It is read from the log's files as they are now. delta-rs would read the whole log once for each application. A
+        log is its last Parquet checkpoint, if there is one, and the commits after it (Delta's PROTOCOL.md,
+        "Checkpoints" and "Transaction Identifiers").
         """
-        if self.opened is None:  # which a damaged log fails at
+        if self.delta_table is None:  # A log that lacks a version raises StorageError here.
             return {}
-        names = self._place.names(self._log)
-        last = max((name[:20] for name in names if name.endswith(".parquet")), default="")
-        found: dict[str, int] = {}
+        names = self._directory.names(self._log)
+        checkpoint = max((name[:_DIGITS] for name in names if name.endswith(".parquet")), default="")
+        versions: dict[str, int] = {}
         with self.as_storage_error():
-            for name in names:
-                if name[:20] == last and name.endswith(".parquet"):  # of which other programs may write several
-                    rows = pq.ParquetFile(f"{self._log}/{name}", filesystem=self._place.fs).read(["txn"])["txn"]
-                    found.update((row["appId"], row["version"]) for row in rows.drop_null().to_pylist())
-                elif name[:20] > last and name[20:] == ".json":
-                    with self._place.fs.open_input_stream(f"{self._log}/{name}") as file:
-                        actions = [json.loads(line) for line in bytes(file.read()).splitlines() if b'"txn"' in line]
-                    found.update((each["txn"]["appId"], each["txn"]["version"]) for each in actions if "txn" in each)
-        return found
+            for name in names:  # In ascending order, so later versions replace earlier ones.
+                version = name[:_DIGITS]
+                if version == checkpoint and name.endswith(".parquet"):  # A checkpoint may have several files.
+                    versions.update(self._read_checkpoint(name))
+                elif version > checkpoint and name[_DIGITS:] == ".json":
+                    versions.update(self._read_commit(name))
+        return versions
+
+    def _read_checkpoint(self, name: str) -> dict[str, int]:
+        """Return the version of each application in a Parquet file of the log."""
+        rows = pq.ParquetFile(f"{self._log}/{name}", filesystem=self._directory.fs).read(["txn"])
+        return {row["appId"]: row["version"] for row in rows["txn"].drop_null().to_pylist()}
+
+    def _read_commit(self, name: str) -> dict[str, int]:
+        """Return the version of each application in a commit, a file with one action as a JSON object in each line."""
+        with self._directory.fs.open_input_stream(f"{self._log}/{name}") as file:
+            lines = bytes(file.read()).splitlines()
+        # Lines of files are long, and are not parsed.
+        actions = [json.loads(line) for line in lines if b'"txn"' in line]
+        transactions = [action["txn"] for action in actions if "txn" in action]
+        return {transaction["appId"]: transaction["version"] for transaction in transactions}
 
     def commit(
         self,
@@ -118,60 +139,78 @@ class DeltaLog:
         expected: Mapping[str, int | None] = MappingProxyType({}),
         same_rows: bool = False,
     ) -> None:
-        """Make one new version: files that are in the table's directories become part of it, others are no longer.
+        """Write one new version of the table, with some files added and others removed; make the table if need be.
 
-        `transactions` are versions of applications (`txn` in Delta's log); those before them have to be `expected`, so
-        that of two commits at once one is refused. A commit is refused, too, if one of the files to remove is deleted.
-        `same_rows` says that what comes and what goes have the same rows.
+        Files to add lie in the table's directories, and are flushed to the disk first. `transactions` are recorded as
+        the versions of their applications. `expected` are the versions that applications must have now, None for an
+        application without one: so of two commits of one application at the same time, one is refused. `same_rows`
+        declares that added and removed files have the same rows.
+
+        Raises StorageError, and changes nothing, if an expected version differs, or if the table does not have all of
+        the files to remove any more.
         """
         from deltalake.exceptions import CommitFailedError
-        from deltalake.transaction import AddAction, CommitProperties, RemoveAction, Transaction
 
-        self._place.flush([file.path for file in add])
-        names = {file: file.path.removeprefix(f"{self._root}/") for file in (*remove, *add)}
-        is_changed, now_ms = not same_rows, time.time_ns() // 1_000_000
-        actions: list[AddAction | RemoveAction] = [
-            RemoveAction(names[file], is_changed, now_ms, file.bytes, {"date": file.date}) for file in remove
-        ]
-        for file in add:
-            stats = json.dumps({"numRecords": file.rows})
-            actions.append(AddAction(names[file], file.bytes, {"date": file.date}, now_ms, is_changed, stats))
-        # delta-rs lets two commits remove the same file if the first one says that no row changes, and it does not know
-        # of `expected`: such commits are made on the version that was checked, and on no later one.
-        properties = CommitProperties(
-            app_transactions=[Transaction(*each) for each in transactions.items()] or None,
-            max_commit_retries=0 if remove or expected else None,
-        )
+        self._directory.flush([file.path for file in add])
+        actions = self._actions(add, remove, is_change=not same_rows)
+        # delta-rs lets two commits remove the same file if the first one declares that no row changes, and it does not
+        # know of `expected`. Such commits may only follow the version that was checked.
+        has_to_follow = bool(remove or expected)
+        properties = _commit_properties(transactions, max_retries=0 if has_to_follow else None)
         for attempt in range(1, _ATTEMPTS + 1):
             with self.as_storage_error("change"):
                 try:
-                    table = self._prepared()
-                    before = table.version()
+                    table = self._prepare_table()
+                    version = table.version()
                     self._check_unchanged(remove, expected)
                     table.create_write_transaction(
                         actions, "append", table.schema(), _PARTITIONED_BY, commit_properties=properties
                     )
-                except CommitFailedError:  # another program was faster
+                except CommitFailedError:  # Another program was faster.
                     if attempt == _ATTEMPTS or (transactions and not expected):
                         raise
-                    del self.opened
+                    del self.delta_table
                 else:
-                    self._flush_versions(before)
+                    self._flush_versions_after(version)
                     return
 
+    def _actions(
+        self, add: Sequence[NewFile], remove: Sequence[DataFile], *, is_change: bool
+    ) -> list[AddAction | RemoveAction]:
+        """Return the actions of the log that remove and add these files, with paths below the table's directory."""
+        from deltalake.transaction import AddAction, RemoveAction
+
+        now_ms = time.time_ns() // 1_000_000
+        actions: list[AddAction | RemoveAction] = []
+        for file in remove:
+            path = file.path.removeprefix(f"{self._root}/")
+            actions.append(RemoveAction(path, is_change, now_ms, file.bytes, {"date": file.date}))
+        for file in add:
+            path = file.path.removeprefix(f"{self._root}/")
+            statistics = json.dumps({"numRecords": file.rows})
+            actions.append(AddAction(path, file.bytes, {"date": file.date}, now_ms, is_change, statistics))
+        return actions
+
     def vacuum(self) -> None:
-        """Delete files that are not in the table, and have not been for a day."""
-        if self.opened is None:
+        """Delete the files in the table's directories that have been in no version of the table for a day."""
+        if self.delta_table is None:
             return
+        options: dict[str, Any] = {
+            "retention_hours": _REMOVED_FILES_H,
+            "enforce_retention_duration": False,
+            "full": True,
+        }
         with self.as_storage_error("clean"):
-            wanted: dict[str, Any] = {"retention_hours": _KEPT_H, "enforce_retention_duration": False, "full": True}
-            # Each cleaning is two versions of its own, so there has to be something to clean.
-            if self.opened.vacuum(dry_run=True, **wanted):
-                self.opened.vacuum(dry_run=False, **wanted)
+            # A vacuum writes two versions, also if it deletes nothing.
+            if self.delta_table.vacuum(dry_run=True, **options):
+                self.delta_table.vacuum(dry_run=False, **options)
 
     @contextmanager
     def as_storage_error(self, what: str = "read") -> Iterator[None]:
-        """Turn errors inside into StorageError: `what` was not possible with the table."""
+        """Turn errors of Delta, Arrow, JSON and the file system in the block into StorageError.
+
+        The error is "cannot <what> the table <address>: <next step>"; `what` is a verb.
+        """
         from deltalake.exceptions import DeltaError
 
         try:
@@ -180,13 +219,16 @@ class DeltaLog:
             message = f"cannot {what} the table {self._address}: {next_step(error)}"
             raise StorageError(message) from error
 
-    def _prepared(self) -> DeltaTable:
-        """Return the newest version, of a table that is made if need be, with columns that older ones did not know."""
+    def _prepare_table(self) -> DeltaTable:
+        """Return the table with all columns of this version of the program; make it if it has no version.
+
+        Columns that the table lacks are added to it, with a version of their own.
+        """
         from deltalake import DeltaTable, Schema
 
         schema = Schema.from_arrow(self._table.arrow().append(pa.field("date", pa.date32())))
-        if self.opened is None:
-            self._place.make_parent(self._log)
+        if self.delta_table is None:
+            self._directory.make_parent(self._log)
             DeltaTable.create(
                 self._address,
                 schema,
@@ -195,29 +237,40 @@ class DeltaLog:
                 name=self._table.name,
                 description=self._table.about,
                 configuration=_PROPERTIES,
-                storage_options=self._place.options,
+                storage_options=self._directory.options,
             )
-            del self.opened  # what others did meanwhile has to be seen
-        table = self.opened
+            del self.delta_table  # Another program may have made the table, and committed to it, at the same time.
+        table = self.delta_table
         assert table is not None
-        there = {field.name for field in table.schema().fields}
-        if lacking := [field for field in schema.fields if field.name not in there]:
-            table.alter.add_columns(lacking)
+        known_names = {field.name for field in table.schema().fields}
+        new_fields = [field for field in schema.fields if field.name not in known_names]
+        if new_fields:
+            table.alter.add_columns(new_fields)
         return table
 
-    def _flush_versions(self, before: int) -> None:
-        """Wait until the versions after this one are on the disk, which delta-rs leaves to the kernel."""
-        if self._place.is_local:
-            names = [name for name in self._place.names(self._log) if name[20:] == ".json"]
-            self._place.flush([f"{self._log}/{name}" for name in names if name[:20] > f"{before:020}"])
+    def _flush_versions_after(self, version: int) -> None:
+        """Wait until the log's versions after this one are on the disk: delta-rs leaves that to the kernel."""
+        if self._directory.is_local:
+            names = [name for name in self._directory.names(self._log) if name[_DIGITS:] == ".json"]
+            new_names = [name for name in names if name[:_DIGITS] > f"{version:0{_DIGITS}}"]
+            self._directory.flush([f"{self._log}/{name}" for name in new_names])
 
     def _check_unchanged(self, remove: Sequence[DataFile], expected: Mapping[str, int | None]) -> None:
-        found = self.transactions() if expected else {}
-        is_changed = any(found.get(application) != version for application, version in expected.items())
-        there = {file.path for file in self.files()} if remove else set()
-        if is_changed or not there.issuperset(file.path for file in remove):
+        """Raise StorageError if an application has another version than expected, or if a file to remove is gone."""
+        versions = self.transactions() if expected else {}
+        is_expected = all(versions.get(application) == version for application, version in expected.items())
+        current_paths = {file.path for file in self.files()} if remove else set()
+        if not is_expected or not current_paths.issuperset(file.path for file in remove):
             message = (
                 f"the table {self._address} was changed by another program meanwhile; it was left as it is; run the "
                 "command again"
             )
             raise StorageError(message)
+
+
+def _commit_properties(transactions: Mapping[str, int], max_retries: int | None) -> CommitProperties:
+    """Return what delta-rs needs for a commit; `max_retries` is how often it may follow a later version."""
+    from deltalake.transaction import CommitProperties, Transaction
+
+    app_transactions = [Transaction(application, version) for application, version in transactions.items()]
+    return CommitProperties(app_transactions=app_transactions or None, max_commit_retries=max_retries)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -28,12 +29,30 @@ def write_plain_files(
     tables: Collection[Table],
     progress: Progress = ignore_progress,
 ) -> Mapping[str, int]:
-    """Write each table that has rows, and return the number of rows of each table.
+    """Write the newest version of each table that has rows, and return the number of rows by the name of each table.
 
-    Parquet files are `<table>/date=<date>/part-0.parquet`. A CSV file is `<table>.csv`, by date, with a header and
-    `date` as the last column; lists and structs are JSON, bytes are hexadecimal. Rows of unfinished samples are left
-    out. A file gets its name when it is complete. Raises StorageError, also unless `output` is empty or new.
+    Parquet files are `<table>/date=<date>/part-0.parquet`. A CSV file is `<table>.csv` with a header and `date` as its
+    last column, sorted by date; lists and structs are JSON, bytes are hexadecimal. Rows of unfinished samples are left
+    out. A file gets its name when it is complete. `progress` is called with the number of finished tables. Raises
+    StorageError if `output` is neither new nor empty, or if a file cannot be read or written.
     """
+    _make_empty_directory(output)
+    row_counts = {}
+    for finished, table in enumerate(tables):
+        progress("exporting", finished, len(tables))
+        files = storage.files(table)
+        with as_storage_error("export", storage.into):
+            if kind == "parquet":
+                _write_parquet_files(storage, output, table, files)
+            elif files:
+                _write_csv_file(storage, output, table, files)
+        row_counts[table.name] = sum(file.rows for file in files)
+    progress("exporting", len(tables), len(tables))
+    return row_counts
+
+
+def _make_empty_directory(output: Path) -> None:
+    """Make the directory if it does not exist; raise StorageError if it is not empty, or an address of a store."""
     if ":/" in str(output):
         message = f"plain files are written to a disk only; {output} is no directory of it"
         raise StorageError(message)
@@ -42,48 +61,46 @@ def write_plain_files(
         if any(output.iterdir()):
             message = f"{output} is not empty; name a new directory"
             raise StorageError(message)
-    counts = {}
-    for done, table in enumerate(tables):
-        progress("exporting", done, len(tables))
-        files = storage.files(table)
-        with as_storage_error("export", storage.into):
-            if kind == "parquet":
-                for date, part in groupby(files, lambda file: file.date):
-                    target = output / table.name / f"date={date}" / "part-0.parquet"
-                    _write(target, table.arrow(), _read(storage, table, part))
-            elif files:
-                empty = pa.RecordBatch.from_pylist([], table.arrow())
-                parts = (_as_csv(rows, file.date) for file in files for rows in _read(storage, table, [file]))
-                _write(output / f"{table.name}.csv", _as_csv(empty, "").schema, parts)
-        counts[table.name] = sum(file.rows for file in files)
-    progress("exporting", len(tables), len(tables))
-    return counts
 
 
-def _read(storage: Storage, table: Table, files: Iterable[DataFile]) -> Iterator[pa.RecordBatch]:
-    """Yield batches with the columns of the table; older files may lack some, which are null then."""
-    yield from ds.dataset([file.path for file in files], table.arrow(), "parquet", storage.place.fs).to_batches()
+def _write_parquet_files(storage: Storage, output: Path, table: Table, files: Sequence[DataFile]) -> None:
+    """Write one Parquet file for each date of the files, which are sorted by date."""
+    schema = table.arrow()
+    for date, files_of_date in groupby(files, attrgetter("date")):
+        path = output / table.name / f"date={date}" / "part-0.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open_new_file(path) as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
+            for batch in _read_batches(storage, table, list(files_of_date)):
+                writer.write_batch(batch)
 
 
-def _write(target: Path, schema: pa.Schema, parts: Iterable[pa.RecordBatch]) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    is_csv = target.suffix == ".csv"
-    with (
-        open_new_file(target) as file,
-        csv.CSVWriter(file, schema) if is_csv else pq.ParquetWriter(file, schema, compression="zstd") as writer,
-    ):
-        for rows in parts:
-            writer.write_batch(rows)
+def _write_csv_file(storage: Storage, output: Path, table: Table, files: Sequence[DataFile]) -> None:
+    """Write one CSV file with the rows of all files, of which there is at least one, in their order."""
+    empty = pa.RecordBatch.from_pylist([], table.arrow())
+    schema = _to_csv_columns(empty, "").schema
+    with open_new_file(output / f"{table.name}.csv") as opened, csv.CSVWriter(opened, schema) as writer:
+        for file in files:
+            for batch in _read_batches(storage, table, [file]):
+                writer.write_batch(_to_csv_columns(batch, file.date))
 
 
-def _as_csv(rows: pa.RecordBatch, date: str) -> pa.RecordBatch:
-    columns = [*map(_text, rows.columns), pa.array([date] * len(rows), pa.string())]
-    return pa.RecordBatch.from_arrays(columns, [*rows.schema.names, "date"])
+def _read_batches(storage: Storage, table: Table, files: Iterable[DataFile]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the files with the columns of the table, without date; columns that a file lacks are null."""
+    paths = [file.path for file in files]
+    yield from ds.dataset(paths, table.arrow(), "parquet", storage.directory.fs).to_batches()
 
 
-def _text(column: pa.Array) -> pa.Array:
+def _to_csv_columns(batch: pa.RecordBatch, date: str) -> pa.RecordBatch:
+    """Return the rows with values that CSV can hold, and with the column `date`."""
+    columns = [_to_csv_column(column) for column in batch.columns]
+    dates = pa.array([date] * len(batch), pa.string())
+    return pa.RecordBatch.from_arrays([*columns, dates], [*batch.schema.names, "date"])
+
+
+def _to_csv_column(column: pa.Array) -> pa.Array:
+    """Return bytes as hexadecimal strings, lists and structs as JSON, other columns as they are; null stays null."""
     is_binary = pa.types.is_binary(column.type)
     if not is_binary and not pa.types.is_nested(column.type):
         return column
-    as_text = bytes.hex if is_binary else json.dumps
-    return pa.array([None if value is None else as_text(value) for value in column.to_pylist()], pa.string())
+    to_text = bytes.hex if is_binary else json.dumps
+    return pa.array([None if value is None else to_text(value) for value in column.to_pylist()], pa.string())

@@ -1,4 +1,4 @@
-"""Where tables are: a directory of this machine or of an object store, whose failures are StorageErrors."""
+"""The root directory of tables, on this machine or in an object store. Its failures are StorageErrors."""
 
 from __future__ import annotations
 
@@ -15,23 +15,31 @@ __all__ = ["RootDirectory", "as_storage_error", "next_step", "open_file", "open_
 
 
 def as_storage_error(what: str, where: str) -> AbstractContextManager[None]:
-    """Turn an error of a file system inside into a StorageError: `what` was not possible in `where`."""
+    """Turn errors of file systems and of Arrow in the block into StorageError "cannot <what> in <where>: <next step>".
+
+    `what` is a verb with its object, such as "read the tables"; `where` is a path, or the address of the directory.
+    """
     return as_failure(StorageError, what, where)
 
 
 def open_root(into: str) -> RootDirectory:
-    """Return the place that a path or a URI names; nothing is looked at yet. StorageError for other addresses."""
+    """Return the root directory at a path or a URI, without access to it: it may not exist.
+
+    Raises StorageError for an address of nothing, and for names that Spark or URIs would read as something else.
+    """
     if re.search(r"[\[\]{}*?\\]", into):
-        why = "has one of []{}*?\\ in its name, which Spark reads as a pattern; name another directory"
-    elif "://" not in into and re.search("%[0-9A-Fa-f]{2}", into):
-        why = "has % and two digits in its name, which URIs read as one character; name another directory"
-    else:
-        return root_directory.open_root(into, failure=StorageError)
-    message = f"{into} {why}"
-    raise StorageError(message)
+        message = f"{into} has one of []{{}}*?\\ in its name, which Spark reads as a pattern; name another directory"
+        raise StorageError(message)
+    if "://" not in into and re.search("%[0-9A-Fa-f]{2}", into):
+        message = f"{into} has % and two digits in its name, which URIs read as one character; name another directory"
+        raise StorageError(message)
+    return root_directory.open_root(into, failure=StorageError)
 
 
 def open_file(address: str) -> Any:
-    """Return an open file of `RootDirectory.address`, with its file system's errors."""
-    place = open_root(address)
-    return place.fs.open_input_file(place.root)
+    """Return the file at an address of `RootDirectory.address`, open to be read at any position by pyarrow.
+
+    Raises the errors of its file system, OSError or ArrowException: call it inside of `as_storage_error`.
+    """
+    directory = open_root(address)
+    return directory.fs.open_input_file(directory.root)

@@ -1,18 +1,18 @@
 """SQL texts: templates whose fields are rendered as identifiers, literals or other SQL, by one function.
 
-The query engine of the library that reads the tables takes only texts, so nothing else may put values into SQL.
+The query engine that reads the tables takes only texts, so no other function may put values into SQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import date
 from string import Formatter
 from typing import TypeAlias
 
 
 class Sql(str):
-    """A rendered text of SQL, which is a part of a larger one."""
+    """A rendered text of SQL, which may be a part of a larger one."""
 
     __slots__ = ()
 
@@ -28,10 +28,11 @@ SqlValue: TypeAlias = Value | Collection[Value]
 
 
 def render_sql(template: str, /, **values: SqlValue) -> Sql:
-    """Return a template with each field `{name}` rendered: as itself if it is Sql, else as an identifier or a literal.
+    """Return the template with each field `{name}` replaced by its value, which is Sql, an identifier or a literal.
 
-    A collection is rendered as its values with commas between them, which is what stands behind SELECT and in IN (…).
-    An empty one is NULL, because IN () is no SQL and nothing is IN (NULL). Raises KeyError for a field without a value.
+    A value of the class Sql is inserted as it is. A collection becomes its values with commas between them, as they
+    stand after SELECT and in IN (…). An empty one becomes NULL, because IN () is no SQL, and IN (NULL) is true for no
+    row. Braces that belong to the SQL are written twice. Raises KeyError for a field without a value.
     """
     parts = []
     for text, field, _, _ in Formatter().parse(template):
@@ -41,7 +42,13 @@ def render_sql(template: str, /, **values: SqlValue) -> Sql:
     return Sql("".join(parts))
 
 
+def any_of(conditions: Iterable[Sql]) -> Sql:
+    """Return the condition that is true where one of these conditions is true; FALSE if there is none."""
+    return Sql(" OR ".join(f"({condition})" for condition in conditions) or "FALSE")
+
+
 def _render(value: SqlValue) -> str:
+    """Return the SQL of one value, by its type."""
     match value:
         case None:
             rendered = "NULL"

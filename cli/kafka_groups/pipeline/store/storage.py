@@ -1,120 +1,128 @@
-"""The tables in their directory: what the rest of the pipeline calls."""
+"""The storage: all tables of one data directory, as the rest of the pipeline reads and changes them."""
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cache, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.fs import FileType
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.store import layout
+from kafka_groups.pipeline.store import marker, notes, spark_tables
+from kafka_groups.pipeline.store.data_files import SAMPLE, DataFile, NewFile
 from kafka_groups.pipeline.store.delta_log import DeltaLog
-from kafka_groups.pipeline.store.layout import SAMPLE, DataFile, NewFile
-from kafka_groups.pipeline.store.parquet_files import FileWriter
+from kafka_groups.pipeline.store.parquet_writer import FileWriter
 from kafka_groups.pipeline.store.root_directory import RootDirectory, as_storage_error, open_root
 from kafka_groups.pipeline.tables import SAMPLE_RUNS, STORED_TABLES, Table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Versions = Mapping[str, int | None]  # by application
-Row = dict[str, Any]
-_ROWS: Final = "{rows}"
-_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+# Versions of transactions by application, as Delta's log has them (`txn`). None: the application has none.
+Versions: TypeAlias = Mapping[str, int | None]
+_EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 def open_storage(into: str, *, create: bool = False) -> Storage:
-    """Return the tables in a directory: a path, or a URI. A new one, if it may be, is made later, by `Storage.make`.
+    """Return the tables in a directory, which is given as a path or a URI.
 
-    StorageError if it is not there (unless it may be made), not ours, of another layout, or not to be written.
+    With `create`, the directory may be new or empty; `Storage.make` makes it before something is written. Raises
+    StorageError if there are no tables (without `create`), if the directory is not one of this pipeline and this schema
+    version, or (with `create`) if it cannot be written.
     """
-    place = open_root(into)
-    if layout.is_new(place) and not create:
+    directory = open_root(into)
+    if marker.is_new(directory) and not create:
         message = f"there are no tables in {into}; create them with `kafka-groups pipeline ingest` or `sample`"
         raise StorageError(message)
-    # What is not there yet is made, and the attempt shows it.
-    if create and place.is_local and os.path.isdir(place.root):
-        with as_storage_error("write", into), tempfile.TemporaryFile(dir=place.root, buffering=0) as file:
+    # A directory that does not exist shows whether it can be written when it is made.
+    if create and directory.is_local and os.path.isdir(directory.root):
+        with as_storage_error("write", into), tempfile.TemporaryFile(dir=directory.root, buffering=0) as file:
             file.write(b"x")
-    return Storage(place)
+    return Storage(directory)
 
 
 class Storage:
-    """All tables of a directory, which may hold several clusters. Dates are YYYY-MM-DD.
+    """All tables of a directory, which may have rows of several clusters.
 
-    Files become part of a table, at once, by a commit; those that a killed process did not commit go a day later.
-    Methods raise StorageError and leave tables whole.
+    A table is the files that its log names. New files are written first, and a commit then makes all of them part of
+    the table at once; files that a killed process did not commit are deleted a day later. Dates are texts, YYYY-MM-DD.
+    Methods raise StorageError, and leave each table as it was before or as it should be after.
     """
 
-    def __init__(self, place: RootDirectory) -> None:
-        self.place, self.into = place, place.into
-        # What tasks are given, whose working directory is another one.
-        self.address = place.address(place.root)
+    def __init__(self, directory: RootDirectory) -> None:
+        self.directory = directory
+        self.into = directory.into
+        # The address for tasks of Spark, whose working directory is another one.
+        self.address = directory.address(directory.root)
         self._is_made = False
 
     def make(self) -> None:
-        """Make the directory if it is new, once; to be called before anything is written."""
+        """Make the directory and its marker if they do not exist; call it before anything is written."""
         if not self._is_made:
-            layout.write_marker(self.place)
+            marker.write_marker(self.directory)
         self._is_made = True
 
     def writer(self, batch: str) -> FileWriter:
-        """Return a writer of files, which become rows of their tables by `append` or `replace`."""
-        # What is written into a directory without it would be nobody's.
-        if self.place.info(self.place.join(layout.MARKER)).type != FileType.File:
+        """Return a writer of files of a batch, which `append` or `replace` make part of their tables.
+
+        Raises StorageError if the directory has no marker: `make` was not called, or somebody deleted it.
+        """
+        # The next command would refuse a directory with files and without a marker.
+        if self.directory.info(self.directory.join(marker.MARKER)).type != FileType.File:
             message = (
                 f"{self.into} does not exist any more, or its marker file was deleted; restore it, or give another "
                 "directory with --data-dir"
             )
             raise StorageError(message)
-        return FileWriter(self.place, batch)
+        return FileWriter(self.directory, batch)
 
     def append(
         self,
         files: Sequence[NewFile],
-        transactions: Mapping[str, int] = _NONE,
+        transactions: Mapping[str, int] = _EMPTY,
         *,
-        expected: Mapping[str, Versions] = _NONE,
+        expected: Mapping[str, Versions] = _EMPTY,
         tables: Sequence[Table] = (),
     ) -> None:
-        """Add files to their tables, with a commit for each, first for `tables` in this order.
+        """Add files to their tables, with one commit for each table.
 
-        Each of `tables` gets the transactions, with or without files. A commit is refused if its table has other
-        versions than `expected` of it.
+        `tables` are committed first, in this order, also those without a file if there are transactions: every commit
+        records the transactions, versions by application. `expected` has by the name of a table the versions that its
+        log must have: a commit on another version raises StorageError, and earlier commits stay.
         """
-        given: dict[str, list[NewFile]] = {table.name: [] for table in tables}
+        files_by_table: dict[str, list[NewFile]] = {table.name: [] for table in tables}
         for file in files:
-            given.setdefault(file.table, []).append(file)
-        for table, new in given.items():
+            files_by_table.setdefault(file.table, []).append(file)
+        for name, new in files_by_table.items():
             if new or transactions:
-                self.log(STORED_TABLES[table]).commit(
-                    add=new, transactions=transactions, expected=expected.get(table, {})
-                )
+                log = self.log(STORED_TABLES[name])
+                log.commit(add=new, transactions=transactions, expected=expected.get(name, {}))
 
     def versions_of(self, table: Table, applications: Sequence[str]) -> dict[str, int]:
-        """Return the versions of those of the applications that have committed transactions of the table."""
-        found = self.log(table).transactions()
-        return {each: found[each] for each in applications if each in found}
+        """Return the newest version of each of these applications, without those that the table's log does not have."""
+        versions = self.log(table).transactions()
+        return {application: versions[application] for application in applications if application in versions}
 
     def replace(
         self,
         table: Table,
         dates: Collection[str],
         files: Sequence[NewFile],
-        transactions: Mapping[str, int] = _NONE,
-        expected: Versions = _NONE,
+        transactions: Mapping[str, int] = _EMPTY,
+        expected: Versions = _EMPTY,
     ) -> None:
-        """Put the files of this table and these dates in place of all that the dates hold, in one commit."""
+        """Replace everything that the table has of these dates by new files, in one commit.
+
+        Of `files`, only those of this table and these dates are added; the others are left where they are. Dates
+        without a new file have no rows afterwards. The commit records the transactions, and raises StorageError if the
+        log has other versions than `expected`, or if another program removed a file meanwhile. There is no commit,
+        which records nothing, if there is no file to remove or to add.
+        """
         log = self.log(table)
         old = [file for file in log.files() if file.date in dates]
         new = [file for file in files if file.table == table.name and file.date in dates]
@@ -122,143 +130,81 @@ class Storage:
             log.commit(add=new, remove=old, transactions=transactions, expected=expected)
 
     def swap(self, table: Table, old: Sequence[DataFile], new: Sequence[NewFile], *, same_rows: bool) -> bool:
-        """Put new files in place of these, in one commit; return False, and delete them, if one of these is gone."""
+        """Replace old files by new ones in one commit, and return True.
+
+        Return False, and delete the new files, if the table does not have all of the old files any more. `same_rows`
+        declares that both have the same rows, so that readers of changes see none.
+        """
         log = self.log(table)
-        is_there = {*old} <= {*log.files()}
-        if is_there:
-            log.commit(add=new, remove=old, same_rows=same_rows)
-        else:
+        if not {*old} <= {*log.files()}:
             self.discard(new)
-        return is_there
+            return False
+        log.commit(add=new, remove=old, same_rows=same_rows)
+        return True
 
     def discard(self, files: Sequence[NewFile]) -> None:
-        """Delete new files that no commit has made part of a table."""
+        """Delete new files that no commit has made part of a table. A file that cannot be deleted stays."""
         for file in files:
-            self.place.forget(file.path)
+            self.directory.forget(file.path)
 
     def dates(self, table: Table) -> list[str]:
-        """Return the dates that the table has rows of."""
+        """Return the dates of which the table has rows, in ascending order, without those of unfinished samples."""
         return sorted({file.date for file in self.files(table)})
 
     def files(self, table: Table, dates: Collection[str] | None = None, *, unfinished: bool = False) -> list[DataFile]:
-        """Return the files of the newest version, by date: without those of unfinished samples, or only these."""
-        found = [file for file in self.log(table).files() if dates is None or file.date in dates]
-        lost = {file.batch for file in found if file.batch.startswith(SAMPLE)}
-        runs = self.log(SAMPLE_RUNS).files() if lost else []
-        for file in sorted(runs, key=lambda file: not file.batch.startswith(SAMPLE)):
-            if lost:
-                lost -= self.samples_in(file)
-        return [file for file in found if (file.batch in lost) == unfinished]
+        """Return the files of the table's newest version, of all dates or of these, sorted by date and path.
+
+        Files of samples that `sample_runs` does not name are left out: these samples failed, or are not finished yet.
+        With `unfinished`, only these files are returned.
+        """
+        files = [file for file in self.log(table).files() if dates is None or file.date in dates]
+        unfinished_samples = self._find_unfinished({file.batch for file in files if file.batch.startswith(SAMPLE)})
+        return [file for file in files if (file.batch in unfinished_samples) == unfinished]
+
+    def _find_unfinished(self, samples: set[str]) -> set[str]:
+        """Return the names among these that `sample_runs` does not have."""
+        if not samples:
+            return set()
+        # Files with one sample have its name in theirs: most commands need not open a file.
+        files = sorted(self.log(SAMPLE_RUNS).files(), key=lambda file: not file.batch.startswith(SAMPLE))
+        unfinished_samples = set(samples)
+        for file in files:
+            if not unfinished_samples:
+                break
+            unfinished_samples -= self.samples_in(file)
+        return unfinished_samples
 
     def samples_in(self, file: DataFile) -> set[str]:
-        """Return the finished samples that a file of `sample_runs` names: one, or those that compaction joined."""
+        """Return the names of the finished samples in a file of `sample_runs`, which compaction may have joined."""
         if file.batch.startswith(SAMPLE):
             return {file.batch}
         with as_storage_error("read the tables", file.path):
-            return set(pq.ParquetFile(file.path, filesystem=self.place.fs).read(["sample"])["sample"].to_pylist())
+            rows = pq.ParquetFile(file.path, filesystem=self.directory.fs).read(["sample"])
+            return set(rows["sample"].to_pylist())
 
     def log(self, table: Table) -> DeltaLog:
-        """Return the log of a table, with the rows of unfinished samples."""
-        return DeltaLog(self.place, table)
+        """Return the log of a table, which also names the files of unfinished samples."""
+        return DeltaLog(self.directory, table)
 
     def read(self, spark: SparkSession, table: Table) -> DataFrame:
-        """Return the documented columns, then date, of the newest version; later commits do not disturb it.
+        """Return the rows of the newest version as a DataFrame: the documented columns, then `date`.
 
-        Spark reads files of this machine as plain Parquet, without a jar, and those of an object store with the library
-        and the credentials of the tables. A deleted file is an error of the query, because rows would be missing.
+        Later commits do not change what the DataFrame reads; it fails if a file is deleted, a day after its removal.
         """
-        files = self.files(table)
-        if not files:
-            return spark.createDataFrame([], table.ddl())
-        if self.place.is_local:
-            reader = spark.read.schema(table.ddl()).options(ignoreMissingFiles="false", ignoreCorruptFiles="false")
-            reader = reader.option("basePath", f"file://{self.place.join(table.name)}")
-            return reader.parquet(*(f"file://{file.path}" for file in files))
-        addresses = [(self.place.address(file.path),) for file in files]
-        listed = spark.createDataFrame(addresses, "path STRING").repartition(len(files))
-        return listed.mapInArrow(partial(_read_files, table), table.ddl())
+        return spark_tables.read_table(spark, self.directory, table, self.files(table))
 
     def lock(self, name: str) -> AbstractContextManager[None]:
-        """Hold this lock meanwhile; StorageError that says who else does. Object stores have none: commits decide."""
-        return self.place.lock(name)
+        """Hold the lock of this name in the block; raise StorageError if another process holds it.
+
+        The error names that process. A lock ends with its process. Object stores have no locks: there, the second of
+        two commits is refused.
+        """
+        return self.directory.lock(name)
 
     def note(self, name: str) -> dict[str, Any]:
-        """Return a small state that was saved; empty if none was. StorageError if it cannot be parsed."""
-        path = self._note_path(name)
-        text = self.place.read_small(path)
-        try:
-            return dict(json.loads(text)) if text is not None else {}
-        except (ValueError, TypeError) as error:
-            message = f"{path} cannot be parsed; delete it, and run the command again"
-            raise StorageError(message) from error
+        """Return the content of a note; empty if it was never saved. Raises StorageError if it cannot be parsed."""
+        return notes.read_note(self.directory, name)
 
-    def save_note(self, name: str, content: dict[str, Any]) -> None:
-        """Save a small state; a reader sees the old one or the new one, whole."""
-        self.place.write_small(self._note_path(name), json.dumps(content) + "\n")
-
-    def _note_path(self, name: str) -> str:
-        return self.place.join(".notes", f"{name}.json")
-
-
-def _read_files(table: Table, pieces: Iterator[Any]) -> Iterator[Any]:
-    """Yield the rows of files whose addresses Spark hands to a task; the date stands in the path."""
-    import pyarrow.dataset as ds
-
-    schema = table.arrow().append(pa.field("date", pa.date32()))
-    for path in (path for piece in pieces for path in piece["path"].to_pylist()):
-        file = open_root(path)
-        with as_storage_error("read the tables", path):
-            # Directories above the table may have names like columns, too.
-            base = file.root.rpartition("/date=")[0]
-            rows = ds.dataset(file.root, schema, "parquet", file.fs, partitioning="hive", partition_base_dir=base)
-            yield from rows.to_batches()
-
-
-class Queries:
-    """Queries on the versions of the tables that were the newest when each table was first used."""
-
-    def __init__(self, storage: Storage) -> None:
-        from deltalake import QueryBuilder
-
-        self._storage, self._builder = storage, QueryBuilder()
-        self._source = cache(self._register)
-
-    def select(self, table: Table, sql: str) -> list[Row]:
-        """Return what SQL of DataFusion selects from the rows of the table, which are named {rows} in it.
-
-        Times are of `timestamp[us, UTC]`, and `date` is the partition. A result with times imports pandas, which takes
-        0.2 s: cast them to BIGINT. Without a version of the table nothing is returned, not even a count. Raises
-        StorageError.
-        """
-        source = self._source(table)
-        if source is None:
-            return []
-        with self._storage.log(table).as_storage_error():
-            reader = pa.RecordBatchReader.from_stream(self._builder.execute(sql.replace(_ROWS, source)))
-            return list(reader.read_all().to_pylist())
-
-    def _register(self, table: Table) -> str | None:
-        log = self._storage.log(table)
-        if log.opened is None:
-            return None
-        # Only tables of facts have rows of samples.
-        lost = () if table.derived else self._storage.files(table, unfinished=True)
-        with log.as_storage_error():
-            self._builder.register(table.name, log.opened)
-            conditions = [_is_of_file(self._storage, table, file.path) for file in lost]
-        return f"(SELECT * FROM {table.name} WHERE NOT ({' OR '.join(conditions)}))" if conditions else table.name
-
-
-def _is_of_file(storage: Storage, table: Table, path: str) -> str:
-    """Return the condition of the rows in a file of a sample, which has one cluster and one time."""
-    rows = pq.ParquetFile(path, filesystem=storage.place.fs).read(["cluster_id", table.dated_by])
-    first, last = pc.min_max(rows[table.dated_by].cast(pa.timestamp("us", "UTC")).cast(pa.int64())).values()
-    clusters = ", ".join(map(quote, rows["cluster_id"].unique().to_pylist()))
-    span = f"CAST({table.dated_by} AS BIGINT) BETWEEN {first.as_py()} AND {last.as_py()}"
-    return f"(origin = 'sample' AND cluster_id IN ({clusters}) AND {span})"
-
-
-def quote(text: str) -> str:
-    """Return a text as SQL writes it; one that holds the name of the rows is divided, so that nothing replaces it."""
-    quoted = "'" + text.replace("'", "''") + "'"
-    return quoted.replace(_ROWS, "{' || 'rows}")
+    def save_note(self, name: str, content: Mapping[str, Any]) -> None:
+        """Save a note in place of the one of this name. A reader sees the old content or the new one, never a part."""
+        notes.write_note(self.directory, name, content)

@@ -1,8 +1,8 @@
 """The tables of the pipeline. The modules of this package are their documentation: every column has its sentence.
 
-All times are UTC; `*_ms` are milliseconds; rates are records a second. Every table is partitioned by `date` (UTC), the
-date of the time that the table is dated by. `SCHEMA_VERSION` rises when a column changes its meaning or is removed;
-columns may be added without.
+All times are UTC; `*_ms` are milliseconds; rates are records per second. Every table is partitioned by `date` (UTC),
+the date of the time in its column `Table.dated_by`. `SCHEMA_VERSION` rises when a column changes its meaning or is
+removed, but not when a column is added.
 
 facts.py    tables of facts, which ingest, sample and backfill read from brokers
 derived.py  tables that a build derives from facts

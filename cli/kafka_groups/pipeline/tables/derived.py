@@ -29,22 +29,25 @@ class LagHistory(Frame):
     group: Any = column(STRING, "id of the group")
     topic: Any = column(STRING, "name of the topic")
     partition: Any = column(INT32, "partition of the topic")
-    observed_at: Any = column(TIMESTAMP, "the time of the values in this row")
+    observed_at: Any = column(TIMESTAMP, "time of the values in this row")
     origin: Any = column(STRING, "sample or backfill: the source of the log end offset")
-    committed_offset: Any = column(INT64, "the last commit at that time", unit=OFFSET)
-    commit_time: Any = column(TIMESTAMP, "when it was committed; of a sample, the time of the last sample with it")
+    committed_offset: Any = column(INT64, "offset of the last commit until that time", unit=OFFSET)
+    commit_time: Any = column(
+        TIMESTAMP,
+        "when it was committed; if commit_origin is sample, the time of the last sample that saw it",
+    )
     commit_origin: Any = column(STRING, "topic or sample: the source of the commit")
     log_start_offset: Any = column(INT64, "as in partition_offsets", unit=OFFSET)
     log_end_offset: Any = column(INT64, "as in partition_offsets", unit=OFFSET)
     last_stable_offset: Any = column(INT64, "as in partition_offsets", unit=OFFSET)
     lag: Any = column(
         INT64,
-        "log end offset minus committed offset; negative if the log was truncated, or by producers' clocks",
+        "log end offset minus committed offset; negative if the log was truncated, or because of producers' clocks",
         unit=RECORDS,
     )
     time_lag_ms: Any = column(
         INT64,
-        "age of the oldest record that is not processed yet; 0 if there is none",
+        "age of the oldest record that the group has not processed yet; 0 if there is none",
         unit=MILLISECONDS,
     )
     time_lag_quality: Any = column(STRING, "exact, interpolated, lower_bound, data_loss or unknown")
@@ -60,7 +63,7 @@ class LagHistory(Frame):
     )
     catch_up_ms: Any = column(
         INT64,
-        "time until lag is 0 at these rates; null if it does not fall",
+        "time until the lag is 0 at these rates; null if the lag does not fall",
         unit=MILLISECONDS,
     )
     retention_margin: Any = column(
@@ -69,13 +72,16 @@ class LagHistory(Frame):
         unit=RECORDS,
     )
     verdict: Any = column(STRING, "OK, UNKNOWN, WARN, STOP, STALL or REWIND, from a window of commits")
-    rule: Any = column(STRING, "the rule that gave it, see kafka_groups.verdicts")
-    complete: Any = column(FLOAT64, "filled share of the window")
+    rule: Any = column(STRING, "the rule that gave the verdict, see kafka_groups.verdicts")
+    complete: Any = column(FLOAT64, "share of the window that is filled, from 0 to 1")
     window_start: Any = column(
         TIMESTAMP,
-        "the first commit of the window; of samples, when its offset was first seen",
+        "time of the first commit of the window; for samples, when its offset was first seen",
     )
-    window_end: Any = column(TIMESTAMP, "the last commit of the window; of samples as above")
+    window_end: Any = column(
+        TIMESTAMP,
+        "time of the last commit of the window; for samples, when its offset was first seen",
+    )
 
 
 @frame
@@ -87,14 +93,17 @@ class GroupStatus(Frame):
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     group: Any = column(STRING, "id of the group")
-    evaluated_at: Any = column(TIMESTAMP, "the time of the values in this row")
+    evaluated_at: Any = column(TIMESTAMP, "time of the values in this row")
     verdict: Any = column(STRING, "the worst of its partitions: OK, UNKNOWN, WARN, STOP, STALL or REWIND")
-    rule: Any = column(STRING, "the rule that gave it, see kafka_groups.verdicts")
-    complete: Any = column(FLOAT64, "share of partitions whose windows are complete")
-    window_start: Any = column(TIMESTAMP, "the first commit of the windows")
-    window_end: Any = column(TIMESTAMP, "the last commit of the windows")
-    partitions: Any = column(INT32, "number of partitions in this row: with a commit and a known log end")
-    lag: Any = column(INT64, "sum of the lags above 0", unit=RECORDS)
+    rule: Any = column(STRING, "the rule that gave the verdict, see kafka_groups.verdicts")
+    complete: Any = column(FLOAT64, "share of partitions whose windows are complete, from 0 to 1")
+    window_start: Any = column(TIMESTAMP, "time of the first commit of all windows")
+    window_end: Any = column(TIMESTAMP, "time of the last commit of all windows")
+    partitions: Any = column(
+        INT32,
+        "number of partitions that the row sums up: those with a commit and a known log end offset",
+    )
+    lag: Any = column(INT64, "sum of the lags that are greater than 0", unit=RECORDS)
     time_lag_ms: Any = column(INT64, "longest known time lag of a partition", unit=MILLISECONDS)
     time_lag_quality: Any = column(
         STRING,
@@ -104,11 +113,11 @@ class GroupStatus(Frame):
     produce_rate: Any = column(FLOAT64, "sum of the partitions' rates; null if one is unknown", unit=PER_SECOND)
     catch_up_ms: Any = column(
         INT64,
-        "longest of the partitions; null if lag of one does not fall, or there is no lag",
+        "longest time of a partition; null if the lag of one does not fall, or if there is no lag",
         unit=MILLISECONDS,
     )
-    state: Any = column(STRING, "state of the group, where known")
-    members: Any = column(INT32, "number of members, where known")
+    state: Any = column(STRING, "state of the group; null if unknown")
+    members: Any = column(INT32, "number of members; null if unknown")
 
 
 @frame
@@ -121,28 +130,34 @@ class Rebalances(Frame):
     generation: Any = column(INT32, "generation, or group epoch")
     started_at: Any = column(
         TIMESTAMP,
-        "KIP-848: the epoch's bump; classic: the earliest it can have begun, else the record",
+        "KIP-848: when the group epoch was raised; classic: the earliest time at which it can have begun, or that "
+        "of its record if nothing shows that time",
     )
     ended_at: Any = column(
         TIMESTAMP,
-        "KIP-848: when all members were stable, or the next epoch began, null while open; classic: its record",
+        "KIP-848: when all members were stable, or the next epoch began, null while open; classic: the time of its "
+        "record",
     )
-    duration_ms: Any = column(INT64, "ended minus started", unit=MILLISECONDS)
+    duration_ms: Any = column(INT64, "ended_at minus started_at", unit=MILLISECONDS)
     duration_quality: Any = column(
         STRING,
-        "exact (KIP-848), bound (classic: not longer than this, for it began after the record before, and at "
-        "most the members' rebalance timeout before all had joined; KIP-848: until the next epoch, where it "
-        "is not known how many members there were), overtaken (KIP-848: until the next epoch, which began "
-        "before all members had reached this one), open (by the end of the day after not all members had "
-        "reached it) or unknown (nor is it known how many there were)",
+        "exact (KIP-848); bound: not longer than this (classic: it began after the record before, and at most the "
+        "members' rebalance timeout before all had joined; KIP-848: until the next epoch, because the number of "
+        "members is not known); overtaken (KIP-848): until the next epoch, which began before all members had "
+        "reached this one; open (KIP-848): not all members had reached it by the end of the next day; unknown "
+        "(KIP-848): open, and the number of members is not known",
     )
-    sync_ms: Any = column(INT64, "classic: how long the last phase took", unit=MILLISECONDS)
+    sync_ms: Any = column(
+        INT64,
+        "classic: duration of the last phase, from when all members had joined",
+        unit=MILLISECONDS,
+    )
     members_before: Any = column(
         INT32,
-        "number of members before; null if those records are lost, and nobody who was there wrote (to the end "
-        "of the next day) or went",
+        "number of members before; null if records of earlier members are lost, and none of these members wrote or "
+        "left by the end of the next day",
     )
-    members_after: Any = column(INT32, "number of members after; null if that of those who were there is not known")
+    members_after: Any = column(INT32, "number of members after; null if the number of earlier members is not known")
     joined: Any = column(
         STRINGS,
         "members that joined, except those that an online upgrade or downgrade kept; null if unknown",
@@ -160,21 +175,21 @@ class GroupDaily(Frame):
     commits: Any = column(INT64, "commits written that day; null if the group is known from samples only")
     commit_rate: Any = column(
         FLOAT64,
-        "commits a second, from midnight to the last record of __consumer_offsets that was read of the "
-        "cluster on that day, or for a minute at least",
+        "commits per second, from midnight to the cluster's last record of that day which was read from "
+        "__consumer_offsets, at least for a minute",
         unit=PER_SECOND,
     )
-    partitions: Any = column(INT32, "partitions with a commit")
-    topics: Any = column(STRINGS, "their topics")
-    members_max: Any = column(INT32, "most members at a time; null where not known")
+    partitions: Any = column(INT32, "number of partitions with a commit")
+    topics: Any = column(STRINGS, "topics of these partitions")
+    members_max: Any = column(INT32, "largest number of members at a time; null if unknown")
     rebalances: Any = column(
         INT32,
-        "rebalances that began (classic: that may have begun); null where no record of the cluster was read, "
-        "and of share and streams groups",
+        "number of rebalances that began (classic: that may have begun); null if no record of the cluster was read, "
+        "and for share and streams groups",
     )
     rebalance_ms: Any = column(
         INT64,
-        "time spent in those whose duration is known; an upper bound where a bound is among them",
+        "time spent in rebalances whose duration is known; an upper bound if the duration of one is a bound",
         unit=MILLISECONDS,
     )
     messages_consumed: Any = column(
@@ -182,36 +197,36 @@ class GroupDaily(Frame):
         "offsets by which commits advanced (not bytes, and not exactly records)",
         unit=RECORDS,
     )
-    max_lag: Any = column(INT64, "largest lag, summed over partitions", unit=RECORDS)
-    last_lag: Any = column(INT64, "lag at the last observation", unit=RECORDS)
-    max_time_lag_ms: Any = column(INT64, "longest time lag", unit=MILLISECONDS)
+    max_lag: Any = column(INT64, "largest sum of the lags of all partitions", unit=RECORDS)
+    last_lag: Any = column(INT64, "sum of the lags at the last observation", unit=RECORDS)
+    max_time_lag_ms: Any = column(INT64, "longest time lag of a partition", unit=MILLISECONDS)
     worst_verdict: Any = column(STRING, "worst verdict of the group in group_status that day")
     skew: Any = column(
         FLOAT64,
-        "largest partition's share of a topic's consumption over the mean share; 1 is even. Of topics of "
-        "which 1,000 offsets were consumed, the most uneven one's; null if there is none. A partition without "
-        "a commit counts if nothing was written to it that day",
+        "largest share of a partition in the consumption of a topic, divided by the mean share; 1 is even. It is "
+        "that of the most uneven topic of which at least 1,000 offsets were consumed; null if there is none. A "
+        "partition without a commit counts if nothing was written to it that day",
     )
-    retention_margin: Any = column(INT64, "least margin of a partition that day, in records", unit=RECORDS)
+    retention_margin: Any = column(INT64, "least retention margin of a partition that day", unit=RECORDS)
     last_retention_margin: Any = column(
         INT64,
-        "least margin of a partition at the group's last observation",
+        "least retention margin of a partition at the group's last observation",
         unit=RECORDS,
     )
     retention_left_ms: Any = column(
         INT64,
-        "least time until the log start passes a commit with lag, at the day's rates of both; null: it does "
-        "not, no commit has lag, or there is less than an hour to compute rates from",
+        "least time until the log start offset passes a commit with lag, at the day's rates of both; null if it "
+        "does not, if no commit has lag, or if there is less than an hour to compute rates from",
         unit=MILLISECONDS,
     )
-    last_commit_time: Any = column(TIMESTAMP, "the group's last commit until the day's end")
+    last_commit_time: Any = column(TIMESTAMP, "time of the group's last commit until the day's end")
     is_idle: Any = column(
         BOOLEAN,
-        "true: no commit in the 24 hours until it was last looked at, and no member seen that day",
+        "true if the group had no commit in the 24 hours before its last observation, and no member was seen that day",
     )
     orphaned_partitions: Any = column(
         INT32,
-        "partitions of which the last sample saw a commit, but not the partition",
+        "number of partitions that have a commit in the last sample, but do not exist in it",
     )
     clock_jump_ms: Any = column(
         INT64,
@@ -228,17 +243,17 @@ class TopicDaily(Frame):
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     topic: Any = column(STRING, "name of the topic")
     day: Any = column(TIMESTAMP, "midnight, UTC")
-    partitions: Any = column(INT32, "partitions seen")
+    partitions: Any = column(INT32, "number of partitions that were seen")
     messages_produced: Any = column(
         INT64,
-        "growth of the log ends between the day's first and last observation; null if there is but one",
+        "growth of the log end offsets between the day's first and last observation; null if there is only one",
         unit=RECORDS,
     )
-    readers: Any = column(INT32, "groups whose commits on it moved that day")
-    committed: Any = column(INT32, "groups that have a commit on it")
+    readers: Any = column(INT32, "number of groups whose commits on the topic moved that day")
+    committed: Any = column(INT32, "number of groups that have a commit on the topic")
     is_unread: Any = column(
         BOOLEAN,
-        "true: it is there, no group has a commit on it that the build sees, and no member or share group is "
+        "true if the topic exists, no group has a commit on it that the build sees, and no member or share group is "
         "known to read it",
     )
-    lookback_days: Any = column(INT32, "number of days before that day whose commits were read, too")
+    lookback_days: Any = column(INT32, "number of days before that day whose commits were read as well")

@@ -47,7 +47,7 @@ class OffsetCommits(Frame):
     source_partition: Any = column(INT32, "partition of __consumer_offsets; null for samples")
     source_offset: Any = column(
         INT64,
-        "offset in it; with the partition it identifies a record permanently",
+        "offset in that partition; both together identify a record permanently",
         unit=OFFSET,
     )
     record_time: Any = column(TIMESTAMP, "when the broker appended the record; for samples, the time of the request")
@@ -56,7 +56,7 @@ class OffsetCommits(Frame):
     partition: Any = column(INT32, "partition of the topic")
     committed_offset: Any = column(
         INT64,
-        "the next offset that the group would read; null for a tombstone",
+        "offset of the next record that the group would read; null for a tombstone",
         unit=OFFSET,
     )
     leader_epoch: Any = column(INT32, "epoch of the leader that the consumer read from; null if the commit has none")
@@ -67,7 +67,7 @@ class OffsetCommits(Frame):
     )
     expire_time: Any = column(TIMESTAMP, "when it expires, if a client requested a retention of its own")
     topic_id: Any = column(STRING, "id of the topic, where the broker wrote it (since 4.1)")
-    tombstone: Any = column(BOOLEAN, "true: the offset expired, was deleted, or its partition was")
+    tombstone: Any = column(BOOLEAN, "true if the offset expired, or if it or its partition was deleted")
     value_version: Any = column(INT16, "version of OffsetCommitValue; null for tombstones and samples")
 
 
@@ -80,7 +80,7 @@ class GroupEvents(Frame):
     source_partition: Any = column(INT32, "partition of __consumer_offsets; null for samples")
     source_offset: Any = column(
         INT64,
-        "offset in it; with the partition it identifies a record permanently",
+        "offset in that partition; both together identify a record permanently",
         unit=OFFSET,
     )
     record_time: Any = column(TIMESTAMP, "when the broker appended the record; for samples, the time of the request")
@@ -90,12 +90,12 @@ class GroupEvents(Frame):
     tombstone: Any = column(BOOLEAN, "true if the record deletes an earlier one (a tombstone)")
     type: Any = column(STRING, "Kafka's name of the record (ConsumerGroupMetadata, …), or Snapshot for samples")
     event_type: Any = column(STRING, "the event, in one stable word; state_seen for samples")
-    epoch: Any = column(INT32, "generation, group epoch, target epoch or member epoch, as the type says")
-    previous_epoch: Any = column(INT32, "the member's epoch before")
-    member_id: Any = column(STRING, "the member that the event is of; null if it is of the group")
+    epoch: Any = column(INT32, "generation, group epoch, target epoch or member epoch, depending on the type")
+    previous_epoch: Any = column(INT32, "epoch of the member before this one")
+    member_id: Any = column(STRING, "id of the member that the event is about; null if it is about the group")
     member_state: Any = column(
         STRING,
-        "STABLE, UNREVOKED_PARTITIONS or UNRELEASED_PARTITIONS (KIP-848); of streams groups …_TASKS; else UNKNOWN",
+        "STABLE, UNREVOKED_PARTITIONS or UNRELEASED_PARTITIONS (KIP-848), …_TASKS (streams groups), else UNKNOWN",
     )
     group_instance_id: Any = column(STRING, "the member's static id")
     client_id: Any = column(STRING, "the member's client id")
@@ -103,20 +103,20 @@ class GroupEvents(Frame):
     protocol_type: Any = column(STRING, "consumer, connect, … of a classic group")
     protocol: Any = column(
         STRING,
-        "the assignor that a classic group chose; for samples, that of a KIP-848 group, too",
+        "assignor that a classic group chose; for samples also that of a KIP-848 group",
     )
     leader: Any = column(STRING, "the member that leads a classic group")
     state_time: Any = column(
         TIMESTAMP,
-        "when a classic group entered its state, a target assignment was made (since 4.3), a pattern was resolved",
+        "when a classic group entered its state, a target assignment was made (since 4.3), or a pattern was resolved",
     )
     topics: Any = column(STRINGS, "topics that the member subscribed to")
-    members: Any = column(MEMBERS, "all members: of a classic generation, or as sampled")
-    assignment: Any = column(ASSIGNMENT, "partitions of the member")
-    pending_revocation: Any = column(ASSIGNMENT, "partitions that it must revoke")
+    members: Any = column(MEMBERS, "all members of a classic generation, or of a sampled group")
+    assignment: Any = column(ASSIGNMENT, "partitions that are assigned to the member")
+    pending_revocation: Any = column(ASSIGNMENT, "partitions that the member must revoke")
     details: Any = column(STRING, "the whole content of the record, as JSON")
-    group_type: Any = column(STRING, "Classic, Consumer, Share or Streams; sampled")
-    state: Any = column(STRING, "Stable, Empty, …; sampled")
+    group_type: Any = column(STRING, "Classic, Consumer, Share or Streams; only samples have it")
+    state: Any = column(STRING, "Stable, Empty, …; only samples have it")
 
 
 @frame
@@ -128,8 +128,8 @@ class PartitionOffsets(Frame):
     topic: Any = column(STRING, "name of the topic")
     partition: Any = column(INT32, "partition of the topic")
     topic_id: Any = column(STRING, "id of the topic, if the broker returns it")
-    observed_at: Any = column(TIMESTAMP, "the time of the offsets in this row")
-    log_start_offset: Any = column(INT64, "the first offset that can be read; null in the past", unit=OFFSET)
+    observed_at: Any = column(TIMESTAMP, "time of the offsets in this row")
+    log_start_offset: Any = column(INT64, "first offset that can be read; null for backfills", unit=OFFSET)
     log_end_offset: Any = column(
         INT64,
         "the offset of the next record; null: unknown (sample), or deleted since (backfill). A sample in "
@@ -138,15 +138,15 @@ class PartitionOffsets(Frame):
     )
     last_stable_offset: Any = column(
         INT64,
-        "last stable offset, where a read_committed consumer stops; null in the past",
+        "last stable offset, where a read_committed consumer stops; null for backfills",
         unit=OFFSET,
     )
     point_offset: Any = column(
         INT64,
-        "backfill: the first record at or after observed_at; null if there is none",
+        "for backfills, offset of the first record at or after observed_at; null if there is none",
         unit=OFFSET,
     )
-    point_time: Any = column(TIMESTAMP, "that record's own timestamp")
+    point_time: Any = column(TIMESTAMP, "timestamp of the record at point_offset")
 
 
 @frame
@@ -158,10 +158,10 @@ class SampleRuns(Frame):
     groups_at: Any = column(TIMESTAMP, "when groups were listed: record_time of its rows in group_events")
     commits_at: Any = column(TIMESTAMP, "when commits were requested: record_time of its rows in offset_commits")
     sampled_at: Any = column(TIMESTAMP, "when log ends were requested: observed_at of its rows in partition_offsets")
-    groups: Any = column(INT64, "rows in group_events")
-    commits: Any = column(INT64, "rows in offset_commits")
-    partitions: Any = column(INT64, "rows in partition_offsets")
-    failures: Any = column(INT64, "groups, partitions and brokers whose part is missing")
+    groups: Any = column(INT64, "number of its rows in group_events")
+    commits: Any = column(INT64, "number of its rows in offset_commits")
+    partitions: Any = column(INT64, "number of its rows in partition_offsets")
+    failures: Any = column(INT64, "number of groups, partitions and brokers whose rows are missing")
 
 
 @frame
@@ -172,9 +172,13 @@ class IngestGaps(Frame):
     source_partition: Any = column(INT32, "partition of __consumer_offsets")
     from_offset: Any = column(INT64, "first offset of the range", unit=OFFSET)
     until_offset: Any = column(INT64, "last offset of the range", unit=OFFSET)
-    missing: Any = column(INT64, "how many of them have no record")
-    reason: Any = column(STRING, "deleted: below the log start; compacted: compaction, transaction marks and aborts")
-    found_at: Any = column(TIMESTAMP, "when it was found")
+    missing: Any = column(INT64, "number of offsets in the range that have no record")
+    reason: Any = column(
+        STRING,
+        "deleted: below the log start offset; compacted: because of compaction, a transaction marker or an aborted "
+        "transaction",
+    )
+    found_at: Any = column(TIMESTAMP, "when the gap was found")
 
 
 @frame
@@ -185,7 +189,7 @@ class UnknownRecords(Frame):
     source_partition: Any = column(INT32, "partition of __consumer_offsets; null for samples")
     source_offset: Any = column(
         INT64,
-        "offset in it; with the partition it identifies a record permanently",
+        "offset in that partition; both together identify a record permanently",
         unit=OFFSET,
     )
     record_time: Any = column(TIMESTAMP, "when the broker appended the record; for samples, the time of the request")

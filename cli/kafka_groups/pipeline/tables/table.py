@@ -12,9 +12,11 @@ from kafka_groups.pipeline.tables.spark_types import spell_type
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: `identity` are the columns that identify a row, `dated_by` the time whose date partitions the table.
+    """A stored frame.
 
-    A derived table is written again, date by date, from facts, which were read from brokers: nothing brings them back.
+    `identity` has the names of the columns that identify a row; rows that agree in all of them are the same row, read
+    twice. `dated_by` is the name of the column with a time, whose date (UTC) partitions the table. A derived table can
+    be built again, date by date, from tables of facts. Facts were read from brokers, and nothing brings them back.
     """
 
     name: str

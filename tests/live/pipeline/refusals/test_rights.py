@@ -104,7 +104,7 @@ def test_samples_are_taken_as_far_as_rights_go(
     outcome = run("pipeline", "sample", "--data-dir", storage.into, "--format", "json", bootstrap=secured.bootstrap)
 
     document = json.loads(outcome.stdout)
-    sampled = pq.read_table(storage.place.join(OFFSET_COMMITS.name)).to_pylist()
+    sampled = pq.read_table(storage.directory.join(OFFSET_COMMITS.name)).to_pylist()
     assert (committed, topic, 3) in {(row["group"], row["topic"], row["committed_offset"]) for row in sampled}
     assert (outcome.exit_code, document["status"]) == (3, "partial")
     assert {(error["group"], error["name"]) for error in document["errors"]} == {(closed, "GROUP_AUTHORIZATION_FAILED")}
@@ -119,7 +119,7 @@ def test_who_may_not_read_the_topic_and_has_a_login_samples_and_backfills(
     filled = run("pipeline", "backfill", *flags, "--since", "5m", "--topic", topic, bootstrap=None)
 
     commits, ends = (
-        pq.read_table(storage.place.join(table.name)).to_pylist() for table in (OFFSET_COMMITS, PARTITION_OFFSETS)
+        pq.read_table(storage.directory.join(table.name)).to_pylist() for table in (OFFSET_COMMITS, PARTITION_OFFSETS)
     )
     # A group of another test may be closed to this user.
     assert (sampled.exit_code in {0, 3}, filled.exit_code) == (True, 0), (sampled, filled)
@@ -146,7 +146,7 @@ def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_n
     run("pipeline", "sample", "--data-dir", storage.into, bootstrap=secured.bootstrap)
 
     commits, ends = (
-        pq.read_table(storage.place.join(table.name)).to_pylist() for table in (OFFSET_COMMITS, PARTITION_OFFSETS)
+        pq.read_table(storage.directory.join(table.name)).to_pylist() for table in (OFFSET_COMMITS, PARTITION_OFFSETS)
     )
     assert committed in {row["group"] for row in commits}
     assert hidden not in {row["topic"] for row in (*commits, *ends)}

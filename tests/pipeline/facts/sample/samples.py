@@ -63,7 +63,7 @@ def take(cluster: ScriptedCluster, storage: Storage, **settings: Any) -> Sampled
 
 def rows_of(storage: Storage, table: Table) -> list[dict[str, Any]]:
     """All rows, without what is null."""
-    found = ds.dataset(storage.place.join(table.name), partitioning="hive").to_table().to_pylist()
+    found = ds.dataset(storage.directory.join(table.name), partitioning="hive").to_table().to_pylist()
     return [{name: value for name, value in row.items() if value is not None} for row in found]
 
 

@@ -1,3 +1,5 @@
+"""Notes keep the small states of commands between runs."""
+
 from __future__ import annotations
 
 import errno
@@ -14,7 +16,7 @@ from tests.pipeline.store.commits import names
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 
 
-def test_a_note_is_what_was_saved_last(storage: Storage) -> None:
+def test_a_note_has_the_content_that_was_saved_last(storage: Storage) -> None:
     assert storage.note("built") == {}
     storage.save_note("built", {"a": [1]})
     storage.save_note("built", {"b": "é"})
@@ -29,7 +31,7 @@ def test_a_broken_note_is_reported(storage: Storage) -> None:
         storage.note("built")
 
 
-def test_a_note_that_is_not_written_whole_leaves_the_old_one(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_note_that_cannot_be_written_leaves_the_old_one(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     storage.save_note("built", {"a": 1})
 
     def refuse(_: int) -> None:

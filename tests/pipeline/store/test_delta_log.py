@@ -17,8 +17,9 @@ from deltalake import DeltaTable, TableFeatures
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store import delta_log as log_module
-from kafka_groups.pipeline.store.compaction import compact, keep_all
+from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.store.delta_log import DeltaLog
+from kafka_groups.pipeline.store.retention import keep_all
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, Table
 from tests.pipeline.store.commits import (
     FIRST,
@@ -51,7 +52,7 @@ def data_files(storage: Storage) -> list[Path]:
     return sorted(Path(storage.into, OFFSET_COMMITS.name).glob("date=*/*.parquet"))
 
 
-def test_a_batch_brings_its_transactions_to_each_of_its_tables(storage: Storage) -> None:
+def test_each_table_of_a_batch_records_its_transactions(storage: Storage) -> None:
     both = [OFFSET_COMMITS, INGEST_GAPS]
     files = [*written(storage, commits([1])), *written(storage, gaps(5), table=INGEST_GAPS)]
     storage.append(files, {"app/0": 7, "app/1": 3}, tables=both)
@@ -62,7 +63,7 @@ def test_a_batch_brings_its_transactions_to_each_of_its_tables(storage: Storage)
     assert (seen(storage), count_rows(storage, INGEST_GAPS)) == (Counter([1, 2]), 1)
 
 
-def test_a_reader_of_an_old_version_reads_on_while_files_are_joined(storage: Storage) -> None:
+def test_an_old_version_can_be_read_after_its_files_were_joined(storage: Storage) -> None:
     append_at_once(storage, {f"w-{number:08}": [commits([number])] for number in range(5)})
     old = table_of(storage)
     before = old.to_pyarrow_table().sort_by("source_offset")
@@ -72,19 +73,19 @@ def test_a_reader_of_an_old_version_reads_on_while_files_are_joined(storage: Sto
     assert seen(storage) == Counter(range(5))
 
 
-def test_files_stay_a_day_after_they_left_the_table(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removed_files_are_deleted_after_a_day(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     append_at_once(storage, {f"w-{number:08}": [commits([number])] for number in range(5)})
     compact(storage, now=NOW)
     version = table_of(storage).version()
     compact(storage, now=NOW)
     assert (len(data_files(storage)), table_of(storage).version()) == (6, version)
-    monkeypatch.setattr(log_module, "_KEPT_H", 0)
+    monkeypatch.setattr(log_module, "_REMOVED_FILES_H", 0)
     compact(storage, now=NOW)
     assert [file.name.partition(".")[0] for file in data_files(storage)] == ["compacted"]
     assert seen(storage) == Counter(range(5))
 
 
-def test_what_was_never_committed_is_in_no_table_and_goes(
+def test_files_without_a_commit_are_in_no_table_and_are_deleted(
     storage: Storage, kill_at: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append(storage, "w-00000001", commits([1]))
@@ -95,12 +96,12 @@ def test_what_was_never_committed_is_in_no_table_and_goes(
     kill_at(-1)
     assert len(data_files(storage)) == 2
     assert (seen(storage), count_rows(storage, OFFSET_COMMITS)) == (Counter([1]), 1)
-    monkeypatch.setattr(log_module, "_KEPT_H", 0)
-    DeltaLog(storage.place, OFFSET_COMMITS).vacuum()
+    monkeypatch.setattr(log_module, "_REMOVED_FILES_H", 0)
+    DeltaLog(storage.directory, OFFSET_COMMITS).vacuum()
     assert len(data_files(storage)) == 1
 
 
-def test_old_dates_go_in_one_version_a_date(storage: Storage) -> None:
+def test_each_old_date_is_removed_by_a_version_of_its_own(storage: Storage) -> None:
     append_at_once(storage, {f"w-{day:08}": [commits([day], day=day)] for day in range(3)})
     done = compact(storage, keep=keep_all(dt.timedelta(days=1)), now=NOW)
     assert done.removed == (("offset_commits", "2026-11-01"), ("offset_commits", "2026-11-02"))
@@ -108,9 +109,9 @@ def test_old_dates_go_in_one_version_a_date(storage: Storage) -> None:
     assert table_of(storage).version() == 3
 
 
-def test_who_rests_on_what_another_took_away_is_refused(storage: Storage) -> None:
+def test_removing_a_file_that_is_already_removed_is_refused(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
-    one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
+    one, other = DeltaLog(storage.directory, OFFSET_COMMITS), DeltaLog(storage.directory, OFFSET_COMMITS)
     deleted = other.files()
     one.commit(remove=one.files())
     with pytest.raises(StorageError, match=r"the table .*offset_commits was changed by another program meanwhile"):
@@ -123,7 +124,7 @@ def test_of_two_compactions_of_the_same_files_one_is_refused(storage: Storage) -
         append(storage, f"w-{number}", commits([number]))
     first, second = (written(storage, commits(range(2)), batch="compacted") for _ in range(2))
     old = storage.files(OFFSET_COMMITS)
-    late = DeltaLog(storage.place, OFFSET_COMMITS)
+    late = DeltaLog(storage.directory, OFFSET_COMMITS)
     assert late.files() == old
     assert storage.swap(OFFSET_COMMITS, old, first, same_rows=True)
     with pytest.raises(StorageError, match="was changed by another program meanwhile"):
@@ -131,16 +132,16 @@ def test_of_two_compactions_of_the_same_files_one_is_refused(storage: Storage) -
     assert seen(storage) == Counter(range(2))
 
 
-def test_a_removal_goes_on_after_rows_that_came_meanwhile(storage: Storage) -> None:
+def test_a_removal_succeeds_after_rows_were_added_meanwhile(storage: Storage) -> None:
     append(storage, "w-1", commits([1]))
-    late = DeltaLog(storage.place, OFFSET_COMMITS)
+    late = DeltaLog(storage.directory, OFFSET_COMMITS)
     old = late.files()
     append(storage, "w-2", commits([2]))
     late.commit(remove=old)
     assert seen(storage) == Counter([2])
 
 
-def test_what_is_kept_of_a_date_is_not_added_to_what_another_kept_of_it(storage: Storage) -> None:
+def test_only_one_of_two_retentions_of_the_same_files_succeeds(storage: Storage) -> None:
     append(storage, "w-1", commits(range(4)))
     old = storage.files(OFFSET_COMMITS)
     for is_first in (True, False):
@@ -150,7 +151,7 @@ def test_what_is_kept_of_a_date_is_not_added_to_what_another_kept_of_it(storage:
     assert seen(storage) == Counter([2])
 
 
-def test_a_table_that_another_program_made_meanwhile_is_looked_at_again(
+def test_a_table_that_another_program_just_made_is_read_again(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create = DeltaTable.create
@@ -168,14 +169,14 @@ def test_a_table_that_another_program_made_meanwhile_is_looked_at_again(
 
 def test_of_two_writers_with_the_same_application_one_is_refused(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
-    one, other = DeltaLog(storage.place, OFFSET_COMMITS), DeltaLog(storage.place, OFFSET_COMMITS)
+    one, other = DeltaLog(storage.directory, OFFSET_COMMITS), DeltaLog(storage.directory, OFFSET_COMMITS)
     assert one.transactions() == other.transactions() == {}
     one.commit(transactions={"app": 2}, expected={"app": None})
     with pytest.raises(StorageError, match=r"the table .*offset_commits was changed by another program meanwhile"):
         other.commit(transactions={"app": 2}, expected={"app": None})
 
 
-def test_many_versions_read_from_their_checkpoint(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_versions_are_read_from_a_checkpoint(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     # delta-rs writes a checkpoint at every hundredth version, unless the table has another interval.
     monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "3")
     for number in range(5):
@@ -187,7 +188,7 @@ def test_many_versions_read_from_their_checkpoint(storage: Storage, monkeypatch:
     assert count_rows(storage, OFFSET_COMMITS) == 6
 
 
-def test_versions_do_not_pile_up(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_versions_are_deleted_with_a_checkpoint(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "4")
     monkeypatch.setitem(log_module._PROPERTIES, "delta.logRetentionDuration", "interval 0 hours")
     for number in range(10):
@@ -203,9 +204,7 @@ def test_versions_stay_for_two_hours(storage: Storage) -> None:
     assert properties["delta.logRetentionDuration"] == "interval 2 hours"
 
 
-def test_columns_that_an_older_version_did_not_have_are_added(
-    storage: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_columns_are_added_to_the_table(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     append(storage, "sample-1", gaps(1), table=INGEST_GAPS)
     later = pa.field("later", pa.list_(pa.string()))
     monkeypatch.setattr(Table, "arrow", lambda table: table_arrow(table).append(later))
@@ -218,7 +217,7 @@ def test_columns_that_an_older_version_did_not_have_are_added(
 table_arrow = Table.arrow
 
 
-def test_features_that_need_another_reader_are_reported(storage: Storage) -> None:
+def test_features_that_this_reader_lacks_are_reported(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     table_of(storage).alter.add_feature(TableFeatures.DeletionVectors, allow_protocol_versions_increase=True)
     with pytest.raises(StorageError, match="Delta reader version 3"):
@@ -232,7 +231,7 @@ def test_a_log_that_cannot_be_read_is_reported(storage: Storage) -> None:
         count_rows(storage, OFFSET_COMMITS)
 
 
-def test_a_log_without_a_first_version_is_begun(storage: Storage) -> None:
+def test_a_log_without_a_version_gets_its_first_one(storage: Storage) -> None:
     Path(storage.into, "offset_commits/_delta_log").mkdir(parents=True)
     assert places(storage) == []
     append(storage, "w-00000001", commits([1]))
@@ -240,7 +239,7 @@ def test_a_log_without_a_first_version_is_begun(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize("versions", [1, 2, 3, 7])
-def test_all_transactions_at_once_are_those_of_delta_rs_before_at_and_after_a_checkpoint(
+def test_transactions_are_those_that_delta_rs_reads(
     storage: Storage, monkeypatch: pytest.MonkeyPatch, versions: int
 ) -> None:
     monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "3")
@@ -254,11 +253,11 @@ def test_all_transactions_at_once_are_those_of_delta_rs_before_at_and_after_a_ch
     assert bool(checkpoints) == (versions >= 2)
 
 
-def test_a_table_that_is_not_there_has_no_transactions(storage: Storage) -> None:
+def test_a_table_without_a_version_has_no_transactions(storage: Storage) -> None:
     assert storage.versions_of(OFFSET_COMMITS, APPLICATIONS) == {}
 
 
-def test_a_file_that_was_written_long_ago_outlives_a_cleaning_just_before_it_is_committed(
+def test_a_vacuum_before_the_commit_spares_files_that_were_written_long_ago(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A laptop sleeps over the weekend between writing and committing."""
@@ -270,7 +269,7 @@ def test_a_file_that_was_written_long_ago_outlives_a_cleaning_just_before_it_is_
     check = DeltaLog._check_unchanged
 
     def cleaned_before(log: DeltaLog, *given: Any) -> None:
-        DeltaLog(storage.place, OFFSET_COMMITS).vacuum()
+        DeltaLog(storage.directory, OFFSET_COMMITS).vacuum()
         check(log, *given)
 
     monkeypatch.setattr(DeltaLog, "_check_unchanged", cleaned_before)
@@ -280,9 +279,9 @@ def test_a_file_that_was_written_long_ago_outlives_a_cleaning_just_before_it_is_
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_the_transactions_of_a_log_that_lost_a_version_are_not_read(storage: Storage, number: int) -> None:
+def test_transactions_of_a_log_that_lost_a_version_are_an_error(storage: Storage, number: int) -> None:
     for offset in range(3):
         storage.append(written(storage, commits([offset])), {"app": offset}, expected={})
-    Path(storage.place.join("offset_commits"), "_delta_log", f"{number:020}.json").unlink()
+    Path(storage.directory.join("offset_commits"), "_delta_log", f"{number:020}.json").unlink()
     with pytest.raises(StorageError, match="cannot read the table"):
         storage.versions_of(OFFSET_COMMITS, ["app"])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kafka_groups.pipeline.store import Storage, open_storage, parquet_files
+from kafka_groups.pipeline.store import Storage, open_storage, parquet_sorting
 from kafka_groups.pipeline.store.compaction import compact
 from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.store.commits import append, append_at_once, commits, places, seen
@@ -23,20 +23,20 @@ pytestmark = pytest.mark.slow
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
 
 
-def test_a_reader_sees_every_row_once_at_every_moment(storage: Storage) -> None:
+def test_a_reader_sees_each_row_once_during_a_compaction(storage: Storage) -> None:
     parts = [range(number * 2, number * 2 + 2) for number in range(24)]
     append_at_once(storage, {f"w-{part[0]:08}": [commits(part, day=part[0] % 3)] for part in parts})
     with watched(storage, range(48)) as looks:
         for target in (4, 8, 16, 100):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(parquet_files, "ROWS_AT_ONCE", target)
+                patch.setattr(parquet_sorting, "ROWS_AT_ONCE", target)
                 compact(storage, now=NOW)
     assert not looks.wrong
     assert looks.number > 3
     assert len(places(storage)) == 3
 
 
-def test_killed_at_any_step_every_row_is_there_once(tmp_path: Path, kill_at: Callable[[int], None]) -> None:
+def test_a_killed_compaction_leaves_each_row_once(tmp_path: Path, kill_at: Callable[[int], None]) -> None:
     ingested = new_storage(tmp_path / "ingested")
     batches = {f"w-{number:08}": [commits([number]), commits([number + 10], day=1)] for number in range(4)}
     append_at_once(ingested, batches)
@@ -71,7 +71,7 @@ def test_killed_at_any_step_every_row_is_there_once(tmp_path: Path, kill_at: Cal
         max_size=12,
     )
 )
-def test_no_order_of_batches_and_compactions_loses_or_doubles_a_row(
+def test_no_order_of_batches_and_compactions_loses_or_repeats_a_row(
     tmp_path_factory: pytest.TempPathFactory, script: list[tuple[str, set[int]]]
 ) -> None:
     storage = new_storage(tmp_path_factory.mktemp("script"))

@@ -1,3 +1,5 @@
+"""Samples of a date are joined, and sorted together when the date is over."""
+
 from __future__ import annotations
 
 import datetime as dt
@@ -9,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.store import Storage, parquet_files
+from kafka_groups.pipeline.store import Storage, parquet_sorting
 from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, SAMPLE_RUNS
 from tests.pipeline.store.commits import FIRST, append_at_once, commits, count_rows, rows_of
@@ -70,12 +72,12 @@ def test_samples_take_a_tenth_of_their_bytes(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize("at_once", [7, 90, 1_000_000])
-def test_samples_of_a_date_are_in_one_order_whatever_memory_holds(
+def test_samples_of_a_date_are_sorted_whatever_fits_into_memory(
     storage: Storage, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     sample(storage, range(6), few_at=(1, 3, 5))
     expected = sorted(key for file in storage.files(OFFSET_COMMITS) for key in keys(pq.ParquetFile(file.path).read()))
-    monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(parquet_sorting, "ROWS_AT_ONCE", at_once)
     compact(storage, now=NOW)
     found = read(storage)
     if at_once < len(expected):
@@ -85,10 +87,10 @@ def test_samples_of_a_date_are_in_one_order_whatever_memory_holds(
         assert batches(storage) == ["compacted-samples"]  # one file, and so in order
 
 
-def test_samples_of_a_date_that_is_not_over_are_joined_and_not_sorted_together(
+def test_samples_of_a_date_that_is_not_over_are_joined_but_not_sorted(
     storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", 2 * KEYS)
+    monkeypatch.setattr(parquet_sorting, "ROWS_AT_ONCE", 2 * KEYS)
     sample(storage, range(4))
     compact(storage, now=FIRST)
     assert batches(storage) == ["compacted-samples"] * 2
@@ -97,7 +99,7 @@ def test_samples_of_a_date_that_is_not_over_are_joined_and_not_sorted_together(
 
 
 def test_few_samples_that_come_late_wait_for_others(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", 8 * KEYS)
+    monkeypatch.setattr(parquet_sorting, "ROWS_AT_ONCE", 8 * KEYS)
     sample(storage, range(16))
     compact(storage, now=NOW)
     once = batches(storage)
@@ -112,18 +114,18 @@ def test_few_samples_that_come_late_wait_for_others(storage: Storage, monkeypatc
     assert sum(map(len, read(storage))) == 19 * KEYS
 
 
-def test_commits_of_the_log_are_joined_apart_from_those_of_samples(storage: Storage) -> None:
+def test_records_are_joined_apart_from_samples(storage: Storage) -> None:
     sample(storage, range(2))
     append_at_once(storage, {f"w-{number:08}": [commits([number])] for number in range(2)})
     compact(storage, now=NOW)
     assert batches(storage) == ["compacted", "compacted-samples"]
 
 
-def test_rows_that_get_lost_stop_it(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", 3 * KEYS // 2)
+def test_lost_rows_stop_the_compaction(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_sorting, "ROWS_AT_ONCE", 3 * KEYS // 2)
     sample(storage, range(2))
-    order = parquet_files.in_order
-    monkeypatch.setattr(parquet_files, "in_order", lambda *given: order(*given).slice(1))
+    order = parquet_sorting.sort_by_identity
+    monkeypatch.setattr(parquet_sorting, "sort_by_identity", lambda *given: order(*given).slice(1))
     with pytest.raises(StorageError, match="nothing was replaced"):
         compact(storage, now=NOW)
     assert len(batches(storage)) == 2

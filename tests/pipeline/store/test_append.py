@@ -20,7 +20,7 @@ from tests.pipeline.store.conftest import KilledError
 _GAP = {"cluster_id": "here", "source_partition": 1, "from_offset": 5, "found_at": FIRST}
 
 
-def test_rows_stand_in_their_dates(storage: Storage) -> None:
+def test_rows_are_in_files_of_their_dates(storage: Storage) -> None:
     append(storage, "w-00000001", commits(range(3)), commits(range(3, 5), day=1))
     assert places(storage) == [("2026-11-01", "w-00000001"), ("2026-11-02", "w-00000001")]
     assert seen(storage) == Counter(range(5))
@@ -30,7 +30,7 @@ def test_rows_stand_in_their_dates(storage: Storage) -> None:
     assert names(Path(storage.into)) == ["kafka-groups-pipeline.json", "offset_commits"]
 
 
-def test_tables_get_their_commits_in_the_requested_order(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_committed_in_the_requested_order(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     committed: list[str] = []
     monkeypatch.setattr(DeltaLog, "commit", lambda log, **_: committed.append(log._table.name))
     files = [*written(storage, rows_of(INGEST_GAPS, [_GAP]), table=INGEST_GAPS), *written(storage, commits([1]))]
@@ -55,7 +55,7 @@ def test_a_commit_that_finds_another_version_than_expected_is_refused(storage: S
     assert seen(storage) == Counter([1, 3])
 
 
-def test_writers_at_once_lose_no_row_even_of_the_first_version(tmp_path: Path) -> None:
+def test_writers_of_a_first_version_at_the_same_time_lose_no_row(tmp_path: Path) -> None:
     storage = new_storage(tmp_path / "tables")
     begin = threading.Barrier(4)
     failed: list[Exception] = []
@@ -77,7 +77,7 @@ def test_writers_at_once_lose_no_row_even_of_the_first_version(tmp_path: Path) -
     assert seen(storage) == Counter(10 * writer + number for writer in range(4) for number in range(5))
 
 
-def test_killed_at_any_step_a_batch_is_there_or_not(storage: Storage, kill_at: Callable[[int], None]) -> None:
+def test_a_batch_of_a_killed_process_is_whole_or_absent(storage: Storage, kill_at: Callable[[int], None]) -> None:
     append(storage, "w-00000001", commits(range(3)))
     steps, killed, there = 0, True, Counter(range(3))
     while killed:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.compaction import Compacted, compact, keep_all
+from kafka_groups.pipeline.store.compaction import Compacted, compact
+from kafka_groups.pipeline.store.retention import keep_all
 from kafka_groups.pipeline.tables import Table
 from tests.pipeline.store.commits import append_at_once, commits, seen
 
@@ -41,11 +42,11 @@ def interrupted(
     """What a compaction that was interrupted says that it did."""
     begun: list[Compacted] = []
     with pytest.raises(KeyboardInterrupt):
-        compact(storage, now=NOW, progress=progress, begun=begun.append, keep=keep)
+        compact(storage, now=NOW, progress=progress, on_start=begun.append, keep=keep)
     return begun[0]
 
 
-def test_progress_begins_at_0_grows_and_ends_with_all_small_files(filled: Storage) -> None:
+def test_progress_grows_from_0_to_the_rows_of_all_small_files(filled: Storage) -> None:
     given: Told = []
     compact(filled, now=NOW, progress=lambda *at: given.append(at))
 
@@ -59,7 +60,7 @@ def test_progress_begins_at_0_grows_and_ends_with_all_small_files(filled: Storag
     assert given == []
 
 
-def test_old_dates_are_counted_as_they_go(filled: Storage) -> None:
+def test_progress_counts_the_removed_dates(filled: Storage) -> None:
     given: Told = []
     compact(filled, keep=keep_all(dt.timedelta(days=17)), now=NOW, progress=lambda *at: given.append(at))
 
@@ -68,7 +69,7 @@ def test_old_dates_are_counted_as_they_go(filled: Storage) -> None:
 
 
 @pytest.mark.parametrize(("at", "dates"), [(0, 0), (5, 0), (10, 1)])
-def test_an_interrupted_one_reports_the_dates_that_it_has_joined(filled: Storage, at: int, dates: int) -> None:
+def test_an_interrupted_compaction_reports_the_dates_that_it_joined(filled: Storage, at: int, dates: int) -> None:
     done = interrupted(filled, ends_at(at, "compacting"), keep={})
 
     assert (done.dates, done.files_before, done.files_after) == (dates, 5 * dates, dates)
@@ -76,7 +77,7 @@ def test_an_interrupted_one_reports_the_dates_that_it_has_joined(filled: Storage
     assert compact(filled, now=NOW).dates == 3 - dates
 
 
-def test_an_interrupted_one_reports_the_dates_that_it_has_removed(filled: Storage) -> None:
+def test_an_interrupted_compaction_reports_the_dates_that_it_removed(filled: Storage) -> None:
     done = interrupted(filled, ends_at(1, "removing old dates"), keep=keep_all(dt.timedelta(days=17)))
 
     assert (done.removed, done.dates) == ((("offset_commits", "2026-11-01"),), 0)

@@ -1,3 +1,5 @@
+"""Compaction joins small files of facts, date by date, and loses no row."""
+
 from __future__ import annotations
 
 import datetime as dt
@@ -11,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.store import Storage, parquet_files
-from kafka_groups.pipeline.store.compaction import compact, keep_all
-from kafka_groups.pipeline.tables import INGEST_GAPS, LAG_HISTORY, OFFSET_COMMITS, SAMPLE_RUNS
+from kafka_groups.pipeline.store import Storage, compaction_plan, parquet_sorting
+from kafka_groups.pipeline.store.compaction import compact
+from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, SAMPLE_RUNS
 from tests.pipeline.store.commits import (
     FIRST,
     append,
@@ -68,18 +70,7 @@ def run_of(sample: str) -> pa.Table:
     return rows_of(SAMPLE_RUNS, [{"cluster_id": "here", "sample": sample, "sampled_at": FIRST}])
 
 
-def test_samples_that_were_never_finished_go_unless_they_are_newer_than_all_that_were(storage: Storage) -> None:
-    samples = ("sample-20261101T1-a", "sample-20261101T2-b", "sample-20261101T3-c")
-    append_at_once(storage, {sample: [commits([number])] for number, sample in enumerate(samples)})
-    compact(storage, now=NOW)
-    assert seen(storage) == Counter(range(3))
-    append(storage, "sample-20261101T2-b", run_of("sample-20261101T2-b"), table=SAMPLE_RUNS)
-    compact(storage, now=NOW)
-    assert seen(storage) == Counter([1, 2])
-    assert count_rows(storage, OFFSET_COMMITS) == 1
-
-
-def test_samples_count_after_their_rows_and_their_runs_were_joined(storage: Storage) -> None:
+def test_samples_are_finished_also_after_their_rows_were_joined(storage: Storage) -> None:
     samples = [f"sample-20261101T{number}" for number in range(4)]
     append_at_once(storage, {sample: [commits([number])] for number, sample in enumerate(samples)})
     append_at_once(storage, {sample: [run_of(sample)] for sample in samples}, SAMPLE_RUNS)
@@ -88,7 +79,7 @@ def test_samples_count_after_their_rows_and_their_runs_were_joined(storage: Stor
     assert count_rows(storage, OFFSET_COMMITS) == 5
 
 
-def test_compacting_again_does_nothing(filled: Storage) -> None:
+def test_a_second_compaction_changes_nothing(filled: Storage) -> None:
     compact(filled, now=NOW)
     before = places(filled)
     done = compact(filled, now=NOW)
@@ -96,7 +87,7 @@ def test_compacting_again_does_nothing(filled: Storage) -> None:
     assert places(filled) == before
 
 
-def test_later_batches_are_joined_with_what_was_joined_before(filled: Storage) -> None:
+def test_later_batches_are_joined_with_an_earlier_joined_file(filled: Storage) -> None:
     compact(filled, now=NOW)
     ingest(filled, 11, commits([200]))
     compact(filled, now=NOW)
@@ -112,7 +103,7 @@ def test_files_of_backfills_are_left_as_they_are(storage: Storage) -> None:
     assert [batch for _, batch in places(storage)] == ["backfill-0", "backfill-1", "backfill-2", "compacted"]
 
 
-def test_a_date_counts_once_in_however_many_tables_it_is(storage: Storage) -> None:
+def test_a_date_that_several_tables_have_is_counted_once(storage: Storage) -> None:
     gaps = rows_of(INGEST_GAPS, [{"cluster_id": "here", "found_at": FIRST}])
     both = (commits([1]), OFFSET_COMMITS), (gaps, INGEST_GAPS)
     storage.append([file for rows, table in both for file in written(storage, rows, rows, rows, table=table)])
@@ -121,14 +112,14 @@ def test_a_date_counts_once_in_however_many_tables_it_is(storage: Storage) -> No
 
 
 def test_large_files_are_left_as_they_are(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_files, "TARGET_BYTES", 2 * filled.files(OFFSET_COMMITS)[0].bytes - 1000)
+    monkeypatch.setattr(compaction_plan, "TARGET_BYTES", 2 * filled.files(OFFSET_COMMITS)[0].bytes - 1000)
     assert compact(filled, now=NOW).dates == 0
 
 
-def test_no_more_rows_than_memory_has_room_for_are_joined_at_once(
+def test_a_joined_file_has_at_most_the_rows_that_fit_into_memory(
     filled: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", 30)
+    monkeypatch.setattr(parquet_sorting, "ROWS_AT_ONCE", 30)
     done = compact(filled, now=NOW)
     assert (done.files_before, done.files_after) == (11, 4)
     assert seen(filled) == Counter(range(110))
@@ -145,15 +136,15 @@ def test_columns_that_only_some_files_have_are_kept(storage: Storage) -> None:
     assert pq.ParquetFile(file).schema_arrow.names == [*OFFSET_COMMITS.arrow().names, "later"]
 
 
-def test_rows_that_get_lost_stop_it(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    order = parquet_files.in_order
-    monkeypatch.setattr(parquet_files, "in_order", lambda *given: order(*given).slice(1))
+def test_lost_rows_stop_the_compaction(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    order = parquet_sorting.sort_by_identity
+    monkeypatch.setattr(parquet_sorting, "sort_by_identity", lambda *given: order(*given).slice(1))
     with pytest.raises(StorageError, match=r"joining 105 rows in .* gave 104"):
         compact(filled, now=NOW)
     assert seen(filled) == Counter(range(110))
 
 
-def test_a_broken_file_is_reported_and_left(filled: Storage) -> None:
+def test_a_broken_file_is_reported_and_stays(filled: Storage) -> None:
     (file,) = Path(filled.into, "offset_commits/date=2026-11-01").glob("w-00000003.*")
     file.write_bytes(b"not Parquet at all")
     with pytest.raises(StorageError, match=r"cannot read the tables in .*w-00000003"):
@@ -161,46 +152,30 @@ def test_a_broken_file_is_reported_and_left(filled: Storage) -> None:
     assert file.exists()
 
 
-def test_a_batch_that_came_meanwhile_is_not_lost(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_order = parquet_files.in_order
+def test_a_batch_that_is_committed_meanwhile_is_not_lost(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    sort_by_identity = parquet_sorting.sort_by_identity
 
     def slow_order(*given: Any) -> pa.Table:
         ingest(filled, 11, commits([500]))
-        return in_order(*given)
+        return sort_by_identity(*given)
 
-    monkeypatch.setattr(parquet_files, "in_order", slow_order)
+    monkeypatch.setattr(parquet_sorting, "sort_by_identity", slow_order)
     compact(filled, now=NOW)
     assert seen(filled) == Counter([*range(110), 500])
 
 
-def test_a_date_that_changed_meanwhile_is_left_for_the_next_time(
-    filled: Storage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    in_order = parquet_files.in_order
+def test_a_date_that_changed_meanwhile_is_not_joined(filled: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    sort_by_identity = parquet_sorting.sort_by_identity
 
     def slow_order(*given: Any) -> pa.Table:
         filled.replace(OFFSET_COMMITS, ["2026-11-01"], [])
-        return in_order(*given)
+        return sort_by_identity(*given)
 
-    monkeypatch.setattr(parquet_files, "in_order", slow_order)
+    monkeypatch.setattr(parquet_sorting, "sort_by_identity", slow_order)
     assert compact(filled, now=NOW).dates == 0
     assert seen(filled) == Counter(range(105, 110))
 
 
-def test_two_at_a_time_are_one_too_many(filled: Storage) -> None:
+def test_a_second_compaction_at_the_same_time_is_refused(filled: Storage) -> None:
     with filled.lock("compact"), pytest.raises(StorageError, match=rf"\(compact\) by process {os.getpid()} on "):
         compact(filled, now=NOW)
-
-
-def test_old_dates_go_and_the_newest_of_a_table_never(storage: Storage) -> None:
-    append_at_once(storage, {f"w-{day:08}": [commits([day], day=day)] for day in range(4)})
-    days = [dt.datetime(2026, 10, day, tzinfo=dt.UTC) for day in (1, 2)]
-    lags = rows_of(LAG_HISTORY, [{"cluster_id": "here", "group": "g", "observed_at": day} for day in days])
-    append(storage, "build", lags, table=LAG_HISTORY)
-    day_three = dt.datetime(2026, 11, 3, 0, 0, tzinfo=dt.UTC)
-    kept = compact(storage, keep=keep_all(dt.timedelta(days=1)), now=day_three + dt.timedelta(hours=23))
-    assert kept.removed == (("offset_commits", "2026-11-01"), ("lag_history", "2026-10-01"))
-    done = compact(storage, keep=keep_all(dt.timedelta(days=1)), now=NOW)
-    assert done.removed == (("offset_commits", "2026-11-02"), ("offset_commits", "2026-11-03"))
-    assert done.removed_dates == 2
-    assert seen(storage) == Counter([3])

@@ -10,7 +10,8 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.compaction import compact, keep_all
+from kafka_groups.pipeline.store.compaction import compact
+from kafka_groups.pipeline.store.retention import keep_all
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.fact_rows import NOON, Row, event, put
 
@@ -31,7 +32,7 @@ def offsets_in(storage: Storage) -> dict[str, list[int]]:
     """Offsets of the records that are left, by date."""
     found: dict[str, list[int]] = {}
     for file in storage.files(GROUP_EVENTS):
-        with storage.place.fs.open_input_file(file.path) as opened:
+        with storage.directory.fs.open_input_file(file.path) as opened:
             found.setdefault(file.date, []).extend(pq.read_table(opened)["source_offset"].to_pylist())
     return {date: sorted(offsets) for date, offsets in found.items()}
 
@@ -48,7 +49,7 @@ def thinned(storage: Storage, rows: Sequence[Row]) -> dict[str, list[int]]:
     return left
 
 
-def test_the_last_record_of_each_member_and_group_stays(storage: Storage) -> None:
+def test_the_last_record_of_each_member_and_group_is_kept(storage: Storage) -> None:
     rows = [
         of_day(20, 1, "group_epoch", EPOCH, epoch=1),
         of_day(20, 2, "member_metadata", MEMBER, member_id="stays"),
@@ -60,7 +61,7 @@ def test_the_last_record_of_each_member_and_group_stays(storage: Storage) -> Non
     assert thinned(storage, rows) == {date_of(20): [2], date_of(19): [4], date_of(18): [6]}
 
 
-def test_records_of_later_dates_do_not_take_the_place_of_what_was_true_before(storage: Storage) -> None:
+def test_a_record_of_a_retained_date_does_not_replace_an_older_one(storage: Storage) -> None:
     rows = [
         of_day(20, 1, "member_metadata", MEMBER, member_id="m"),
         of_day(2, 2, "member_metadata", MEMBER, member_id="m"),
@@ -68,26 +69,26 @@ def test_records_of_later_dates_do_not_take_the_place_of_what_was_true_before(st
     assert thinned(storage, rows) == {date_of(20): [1], date_of(2): [2]}
 
 
-def test_each_pattern_of_a_group_is_a_key_of_its_own(storage: Storage) -> None:
+def test_each_pattern_of_a_group_is_a_key(storage: Storage) -> None:
     assert thinned(storage, [pattern(20, 1, "a.*"), pattern(20, 2, "b.*"), pattern(19, 3, "a.*")]) == {
         date_of(20): [2],
         date_of(19): [3],
     }
 
 
-def test_a_record_that_was_read_twice_stays_once_and_samples_do_not_stay(storage: Storage) -> None:
+def test_a_record_that_was_read_twice_is_kept_once_and_no_sample_is(storage: Storage) -> None:
     twice = of_day(20, 1, "group_epoch", EPOCH, epoch=1)
     put(storage, GROUP_EVENTS, "again", [twice])
     seen = of_day(19, 0, "state_seen", "Snapshot", state="Stable") | {"origin": "sample", "source_offset": None}
     assert thinned(storage, [twice, seen]) == {date_of(20): [1]}
 
 
-def test_of_a_topic_that_was_recreated_the_newer_record_counts_though_its_offset_is_lower(storage: Storage) -> None:
+def test_a_later_record_of_a_recreated_topic_is_last_despite_its_offset(storage: Storage) -> None:
     rows = [of_day(20, 500, "group_epoch", EPOCH, epoch=9), of_day(15, 3, "group_epoch", EPOCH, epoch=1)]
     assert thinned(storage, rows) == {date_of(15): [3]}
 
 
-def test_a_coordinator_whose_clock_is_behind_still_has_the_last_word(storage: Storage) -> None:
+def test_the_greater_offset_is_last_though_its_clock_is_behind(storage: Storage) -> None:
     """Also across midnight, which is twelve hours before the facts' noon."""
     midnight = -20.5 * DAY
     came = event(midnight + 5, "member_metadata", MEMBER, source=1, member_id="m")
@@ -105,7 +106,7 @@ def test_a_record_without_a_time_is_older_than_one_with_a_time(storage: Storage)
     }
 
 
-def test_of_two_records_with_one_offset_the_one_of_the_topic_that_is_there_stays(storage: Storage) -> None:
+def test_a_record_of_a_recreated_topic_with_the_same_offset_is_kept(storage: Storage) -> None:
     rows = [
         of_day(20, 10, "member_metadata", MEMBER, member_id="old"),
         of_day(19, 11, "member_left", MEMBER, member_id="old", tombstone=True),
@@ -114,7 +115,7 @@ def test_of_two_records_with_one_offset_the_one_of_the_topic_that_is_there_stays
     assert thinned(storage, rows) == {date_of(15): [10]}
 
 
-def test_what_is_left_goes_when_a_newer_record_of_its_key_has_become_old(storage: Storage) -> None:
+def test_a_kept_record_is_removed_when_a_later_one_becomes_old(storage: Storage) -> None:
     assert thinned(
         storage, [of_day(20, 1, "group_epoch", EPOCH, epoch=1), of_day(5, 2, "group_epoch", EPOCH, epoch=2)]
     ) == {date_of(20): [1], date_of(5): [2]}
@@ -123,7 +124,7 @@ def test_what_is_left_goes_when_a_newer_record_of_its_key_has_become_old(storage
     assert offsets_in(storage) == {date_of(5): [2], date_of(1): [9_000]}
 
 
-def test_a_second_run_changes_no_file(storage: Storage) -> None:
+def test_a_second_retention_changes_no_file(storage: Storage) -> None:
     rows = [of_day(20, at, "member_metadata", MEMBER, member_id=f"m{at}") for at in range(5)]
     assert thinned(storage, rows) == {date_of(20): [0, 1, 2, 3, 4]}
     files = storage.files(GROUP_EVENTS)

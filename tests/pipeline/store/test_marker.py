@@ -1,3 +1,5 @@
+"""A storage opens only in a new directory, or in one with a marker of this schema version."""
+
 from __future__ import annotations
 
 import errno
@@ -11,14 +13,14 @@ import pytest
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.store import Storage, open_storage
-from kafka_groups.pipeline.store.layout import MARKER
+from kafka_groups.pipeline.store.marker import MARKER
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, SCHEMA_VERSION
 from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.store.commits import append, commits, names, seen, written
 from tests.pipeline.store.disks import make_read_only, small_disk
 
 
-def test_a_new_directory_says_what_it_is(tmp_path: Path) -> None:
+def test_a_new_directory_gets_a_marker(tmp_path: Path) -> None:
     open_storage(str(tmp_path / "a b" / "é"), create=True).make()
     content = json.loads((tmp_path / "a b" / "é" / MARKER).read_text())
     assert content["what"] == "tables of kafka-groups pipeline"
@@ -26,14 +28,14 @@ def test_a_new_directory_says_what_it_is(tmp_path: Path) -> None:
     assert set(content) == {"what", "schema_version", "made_at", "made_by"}
 
 
-def test_opening_again_changes_nothing(storage: Storage) -> None:
+def test_opening_a_directory_again_changes_nothing(storage: Storage) -> None:
     before = Path(storage.into, MARKER).read_text()
     open_storage(storage.into, create=True).make()
     open_storage(storage.into)
     assert Path(storage.into, MARKER).read_text() == before
 
 
-def test_what_is_only_checked_is_made_when_it_is_requested_and_once(tmp_path: Path) -> None:
+def test_a_directory_is_made_on_request_and_once(tmp_path: Path) -> None:
     storage = open_storage(str(tmp_path / "history"), create=True)
     assert names(tmp_path) == []
     storage.make()
@@ -44,7 +46,7 @@ def test_what_is_only_checked_is_made_when_it_is_requested_and_once(tmp_path: Pa
 
 
 @pytest.mark.parametrize("version", [SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
-def test_a_marker_of_another_schema_that_appeared_after_the_check_is_refused(tmp_path: Path, version: int) -> None:
+def test_another_schema_that_appears_after_the_check_is_refused(tmp_path: Path, version: int) -> None:
     storage, other = (open_storage(str(tmp_path / "history"), create=True) for _ in range(2))
     other.make()
     marker = tmp_path / "history" / MARKER
@@ -54,40 +56,40 @@ def test_a_marker_of_another_schema_that_appeared_after_the_check_is_refused(tmp
     assert json.loads(marker.read_text())["schema_version"] == version
 
 
-def test_an_empty_directory_that_got_a_file_after_the_check_becomes_ours(tmp_path: Path) -> None:
+def test_a_directory_that_gets_a_file_after_the_check_is_used(tmp_path: Path) -> None:
     storage = open_storage(str(tmp_path), create=True)
     (tmp_path / "spark.log").write_text("of --spark-log, for example")
     storage.make()
     assert names(tmp_path) == [MARKER, "spark.log"]
 
 
-def test_files_are_not_written_without_a_marker(storage: Storage) -> None:
+def test_no_file_is_written_without_a_marker(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     Path(storage.into, MARKER).unlink()
     with pytest.raises(StorageError, match="or its marker file was deleted; restore it"):
         storage.writer("w-00000002")
 
 
-def test_an_empty_directory_becomes_ours_even_with_half_a_marker(tmp_path: Path) -> None:
+def test_an_empty_directory_with_the_draft_of_a_marker_is_used(tmp_path: Path) -> None:
     (tmp_path / ".1234.draft").write_text("{")
     open_storage(str(tmp_path), create=True).make()
     assert (tmp_path / MARKER).is_file()
 
 
 def test_a_file_uri_and_a_path_name_the_same_directory(storage: Storage) -> None:
-    assert open_storage(f"file://{storage.into}").place.root == storage.place.root
-    assert open_storage(f"file://localhost{storage.into}").place.root == storage.place.root
+    assert open_storage(f"file://{storage.into}").directory.root == storage.directory.root
+    assert open_storage(f"file://localhost{storage.into}").directory.root == storage.directory.root
     for odd in ("file://history", "file:/history", "file:history"):
         with pytest.raises(StorageError, match="write a path, or file:///"):
             open_storage(odd, create=True).make()
 
 
-def test_a_relative_path_is_where_the_process_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_path_starts_at_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert open_storage("history", create=True).place.root == str(tmp_path / "history")
+    assert open_storage("history", create=True).directory.root == str(tmp_path / "history")
 
 
-def test_somebody_elses_directory_is_left_alone(tmp_path: Path) -> None:
+def test_a_directory_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(StorageError, match=r"not a directory of this pipeline: it contains 'thesis.tex'.*name another"):
         open_storage(str(tmp_path), create=True).make()
@@ -105,7 +107,7 @@ def test_reading_makes_no_directory(tmp_path: Path, *, there: bool) -> None:
     assert not there or not names(place)
 
 
-def test_a_newer_schema_names_the_version_that_wrote_it(storage: Storage) -> None:
+def test_the_error_for_a_newer_schema_names_its_program(storage: Storage) -> None:
     marker = Path(storage.into, MARKER)
     content = {**json.loads(marker.read_text()), "schema_version": SCHEMA_VERSION + 1, "made_by": "kafka-groups 9.1"}
     marker.write_text(json.dumps(content))
@@ -113,7 +115,7 @@ def test_a_newer_schema_names_the_version_that_wrote_it(storage: Storage) -> Non
         open_storage(storage.into, create=True).make()
 
 
-def test_a_marker_that_is_no_text_is_reported(storage: Storage) -> None:
+def test_a_marker_that_is_not_a_file_of_text_is_reported(storage: Storage) -> None:
     Path(storage.into, MARKER).write_bytes(b"\xff\xfe")
     with pytest.raises(StorageError, match=rf"{MARKER} cannot be parsed; restore it, or name another directory"):
         open_storage(storage.into)
@@ -146,7 +148,7 @@ def test_an_older_layout_or_another_tool_is_reported(storage: Storage) -> None:
         open_storage(storage.into)
 
 
-def test_a_file_is_no_directory(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError, match="is a file"):
         open_storage(str(tmp_path / "file"), create=True).make()
@@ -154,18 +156,18 @@ def test_a_file_is_no_directory(tmp_path: Path) -> None:
         open_storage(str(tmp_path / "file" / "below"), create=True).make()
 
 
-def test_a_name_that_a_uri_reads_otherwise_is_refused(tmp_path: Path) -> None:
+def test_a_name_with_an_escape_of_uris_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="which URIs read as one character"):
         open_storage(str(tmp_path / "a%20b"), create=True).make()
 
 
-def test_a_pattern_is_no_name(tmp_path: Path) -> None:
+def test_a_name_that_is_a_pattern_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="reads as a pattern"):
         open_storage(str(tmp_path / "a[1]"), create=True).make()
 
 
 @pytest.mark.parametrize("into", ["gopher://x/y", "s3://bucket", "s3://bucket/", "s3:///history"])
-def test_an_address_of_nothing_is_refused_at_once(into: str) -> None:
+def test_an_incomplete_address_is_refused_at_once(into: str) -> None:
     with pytest.raises(StorageError, match=rf"{into} is no address of tables; name a directory, or a bucket .*s3://"):
         open_storage(into, create=True).make()
 
@@ -174,7 +176,7 @@ def test_an_address_of_nothing_is_refused_at_once(into: str) -> None:
     ("number", "why"),
     [(errno.EACCES, "permission denied"), (errno.EROFS, "the file system is read-only; name another")],
 )
-def test_a_directory_that_cannot_be_written_to_is_reported_when_it_is_opened(
+def test_a_directory_that_cannot_be_written_is_reported_when_opened(
     storage: Storage, monkeypatch: pytest.MonkeyPatch, number: int, why: str
 ) -> None:
     def refuse(**_: object) -> None:
@@ -188,7 +190,7 @@ def test_a_directory_that_cannot_be_written_to_is_reported_when_it_is_opened(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 @pytest.mark.parametrize("name", ["tables", "empty", "new"])
-def test_a_disk_that_is_mounted_read_only_is_reported_as_such(tmp_path: Path, name: str) -> None:
+def test_a_read_only_disk_is_reported(tmp_path: Path, name: str) -> None:
     with small_disk(tmp_path / "disk", megabytes=1) as disk:
         open_storage(str(disk / "tables"), create=True).make()
         (disk / "empty").mkdir()
@@ -201,7 +203,7 @@ def test_a_disk_that_is_mounted_read_only_is_reported_as_such(tmp_path: Path, na
     ("number", "advice"),
     [(errno.ENOSPC, "no space is left on the file system; free some"), (errno.EACCES, "permission denied")],
 )
-def test_what_a_disk_refuses_is_reported_and_tables_stay(
+def test_errors_of_a_disk_are_reported_and_tables_stay(
     storage: Storage, monkeypatch: pytest.MonkeyPatch, number: int, advice: str
 ) -> None:
     append(storage, "w-00000001", commits(range(4)))

@@ -19,7 +19,7 @@ def replace(storage: Storage, *parts: range) -> None:
     storage.replace(OFFSET_COMMITS, [DATE], files)
 
 
-def test_a_date_is_old_or_new_at_whatever_step_the_process_dies(
+def test_a_killed_replacement_leaves_the_old_date_or_the_new_one(
     storage: Storage, kill_at: Callable[[int], None]
 ) -> None:
     old, new = Counter(range(10)), Counter(range(5, 30))
@@ -51,7 +51,7 @@ def held(storage: Storage) -> list[tuple[str, int]]:
     )
 
 
-def test_dates_hold_exactly_the_new_rows(storage: Storage) -> None:
+def test_replaced_dates_have_exactly_the_new_rows(storage: Storage) -> None:
     put(storage, [0, 1, 2], (0, 1), (0, 2), (1, 3), (2, 4))
     assert held(storage) == [("2026-11-01", 1), ("2026-11-01", 2), ("2026-11-02", 3), ("2026-11-03", 4)]
     put(storage, [0, 1], (0, 9))
@@ -61,12 +61,12 @@ def test_dates_hold_exactly_the_new_rows(storage: Storage) -> None:
     assert held(storage) == []
 
 
-def test_a_file_of_another_date_stays_where_it_is(storage: Storage) -> None:
+def test_a_file_of_another_date_is_not_added(storage: Storage) -> None:
     put(storage, [0], (0, 2), (1, 3))
     assert held(storage) == [("2026-11-01", 2)]
 
 
-def test_a_reader_never_sees_half_a_date(storage: Storage) -> None:
+def test_a_reader_sees_a_whole_date_at_every_moment(storage: Storage) -> None:
     replace(storage, range(10))
     with watched(storage, range(10)) as looks:
         for split in range(1, 10):

@@ -13,7 +13,7 @@ from kafka_groups.pipeline.facts.decode import decode, gap_rows
 from kafka_groups.pipeline.facts.decode.columns import RAW
 from kafka_groups.pipeline.facts.ingestion import split_records
 from kafka_groups.pipeline.store import new_writer
-from kafka_groups.pipeline.store.parquet_files import FileWriter
+from kafka_groups.pipeline.store.parquet_writer import FileWriter
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, TABLES
 
 DAY_MS = 86_400_000
@@ -104,19 +104,19 @@ def test_rows_go_to_the_date_of_their_commit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("commit_ms", [-1, -10_000 * DAY_MS, 2**62, 200_000 * DAY_MS])
-def test_a_time_that_cannot_be_does_not_make_a_date(tmp_path: Path, commit_ms: int) -> None:
+def test_an_impossible_time_gets_the_date_of_its_record(tmp_path: Path, commit_ms: int) -> None:
     (file,) = _write(tmp_path, decoded((commit_key(), commit_value(5, commit_ms)))).close()
 
     assert file.date == "2024-10-04"
 
 
-def test_without_any_time_a_row_is_of_the_first_day(tmp_path: Path) -> None:
+def test_a_row_without_any_time_gets_the_first_date(tmp_path: Path) -> None:
     (file,) = _write(tmp_path, decoded((commit_key(), None), at_ms=-1)).close()
 
     assert file.date == "1970-01-01"
 
 
-def test_a_hundred_dates_do_not_lose_a_row(tmp_path: Path) -> None:
+def test_no_row_of_a_hundred_dates_is_lost(tmp_path: Path) -> None:
     rows = [(commit_key(), commit_value(n, NOON_MS + (n % 100) * DAY_MS)) for n in range(300)]
 
     files = _write(tmp_path, decoded(*rows)).close()
@@ -125,7 +125,7 @@ def test_a_hundred_dates_do_not_lose_a_row(tmp_path: Path) -> None:
     assert sum(file.rows for file in files) == 300
 
 
-def test_an_attempt_that_is_given_up_leaves_no_file(tmp_path: Path) -> None:
+def test_a_failed_attempt_leaves_no_file(tmp_path: Path) -> None:
     rows = [(commit_key(), commit_value(n, NOON_MS + n * DAY_MS)) for n in range(40)]
     with pytest.raises(KeyboardInterrupt), _write(tmp_path, decoded(*rows)):
         raise KeyboardInterrupt
@@ -133,14 +133,14 @@ def test_an_attempt_that_is_given_up_leaves_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*.parquet")) == []
 
 
-def test_nothing_written_is_no_file(tmp_path: Path) -> None:
+def test_a_writer_without_rows_writes_no_file(tmp_path: Path) -> None:
     writer = new_writer(str(tmp_path), "b")
     writer.write(OFFSET_COMMITS, pa.RecordBatch.from_pylist([], OFFSET_COMMITS.arrow()))
 
     assert writer.close() == []
 
 
-def test_a_place_that_cannot_be_written_to_is_reported(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     writer = new_writer(str(tmp_path / "file" / "tables"), "b")
@@ -148,7 +148,7 @@ def test_a_place_that_cannot_be_written_to_is_reported(tmp_path: Path) -> None:
         writer.write(OFFSET_COMMITS, pa.RecordBatch.from_pylist([{"commit_time": 0}], OFFSET_COMMITS.arrow()))
 
 
-def test_an_exception_deletes_what_was_written(tmp_path: Path) -> None:
+def test_an_exception_deletes_the_files(tmp_path: Path) -> None:
     rows = next(part for _, part in split_records(decoded((commit_key(), commit_value(1, NOON_MS)))))
 
     def fail() -> None:
@@ -162,7 +162,7 @@ def test_an_exception_deletes_what_was_written(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*.parquet")) == []
 
 
-def test_files_stand_in_the_directories_of_their_tables_with_the_name_of_their_batch(tmp_path: Path) -> None:
+def test_files_are_in_the_directory_of_their_table_and_name_their_batch(tmp_path: Path) -> None:
     (file,) = _write(tmp_path, decoded((commit_key(), commit_value(5, NOON_MS)))).close()
 
     path = Path(file.path)

@@ -1,0 +1,114 @@
+"""Plans of a compaction: which files of a table and date are replaced by sorted ones.
+
+Rows of samples are joined apart from other rows, because sorted together they take few bits each. Files of backfills
+stay as they are, because a repeated backfill finds the files of the earlier one by the names of their batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from kafka_groups.pipeline.store import parquet_sorting
+from kafka_groups.pipeline.store.data_files import (
+    BACKFILL,
+    COMPACTED,
+    COMPACTED_SAMPLES,
+    KEPT,
+    SAMPLE,
+    SORTED_SAMPLES,
+    DataFile,
+)
+from kafka_groups.pipeline.store.storage import Storage
+from kafka_groups.pipeline.tables import FACT_TABLES
+
+TARGET_BYTES: Final = 128 * 1024 * 1024  # The size of a large file, which is left as it is.
+# Samples that arrive after those of their date were sorted wait until they have this share of the date's rows.
+_LEAST_LATE_SHARE: Final = 1 / 8
+
+
+class Replacement(NamedTuple):
+    """Files of one table and date, and the name of the batch of the sorted files that replace them."""
+
+    batch: str
+    files: list[DataFile]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows in the files."""
+        return count_rows(self.files)
+
+
+def count_rows(files: Iterable[DataFile]) -> int:
+    """Return the number of rows in all files together."""
+    return sum(file.rows for file in files)
+
+
+def plan_joins(storage: Storage) -> list[Replacement]:
+    """Return which small files of each table of facts and date become one file, those of samples apart from others."""
+    replacements = []
+    for files in _files_by_date(storage):
+        small_files = [file for file in files if _is_small(file)]
+        for batch in (COMPACTED, COMPACTED_SAMPLES):
+            joinable_files = [file for file in small_files if _joined_batch(file) == batch]
+            replacements += [Replacement(batch, group) for group in _group_by_size(joinable_files)]
+    return replacements
+
+
+def plan_sorts(storage: Storage, before: str) -> list[Replacement]:
+    """Return which files of samples of each table of facts and date are sorted together, for dates before this one.
+
+    `before` is YYYY-MM-DD: samples of a date are sorted when it is over. A date is sorted again when at least one in
+    eight of its rows is in files that came later.
+    """
+    replacements = []
+    for files in _files_by_date(storage):
+        sample_files = [file for file in files if file.batch == SORTED_SAMPLES or _has_samples(file)]
+        late_rows = count_rows(file for file in sample_files if file.batch != SORTED_SAMPLES)
+        is_enough = late_rows >= count_rows(sample_files) * _LEAST_LATE_SHARE
+        if files[0].date < before and len(sample_files) > 1 and is_enough:
+            replacements.append(Replacement(SORTED_SAMPLES, sample_files))
+    return replacements
+
+
+def _files_by_date(storage: Storage) -> Iterator[list[DataFile]]:
+    """Yield the files of each table of facts and each date, without those of unfinished samples."""
+    for table in FACT_TABLES:
+        for _date, files in groupby(storage.files(table), attrgetter("date")):
+            yield list(files)
+
+
+def _is_small(file: DataFile) -> bool:
+    """Return whether the file has at most half of the bytes and half of the rows of a large one."""
+    return file.bytes * 2 <= TARGET_BYTES and file.rows * 2 <= parquet_sorting.ROWS_AT_ONCE
+
+
+def _group_by_size(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
+    """Yield lists of two or more successive files which together are at most as large as a large file.
+
+    A file that would be alone in its list is not yielded.
+    """
+    group: list[DataFile] = []
+    for file in files:
+        size = sum(member.bytes for member in group) + file.bytes
+        if size > TARGET_BYTES or count_rows(group) + file.rows > parquet_sorting.ROWS_AT_ONCE:
+            if len(group) > 1:
+                yield group
+            group = []
+        group.append(file)
+    if len(group) > 1:
+        yield group
+
+
+def _joined_batch(file: DataFile) -> str | None:
+    """Return the batch of the file that this one is joined into; None if it stays as it is."""
+    if file.batch in {KEPT, SORTED_SAMPLES} or file.batch.startswith(BACKFILL):
+        return None
+    return COMPACTED_SAMPLES if _has_samples(file) else COMPACTED
+
+
+def _has_samples(file: DataFile) -> bool:
+    """Return whether the rows are those of samples which were not sorted together with all others of their date."""
+    return file.batch == COMPACTED_SAMPLES or file.batch.startswith(SAMPLE)

@@ -1,0 +1,135 @@
+"""The last record of each key of group_events, as compaction leaves it in a log.
+
+Records are states: a stable group, a member that joined a year ago and the topics of a share group are written once.
+Without its last record, nobody would know that such a group or member exists. Rows of samples are not records: what
+they saw counts on its own day only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Final, NamedTuple, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from kafka_groups.pipeline.store.data_files import DataFile
+from kafka_groups.pipeline.store.datasets import open_dataset
+from kafka_groups.pipeline.store.root_directory import RootDirectory, as_storage_error
+
+# Clocks of coordinators differ by less, and a recreated topic begins later than this.
+_LARGEST_CLOCK_DIFFERENCE_US: Final = 600_000_000
+
+# The id of the cluster, the group, the record's type, the member, and the text of a resolved regular expression.
+Key: TypeAlias = tuple[str, str, str, str | None, str | None]
+
+
+class _Event(NamedTuple):
+    """The columns of group_events that are read: a row is a record, or what a sample saw.
+
+    `at_us` is the time of the record in microseconds since 1970, 0 if it has none. `details` is the record as JSON,
+    None for other types than regular expressions.
+    """
+
+    cluster_id: str
+    group: str
+    type: str
+    member_id: str | None
+    origin: str
+    tombstone: bool | None
+    source_offset: int
+    at_us: int
+    details: str | None
+
+    @property
+    def key(self) -> Key:
+        """The key of a record: regular expressions of one group have different keys."""
+        pattern = None if self.details is None else json.loads(self.details).get("regular_expression")
+        return self.cluster_id, self.group, self.type, self.member_id, pattern
+
+
+# The values of the fields of _Event, as expressions on the columns of group_events.
+_EXPRESSIONS: Final = {
+    **{name: ds.field(name) for name in _Event._fields if name not in {"at_us", "details"}},
+    "at_us": pc.coalesce(ds.field("record_time").cast(pa.timestamp("us", "UTC")).cast(pa.int64()), pa.scalar(0)),
+    # The details of other types are long, and not needed.
+    "details": pc.if_else(ds.field("type") == "ConsumerGroupRegularExpression", ds.field("details"), pa.scalar(None)),
+}
+
+
+class _Record(NamedTuple):
+    """A record of a key, and where it is: its date (YYYY-MM-DD), and its index among all rows of that date.
+
+    `offset` is that in the partition of `__consumer_offsets`, and all records of a key are in one partition. `at_us` is
+    the time in microseconds since 1970, 0 if the record has none.
+    """
+
+    is_tombstone: bool
+    offset: int
+    at_us: int
+    date: str
+    row: int
+
+    def is_before(self, other: _Record) -> bool:
+        """Return whether the other record of the same key was written later.
+
+        The greater offset is later. Only if the times differ by more than clocks do, the times decide: then the topic
+        was recreated in between, and its offsets began again with 0.
+        """
+        if abs(self.at_us - other.at_us) > _LARGEST_CLOCK_DIFFERENCE_US:
+            return self.at_us < other.at_us
+        return self.offset < other.offset
+
+
+def find_last_records(
+    directory: RootDirectory, files_by_date: Mapping[str, Sequence[DataFile]]
+) -> dict[str, list[int]]:
+    """Return by date which rows are the last record of their key, as indexes into all rows of the date's files.
+
+    `files_by_date` has the files of group_events of some dates (YYYY-MM-DD), in ascending order of the dates; the
+    result has the same dates, each with a list, which may be empty. A key whose last record is a tombstone has no row.
+    Records of other dates are not looked at: days that follow these dates are built from what was true at their end.
+    Raises StorageError if a file cannot be read.
+    """
+    last_records: dict[Key, _Record] = {}
+    for day, files in files_by_date.items():
+        for key, record in _read_records(directory, day, files):
+            if key not in last_records or last_records[key].is_before(record):
+                last_records[key] = record
+        last_records = _without_old_tombstones(last_records, day)
+    rows: dict[str, list[int]] = {day: [] for day in files_by_date}
+    for record in last_records.values():
+        if not record.is_tombstone:
+            rows[record.date].append(record.row)
+    return rows
+
+
+def _without_old_tombstones(records: Mapping[Key, _Record], day: str) -> dict[Key, _Record]:
+    """Return the records without tombstones that were written before the day (YYYY-MM-DD).
+
+    A tombstone must exclude older records of its key that are read after it. Only records of about the same time are,
+    where clocks differ around midnight, so a tombstone need not be remembered for longer than a day.
+    """
+    midnight_us = (date.fromisoformat(day) - date(1970, 1, 1)).days * 86_400_000_000
+    return {key: record for key, record in records.items() if not record.is_tombstone or record.at_us >= midnight_us}
+
+
+def _read_records(directory: RootDirectory, day: str, files: Sequence[DataFile]) -> Iterator[tuple[Key, _Record]]:
+    """Yield the records of `__consumer_offsets` in all files of a date, in their order, each with its key."""
+    for row, event in enumerate(_read_events(directory, files)):
+        if event.origin == "topic":
+            record = _Record(bool(event.tombstone), event.source_offset, event.at_us, day, row)
+            yield event.key, record
+
+
+def _read_events(directory: RootDirectory, files: Sequence[DataFile]) -> Iterator[_Event]:
+    """Yield the rows of the files of group_events, in the order of the files. Raises StorageError."""
+    dataset = open_dataset(directory, files)
+    with as_storage_error("read the tables", directory.into):
+        for batch in dataset.to_batches(columns=_EXPRESSIONS):
+            columns = [batch[name].to_pylist() for name in _Event._fields]
+            for values in zip(*columns, strict=True):
+                yield _Event._make(values)

@@ -1,0 +1,36 @@
+"""Notes: small states that commands keep between runs, JSON objects in `.notes/<name>.json` of the data directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kafka_groups.errors import StorageError
+from kafka_groups.pipeline.store.root_directory import RootDirectory
+
+# The note of retention, {"first_date": date, "derived": {table: date}} with dates as YYYY-MM-DD: older dates of facts,
+# and of a derived table, are removed, and no build makes them again.
+RETENTION: Final = "retention"
+
+
+def read_note(directory: RootDirectory, name: str) -> dict[str, Any]:
+    """Return the content of a note; empty if it was never written. Raises StorageError if it cannot be parsed."""
+    path = _path_of(directory, name)
+    text = directory.read_small(path)
+    if text is None:
+        return {}
+    try:
+        return dict(json.loads(text))
+    except (ValueError, TypeError) as error:
+        message = f"{path} cannot be parsed; delete it, and run the command again"
+        raise StorageError(message) from error
+
+
+def write_note(directory: RootDirectory, name: str, content: Mapping[str, Any]) -> None:
+    """Write a note in place of the one of this name. A reader sees the old content or the new one, never a part."""
+    directory.write_small(_path_of(directory, name), json.dumps(content) + "\n")
+
+
+def _path_of(directory: RootDirectory, name: str) -> str:
+    return directory.join(".notes", f"{name}.json")

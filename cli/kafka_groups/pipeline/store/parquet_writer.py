@@ -1,0 +1,160 @@
+"""Writing new rows into Parquet files, one for each table and date, in the directories of their tables.
+
+A commit makes the files part of their tables. Files without a commit are deleted, at the latest a day later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kafka_groups.pipeline.frames.arrays import Ints
+from kafka_groups.pipeline.store.data_files import NewFile, new_path
+from kafka_groups.pipeline.store.root_directory import RootDirectory, as_storage_error, open_root
+from kafka_groups.pipeline.tables import Table
+
+_DAY_US: Final = 86_400_000_000
+# Clocks of brokers can be wrong, and a date outside of 1970 to 2099 would be a directory that nobody looks into.
+_END_US: Final = int(np.datetime64("2100-01-01", "us").astype(int))
+_MOST_OPEN_FILES: Final = 32  # Each holds up to a row group in memory.
+_ROWS_PER_GROUP: Final = 262_144
+
+
+def new_writer(into: str, batch: str) -> FileWriter:
+    """Return a writer of files of a batch for the tables in `into`, a path or a URI: a task of Spark may call it."""
+    return FileWriter(open_root(into), batch)
+
+
+class FileWriter:
+    """A writer of rows of one batch into new files: one for each table and date, or several if there are many dates.
+
+    As a context manager it deletes its files if the block raises an exception. The commit comes after the block: if a
+    commit raises an exception, it may have succeeded all the same, and the files must stay. Methods raise StorageError.
+    """
+
+    def __init__(self, directory: RootDirectory, batch: str) -> None:
+        self._directory = directory
+        self._batch = batch
+        self._open_files: dict[tuple[str, str], _OpenFile] = {}  # By table and date.
+        self._closed_files: list[NewFile] = []
+        self._paths: list[str] = []  # All files, open and closed.
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            return
+        for file in self._open_files.values():
+            with suppress(OSError):
+                file.close()
+        for path in self._paths:
+            self._directory.forget(path)
+
+    def write(self, table: Table, rows: pa.RecordBatch) -> None:
+        """Add rows, in any order, which have exactly the columns of the table (`Table.arrow`)."""
+        with as_storage_error("write files", self._directory.into):
+            for date, rows_of_date in _split_by_date(table, rows):
+                self._file(table, date).write(rows_of_date)
+
+    def close(self) -> list[NewFile]:
+        """Close all files and return them, in the order in which they were closed."""
+        with as_storage_error("write files", self._directory.into):
+            while self._open_files:
+                self._close_oldest()
+        return self._closed_files
+
+    def _file(self, table: Table, date: str) -> _OpenFile:
+        """Return the open file of a table and a date; open one if there is none, and close another one if need be."""
+        key = (table.name, date)
+        if key not in self._open_files:
+            if len(self._open_files) >= _MOST_OPEN_FILES:
+                self._close_oldest()
+            path = new_path(self._directory, table.name, date, self._batch)
+            self._paths.append(path)
+            self._open_files[key] = _OpenFile(self._directory, path, table)
+        return self._open_files[key]
+
+    def _close_oldest(self) -> None:
+        """Write the waiting rows of the file that was opened first, and close it."""
+        key = next(iter(self._open_files))
+        file = self._open_files.pop(key)
+        file.flush()
+        size = file.close()
+        table_name, date = key
+        self._closed_files.append(NewFile(table_name, date, file.path, file.rows, size))
+
+
+class _OpenFile:
+    """A Parquet file that is being written. Rows wait in memory until they fill a row group.
+
+    `rows` is the number of rows that were written, without those that wait.
+    """
+
+    def __init__(self, directory: RootDirectory, path: str, table: Table) -> None:
+        self.path = path
+        self.rows = 0
+        schema = table.arrow()
+        # Strings repeat, except the long ones of `details`.
+        strings = [field.name for field in schema if pa.types.is_string(field.type) and field.name != "details"]
+        self._stream = directory.fs.open_output_stream(path)
+        self._writer = pq.ParquetWriter(
+            self._stream, schema, compression="zstd", compression_level=1, use_dictionary=strings
+        )
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_rows = 0
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        """Add rows, and write the waiting ones if they fill a row group."""
+        self._waiting.append(rows)
+        self._waiting_rows += rows.num_rows
+        if self._waiting_rows >= _ROWS_PER_GROUP:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the waiting rows."""
+        if self._waiting:
+            self._writer.write_table(pa.Table.from_batches(self._waiting), row_group_size=_ROWS_PER_GROUP)
+        self.rows += self._waiting_rows
+        self._waiting = []
+        self._waiting_rows = 0
+
+    def close(self) -> int:
+        """Close the file without its waiting rows, and return its size in bytes."""
+        self._writer.close()
+        size = int(self._stream.tell())
+        self._stream.close()
+        return size
+
+
+def _split_by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield each date of the rows (YYYY-MM-DD), ascending, with its rows in their order; nothing without rows."""
+    days = _days_of(table, rows)
+    # Most batches have one date, and np.unique sorts all days.
+    has_one_day = len(days) > 0 and days.min() == days.max()
+    distinct_days = days[:1] if has_one_day else np.unique(days)
+    for day in distinct_days:
+        rows_of_day = rows if len(distinct_days) == 1 else rows.filter(pa.array(days == day))
+        yield str(np.datetime64(int(day), "D")), rows_of_day
+
+
+def _days_of(table: Table, rows: pa.RecordBatch) -> Ints:
+    """Return the date of each row in days since 1970-01-01: that of the time by which the table is dated.
+
+    Where this time is null or outside of 1970 to 2099, it is the date of the column `record_time`, if the table has
+    one, and else day 0.
+    """
+    possible_times = []
+    for name in (table.dated_by, "record_time"):
+        if name in rows.schema.names:
+            times_us = rows[name].cast(pa.int64())
+            is_possible = pc.and_(pc.greater_equal(times_us, 0), pc.less(times_us, _END_US))
+            possible_times.append(pc.if_else(is_possible, times_us, None))
+    days = pc.divide(pc.coalesce(*possible_times, 0), _DAY_US)
+    return np.asarray(days)

@@ -1,0 +1,25 @@
+"""Counting the finished items of a step, and reporting their number."""
+
+from __future__ import annotations
+
+from kafka_groups.progress import Progress
+
+
+class StepCounter:
+    """The number of finished items of one step, of which there are `total`.
+
+    It reports 0 at once, and each new number by `add`. A step without items reports nothing.
+    """
+
+    def __init__(self, progress: Progress, step: str, total: int) -> None:
+        self._progress = progress
+        self._step = step
+        self._total = total
+        self._finished = 0
+        if total:
+            self.add(0)
+
+    def add(self, count: int) -> None:
+        """Count more items as finished, and report their number."""
+        self._finished += count
+        self._progress(self._step, self._finished, self._total)

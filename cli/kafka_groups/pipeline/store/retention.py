@@ -1,0 +1,117 @@
+"""Retention: removing old dates of tables, and samples that were never finished.
+
+Of old dates of group_events the last record of each key stays (`last_records`). A note keeps the first dates that were
+retained: a build makes no older date again, however long the next run retains dates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import attrgetter
+from typing import Final, TypeAlias
+
+from kafka_groups.pipeline.store.compaction_plan import count_rows
+from kafka_groups.pipeline.store.data_files import KEPT, SAMPLE, DataFile, new_batch_name
+from kafka_groups.pipeline.store.last_records import find_last_records
+from kafka_groups.pipeline.store.notes import RETENTION
+from kafka_groups.pipeline.store.parquet_sorting import copy_rows
+from kafka_groups.pipeline.store.progress_steps import StepCounter
+from kafka_groups.pipeline.store.storage import Storage
+from kafka_groups.pipeline.tables import GROUP_EVENTS, SAMPLE_RUNS, STORED_TABLES, TABLES, Table
+from kafka_groups.progress import Progress
+
+# A build writes the last date and the one before it again, each from its own facts and those of seven dates before.
+# With fewer dates, groups that have not committed for some days would be missing from them.
+LEAST_KEEP: Final = timedelta(days=8)
+# A sample without a row in sample_runs after this time has failed.
+_LONGEST_SAMPLE: Final = timedelta(days=1)
+
+# The files of each date (YYYY-MM-DD), in ascending order of the dates.
+FilesByDate: TypeAlias = dict[str, list[DataFile]]
+
+
+def keep_all(age: timedelta) -> dict[Table, timedelta]:
+    """Return the same retention for every documented table except sample_runs.
+
+    That table has no retention, because samples count only if it has their row.
+    """
+    return {table: age for table in TABLES.values() if table != SAMPLE_RUNS}
+
+
+def remove_old_dates(
+    storage: Storage, keep: Mapping[Table, timedelta], now: datetime, progress: Progress
+) -> Iterator[tuple[str, str]]:
+    """Remove the dates that are older than `keep` of their table; yield table and date of each that is wholly gone.
+
+    `keep` has by table how long a date stays after its end; `now` is in UTC. The newest date of each table stays. The
+    lock "compact" must be held. A date is removed when the caller requests the next element. `progress` is called with
+    the number of dates that are finished, counted for each table. Raises StorageError; the dates that were removed
+    before then stay removed.
+    """
+    old_dates = {table: _find_old_dates(storage, table, now - age) for table, age in keep.items()}
+    if keep:
+        _note_first_dates(storage, keep, now)
+    counter = StepCounter(progress, "removing old dates", sum(map(len, old_dates.values())))
+    for table, files_by_date in old_dates.items():
+        kept_rows = find_last_records(storage.directory, files_by_date) if table == GROUP_EVENTS else {}
+        for day, files in files_by_date.items():
+            if _remove_date(storage, table, files, kept_rows.get(day, [])):
+                yield table.name, day
+            counter.add(1)
+
+
+def remove_failed_samples(storage: Storage, now: datetime) -> None:
+    """Remove the rows of samples that began more than a day ago, and are not in sample_runs; `now` is in UTC.
+
+    Samples that are newer than the newest one in sample_runs stay, because that table may come from an older backup.
+    """
+    finished_samples: set[str] = set()
+    for file in storage.files(SAMPLE_RUNS):
+        finished_samples |= storage.samples_in(file)
+    newest_finished = max(finished_samples, default="")
+    # Names of samples sort by their time.
+    first_kept = min(new_batch_name(SAMPLE, now - _LONGEST_SAMPLE), newest_finished)
+    for table in STORED_TABLES.values():
+        old = [file for file in storage.files(table, unfinished=True) if file.batch < first_kept]
+        if old:
+            storage.swap(table, old, [], same_rows=False)
+
+
+def _find_old_dates(storage: Storage, table: Table, first: datetime) -> FilesByDate:
+    """Return the files of the table's dates before the date of `first` (in UTC), without the table's newest date."""
+    dates = [(day, list(files)) for day, files in groupby(storage.files(table), attrgetter("date"))]
+    first_date = first.date().isoformat()
+    return {day: files for day, files in dates[:-1] if day < first_date}
+
+
+def _note_first_dates(storage: Storage, keep: Mapping[Table, timedelta], now: datetime) -> None:
+    """Save the first dates that are retained, which never become earlier; `now` is in UTC.
+
+    A date is derived from facts of all tables, so there is one first date for all of them.
+    """
+    note = storage.note(RETENTION)
+    first_date = str(note.get("first_date", ""))
+    derived = dict(note.get("derived", {}))
+    for table, age in keep.items():
+        first = (now - age).date().isoformat()
+        if table.derived:
+            derived[table.name] = max(first, str(derived.get(table.name, "")))
+        else:
+            first_date = max(first_date, first)
+    storage.save_note(RETENTION, {"first_date": first_date, "derived": derived})
+
+
+def _remove_date(storage: Storage, table: Table, files: Sequence[DataFile], kept_rows: Sequence[int]) -> bool:
+    """Remove the files of a date, but keep some rows, given as indexes; return whether nothing is left of the date.
+
+    Nothing changes, and False is returned, if all rows are kept, or if another program removed one of the files. The
+    files may be larger than memory; the kept rows may not.
+    """
+    if not kept_rows:
+        return storage.swap(table, files, [], same_rows=False)
+    if len(kept_rows) < count_rows(files):
+        new = copy_rows(storage.directory, files, KEPT, kept_rows)
+        storage.swap(table, files, new, same_rows=False)
+    return False
