@@ -10,7 +10,7 @@ from kafka_groups.model import TopicPartition
 from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 GROUPS = {"orders": Group(coordinator=2, commits={("t", 0): 5}), "billing": Group(coordinator=1, error=30)}
-TOPIC = Topic("t", topic_id("t"), internal=False, partitions=(0,))
+TOPIC = Topic("t", topic_id("t"), internal=False, partitions=(0,), leaders={0: 1})
 
 
 def test_no_request_is_sent_before_the_first_call() -> None:

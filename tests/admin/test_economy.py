@@ -131,8 +131,10 @@ def test_leaders_are_kept_for_log_start_offsets() -> None:
 def test_many_topics_are_described_in_one_request() -> None:
     with ScriptedCluster(topics=TOPICS) as cluster, cluster.admin() as admin:
         assert admin.describe_topics(["payments", "refunds"]).succeeded == {
-            "payments": Topic("payments", topic_id("payments"), internal=False, partitions=(0, 1, 2)),
-            "refunds": Topic("refunds", topic_id("refunds"), internal=False, partitions=(0,)),
+            "payments": Topic(
+                "payments", topic_id("payments"), internal=False, partitions=(0, 1, 2), leaders={0: 1, 1: 2, 2: 3}
+            ),
+            "refunds": Topic("refunds", topic_id("refunds"), internal=False, partitions=(0,), leaders={0: 1}),
         }
         assert cluster.requests() == {"Metadata": 1}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from kafka_groups.model import (
@@ -154,12 +155,16 @@ class MemberIdentity(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A topic with its partitions, ascending. `topic_id` is None on brokers before 2.8, which return none."""
+    """A topic with its partitions, ascending. `topic_id` is None on brokers before 2.8, which return none.
+
+    `leaders` has the id of the broker that leads each partition; a partition without a leader is absent.
+    """
 
     name: str
     topic_id: UUID | None
     internal: bool
     partitions: tuple[int, ...]
+    leaders: Mapping[int, int] = MappingProxyType({})
 
 
 class Admin(Protocol):

@@ -11,6 +11,7 @@ from typing import Final
 from kafka_groups.admin.api import Step
 
 TOPICS: Final = Step("topics that the user named", 2)
+COORDINATORS: Final = Step("leaders of the partitions of __consumer_offsets", 1)
 LISTING: Final = Step("groups of each broker", 3)
 UNFILTERED_LISTING: Final = Step("groups that a filter excludes, to distinguish them from absent ones", 1)
 GROUPS: Final = Step("descriptions and commits", 4)

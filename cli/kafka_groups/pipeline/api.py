@@ -1,7 +1,8 @@
 """The pipeline's functions for Python programs: notebooks, Airflow, cron.
 
-`settings` are properties with Java's or librdkafka's names, as of `GroupAdmin`; `data_dir` is a path or a URI. All
-functions raise errors of `kafka_groups.errors`: StorageError for the tables, AdminError and SourceError for brokers.
+`settings` are properties by Java's or librdkafka's names, as `GroupAdmin` takes them; `data_dir` is a path or a URI,
+which is created if it may be new. All functions raise errors of `kafka_groups.errors`: StorageError for the tables,
+AdminError and SourceError for the brokers, and SettingsError for properties.
 """
 
 from __future__ import annotations
@@ -18,9 +19,13 @@ from kafka_groups.pipeline.build.plan import ALL_DATES, DateRange, count_facts
 from kafka_groups.pipeline.build.run import Built
 from kafka_groups.pipeline.build.run import build as build_storage
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
-from kafka_groups.pipeline.facts import backfill as backfills
 from kafka_groups.pipeline.facts import ingestion
-from kafka_groups.pipeline.facts import sample as snapshot
+from kafka_groups.pipeline.facts.backfill import Backfilled
+from kafka_groups.pipeline.facts.backfill import backfill as backfill_storage
+from kafka_groups.pipeline.facts.sample import Sampled
+from kafka_groups.pipeline.facts.sample import sample as sample_into_storage
+from kafka_groups.pipeline.facts.time_grid import LookupPeriod
+from kafka_groups.pipeline.facts.topic_settings import find_compacted
 from kafka_groups.pipeline.report import history_reader
 from kafka_groups.pipeline.report.history import Cut, History
 from kafka_groups.pipeline.store import open_storage
@@ -51,17 +56,23 @@ def ingest(
     records_per_batch: int | None = None,
     timeout_s: float = _TIMEOUT_S,
 ) -> ingestion.Ingested:
-    """Read the new records of `__consumer_offsets` into the tables, and return how many of each table."""
+    """Read the new records of `__consumer_offsets`, and return how many rows each table got.
+
+    A batch has at most `records_per_batch` records, by default a number that suits the backlog; each is committed.
+    """
     storage = open_storage(data_dir, create=True)
     properties = client_properties(settings_from(settings))
     return ingestion.ingest(spark, storage, properties, timeout_s=timeout_s, records_per_batch=records_per_batch)
 
 
-def sample(settings: Settings, data_dir: str) -> snapshot.Sampled:
-    """Record the current log end offsets, commits and group states; failures of single groups are in the result."""
+def sample(settings: Settings, data_dir: str) -> Sampled:
+    """Record the current log end offsets, commits and group states, and return how many rows were written.
+
+    Failures of single groups, partitions and brokers are in the result.
+    """
     storage = open_storage(data_dir, create=True)
     with GroupAdmin(settings) as admin:
-        return snapshot.sample(admin, storage, now_ms=_now_ms)
+        return sample_into_storage(admin, storage, now_ms=_now_ms)
 
 
 def backfill(
@@ -72,20 +83,23 @@ def backfill(
     interval: timedelta = timedelta(minutes=1),
     topics: Collection[str] | None = None,
     timeout_s: float = _TIMEOUT_S,
-) -> backfills.Backfilled:
-    """Look up the log end offsets of the past, at each interval since then, of all topics that are not compacted."""
-    storage, until_ms = open_storage(data_dir, create=True), _now_ms()
+) -> Backfilled:
+    """Look up past log end offsets, and return how many rows were written.
+
+    The times are those of the last `since`, at each `interval`. The topics are the given ones, or all that are not
+    internal; compacted ones are skipped. `timeout_s` limits each request for settings of topics.
+    """
+    storage = open_storage(data_dir, create=True)
     properties = client_properties(settings_from(settings))
+    now_ms = _now_ms()
+    period = LookupPeriod(now_ms - round(since / _MS), now_ms, step_ms=round(interval / _MS), now_ms=now_ms)
     with GroupAdmin(settings) as admin:
-        return backfills.backfill(
+        return backfill_storage(
             admin,
             storage,
-            since_ms=until_ms - round(since / _MS),
-            until_ms=until_ms,
-            now_ms=until_ms,
-            step_ms=round(interval / _MS),
+            period,
             topics=topics,
-            left_out=lambda names: backfills.find_compacted(properties, timeout_s, names).compacted,
+            excluded=lambda names: find_compacted(properties, timeout_s, names).compacted,
         )
 
 
@@ -98,14 +112,18 @@ def build(
     last: date = ALL_DATES.last,
     full: bool = False,
 ) -> Built:
-    """Derive the tables of the dates that changed (all with `full`), and return dates, rows and notes.
+    """Derive the tables of the dates from `first` to `last` that changed, and return their rows and notes.
 
-    Without a session it runs in this process, which suits some 100,000 facts.
+    With `full`, dates that did not change are derived, too. Without a Spark session, the build runs in this process,
+    which suits up to some 100,000 facts.
     """
-    storage, dates, known = open_storage(data_dir), DateRange(first, last), rules or Rules()
-    facts = 0 if spark is None else count_facts(storage, rules=known, selection=dates, full=full)
-    engine = LocalEngine() if spark is None else SparkEngine(spark, facts)
-    return build_storage(storage, engine, rules=known, selection=dates, full=full)
+    storage = open_storage(data_dir)
+    rules = rules or Rules()
+    dates = DateRange(first, last)
+    engine: LocalEngine | SparkEngine = LocalEngine()
+    if spark is not None:
+        engine = SparkEngine(spark, count_facts(storage, rules=rules, selection=dates, full=full))
+    return build_storage(storage, engine, rules=rules, selection=dates, full=full)
 
 
 def report(
@@ -131,22 +149,26 @@ def report(
 
 
 def read_table(spark: SparkSession, data_dir: str, name: str) -> DataFrame:
-    """Return the newest version of a table: its documented columns, then `date`. Raises ValueError for other names.
+    """Return the newest version of a table: its documented columns, then `date`, without rows of unfinished samples.
 
-    Rows of unfinished samples are not in it. No jar is needed: Python workers read files of an object store.
+    No jar is needed: workers of Python read the files of an object store. Raises ValueError for an unknown name.
     """
-    return open_storage(data_dir).read(spark, _table(name))
+    return open_storage(data_dir).read(spark, _find_table(name))
 
 
 def export(
     data_dir: str, output: str | Path, *, kind: Literal["parquet", "csv"], tables: Collection[str] | None = None
 ) -> Mapping[str, int]:
-    """Write the tables as plain files into an empty or new directory, and return the number of rows of each."""
-    chosen = TABLES.values() if tables is None else [*map(_table, tables)]
-    return write_plain_files(open_storage(data_dir), Path(output), kind, chosen)
+    """Write the named tables, or all, as plain files into an empty or new directory, and return the rows of each.
+
+    Raises ValueError for an unknown name.
+    """
+    selected = TABLES.values() if tables is None else [*map(_find_table, tables)]
+    return write_plain_files(open_storage(data_dir), Path(output), kind, selected)
 
 
-def _table(name: str) -> Table:
+def _find_table(name: str) -> Table:
+    """Return the documented table of this name. Raises ValueError, with the nearest name, if there is none."""
     if name not in TABLES:
         msg = f"there is no table {name!r}; tables are {', '.join(TABLES)}{did_you_mean(name, TABLES)}"
         raise ValueError(msg)
@@ -154,6 +176,7 @@ def _table(name: str) -> Table:
 
 
 def _now_ms() -> int:
+    """Return the current time in ms since 1970."""
     return time.time_ns() // 1_000_000
 
 

@@ -187,7 +187,9 @@ def test_every_version_of_metadata_returns_leaders(version: int) -> None:
 def test_a_topic_is_described_with_ascending_partitions_and_an_absent_one_fails_alone() -> None:
     with ScriptedCluster(topics={"odd": {7: 1, 0: 2, 3: -1}}) as cluster, cluster.admin() as admin:
         results = admin.describe_topics(["odd", "absent", "odd"])
-        assert results.succeeded == {"odd": Topic("odd", topic_id("odd"), internal=False, partitions=(0, 3, 7))}
+        assert results.succeeded == {
+            "odd": Topic("odd", topic_id("odd"), internal=False, partitions=(0, 3, 7), leaders={0: 2, 7: 1})
+        }
         assert results.failed["absent"].topic == "absent"
         assert results.failed["absent"].name == "UNKNOWN_TOPIC_OR_PARTITION"
         assert results.failed["absent"].broker is None

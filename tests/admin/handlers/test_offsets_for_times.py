@@ -173,8 +173,10 @@ def test_the_id_that_brokers_return_counts_before_the_name_that_the_user_gave() 
 def test_all_topics_are_listed_with_ids_and_partitions() -> None:
     with ScriptedCluster(topics={"b": {1: 1, 0: -1}, "__state": {0: 2}}) as cluster, cluster.admin() as admin:
         assert admin.list_topics().all() == {
-            "b": Topic(name="b", topic_id=topic_id("b"), internal=False, partitions=(0, 1)),
-            "__state": Topic(name="__state", topic_id=topic_id("__state"), internal=True, partitions=(0,)),
+            "b": Topic(name="b", topic_id=topic_id("b"), internal=False, partitions=(0, 1), leaders={1: 1}),
+            "__state": Topic(
+                name="__state", topic_id=topic_id("__state"), internal=True, partitions=(0,), leaders={0: 2}
+            ),
         }
         assert cluster.requests() == {"Metadata": 1}
 

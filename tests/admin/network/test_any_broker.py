@@ -19,7 +19,7 @@ from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 pytestmark = pytest.mark.timeout(20)
 
-TOPIC = Topic("t", topic_id("t"), internal=False, partitions=(0,))
+TOPIC = Topic("t", topic_id("t"), internal=False, partitions=(0,), leaders={0: 1})
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +107,7 @@ def test_a_broker_without_an_address_is_skipped_by_requests_for_any_broker(opera
             if operation == "list_topics":
                 assert list(admin.list_topics().all()) == ["t"]
             elif operation == "describe_topics":
-                assert admin.describe_topics(["t"]).all() == {"t": TOPIC}
+                assert admin.describe_topics(["t"]).all() == {"t": TOPIC._replace(leaders={0: 3})}
             elif operation == "describe":
                 assert list(admin.describe_consumer_groups(["g"]).all()) == ["g"]
             else:

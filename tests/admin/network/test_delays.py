@@ -25,7 +25,7 @@ from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 pytestmark = pytest.mark.timeout(20)
 
 LISTED: Struct = {"groups": []}
-TOPIC = Topic("t", topic_id("t"), internal=False, partitions=(0,))
+TOPIC = Topic("t", topic_id("t"), internal=False, partitions=(0,), leaders={0: 1})
 
 
 def _connect(endpoint: Endpoint) -> Connection:

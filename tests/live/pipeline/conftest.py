@@ -14,6 +14,7 @@ from kafka_groups import sandbox
 from kafka_groups.pipeline.facts.backfill import backfill
 from kafka_groups.pipeline.facts.ingestion import ingest
 from kafka_groups.pipeline.facts.sample import sample
+from kafka_groups.pipeline.facts.time_grid import LookupPeriod
 from kafka_groups.pipeline.store import Storage
 from tests.live.groups.clients import open_admin
 from tests.live.pipeline.filled_tables import FilledTables, now_ms
@@ -64,10 +65,7 @@ def _look(bootstrap: str, storage: Storage, timed: Timed) -> range:
         backfill(
             admin,
             storage,
-            since_ms=until - REACH_MS,
-            until_ms=until,
-            now_ms=until,
-            step_ms=STEP_MS,
+            LookupPeriod(until - REACH_MS, until, step_ms=STEP_MS, now_ms=until),
             topics=[timed.topic],
         )
         sample(admin, storage, now_ms=now_ms)

@@ -42,7 +42,7 @@ def topics_in(into: str) -> set[str]:
     return set(ds.dataset(files, partitioning="hive").to_table(columns=["topic"])["topic"].to_pylist())
 
 
-def test_compacted_topics_are_left_out_and_named_once(broker: str, tmp_path: Path) -> None:
+def test_compacted_topics_are_skipped_and_named_once(broker: str, tmp_path: Path) -> None:
     both = sorted(make_compacted(broker, policy) for policy in ("compact", "compact,delete"))
     plain, into = make_topic(broker, records=5), str(tmp_path / "history")
     topics = [argument for topic in (*both, plain) for argument in ("--topic", topic)]
@@ -61,7 +61,7 @@ def test_compacted_topics_are_left_out_and_named_once(broker: str, tmp_path: Pat
     assert topics_in(into) == {plain}
 
 
-def test_a_backfill_without_compacted_topics_says_nothing_of_them(broker: str, tmp_path: Path) -> None:
+def test_a_backfill_without_compacted_topics_has_no_note_on_them(broker: str, tmp_path: Path) -> None:
     plain, into = make_topic(broker, records=5), str(tmp_path / "history")
     outcome = run("pipeline", "backfill", "--data-dir", into, "--since", "5m", "--topic", plain, bootstrap=broker)
 

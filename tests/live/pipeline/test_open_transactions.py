@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kafka_groups.pipeline.doctor import cluster
+from kafka_groups.pipeline.doctor import open_transactions
 from kafka_groups.pipeline.facts.decode import partition_of
 from kafka_groups.pipeline.facts.source.brokers import Brokers
 from tests.fakes.fake_admin import run
@@ -24,9 +24,7 @@ def _check(bootstrap: str) -> tuple[str, str]:
     return found["status"], found["detail"]
 
 
-def test_an_open_transaction_is_reported_and_after_some_minutes_it_is_a_warning(
-    broker: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_open_transaction_is_reported_and_later_a_warning(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
     topic, group = make_topic(broker, records=8), unique_name("transacting")
     commit(broker, group, topic, 1)
     place = partition_of(group, len(Brokers({"bootstrap.servers": broker}, 30).topic().partitions))
@@ -34,7 +32,7 @@ def test_an_open_transaction_is_reported_and_after_some_minutes_it_is_a_warning(
     with open_transaction(broker, group, topic, 7) as producer:
         commit(broker, group, topic, 2, 3)
         young = _check(broker)
-        monkeypatch.setattr(cluster, "_LONG_MS", 0)
+        monkeypatch.setattr(open_transactions, "_LONG_MS", 0)
         old = _check(broker)
         producer.abort_transaction(_TIMEOUT_S)
 

@@ -15,6 +15,7 @@ from kafka_groups.admin import PartitionTime
 from kafka_groups.admin.handlers.offsets_for_times import OffsetsForTimesHandler
 from kafka_groups.pipeline.facts.backfill import Backfilled, backfill
 from kafka_groups.pipeline.facts.sample import Sampled, sample
+from kafka_groups.pipeline.facts.time_grid import LookupPeriod
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from tests.live.groups.clients import open_admin
@@ -50,10 +51,7 @@ def fill_back(cluster: Cluster, storage: Storage, topic: str, grid: range) -> Ba
         return backfill(
             admin,
             storage,
-            since_ms=grid[0],
-            until_ms=grid[-1],
-            now_ms=now_ms(),
-            step_ms=grid.step,
+            LookupPeriod(grid[0], grid[-1], step_ms=grid.step, now_ms=now_ms()),
             topics=[topic],
         )
 
@@ -85,7 +83,7 @@ def theirs(cluster: Cluster, topic: str, spec: OffsetSpec, isolation: Any = Isol
     return offset
 
 
-def test_a_sample_holds_what_groups_committed_and_where_logs_end(any_cluster: Cluster, storage: Storage) -> None:
+def test_a_sample_has_the_commits_and_the_offsets_of_logs(any_cluster: Cluster, storage: Storage) -> None:
     topic = make_topic(any_cluster.bootstrap, partitions=2, records=9)
     unread = make_topic(any_cluster.bootstrap, records=4)
     with (
@@ -113,7 +111,7 @@ def test_a_sample_holds_what_groups_committed_and_where_logs_end(any_cluster: Cl
     assert done.failures == ()
 
 
-def test_a_sample_has_the_topics_id_where_the_broker_has_one(cluster: Cluster, storage: Storage) -> None:
+def test_a_sample_has_the_topic_id_that_the_broker_returns(cluster: Cluster, storage: Storage) -> None:
     topic = make_topic(cluster.bootstrap, records=1)
     take(cluster, storage)
 
@@ -141,9 +139,7 @@ def test_groups_of_every_kind_are_sampled_without_a_failure(cluster: Cluster, st
     assert done.failures == ()
 
 
-def test_an_old_broker_returns_no_topic_ids_and_its_groups_are_sampled_all_the_same(
-    kafka_2_5: Cluster, storage: Storage
-) -> None:
+def test_groups_of_a_broker_without_topic_ids_are_sampled(kafka_2_5: Cluster, storage: Storage) -> None:
     topic = make_topic(kafka_2_5.bootstrap, records=3)
     with simple(kafka_2_5.bootstrap, commits=[(topic, 0, 2)]) as group:
         take(kafka_2_5, storage)
@@ -210,9 +206,7 @@ def test_the_index_of_times_is_exact(any_cluster: Cluster, storage: Storage) -> 
             assert theirs(any_cluster, topic, OffsetSpec.for_timestamp(moment)) == row["point_offset"]
 
 
-def test_records_that_are_not_in_order_of_their_times_are_found_as_brokers_find_them(
-    any_cluster: Cluster, storage: Storage
-) -> None:
+def test_records_out_of_order_are_found_as_brokers_find_them(any_cluster: Cluster, storage: Storage) -> None:
     topic = make_topic(any_cluster.bootstrap)
     base = now_ms() // HOUR_MS * HOUR_MS - 3 * HOUR_MS
     produce_at(any_cluster, topic, [base + (number * 37 % 60) * MINUTE_MS for number in range(60)])

@@ -12,7 +12,7 @@ import pytest
 
 from kafka_groups.pipeline.api import backfill as function
 from kafka_groups.pipeline.commands.backfill import backfill as command
-from kafka_groups.pipeline.facts.backfill import Policies
+from kafka_groups.pipeline.facts.topic_settings import Policies
 from tests.fakes.fake_admin import Outcome
 from tests.fakes.fake_admin import run as run_command
 from tests.fakes.scripted_cluster import ScriptedCluster
@@ -36,7 +36,7 @@ def brokers() -> Iterator[ScriptedCluster]:
 @pytest.fixture
 def policies(mocker: MockerFixture) -> Mock:
     """A fake look-up of the topics' policies, which finds no compacted topic."""
-    find: Mock = mocker.patch("kafka_groups.pipeline.facts.backfill.find_compacted")
+    find: Mock = mocker.patch("kafka_groups.pipeline.facts.topic_settings.find_compacted")
     find.return_value = Policies([], [])
     return find
 
@@ -117,9 +117,7 @@ def test_topics_are_unknown_if_librdkafka_rejects_the_settings(
 
 
 @pytest.mark.usefixtures("policies")
-def test_log_end_offsets_that_only_records_with_future_timestamps_show_are_counted_as_unknown(
-    brokers: ScriptedCluster, tmp_path: Path
-) -> None:
+def test_log_ends_hidden_by_future_timestamps_are_counted_as_unknown(brokers: ScriptedCluster, tmp_path: Path) -> None:
     brokers.records["a", 0] = [253_402_300_799_000, 0, 0]
     assert notes(run(brokers, tmp_path, "--topic", "a"))[0].endswith(
         "past log end offsets are unknown: records have timestamps in the future."

@@ -237,8 +237,8 @@ def test_an_ingest_that_fails_reports_what_it_wrote(fakes: FakePipeline, data_di
 
 
 def test_a_backfill_that_fails_reports_what_it_wrote(fakes: FakePipeline, data_dir: str) -> None:
-    def write_and_fail(*_: object, begun: Callable[[object], None], **__: object) -> None:
-        begun(fakes.backfill.return_value)
+    def write_and_fail(*_: object, on_start: Callable[[object], None], **__: object) -> None:
+        on_start(fakes.backfill.return_value)
         raise StorageError("the disk is full")
 
     fakes.backfill.side_effect = write_and_fail

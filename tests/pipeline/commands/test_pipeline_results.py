@@ -59,9 +59,9 @@ def test_ingest_continues_with_continuous(fakes: FakePipeline, data_dir: str) ->
 
 def test_backfill_receives_the_period_the_interval_and_the_topics(fakes: FakePipeline, data_dir: str) -> None:
     run("pipeline", "backfill", "--data-dir", data_dir, "--since", "1h", "--interval", "10s", "--topic", "t")
-    arguments = fakes.backfill.call_args.kwargs
-    assert (arguments["step_ms"], arguments["topics"]) == (10_000, ("t",))
-    assert arguments["until_ms"] - arguments["since_ms"] == 3_600_000
+    period = fakes.backfill.call_args.args[2]
+    assert (period.step_ms, period.until_ms - period.since_ms) == (10_000, 3_600_000)
+    assert fakes.backfill.call_args.kwargs["topics"] == ("t",)
     run("pipeline", "backfill", "--data-dir", data_dir)
     assert fakes.backfill.call_args.kwargs["topics"] is None
 

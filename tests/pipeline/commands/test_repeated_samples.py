@@ -19,9 +19,7 @@ def run_samples(fakes: FakePipeline, data_dir: str, *results: object) -> tuple[O
     return outcome, json.loads(outcome.stdout)
 
 
-def test_sampling_continues_after_the_cluster_was_unavailable_and_reports_the_error(
-    fakes: FakePipeline, data_dir: str
-) -> None:
+def test_sampling_continues_after_the_cluster_was_unavailable(fakes: FakePipeline, data_dir: str) -> None:
     done = fakes.sample.return_value
     outcome, document = run_samples(
         fakes, data_dir, done, ConnectionFailedError("unavailable"), done, KeyboardInterrupt
@@ -50,9 +48,7 @@ def test_a_run_without_failures_is_complete(fakes: FakePipeline, data_dir: str) 
     assert (outcome.exit_code, document["status"], document["errors"]) == (130, "complete", [])
 
 
-def test_rows_that_were_written_before_the_directory_was_deleted_are_reported(
-    fakes: FakePipeline, data_dir: str
-) -> None:
+def test_rows_written_before_the_directory_was_deleted_are_reported(fakes: FakePipeline, data_dir: str) -> None:
     done = fakes.sample.return_value
     outcome, document = run_samples(fakes, data_dir, done, done, done, StorageError("it is deleted"))
     assert (outcome.exit_code, document["status"], document["samples"]) == (3, "partial", 3)

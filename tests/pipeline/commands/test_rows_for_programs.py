@@ -103,8 +103,8 @@ def test_a_failed_command_writes_no_line(fakes: FakePipeline, data_dir: str, out
 
 
 def test_the_rows_include_what_was_written_before_an_error(fakes: FakePipeline, data_dir: str) -> None:
-    def write_and_fail(*_: object, begun: Callable[[object], None], **__: object) -> None:
-        begun(fakes.backfill.return_value)
+    def write_and_fail(*_: object, on_start: Callable[[object], None], **__: object) -> None:
+        on_start(fakes.backfill.return_value)
         raise SourceError("no")
 
     fakes.backfill.side_effect = write_and_fail

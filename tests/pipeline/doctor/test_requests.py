@@ -1,4 +1,4 @@
-"""What the doctor says of the requests of a sample: versions, groups, commits, log ends."""
+"""The doctor's checks of the requests of a sample: versions, groups, commits, log ends."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import SettingsError
-from kafka_groups.pipeline.doctor import examine_asking
 from kafka_groups.pipeline.doctor.check import Check
+from kafka_groups.pipeline.doctor.requests import check_requests
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.messages.api_versions import FEATURES
 from kafka_groups.settings import ConnectionSettings
@@ -29,7 +29,7 @@ def cluster() -> Iterator[ScriptedCluster]:
 
 
 def checks_of(cluster: ScriptedCluster) -> dict[str, Check]:
-    return {check.check: check for check in examine_asking(cluster.settings)}
+    return {check.check: check for check in check_requests(cluster.settings)}
 
 
 def tell_features(cluster: ScriptedCluster, broker: int, level: int, **finalized: int) -> None:
@@ -47,7 +47,7 @@ def tell_features(cluster: ScriptedCluster, broker: int, level: int, **finalized
     cluster.script("ApiVersions", *[tell] * TWICE, brokers=[broker])
 
 
-def test_what_a_sample_needs_is_checked_one_by_one(cluster: ScriptedCluster) -> None:
+def test_each_request_of_a_sample_is_checked(cluster: ScriptedCluster) -> None:
     found = checks_of(cluster)
 
     assert {name: check.status for name, check in found.items()} == {
@@ -69,18 +69,23 @@ def test_the_features_of_the_brokers_are_reported(cluster: ScriptedCluster) -> N
         tell_features(cluster, broker, 30, metadata_version=27, group_version=1)
 
     assert checks_of(cluster)[VERSIONS] == Check(
-        VERSIONS, "ok", "the brokers support metadata.version 30; the cluster uses group.version 1, metadata.version 27"
+        VERSIONS,
+        "ok",
+        "the brokers support metadata.version 30 (4.3-IV0); "
+        "the cluster uses group.version 1, metadata.version 27 (4.1-IV1)",
     )
 
 
-def test_brokers_of_several_versions_are_reported(cluster: ScriptedCluster) -> None:
+def test_the_versions_of_different_brokers_are_reported(cluster: ScriptedCluster) -> None:
     for broker, level in ((1, 21), (2, 99), (3, 22)):
         tell_features(cluster, broker, level)
 
-    assert checks_of(cluster)[VERSIONS].detail == "the brokers support metadata.version 21 and 22 and 99"
+    assert checks_of(cluster)[VERSIONS].detail == (
+        "the brokers support metadata.version 21 (3.9-IV0) and 22 (4.0-IV0) and 99 (newer than this version knows)"
+    )
 
 
-def test_brokers_that_return_no_metadata_version_are_old(cluster: ScriptedCluster) -> None:
+def test_brokers_without_a_metadata_version_are_a_warning(cluster: ScriptedCluster) -> None:
     older = "metadata.version: Kafka before 3.0, or with ZooKeeper"
 
     assert checks_of(cluster)[VERSIONS] == Check(VERSIONS, "warning", f"the brokers have no {older}")
@@ -88,7 +93,7 @@ def test_brokers_that_return_no_metadata_version_are_old(cluster: ScriptedCluste
     assert checks_of(cluster)[VERSIONS].detail == f"some brokers have no {older}"
 
 
-def test_a_user_who_sees_nothing_is_warned(cluster: ScriptedCluster) -> None:
+def test_a_user_without_rights_is_warned(cluster: ScriptedCluster) -> None:
     cluster.groups.clear()
     cluster.topics.clear()
 
@@ -107,7 +112,7 @@ def test_a_group_whose_commits_are_refused_fails(cluster: ScriptedCluster) -> No
     assert (found.status, found.detail) == ("failed", "billing: not allowed: this needs DESCRIBE on the group")
 
 
-def test_brokers_that_cannot_be_reached_fail_and_settings_that_do_not_fit_warn(cluster: ScriptedCluster) -> None:
+def test_unreachable_brokers_fail_and_unsupported_settings_are_a_warning(cluster: ScriptedCluster) -> None:
     def refuse() -> ConnectionSettings:
         raise SettingsError("sasl.mechanism=GSSAPI is not supported")
 
@@ -115,7 +120,7 @@ def test_brokers_that_cannot_be_reached_fail_and_settings_that_do_not_fit_warn(c
         cluster.stop(number)
 
     assert [check.status for check in checks_of(cluster).values()] == ["failed"]
-    assert examine_asking(refuse) == [
+    assert check_requests(refuse) == [
         Check(
             "sample",
             "warning",

@@ -16,7 +16,7 @@ import pytest
 from deltalake import DeltaTable
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.doctor import examine_tables
+from kafka_groups.pipeline.doctor.tables import check_tables
 from kafka_groups.pipeline.store import Storage, open_storage, parquet_sorting
 from kafka_groups.pipeline.store import delta_log as log_module
 from kafka_groups.pipeline.store.compaction import Compacted, compact
@@ -76,7 +76,7 @@ def test_the_next_program_finds_rows_notes_and_the_marker(remote: Storage) -> No
     assert (count_rows(again, OFFSET_COMMITS), again.dates(OFFSET_COMMITS)) == (8, ["2026-11-01", "2026-11-02"])
     assert again.note("built") == {"a": 1}
     assert offsets_in(again) == Counter(range(8))
-    assert examine_tables(remote.into, None, None)[0].status == "ok"
+    assert check_tables(remote.into, None, None)[0].status == "ok"
 
 
 def test_tasks_of_spark_read_the_columns_of_the_table_and_its_date(remote: Storage) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_groups.pipeline.commands.rows import SIZES, TableSize
+from kafka_groups.pipeline.commands.rows import SIZES, SizeRow
 from kafka_groups.pipeline.report.text.lines import write_history_lines
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen
@@ -52,5 +52,5 @@ def test_a_group_id_in_the_rows_of_a_report_is_unchanged(make_screen: MakeScreen
 
 def test_a_text_with_a_carriage_return_in_the_rows_of_a_pipeline_command_is_quoted(make_screen: MakeScreen) -> None:
     screen = make_screen()
-    write_rows(screen, SIZES, [TableSize("a\rb", 1, 1, 1, None, None)], "csv")
+    write_rows(screen, SIZES, [SizeRow("a\rb", 1, 1, 1, None, None)], "csv")
     assert written(screen.out).split("\n", 1)[1] == '"a\rb",1,1,1,,\n'

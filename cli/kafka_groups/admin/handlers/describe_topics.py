@@ -57,6 +57,7 @@ def read_topic(row: Struct) -> Topic:
         topic_id=row["topic_id"] if row["topic_id"].int else None,
         internal=row["is_internal"],
         partitions=tuple(sorted(partition["partition_index"] for partition in row["partitions"])),
+        leaders={partition: leader for partition, leader in read_leaders(row).items() if leader >= 0},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -23,7 +23,9 @@ from kafka_groups.pipeline.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.facts.backfill import Backfilled, Policies
+    from kafka_groups.pipeline.facts.backfill import Backfilled
+    from kafka_groups.pipeline.facts.time_grid import LookupPeriod
+    from kafka_groups.pipeline.facts.topic_settings import Policies
     from kafka_groups.pipeline.store import Storage
 
 _MS = 1000
@@ -81,13 +83,14 @@ def backfill(
     _check_interval(interval, since)
     settings = admin_settings(connection)
     with start_run("backfill", output_format=output_format, colour=colour) as run:
+        from kafka_groups.pipeline.facts.time_grid import LookupPeriod
         from kafka_groups.pipeline.store import open_storage
 
         storage = open_storage(data_dir, create=True)
         until_ms = now_ms()
-        times = {"since_ms": until_ms - round(since * _MS), "until_ms": until_ms, "step_ms": round(interval * _MS)}
+        period = LookupPeriod(until_ms - round(since * _MS), until_ms, step_ms=round(interval * _MS), now_ms=until_ms)
         with GroupAdmin(settings) as admin:
-            backfilled = _look_up(run, connection, admin, storage, {**times, "now_ms": until_ms}, topics)
+            backfilled = _look_up(run, connection, admin, storage, period, topics)
         if backfilled.deleted:
             run.print_note(f"{backfilled.deleted:,} past log end offsets are unknown: their records were deleted.")
         if backfilled.ahead:
@@ -101,7 +104,7 @@ def _look_up(
     connection: Connection,
     admin: GroupAdmin,
     storage: Storage,
-    times: Mapping[str, int],
+    period: LookupPeriod,
     topics: Sequence[str],
 ) -> Backfilled:
     from kafka_groups.pipeline.facts.backfill import backfill as backfill_tables
@@ -112,11 +115,11 @@ def _look_up(
     return backfill_tables(
         admin,
         storage,
-        **times,
+        period,
         topics=topics or None,
-        left_out=lambda names: _compacted_topics(run, connection, names),
+        excluded=lambda names: _compacted_topics(run, connection, names),
         progress=run.bar,
-        begun=report_from,
+        on_start=report_from,
     )
 
 
@@ -137,7 +140,7 @@ def _check_interval(interval: float, since: float) -> None:
 
 def _compacted_topics(run: Run, connection: Connection, names: Sequence[str]) -> Sequence[str]:
     """Return which of these topics are compacted; print notes on them and on those that may be compacted."""
-    from kafka_groups.pipeline.facts.backfill import Policies, find_compacted
+    from kafka_groups.pipeline.facts.topic_settings import Policies, find_compacted
 
     try:
         client = librdkafka_settings(connection)
@@ -156,4 +159,6 @@ def _note_policies(run: Run, policies: Policies) -> None:
     if count := len(policies.compacted):
         run.print_note((_COMPACTED if count > 1 else _COMPACTED_ONE).format(count=count, names=few(policies.compacted)))
     if count := len(policies.unknown):
-        run.print_note((_UNKNOWN if count > 1 else _UNKNOWN_ONE).format(count=count, reason=policies.why.rstrip(".")))
+        run.print_note(
+            (_UNKNOWN if count > 1 else _UNKNOWN_ONE).format(count=count, reason=policies.reason.rstrip("."))
+        )

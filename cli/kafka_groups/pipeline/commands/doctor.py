@@ -34,8 +34,9 @@ def doctor(*, data_dir: str | None, output_format: str, colour: str, connection:
     helps. It starts no Spark, and changes nothing. The failed checks are also errors of the JSON document, warnings
     are not. Without a cluster, only this machine and the tables are checked.
 
-    Needs Kafka 0.11 or newer. Rights: READ and DESCRIBE_CONFIGS on the topic __consumer_offsets, and DESCRIBE on
-    the groups and their topics; a missing right is a failed check or a warning.
+    Needs Kafka 0.11 or newer. Rights: READ and DESCRIBE_CONFIGS on the topic __consumer_offsets,
+    DESCRIBE_CONFIGS on the cluster, and DESCRIBE on the groups and their topics; a missing right is a failed check or a
+    warning.
 
     \b
     Examples:
@@ -47,10 +48,14 @@ def doctor(*, data_dir: str | None, output_format: str, colour: str, connection:
     if client is None:
         check_timeout(connection)
     with start_run("doctor", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.doctor import examine
+        from kafka_groups.pipeline.doctor.examination import examine
 
         checks = examine(
-            client, data_dir, environment=os.environ, wire=lambda: admin_settings(connection), progress=run.bar
+            client,
+            data_dir,
+            environment=os.environ,
+            connection_settings=lambda: admin_settings(connection),
+            progress=run.bar,
         )
         run.bar.stop()
         failed = [PipelineError(f"{check.check}: {check.detail}") for check in checks if check.status == "failed"]

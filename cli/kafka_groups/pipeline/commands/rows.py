@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from kafka_groups.rendering.columns import Column
 
 
-class TableSize(NamedTuple):
+class SizeRow(NamedTuple):
     """A table of a directory, and what it holds."""
 
     table: str

@@ -9,7 +9,7 @@ import click
 from kafka_groups.options.output import output_options
 from kafka_groups.pipeline.commands.command_run import start_run
 from kafka_groups.pipeline.commands.options import optional_data_dir_option
-from kafka_groups.pipeline.commands.rows import COLUMNS, SIZES, ColumnRow, TableSize
+from kafka_groups.pipeline.commands.rows import COLUMNS, SIZES, ColumnRow, SizeRow
 from kafka_groups.rendering.schemas import Document
 from kafka_groups.rendering.writers.whole_result import write_rows
 
@@ -84,18 +84,19 @@ def _column_rows(*, is_short: bool) -> list[ColumnRow]:
     ]
 
 
-def _sizes(data_dir: str) -> dict[str, TableSize]:
+def _sizes(data_dir: str) -> dict[str, SizeRow]:
     """Return the size of each table by its name. Raises StorageError."""
-    from kafka_groups.pipeline.doctor import measure
     from kafka_groups.pipeline.store import open_storage
+    from kafka_groups.pipeline.store.table_sizes import measure_tables
 
-    return {name: TableSize(name, *size) for name, size in measure(open_storage(data_dir)).items()}
+    sizes = measure_tables(open_storage(data_dir))
+    return {table: SizeRow(table, **size._asdict()) for table, size in sizes.items()}
 
 
-def _document(table: Table, size: TableSize | None) -> Document:
+def _document(table: Table, size: SizeRow | None) -> Document:
     from kafka_groups.pipeline.tables.spark_types import spell_type
 
-    size_keys = TableSize._fields[1:]
+    size_keys = SizeRow._fields[1:]
     return {
         "table": table.name,
         "about": table.about,

@@ -1,4 +1,4 @@
-"""One check of the doctor: its subject, its result, and the detail that a reader needs."""
+"""A check of the doctor: its subject, its status, and a detail that helps the reader."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FAILED: Final = "failed"
 
 
 class Check(NamedTuple):
-    """What was looked at, how it is (ok, warning, failed), and what was found or helps."""
+    """What was checked, its status (ok, warning or failed), and what was found or what to do."""
 
     check: str
     status: str

@@ -1,62 +1,58 @@
-"""Log ends of the past: requests to the brokers' time indexes on a grid of times, as far back as records are kept.
+"""Log end offsets of the past: lookups in the brokers' time indexes, as far back as records are retained.
 
-For a time, ListOffsets returns the first record at or after it. Its offset is what the log end was then (if records
-are in the order of their timestamps), or the present end if there is none, and with its own timestamp it is a point
-that lags in time are read from. What was written once stays, since retention may have deleted what it was read from.
+For a time, ListOffsets returns the first record at or after it. If records are in the order of their timestamps, the
+offset of that record is what the log end offset was at the time; if there is no such record, it is the present one.
+The record with its timestamp is also a point from which time lag is read. A row that was written once is not changed
+later, because retention may have deleted the records that it was derived from.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import repeat
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from confluent_kafka import KafkaException
 
-# Its type hints do not say that it passes these on.
-from confluent_kafka.admin import ConfigResource, ResourceType
-
-from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime
-from kafka_groups.admin.librdkafka import describe_error
-from kafka_groups.errors import SourceError
+from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime, Topic
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.pipeline.facts.decode.columns import topic_id_text
-from kafka_groups.pipeline.facts.source.brokers import new_admin
-from kafka_groups.pipeline.facts.time_grid import NEVER, Numbers, Points, TimeGrid
+from kafka_groups.pipeline.facts.time_grid import NEVER_MS, LookupPeriod, TimeGrid
+from kafka_groups.pipeline.frames.arrays import Ints
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.data_files import BACKFILL, new_batch_name
 from kafka_groups.pipeline.store.root_directory import as_storage_error
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from kafka_groups.progress import Progress, ignore_progress
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
-from kafka_groups.settings.librdkafka import ClientProperties
 from kafka_groups.suggestions import nearest_names, suggest
 
-Sieve = Callable[[Sequence[str]], Collection[str]]  # which of these topics are to be left out
+# Returns those of the given topics that a backfill excludes.
+TopicSelector = Callable[[Sequence[str]], Collection[str]]
 
 _ORIGIN: Final = "backfill"
 _DAY_MS: Final = 86_400_000
-_LOOK_UPS_AT_ONCE: Final = 20_000  # each call has its own deadline; a broker works at one of our requests at a time
-_ROWS_AT_ONCE: Final = 500_000
-_TOPICS_AT_ONCE: Final = 1_000  # a response has all settings of each, some 4 KB
-_LONGEST_S: Final = 3_600.0  # librdkafka takes no longer time for a request
-_POLICY: Final = "cleanup.policy"
-_KEY: Final = ["topic", "partition", "observed_at"]  # of a cluster's rows
+# Each call has a deadline of its own, and a broker works on one of our requests at a time.
+_LOOKUPS_PER_CALL: Final = 20_000
+_ROWS_IN_MEMORY: Final = 500_000
+# These columns identify a row among those of one cluster and origin.
+_ROW_KEY: Final = ["topic", "partition", "observed_at"]
 
 
 @dataclass(kw_only=True)
 class Backfilled:
-    """What a backfill wrote: days and rows, and how many times were requested for them.
+    """What a backfill has written so far.
 
-    Log ends are unknown at `deleted` times, whose records are gone, and `ahead` ones, with records of the future alone.
+    `partitions` have a known log end offset, and `times` is how many times are looked up of each. `days` were committed
+    with `rows`; `look_ups` is how many pairs of a partition and a time were requested for them.
+
+    `deleted` and `ahead` count pairs of a partition and a time without a log end offset that no earlier backfill has
+    written: because the records of the time were deleted, or because its first record has a timestamp in the future.
     """
 
     cluster_id: str
@@ -70,208 +66,187 @@ class Backfilled:
     failures: list[Failure] = field(default_factory=list)
 
 
-def backfill(  # noqa: PLR0913 - five of them say what to request
+def backfill(
     admin: GroupAdmin,
     storage: Storage,
+    period: LookupPeriod,
     *,
-    since_ms: int,
-    until_ms: int,
-    now_ms: int,
-    step_ms: int,
     topics: Collection[str] | None = None,
-    left_out: Sieve = lambda _names: (),
+    excluded: TopicSelector = lambda _topics: (),
     progress: Progress = ignore_progress,
-    begun: Callable[[Backfilled], None] = lambda _done: None,
+    on_start: Callable[[Backfilled], None] = lambda _backfilled: None,
 ) -> Backfilled:
-    """Write a row of PARTITION_OFFSETS for each partition and each multiple of the step from `since` to `until`.
+    """Write a row of PARTITION_OFFSETS for each partition at each time of the period, unless the tables have it.
 
-    The partitions are those of the named topics, or of all that are not internal, except the topics that `left_out`
-    names: it is called once with all topics, before any request about their logs, and is to name the compacted ones.
+    The partitions are those of the named topics, or of all topics that are not internal, except for the `excluded`
+    ones. That function is called once, with the names of all topics, before their logs are looked up; it is meant for
+    compacted topics.
 
-    Each day (UTC) is committed when it is done, and holds what was not written yet. Memory holds some 500,000 rows at
-    once; one backfill of a cluster runs at a time. A partition that fails is excluded from then on, and reported once.
-    ValueError if there is no time to look up, or one before 1970. After AdminError or StorageError, committed days
-    stay; the object that `begun` received counts them.
+    Each day (UTC) is committed when it is complete. Memory holds some 500,000 rows at once. A partition that fails is
+    reported once, and is not looked up any more. `on_start` receives the result before the first request about topics;
+    it counts what is committed, even if an error ends the backfill.
+
+    Raises ValueError if the period has no time or one before 1970, StorageError (also if another backfill of the
+    cluster is running), and AdminError if the cluster cannot be reached; committed days stay.
     """
-    # Multiples, so that the run of tomorrow looks up the same times as that of today, and finds them in the tables.
-    grid = range(-(-since_ms // step_ms) * step_ms, until_ms + 1, step_ms) if step_ms > 0 <= since_ms else range(0)
-    if not grid:
-        raise ValueError("a backfill needs a step greater than 0, a start not before 1970, and a time until its end")
-    done = Backfilled(cluster_id=admin.cluster_id(), times=len(grid))
+    times = period.times()
+    backfilled = Backfilled(cluster_id=admin.cluster_id(), times=len(times))
     storage.make()
-    with storage.lock(f"{_ORIGIN}-{done.cluster_id}"):
-        run = _Run(admin, storage, now_ms, progress, done)
-        begun(done)
-        run.find_partitions(topics, left_out)
-        while grid:
-            size = bisect_left(grid, (grid[0] // _DAY_MS + 1) * _DAY_MS)
-            run.write_day(grid[:size])
-            grid = grid[size:]
-    return done
+    with storage.lock(f"{_ORIGIN}-{backfilled.cluster_id}"):
+        run = _BackfillRun(admin, storage, period.now_ms, progress, backfilled)
+        on_start(backfilled)
+        run.find_partitions(topics, excluded)
+        while times:
+            next_midnight_ms = (times[0] // _DAY_MS + 1) * _DAY_MS
+            times_of_day = bisect_left(times, next_midnight_ms)
+            run.write_day(times[:times_of_day])
+            times = times[times_of_day:]
+    return backfilled
 
 
-def _absent_topics(names: Sequence[str], known: Collection[str]) -> list[Failure]:
-    """Return the failures of topics that do not exist; each suggests the nearest known one."""
-    near = nearest_names(names, known) if names else {}
+def _fail_absent_topics(names: Sequence[str], existing: Collection[str]) -> list[Failure]:
+    """Return a failure for each name of a topic that does not exist, with the nearest existing name if there is one."""
+    nearest = nearest_names(names, existing) if names else {}
     failures = [Failure.of(broker_error(UNKNOWN_TOPIC_OR_PARTITION), topic=name) for name in names]
     return [
-        failure._replace(message=failure.message + suggest(name, near.get(name)))
+        failure._replace(message=failure.message + suggest(name, nearest.get(name)))
         for name, failure in zip(names, failures, strict=True)
     ]
 
 
 @dataclass
-class _Run:
-    """One backfill: the partitions, with the log end, the first and the last response of each."""
+class _BackfillRun:
+    """One backfill, whose lock is held.
+
+    `log_ends` has the log end offset of each partition that did not fail, `first_records` its first record (or its log
+    end, if it has none), and `last_responses` its response for the last time of the day before. `known` counts pairs
+    of a partition and a time of the days before.
+    """
 
     admin: GroupAdmin
     storage: Storage
     now_ms: int
     progress: Progress
-    done: Backfilled
+    backfilled: Backfilled
     known: int = 0
-    ends: dict[TopicPartition, int] = field(default_factory=dict)
-    first: Points = field(default_factory=dict)
-    last: Points = field(default_factory=dict)
+    log_ends: dict[TopicPartition, int] = field(default_factory=dict)
+    first_records: dict[TopicPartition, OffsetAndTimestamp] = field(default_factory=dict)
+    last_responses: dict[TopicPartition, OffsetAndTimestamp] = field(default_factory=dict)
     topic_ids: dict[str, str | None] = field(default_factory=dict)
 
-    def find_partitions(self, names: Collection[str] | None, left_out: Sieve) -> None:
-        """Find the partitions, where each ends now, and its first record; report topics that are absent or failed."""
+    def find_partitions(self, names: Collection[str] | None, excluded: TopicSelector) -> None:
+        """Look up the partitions with their log end offsets and first records; call it once, before `write_day`.
+
+        Topics that are absent or failed are added to the failures. Raises AdminError.
+        """
+        topics = self._select_topics(names)
+        for name in excluded(sorted(topics)) if topics else ():
+            del topics[name]
+        self.topic_ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in topics.items() if topic.topic_id}
+        partitions = ((name, partition) for name, topic in topics.items() for partition in topic.partitions)
+        log_ends = self.admin.list_offsets(partitions)
+        self.backfilled.failures += log_ends.failed.values()
+        self.log_ends = {partition: offset for partition, offset in log_ends.succeeded.items() if offset is not None}
+        self.backfilled.partitions = len(self.log_ends)
+        for partition, _, response in self._look_up([PartitionTime(*partition, 0) for partition in self.log_ends]):
+            self.first_records[partition] = response
+        self.last_responses = dict(self.first_records)
+
+    def _select_topics(self, names: Collection[str] | None) -> dict[str, Topic]:
+        """Return the named topics, or all that are not internal; add failures of the others. Raises AdminError."""
         topics = self.admin.list_topics()
-        not_internal = (name for name, topic in topics.succeeded.items() if not topic.internal)
-        named = {*not_internal, *topics.failed} if names is None else {*names}
-        wanted = {name: topic for name, topic in topics.succeeded.items() if name in named}
-        absent = sorted(named - {*topics.succeeded, *topics.failed})
-        self.done.failures += [failure for name, failure in topics.failed.items() if name in named]
-        self.done.failures += _absent_topics(absent, topics.succeeded)
-        for name in left_out(sorted(wanted)) if wanted else ():
-            del wanted[name]
-        self.topic_ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in wanted.items() if topic.topic_id}
-        ends = self.admin.list_offsets((name, number) for name in wanted for number in wanted[name].partitions)
-        self.done.failures += ends.failed.values()
-        self.ends = {key: end for key, end in ends.succeeded.items() if end is not None}
-        self.done.partitions = len(self.ends)
-        self.first = {key: point for key, _, point in self._look_up([PartitionTime(*key, 0) for key in self.ends])}
-        self.last = dict(self.first)
+        if names is None:
+            not_internal = {name for name, topic in topics.succeeded.items() if not topic.internal}
+            selected = not_internal | topics.failed.keys()
+        else:
+            selected = {*names}
+        absent = sorted(selected - topics.succeeded.keys() - topics.failed.keys())
+        self.backfilled.failures += [failure for name, failure in topics.failed.items() if name in selected]
+        self.backfilled.failures += _fail_absent_topics(absent, topics.succeeded)
+        return {name: topic for name, topic in topics.succeeded.items() if name in selected}
 
     def write_day(self, times: range) -> None:
-        """Look up a day's times, some partitions after the other, and commit it."""
-        # Two that looked for what is there at the same time would both write it: the second one is refused.
-        application = f"{self.done.cluster_id}/{_ORIGIN}"
+        """Look up the times of one day (UTC), in ms since 1970, and commit its new rows.
+
+        Call it for the days in ascending order. Raises AdminError and StorageError.
+        """
+        # Object stores have no locks. If another backfill reads the tables at the same time, it finds the same rows
+        # missing; the one that commits later is refused, because the version is another one.
+        application = f"{self.backfilled.cluster_id}/{_ORIGIN}"
         version = self.storage.versions_of(PARTITION_OFFSETS, [application]).get(application)
-        keys, size = [*self.ends], max(1, _ROWS_AT_ONCE // len(times))
-        with self.storage.writer(new_batch_name(BACKFILL, datetime.fromtimestamp(times[0] / 1000, UTC))) as writer:
-            for at in range(0, len(keys), size):
-                writer.write(PARTITION_OFFSETS, self._new_rows(times, keys[at : at + size]))
+        partitions = [*self.log_ends]
+        partitions_in_memory = max(1, _ROWS_IN_MEMORY // len(times))
+        batch_name = new_batch_name(BACKFILL, datetime.fromtimestamp(times[0] / 1000, UTC))
+        with self.storage.writer(batch_name) as writer:
+            for first in range(0, len(partitions), partitions_in_memory):
+                rows = self._new_rows(times, partitions[first : first + partitions_in_memory])
+                writer.write(PARTITION_OFFSETS, rows)
             files = writer.close()
         expected = {PARTITION_OFFSETS.name: {application: version}}
         self.storage.append(files, {application: (version or 0) + 1}, expected=expected, tables=[PARTITION_OFFSETS])
-        self.done.rows += sum(file.rows for file in files)
-        self.done.days += 1
+        self.backfilled.rows += sum(file.rows for file in files)
+        self.backfilled.days += 1
 
-    def _new_rows(self, times: range, keys: Sequence[TopicPartition]) -> pa.RecordBatch:
-        """Return the rows of partitions; of one that fails those whose responses came before."""
-        grid = TimeGrid(times, {key: self.ends[key] for key in keys}, self.last)
-        total = self.done.partitions * self.done.times
-        while wanted := grid.next_times(self.ends.keys(), _LOOK_UPS_AT_ONCE):
-            for response in self._look_up(wanted):
-                grid.take(*response)
+    def _new_rows(self, times: range, partitions: Sequence[TopicPartition]) -> Any:
+        """Look up the times of one day of some partitions, and return the rows that the tables do not have.
+
+        A partition that fails has rows for the responses before it failed. Raises AdminError and StorageError.
+        """
+        grid = TimeGrid(times, {partition: self.log_ends[partition] for partition in partitions}, self.last_responses)
+        total = self.backfilled.partitions * self.backfilled.times
+        while lookups := grid.next_lookups(self.log_ends.keys(), _LOOKUPS_PER_CALL):
+            for response in self._look_up(lookups):
+                grid.add_response(*response)
             self.progress("backfilling", self.known + grid.count_known(), total)
-        self.known += len(keys) * len(times)
+        self.known += len(partitions) * len(times)
         self.progress("backfilling", self.known, total)
-        self.last |= grid.last()
-        same = {"cluster_id": self.done.cluster_id, "origin": _ORIGIN}
-        rows, is_row, is_deleted, is_ahead = grid.rows(self.first, self.topic_ids, same, self.now_ms)
-        new = self._find_new(times, rows)
-        self.done.deleted += int(is_deleted[new].sum())
-        self.done.ahead += int(is_ahead[new].sum())
-        return rows.take(pa.array(new[is_row[new]]))
+        self.last_responses |= grid.last_responses()
+        shared = {"cluster_id": self.backfilled.cluster_id, "origin": _ORIGIN}
+        rows = grid.to_rows(self.first_records, self.topic_ids, shared, self.now_ms)
+        new = self._find_new(times, rows.batch)
+        self.backfilled.deleted += int(rows.is_deleted[new].sum())
+        self.backfilled.ahead += int(rows.is_ahead[new].sum())
+        return rows.batch.take(pa.array(new[rows.is_stored[new]]))
 
-    def _look_up(self, wanted: Sequence[PartitionTime]) -> Iterator[tuple[TopicPartition, int, OffsetAndTimestamp]]:
-        """Yield partition, time and the record or the end; records that came since the ends were requested are none."""
-        for at in range(0, len(wanted), _LOOK_UPS_AT_ONCE):
-            some = wanted[at : at + _LOOK_UPS_AT_ONCE]
-            responses = self.admin.offsets_for_times(some)
-            self.done.look_ups += len(some)
+    def _look_up(self, lookups: Sequence[PartitionTime]) -> Iterator[tuple[TopicPartition, int, OffsetAndTimestamp]]:
+        """Yield a partition, a time in ms since 1970, and the first record at or after it, or the log end.
+
+        Records that were written after the log end offsets were requested count as the log end. A partition that fails
+        loses its log end offset, and is added to the failures. Raises AdminError.
+        """
+        for first in range(0, len(lookups), _LOOKUPS_PER_CALL):
+            requested = lookups[first : first + _LOOKUPS_PER_CALL]
+            responses = self.admin.offsets_for_times(requested)
+            self.backfilled.look_ups += len(requested)
             for key, failure in responses.failed.items():
-                if self.ends.pop(TopicPartition(key.topic, key.partition), None) is not None:
-                    self.done.failures.append(failure)
-            for (topic, partition, time_ms), point in responses.succeeded.items():
-                place = TopicPartition(topic, partition)
-                if (end := self.ends.get(place)) is not None:
-                    yield place, time_ms, point if point and point.offset < end else OffsetAndTimestamp(end, NEVER)
+                if self.log_ends.pop(TopicPartition(key.topic, key.partition), None) is not None:
+                    self.backfilled.failures.append(failure)
+            for key, record in responses.succeeded.items():
+                partition = TopicPartition(key.topic, key.partition)
+                log_end = self.log_ends.get(partition)
+                if log_end is None:
+                    continue
+                if record is not None and record.offset < log_end:
+                    yield partition, key.time_ms, record
+                else:
+                    yield partition, key.time_ms, OffsetAndTimestamp(log_end, NEVER_MS)
 
-    def _find_new(self, times: range, rows: pa.RecordBatch) -> Numbers:
-        """Return the places of a day's rows that no earlier backfill has written."""
+    def _find_new(self, times: range, rows: Any) -> Ints:
+        """Return the places of a day's rows that no earlier backfill has written, ascending. Raises StorageError."""
         day = datetime.fromtimestamp(times[0] / 1000, UTC).date().isoformat()
-        # `compact` leaves batches of backfills alone, so their rows are in no other.
-        files = [file.path for file in self.storage.files(PARTITION_OFFSETS, [day]) if file.batch.startswith(BACKFILL)]
-        if not files or not rows:
+        # `compact` leaves the files of backfills as they are, so all rows of backfills are in them.
+        files = [file for file in self.storage.files(PARTITION_OFFSETS, [day]) if file.batch.startswith(BACKFILL)]
+        if not files or not len(rows):
             return np.arange(len(rows))
-        new = pa.table(rows.select(_KEY)).append_column("place", pa.array(np.arange(len(rows))))
-        first, last = pc.min_max(rows["topic"]).values()
+        new = pa.table(rows.select(_ROW_KEY)).append_column("place", pa.array(np.arange(len(rows))))
+        first_topic, last_topic = pc.min_max(rows["topic"]).values()
         topic = ds.field("topic")
-        of_these = (ds.field("cluster_id") == self.done.cluster_id) & (topic >= first) & (topic <= last)
+        is_of_cluster = ds.field("cluster_id") == self.backfilled.cluster_id
+        is_relevant = is_of_cluster & (topic >= first_topic) & (topic <= last_topic)
         with as_storage_error("read the tables", self.storage.into):
-            known = ds.dataset(files, PARTITION_OFFSETS.arrow(), "parquet", self.storage.directory.fs)
-            for batch in known.to_batches(columns=_KEY, filter=of_these):
-                new = new.join(pa.table(batch), _KEY, join_type="left anti")
+            stored = ds.dataset(
+                [file.path for file in files], PARTITION_OFFSETS.arrow(), "parquet", self.storage.directory.fs
+            )
+            for batch in stored.to_batches(columns=_ROW_KEY, filter=is_relevant):
+                new = new.join(pa.table(batch), _ROW_KEY, join_type="left anti")
         return np.sort(new["place"].to_numpy())
-
-
-class Policies(NamedTuple):
-    """Of the requested topics: those that are compacted, those that may be, and why that is not known."""
-
-    compacted: list[str]
-    unknown: list[str]
-    why: str = ""
-
-
-def find_compacted(client: ClientProperties, timeout_s: float, names: Sequence[str]) -> Policies:
-    """Request the policy of each topic; `client` are properties of librdkafka, and each request has the timeout.
-
-    Of a compacted log brokers cannot say where it once ended: the first record that is left at or after a time may have
-    been written long after the one that was there. Whatever goes wrong leaves topics unknown.
-    """
-    compacted: list[str] = []
-    unknown: dict[str, str] = {}
-    for name, found in read_settings(client, timeout_s, names):
-        if isinstance(found, str) or _POLICY not in found:
-            unknown[name] = found if isinstance(found, str) else f"the brokers return no {_POLICY}"
-        elif "compact" in map(str.strip, found[_POLICY].split(",")):
-            compacted.append(name)
-    return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
-
-
-def read_settings(
-    client: ClientProperties, timeout_s: float, names: Sequence[str]
-) -> Iterator[tuple[str, dict[str, str] | str]]:
-    """Yield each topic with its settings, or with the reason why they are not known, without secrets.
-
-    After a request that failed as a whole, none is made any more.
-    """
-    try:
-        admin = new_admin(client)
-    except SourceError as error:
-        yield from zip(names, repeat(str(error)))
-        return
-    why_none: str | None = None
-    for at in range(0, len(names), _TOPICS_AT_ONCE):
-        resources = [ConfigResource(ResourceType.TOPIC, name) for name in names[at : at + _TOPICS_AT_ONCE]]
-        responses = admin.describe_configs(resources, request_timeout=min(timeout_s, _LONGEST_S))
-        # librdkafka says by itself that it is too late, and maybe why, if it is given a second more.
-        wait(responses.values(), timeout_s + 1)
-        for resource, response in responses.items():
-            found: dict[str, str] | str
-            try:
-                found = {name: entry.value or "" for name, entry in response.result(timeout=0).items()}
-            except TimeoutError:
-                found = why_none = "the brokers did not respond in time"
-            except KafkaException as error:
-                found = describe_error(error.args[0], client)
-                # What librdkafka says itself has a code below zero, and holds for all topics.
-                why_none = found if error.args[0].code() < 0 else why_none
-            yield resource.name, found
-        if why_none is not None:
-            yield from zip(names[at + _TOPICS_AT_ONCE :], repeat(why_none))
-            return

@@ -1,22 +1,24 @@
-"""A sample: what all groups have committed, how they are, and where all logs end, at one time.
+"""A sample: the commits and states of all groups, and the offsets of all logs, at one time.
 
-It fills the tables that an ingest fills, and adds what `__consumer_offsets` does not say: log ends, and states.
+A sample writes rows into the tables that an ingest fills, and adds what `__consumer_offsets` does not contain: log end
+offsets, and the states of groups. `sample_rows.py` builds the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain, islice
-from typing import Any, Final, TypeAlias
+from itertools import chain
+from typing import Any, Final
 
 from kafka_groups.admin import GroupAdmin, IsolationLevel, OffsetSpec, Topic
 from kafka_groups.admin.api import TimePlan
 from kafka_groups.groups import steps
 from kafka_groups.kinds import STATES_WITHOUT_MEMBERS, Operation, kind_of, supports
-from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOffsets, Member, Results, TopicPartition
-from kafka_groups.pipeline.facts.decode.columns import topic_id_text
+from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
+from kafka_groups.pipeline.facts.sample_rows import Offsets, commit_batches, group_batches, partition_batches
+from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.data_files import SAMPLE, new_batch_name
 from kafka_groups.pipeline.tables import (
@@ -27,13 +29,13 @@ from kafka_groups.pipeline.tables import (
     SAMPLE_RUNS,
     Table,
 )
-from kafka_groups.pipeline.tables.shape import shaped
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
-# In the order of their commits: the last one makes the sample count.
-_TABLES: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, SAMPLE_RUNS)
-# A silent broker must not keep later requests from being sent.
+# The tables with rows of groups and partitions, in the order of their commits.
+_FACT_TABLES: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS)
+# With a time plan, a broker that does not respond takes no time from the steps after it.
 _STEPS: Final = (
+    steps.COORDINATORS,
     steps.LISTING,
     steps.GROUPS,
     steps.COMMITS,
@@ -42,19 +44,14 @@ _STEPS: Final = (
     steps.STABLE_ENDS,
     steps.LOG_ENDS,
 )
-_ROWS_AT_ONCE: Final = 5_000
-# The columns that differ from row to row, in the order of the rows that are made here, and what others have.
-_PARTITIONS: Final = ("topic", "partition", "topic_id", "log_start_offset", "log_end_offset", "last_stable_offset")
-_GROUPS: Final = ("group", "group_type", "state", "protocol_type", "epoch", "protocol", "members")
-_STATE: Final = {"type": "Snapshot", "event_type": "state_seen", "tombstone": False}
-_COMMITS: Final = ("group", "topic", "partition", "committed_offset", "leader_epoch", "metadata")
-_Rows: TypeAlias = Iterator[Sequence[Any]]
-_Part: TypeAlias = tuple[Table, Sequence[str], _Rows, Mapping[str, Any]]  # the last is what all of its rows share
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled:
-    """What a sample wrote: rows by table, under the name of its batch; and what could not be read, item by item."""
+    """What a sample wrote under the name of its batch: the number of groups, and of rows by the name of their table.
+
+    `failures` has each group, partition and broker whose part is missing, once.
+    """
 
     cluster_id: str
     batch: str
@@ -63,145 +60,207 @@ class Sampled:
     failures: tuple[Failure, ...]
 
 
-def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) -> Sampled:
-    """Request everything in one pass, and write it as one batch: whole, with its row of SAMPLE_RUNS, or absent.
+@dataclass(frozen=True, kw_only=True)
+class _Responses:
+    """What the brokers returned for one sample. Times are µs since 1970, each taken before its requests were sent.
 
-    Commits are requested before log ends, so that no commit is beyond the end that stands beside it. A group that is
-    deleted when it is described has no row and is no failure. Topics without commits are sampled too; internal ones
-    only if a group has commits on them. A partition whose log end is not returned has a row without it, since one
-    without a row was deleted. `now_ms` is the time since 1970. Raises StorageError, and AdminError if the cluster
-    cannot be reached at all: then no directory is made. Other failures are returned.
+    `listing_brokers` are the ids of the brokers that listed their groups. `coordinators` has the leader of each
+    partition of `__consumer_offsets` before groups were listed. `partitions` are those whose offsets were requested.
+    """
+
+    groups_at: int
+    commits_at: int
+    sampled_at: int
+    coordinators: Mapping[int, int]
+    listing_brokers: Collection[int]
+    groups: Results[str, GroupListing]
+    descriptions: Results[str, GroupDescription]
+    commits: Results[str, GroupOffsets]
+    topics: Results[str, Topic]
+    partitions: list[TopicPartition]
+    log_starts: Results[TopicPartition, int | None]
+    stable_ends: Results[TopicPartition, int | None]
+    log_ends: Results[TopicPartition, int | None]
+
+    def deleted_groups(self) -> set[str]:
+        """Return the ids of the groups that were deleted between the listing and the description."""
+        return {name for name, failure in self.descriptions.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
+
+
+def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) -> Sampled:
+    """Request everything in one pass, and write it as one batch, which readers see as a whole or not at all.
+
+    `now_ms` returns the current time in ms since 1970. A group that is deleted before it is described has no row, and
+    is no failure. Topics without commits are sampled, too; internal topics only if a group has commits on them, except
+    for `__consumer_offsets`. A partition whose log end offset is unknown has a row without it, because readers take a
+    partition without a row for a deleted one.
+
+    Raises StorageError, and AdminError if the cluster cannot be reached at all; then no directory is made. Failures of
+    single groups, partitions and brokers are in the result.
     """
     cluster_id = admin.cluster_id()
     storage.make()
-    groups_at = now_ms() * 1_000
+    return _write(storage, cluster_id, _request(admin, now_ms))
+
+
+def _request(admin: GroupAdmin, now_ms: Callable[[], int]) -> _Responses:
+    """Send the requests of a sample. Raises AdminError if no broker responds to a request for all groups or topics.
+
+    Commits are requested before log end offsets, so that no commit is beyond the log end offset in the same sample.
+    """
     plan = TimePlan(admin.deadline(), _STEPS)
+    # A broker that fails during the listing loses its partitions to others before topics are listed.
+    before = admin.describe_topics([OFFSETS_TOPIC], timeout=plan.until(steps.COORDINATORS)).succeeded
+    groups_at = now_ms() * 1_000
     groups = admin.list_groups(timeout=plan.until(steps.LISTING))
-    incomplete = [name for name, group in groups.succeeded.items() if _is_incomplete(group)]
-    described = admin.describe_consumer_groups(incomplete, timeout=plan.until(steps.GROUPS))
+    listing_brokers = admin.brokers().keys() - groups.failed.keys()
+    described = [name for name, group in groups.succeeded.items() if _needs_description(group)]
+    descriptions = admin.describe_consumer_groups(described, timeout=plan.until(steps.GROUPS))
     commits_at = now_ms() * 1_000
     readers = {name: None for name, group in groups.succeeded.items() if kind_of(group).has_commits}
     commits = admin.list_consumer_group_offsets(readers, timeout=plan.until(steps.COMMITS))
     topics = admin.list_topics(timeout=plan.until(steps.TOPICS))
-    partitions = _existing(topics, commits.succeeded)
-    # In this order, start <= last stable <= end holds in every row.
-    starts = admin.list_offsets(partitions, spec=OffsetSpec.earliest(), timeout=plan.until(steps.LOG_STARTS))
+    partitions = _existing_partitions(topics, commits.succeeded)
+    # In this order, log start offset <= last stable offset <= log end offset holds in every row.
+    log_starts = admin.list_offsets(partitions, spec=OffsetSpec.earliest(), timeout=plan.until(steps.LOG_STARTS))
     level = IsolationLevel.READ_COMMITTED
-    stable = admin.list_offsets(partitions, isolation_level=level, timeout=plan.until(steps.STABLE_ENDS))
+    stable_ends = admin.list_offsets(partitions, isolation_level=level, timeout=plan.until(steps.STABLE_ENDS))
     sampled_at = now_ms() * 1_000
-    ends = admin.list_offsets(partitions, timeout=plan.until(steps.LOG_ENDS))
-
-    deleted = {name for name, failure in described.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
-    listed = [group for name, group in groups.succeeded.items() if name not in deleted]
-    failures = _failures(
-        (groups, described, commits, topics, ends, stable, starts, *commits.succeeded.values()), deleted
+    log_ends = admin.list_offsets(partitions, timeout=plan.until(steps.LOG_ENDS))
+    return _Responses(
+        groups_at=groups_at,
+        commits_at=commits_at,
+        sampled_at=sampled_at,
+        coordinators=before[OFFSETS_TOPIC].leaders if OFFSETS_TOPIC in before else {},
+        listing_brokers=listing_brokers,
+        groups=groups,
+        descriptions=descriptions,
+        commits=commits,
+        topics=topics,
+        partitions=partitions,
+        log_starts=log_starts,
+        stable_ends=stable_ends,
+        log_ends=log_ends,
     )
-    log_ends = dict(ends.succeeded)
-    if groups.failed or OFFSETS_TOPIC in topics.failed:
-        # Groups may be missing. Rows of the coordinators' topic without a log end say so, if need be a row alone.
-        coordinators = [key for key in partitions if key.topic == OFFSETS_TOPIC] or [TopicPartition(OFFSETS_TOPIC, 0)]
-        partitions = [*dict.fromkeys([*partitions, *coordinators])]
-        log_ends |= dict.fromkeys(coordinators)
-    located = _partition_rows(partitions, topics.succeeded, (starts.succeeded, log_ends, stable.succeeded))
-    committed = {"record_time": commits_at, "commit_time": commits_at, "tombstone": False}
-    parts = (
-        (PARTITION_OFFSETS, _PARTITIONS, located, {"observed_at": sampled_at}),
-        (GROUP_EVENTS, _GROUPS, _group_rows(listed, described.succeeded), {"record_time": groups_at, **_STATE}),
-        (OFFSET_COMMITS, _COMMITS, _commit_rows(commits.succeeded), committed),
-    )
-    times = {"groups_at": groups_at, "commits_at": commits_at, "sampled_at": sampled_at}
-    return _write(storage, cluster_id, parts, times, failures)
 
 
-def _write(
-    storage: Storage, cluster_id: str, parts: Iterable[_Part], times: Mapping[str, int], failures: tuple[Failure, ...]
-) -> Sampled:
-    batch = new_batch_name(SAMPLE, datetime.fromtimestamp(times["sampled_at"] / 1_000_000, UTC))
-    sizes = {table.name: 0 for table in _TABLES[:-1]}
-    with storage.writer(batch) as writer:
-        for table, names, rows, same in parts:
-            shared = {**same, "cluster_id": cluster_id, "origin": "sample"}
-            while some := [*islice(rows, _ROWS_AT_ONCE)]:
-                columns = dict(zip(names, zip(*some, strict=True), strict=True))
-                writer.write(table, shaped(table.arrow(), len(some), columns, shared))
-                sizes[table.name] += len(some)
-        commits, groups, partitions = sizes.values()
-        counts = {"groups": groups, "commits": commits, "partitions": partitions, "failures": len(failures)}
-        run = {"cluster_id": cluster_id, "sample": batch, **times, **counts}
-        writer.write(SAMPLE_RUNS, shaped(SAMPLE_RUNS.arrow(), 1, {}, run))
-        files = writer.close()
-    storage.append(files, tables=_TABLES)
-    return Sampled(cluster_id=cluster_id, batch=batch, groups=groups, rows=sizes, failures=failures)
-
-
-def _is_incomplete(group: GroupListing) -> bool:
-    """Return whether a description has more than the listing."""
+def _needs_description(group: GroupListing) -> bool:
+    """Return whether the description of a group has more than its listing: members, an epoch, or the type."""
     has_more = group.type is None or kind_of(group).has_epochs or group.state not in STATES_WITHOUT_MEMBERS
     return supports(group, Operation.DESCRIBE) and has_more
 
 
-def _existing(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> list[TopicPartition]:
-    """Return the partitions that exist: those in Metadata, and those with commits of topics that are not in it now.
+def _existing_partitions(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> list[TopicPartition]:
+    """Return the partitions whose offsets a sample requests.
 
-    Included is the coordinators' own topic: a partition without a leader has groups that nobody listed.
+    They are those of all topics that are not internal, of `__consumer_offsets`, and of internal topics on which a group
+    has commits. Of a topic whose metadata cannot be read, they are the partitions with commits.
     """
-    read: dict[str, set[int]] = {}
+    committed: dict[str, set[int]] = {}
     for offsets in commits.values():
-        for name, partitions in offsets.partitions():
-            read.setdefault(name, set()).update(partitions)
-    found: dict[str, Iterable[int]] = {
+        for name, numbers in offsets.partitions():
+            committed.setdefault(name, set()).update(numbers)
+    existing: dict[str, Iterable[int]] = {
         name: topic.partitions
         for name, topic in topics.succeeded.items()
-        if not topic.internal or name in read or name == OFFSETS_TOPIC
+        if not topic.internal or name in committed or name == OFFSETS_TOPIC
     }
-    found |= {name: sorted(read[name]) for name in topics.failed if name in read}
-    return [TopicPartition(name, partition) for name, partitions in found.items() for partition in partitions]
+    existing |= {name: sorted(committed[name]) for name in topics.failed if name in committed}
+    return [TopicPartition(name, number) for name, numbers in existing.items() for number in numbers]
 
 
-def _failures(responses: Iterable[Results[Any, Any] | GroupOffsets], deleted: Collection[str]) -> tuple[Failure, ...]:
-    """Return every item that failed, once: a partition without a leader fails in all three requests about it."""
+def _silent_coordinators(responses: _Responses) -> list[TopicPartition]:
+    """Return the partitions of `__consumer_offsets` whose groups may be missing in the sample.
+
+    The leader of a partition coordinates the groups whose records are in it. The partition is silent if its leader is
+    unknown or did not list its groups, before or after all groups were listed: it may have become the leader meanwhile.
+    Where the topic cannot be described, and a broker did not list its groups, partition 0 stands for all of them.
+    """
+    partitions = [key for key in responses.partitions if key.topic == OFFSETS_TOPIC]
+    described = responses.topics.succeeded.get(OFFSETS_TOPIC)
+    leaders = {} if described is None else described.leaders
+    if not partitions and (responses.groups.failed or OFFSETS_TOPIC in responses.topics.failed):
+        return [TopicPartition(OFFSETS_TOPIC, 0)]
+    coordinators = (responses.coordinators, leaders)
+    return [
+        key
+        for key in partitions
+        if not all(brokers.get(key.partition) in responses.listing_brokers for brokers in coordinators)
+    ]
+
+
+def _failures(responses: _Responses) -> tuple[Failure, ...]:
+    """Return every group, partition and broker that failed, once.
+
+    A partition without a leader fails in all three requests for its offsets; the first failure counts.
+    """
+    results: tuple[Results[Any, Any] | GroupOffsets, ...] = (
+        responses.groups,
+        responses.descriptions,
+        responses.commits,
+        responses.topics,
+        responses.log_ends,
+        responses.stable_ends,
+        responses.log_starts,
+        *responses.commits.succeeded.values(),
+    )
+    deleted = responses.deleted_groups()
     by_item: dict[object, Failure] = {}
-    for failure in chain.from_iterable(response.failed.values() for response in responses):
-        item = (failure.group, failure.topic, failure.partition)
-        if failure.group not in deleted or failure.code != GROUP_ID_NOT_FOUND:
+    for failure in chain.from_iterable(result.failed.values() for result in results):
+        is_deletion = failure.group in deleted and failure.code == GROUP_ID_NOT_FOUND
+        if not is_deletion:
+            item = (failure.group, failure.topic, failure.partition)
             by_item.setdefault(failure.broker if item == (None, None, None) else item, failure)
     return tuple(by_item.values())
 
 
-def _partition_rows(
-    partitions: Iterable[TopicPartition], topics: Mapping[str, Topic], offsets: Sequence[Mapping[Any, int | None]]
-) -> _Rows:
-    ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in topics.items() if topic.topic_id}
-    return ((*key, ids.get(key.topic), *(found.get(key) for found in offsets)) for key in partitions)
-
-
-def _group_rows(groups: Iterable[GroupListing], described: Mapping[str, GroupDescription]) -> _Rows:
-    for group in groups:
-        if (found := described.get(group.group)) is None:
-            yield group.group, group.type, group.state, group.protocol_type, None, None, None
-        else:
-            members = [_member(member) for member in found.members]
-            kind, state = found.type or group.type, found.state or group.state
-            yield group.group, kind, state, group.protocol_type, found.group_epoch, found.assignor or None, members
-
-
-def _member(member: Member) -> dict[str, Any]:
+def _table_batches(cluster_id: str, responses: _Responses) -> Mapping[Table, Iterable[Any]]:
+    """Return the record batches of each table, which are built while they are read."""
+    silent = _silent_coordinators(responses)
+    log_ends: Offsets = {**responses.log_ends.succeeded, **dict.fromkeys(silent)}
+    deleted = responses.deleted_groups()
+    groups = [group for name, group in responses.groups.succeeded.items() if name not in deleted]
+    source = {"cluster_id": cluster_id, "origin": "sample"}
+    commit_times = {"record_time": responses.commits_at, "commit_time": responses.commits_at}
     return {
-        "member_id": member.member_id,
-        "group_instance_id": member.group_instance_id,
-        "client_id": member.client_id,
-        "client_host": member.host,
-        "assignment": None
-        if member.assignment is None
-        else [{"topic": each.topic, "partitions": [*each.partitions]} for each in member.assignment],
+        OFFSET_COMMITS: commit_batches(responses.commits.succeeded, shared={**source, **commit_times}),
+        GROUP_EVENTS: group_batches(
+            groups, responses.descriptions.succeeded, shared={**source, "record_time": responses.groups_at}
+        ),
+        PARTITION_OFFSETS: partition_batches(
+            [*dict.fromkeys([*responses.partitions, *silent])],
+            responses.topics.succeeded,
+            log_starts=responses.log_starts.succeeded,
+            log_ends=log_ends,
+            stable_ends=responses.stable_ends.succeeded,
+            shared={**source, "observed_at": responses.sampled_at},
+        ),
     }
 
 
-def _commit_rows(commits: Mapping[str, GroupOffsets]) -> _Rows:
-    return (
-        (group, topic, *commit)
-        for group, offsets in commits.items()
-        for topic, found in offsets.topics
-        for commit in found
-        if commit[1] is not None
-    )
+def _write(storage: Storage, cluster_id: str, responses: _Responses) -> Sampled:
+    """Write the rows of a sample and its row of SAMPLE_RUNS, and return what was written. Raises StorageError."""
+    failures = _failures(responses)
+    batch = new_batch_name(SAMPLE, datetime.fromtimestamp(responses.sampled_at / 1_000_000, UTC))
+    rows = {table.name: 0 for table in _FACT_TABLES}
+    with storage.writer(batch) as writer:
+        for table, batches in _table_batches(cluster_id, responses).items():
+            for table_rows in batches:
+                writer.write(table, table_rows)
+                rows[table.name] += table_rows.num_rows
+        run = {
+            "cluster_id": cluster_id,
+            "sample": batch,
+            "groups_at": responses.groups_at,
+            "commits_at": responses.commits_at,
+            "sampled_at": responses.sampled_at,
+            "groups": rows[GROUP_EVENTS.name],
+            "commits": rows[OFFSET_COMMITS.name],
+            "partitions": rows[PARTITION_OFFSETS.name],
+            "failures": len(failures),
+        }
+        writer.write(SAMPLE_RUNS, make_batch(SAMPLE_RUNS.frame, run, size=1))
+        files = writer.close()
+    # Readers ignore a sample without its row of SAMPLE_RUNS, so that table is committed last.
+    storage.append(files, tables=(*_FACT_TABLES, SAMPLE_RUNS))
+    return Sampled(cluster_id=cluster_id, batch=batch, groups=rows[GROUP_EVENTS.name], rows=rows, failures=failures)

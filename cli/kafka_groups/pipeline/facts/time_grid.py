@@ -1,18 +1,21 @@
-"""The responses of partitions on a grid of times, with requests for few of the times.
+"""The responses of partitions on a grid of times, with lookups of only a few of the times.
 
-With a response (offset o, timestamp s) for time t:
-- all times up to s have the same response, since o satisfies them and no earlier record satisfies even t;
-- if the response for a later time is o + 1, it is for all times after s up to it, for o does not satisfy them;
-- if the response is that there is none, there is none for later times either. The log end is such a response for a
-  time after all others. So a partition that is quiet costs one look-up, however many days are requested.
-The rest is found by halving, or, where only few records lie between, one after the other.
+A lookup is a request for the first record at or after a time. With a response (offset o, timestamp s) for time t:
+- All times between t and s have the same response: its record is late enough for them, and every earlier record is
+  earlier than t.
+- If the response for a later time is offset o + 1, it is the response for all times after s until that time, because
+  the record at offset o is too early for them.
+- If there is no record at or after t, there is none for later times either.
+The log end is like a record after all others: a response for a time after the grid. So a quiet partition costs one
+lookup, however many days are looked up. The times between two responses are found by halving, or one after the other
+where only few records lie between the two.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Collection, Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,95 +23,186 @@ import pyarrow as pa
 from kafka_groups.admin import OffsetAndTimestamp, PartitionTime
 from kafka_groups.model import TopicPartition
 from kafka_groups.pipeline.facts.decode.columns import LATEST_MS
+from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints, milliseconds_to_microseconds
+from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
-from kafka_groups.pipeline.tables.shape import shaped
 
-NEVER: Final = 2**63 - 1  # the time of the record after the last one
-_NOT_KNOWN: Final = -1
-_FEW: Final = 8  # records: with so many between two responses, requests one by one take no more than halving
-_CLOCKS_MS: Final = 60_000  # the clocks of brokers and producers are others than ours
-_TIME: Final = PARTITION_OFFSETS.arrow().field("observed_at").type
+# The timestamp of the log end, which is like a record after all others.
+NEVER_MS: Final = 2**63 - 1
+_UNKNOWN_OFFSET: Final = -1
+# With so few records between two responses, lookups one after the other take no longer than halving.
+_FEW_RECORDS: Final = 8
+# The clocks of brokers and producers may be ahead of the clock here by this much.
+_CLOCK_DIFFERENCE_MS: Final = 60_000
 
-Flags = np.ndarray[Any, np.dtype[np.bool]]
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
-Points = dict[TopicPartition, OffsetAndTimestamp]
+# By partition, the record or the log end that is the response for a time.
+Responses = Mapping[TopicPartition, OffsetAndTimestamp]
+
+
+class LookupPeriod(NamedTuple):
+    """The times that a backfill looks up at `now_ms`; all are ms since 1970.
+
+    They are the multiples of `step_ms` from `since_ms` to `until_ms`, both included. So a later backfill with the same
+    step looks up the same times, and finds them in the tables.
+    """
+
+    since_ms: int
+    until_ms: int
+    step_ms: int
+    now_ms: int
+
+    def times(self) -> range:
+        """Return the times, in ms since 1970. Raises ValueError if there is none, or if one is before 1970."""
+        times = range(0)
+        if self.step_ms > 0 <= self.since_ms:
+            first = -(-self.since_ms // self.step_ms) * self.step_ms
+            times = range(first, self.until_ms + 1, self.step_ms)
+        if not times:
+            raise ValueError(
+                "a backfill needs a step greater than 0, a start not before 1970, and a time until its end"
+            )
+        return times
+
+
+class GridRows(NamedTuple):
+    """Rows of PARTITION_OFFSETS for all partitions and times of a grid, and flags of these rows.
+
+    - `is_stored`: the row has something to store.
+    - `is_deleted`: the log end offset is unknown, because the records of the time were deleted.
+    - `is_ahead`: the log end offset is unknown, because the response is a record with a timestamp in the future.
+    """
+
+    batch: Any
+    is_stored: Flags
+    is_deleted: Flags
+    is_ahead: Flags
 
 
 class TimeGrid:
-    """Offsets and timestamps of responses, a row for each partition, a column for each time."""
+    """Responses of partitions at times: two arrays with a row for each partition and a column for each time.
 
-    def __init__(self, times: range, ends: Mapping[TopicPartition, int], before: Points) -> None:
-        # The first column is the response before the grid, the last one the log end.
+    `_offsets` has the offset of each response, -1 where none is known, and `_timestamps` its timestamp in ms since
+    1970. The first column is the response for the time before the grid, the last one is the log end.
+    """
+
+    def __init__(self, times: range, log_ends: Mapping[TopicPartition, int], before: Responses) -> None:
+        """Begin with the log end offset of each partition, and its response for a time before the first one.
+
+        `times` are ms since 1970; there is at least one.
+        """
         self._times = range(times[0] - times.step, times[-1] + 2 * times.step, times.step)
-        self._keys = [*ends]
-        self._row = {key: row for row, key in enumerate(ends)}
-        self._offsets: Numbers = np.full((len(ends), len(self._times)), _NOT_KNOWN, np.int64)
-        self._points: Numbers = np.full_like(self._offsets, NEVER)
-        self._offsets[:, -1] = [*ends.values()]
-        for key in ends:
-            self.take(key, self._times[0], before[key])
+        self._partitions = [*log_ends]
+        self._rows = {partition: row for row, partition in enumerate(log_ends)}
+        self._offsets: Ints = np.full((len(log_ends), len(self._times)), _UNKNOWN_OFFSET, np.int64)
+        self._timestamps: Ints = np.full_like(self._offsets, NEVER_MS)
+        self._offsets[:, -1] = [*log_ends.values()]
+        for partition in log_ends:
+            self.add_response(partition, self._times[0], before[partition])
 
     def count_known(self) -> int:
-        """Return how many of the times have a response."""
-        return int(np.count_nonzero(self._offsets[:, 1:-1] != _NOT_KNOWN))
+        """Return how many pairs of a partition and a time have a response."""
+        return int(np.count_nonzero(self._offsets[:, 1:-1] != _UNKNOWN_OFFSET))
 
-    def last(self) -> Points:
-        """Return the response for the last time of each partition."""
-        pairs = zip(self._offsets[:, -2].tolist(), self._points[:, -2].tolist(), strict=True)
-        return {key: OffsetAndTimestamp(*pair) for key, pair in zip(self._keys, pairs, strict=True)}
+    def last_responses(self) -> dict[TopicPartition, OffsetAndTimestamp]:
+        """Return the response of each partition for the last time; a partition that failed before has the offset -1."""
+        pairs = zip(self._offsets[:, -2].tolist(), self._timestamps[:, -2].tolist(), strict=True)
+        return {partition: OffsetAndTimestamp(*pair) for partition, pair in zip(self._partitions, pairs, strict=True)}
 
-    def next_times(self, partitions: Collection[TopicPartition], most: int) -> list[PartitionTime]:
-        """Return times to look up now, of these partitions; the first of each comes first: a request names it once."""
-        edges = np.diff((self._offsets == _NOT_KNOWN).astype(np.int8))
-        (rows, since), until = np.nonzero(edges > 0), np.nonzero(edges < 0)[1] + 1
-        since += 1
-        between = self._offsets[rows, until] - self._offsets[rows, since - 1]
-        for row, first, end in np.stack((rows, since, until), axis=1)[between <= 1].tolist():
-            self._offsets[row, first:end] = self._offsets[row, end]
-            self._points[row, first:end] = self._points[row, end]
-        halved = np.where(until == len(self._times) - 1, until - 1, (since + until) // 2)
-        columns = np.where(between <= _FEW, since, halved)
-        is_wanted = (between > 1) & np.array([key in partitions for key in self._keys], np.bool_)[rows]
-        rows, columns = rows[is_wanted], columns[is_wanted]
-        turns = np.argsort(np.arange(len(rows)) - np.searchsorted(rows, rows), kind="stable")[:most]
-        found: Iterable[tuple[int, int]] = zip(rows[turns].tolist(), columns[turns].tolist(), strict=True)
-        return [PartitionTime(*self._keys[row], self._times[column]) for row, column in found]
+    def next_lookups(self, partitions: Collection[TopicPartition], limit: int) -> list[PartitionTime]:
+        """Return the times to look up next, at most `limit`; none if all responses of these partitions are known.
 
-    def take(self, partition: TopicPartition, time_ms: int, point: OffsetAndTimestamp) -> None:
-        """Take the response for a time: a record, or the log end, whose time is NEVER."""
-        row, column = self._row[partition], self._times.index(time_ms)
-        places = slice(column, max(column + 1, bisect_right(self._times, point.time_ms)))
-        is_open = self._offsets[row, places] == _NOT_KNOWN
-        self._offsets[row, places][is_open] = point.offset
-        self._points[row, places][is_open] = point.time_ms
-
-    def rows(
-        self, first: Points, topic_ids: Mapping[str, str | None], same: Mapping[str, str], now_ms: int
-    ) -> tuple[pa.RecordBatch, Flags, Flags, Flags]:
-        """Return a row for each partition and time, and which are to be written, of deleted records, of the future.
-
-        `first` are the first records that are kept at `now_ms`. The first retained record is the response for all times
-        before it, too. Where the log ended then is deleted with the records that were there, unless that record is the
-        log's very first one; so is where an empty log ended before now. Of the deleted times the last one is a row, for
-        the sake of its record. A record with a timestamp of the future is the response for all times up to its own,
-        whatever was written after it: it gives a row without a log end, since later it will be of the past.
+        The first time of each partition comes before the second one of any, because a request names a partition once.
+        Before that, responses that are implied by their neighbours are added.
         """
-        keys, times = self._keys, self._times[1:-1]
-        offsets, points = self._offsets[:, 1:-1].ravel(), self._points[:, 1:-1].ravel()
-        observed = np.tile(np.array(times, np.int64), len(keys))
-        oldest = np.repeat(np.array([first[key].offset for key in keys], np.int64), len(times))
-        is_ahead = (points > now_ms + _CLOCKS_MS) & (points != NEVER)
-        is_deleted = (offsets == oldest) & (offsets > 0) & (points > observed) & ~is_ahead
-        is_before_first = is_deleted & (observed <= points - times.step)
-        place = pa.array(np.repeat(np.arange(len(keys)), len(times)))
+        rows, first, after = self._unknown_spans()
+        # The distance between the responses on both sides, as offsets.
+        records_between = self._offsets[rows, after] - self._offsets[rows, first - 1]
+        is_implied = records_between <= 1
+        self._fill_from_right(rows[is_implied], first[is_implied], after[is_implied])
+        # The log end may be much later than the grid, so halving begins with the response for the last time.
+        is_before_log_end = after == len(self._times) - 1
+        middle = np.where(is_before_log_end, after - 1, (first + after) // 2)
+        columns = np.where(records_between <= _FEW_RECORDS, first, middle)
+        is_requested = np.array([partition in partitions for partition in self._partitions], np.bool_)
+        is_wanted = ~is_implied & is_requested[rows]
+        rows, columns = rows[is_wanted], columns[is_wanted]
+        number_in_row = np.arange(len(rows)) - np.searchsorted(rows, rows)
+        order = np.argsort(number_in_row, kind="stable")[:limit]
+        return [
+            PartitionTime(self._partitions[row].topic, self._partitions[row].partition, self._times[column])
+            for row, column in np.stack((rows[order], columns[order]), axis=1).tolist()
+        ]
+
+    def _unknown_spans(self) -> tuple[Ints, Ints, Ints]:
+        """Return the spans of columns without a response: the row, the first column, and the column after each.
+
+        They are in the order of rows, then columns. Known columns are on both sides of each.
+        """
+        edges = np.diff((self._offsets == _UNKNOWN_OFFSET).astype(np.int8))
+        rows, before = np.nonzero(edges > 0)
+        _, last = np.nonzero(edges < 0)
+        return rows, before + 1, last + 1
+
+    def _fill_from_right(self, rows: Ints, first: Ints, after: Ints) -> None:
+        """Give each span the response of the column after it."""
+        for row, start, end in zip(rows.tolist(), first.tolist(), after.tolist(), strict=True):
+            self._offsets[row, start:end] = self._offsets[row, end]
+            self._timestamps[row, start:end] = self._timestamps[row, end]
+
+    def add_response(self, partition: TopicPartition, time_ms: int, response: OffsetAndTimestamp) -> None:
+        """Add the response for a time: a record, or the log end with the timestamp NEVER_MS.
+
+        It is also the response for the later times until its own timestamp. Responses that are known stay.
+        """
+        row = self._rows[partition]
+        column = self._times.index(time_ms)
+        columns = slice(column, max(column + 1, bisect_right(self._times, response.time_ms)))
+        is_unknown = self._offsets[row, columns] == _UNKNOWN_OFFSET
+        self._offsets[row, columns][is_unknown] = response.offset
+        self._timestamps[row, columns][is_unknown] = response.time_ms
+
+    def to_rows(
+        self, first_records: Responses, topic_ids: Mapping[str, str | None], shared: Mapping[str, str], now_ms: int
+    ) -> GridRows:
+        """Return a row of PARTITION_OFFSETS for each partition and time, partition by partition.
+
+        `first_records` has the first record of each partition that is still in the log at `now_ms`; `shared` has the
+        columns that are the same in all rows.
+
+        The first record is also the response for all times before it. Unless it is the very first record of the log,
+        the records of these times were deleted, and the log end offset is unknown; so is that of an empty log that had
+        records. Only the last of these times is stored, because of the record that is its response.
+
+        A record with a timestamp in the future is the response for all times until then, whatever was written after
+        it. Its rows are stored without a log end offset, because its time will come.
+        """
+        partitions = self._partitions
+        times = self._times[1:-1]
+        offsets = self._offsets[:, 1:-1].ravel()
+        timestamps = self._timestamps[:, 1:-1].ravel()
+        time_ms = np.tile(np.array(times, np.int64), len(partitions))
+        place = np.repeat(np.arange(len(partitions)), len(times))
+        first_offsets = np.array([first_records[partition].offset for partition in partitions], np.int64)[place]
+        is_log_end = timestamps == NEVER_MS
+        is_ahead = (timestamps > now_ms + _CLOCK_DIFFERENCE_MS) & ~is_log_end
+        is_deleted = (offsets == first_offsets) & (offsets > 0) & (timestamps > time_ms) & ~is_ahead
+        is_followed_by_deleted = is_deleted & (time_ms <= timestamps - times.step)
+        # The clamp keeps the product within 64 bits; a later timestamp is no time that readers can hold.
+        timestamps_us = milliseconds_to_microseconds(np.minimum(timestamps, LATEST_MS))
         columns = {
-            "topic": pa.array([key.topic for key in keys], pa.string()).take(place),
-            "topic_id": pa.array([topic_ids.get(key.topic) for key in keys], pa.string()).take(place),
-            "partition": pa.array([key.partition for key in keys], pa.int32()).take(place),
-            "observed_at": observed * 1000,
-            "log_end_offset": pa.array(offsets, mask=is_deleted | is_ahead),
-            "point_offset": pa.array(offsets, mask=(points == NEVER) | is_ahead),
-            "point_time": pa.array(np.minimum(points, LATEST_MS) * 1000, _TIME, mask=is_ahead | (points > LATEST_MS)),
+            "topic": _take([partition.topic for partition in partitions], place),
+            "topic_id": _take([topic_ids.get(partition.topic) for partition in partitions], place),
+            "partition": np.array([partition.partition for partition in partitions], np.int64)[place],
+            "observed_at": milliseconds_to_microseconds(time_ms),
+            "log_end_offset": np.where(is_deleted | is_ahead, NULL, offsets),
+            "point_offset": np.where(is_log_end | is_ahead, NULL, offsets),
+            "point_time": np.where((timestamps > LATEST_MS) | is_ahead, NULL, timestamps_us),
         }
-        rows = shaped(PARTITION_OFFSETS.arrow(), len(offsets), columns, same)
-        return rows, (offsets != _NOT_KNOWN) & ~is_before_first, is_deleted, is_ahead
+        batch = make_batch(PARTITION_OFFSETS.frame, {**shared, **columns}, size=len(offsets), fill_null=True)
+        is_stored = (offsets != _UNKNOWN_OFFSET) & ~is_followed_by_deleted
+        return GridRows(batch, is_stored, is_deleted, is_ahead)
+
+
+def _take(values: list[Any], places: Ints) -> Any:
+    """Return an Arrow column of the strings at these places of a list; None is null."""
+    return pa.array(values, pa.string()).take(pa.array(places))

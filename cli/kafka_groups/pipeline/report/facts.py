@@ -96,7 +96,8 @@ def mark_outdated(tables: Tables, groups: Collection[Row], reach: Mapping[str, R
     """Mark the groups whose coordinator did not respond to samples for ten minutes, where only samples show commits.
 
     The leader of a group's partition of `__consumer_offsets` is its coordinator, and a sample has no log end offset of
-    that partition if it could not list its groups. Without permission to describe that topic nothing is known.
+    that partition if the leader did not list its groups. A group that a sample of these ten minutes listed has a
+    coordinator that responded. Without permission to describe the topic, its partition 0 stands for all of them.
     """
     ahead_ms = {cluster: (each.sampled_ms or 0) - (each.read_ms or 0) for cluster, each in reach.items()}
     judged = [row for row in groups if row["is_judged"] and ahead_ms[row["cluster_id"]] > FRESH_MS]
@@ -108,4 +109,7 @@ def mark_outdated(tables: Tables, groups: Collection[Row], reach: Mapping[str, R
         is_silent.setdefault(row["cluster_id"], {})[row["partition"]] = row["is_silent"]
     for row in judged:
         if partitions := is_silent.get(row["cluster_id"]):
-            row["is_outdated"] = partitions.get(partition_of(row["group"], len(partitions)), False)
+            sampled_ms = reach[row["cluster_id"]].sampled_ms or 0
+            was_listed = row["seen_ms"] is not None and sampled_ms - row["seen_ms"] <= FRESH_MS
+            is_coordinator_silent = partitions.get(partition_of(row["group"], len(partitions)), False)
+            row["is_outdated"] = is_coordinator_silent and not was_listed

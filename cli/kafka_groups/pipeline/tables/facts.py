@@ -132,8 +132,8 @@ class PartitionOffsets(Frame):
     log_start_offset: Any = column(INT64, "first offset that can be read; null for backfills", unit=OFFSET)
     log_end_offset: Any = column(
         INT64,
-        "the offset of the next record; null: unknown (sample), or deleted since (backfill). A sample in "
-        "which not every coordinator listed its groups has none of __consumer_offsets",
+        "the offset of the next record; null: unknown (sample), or deleted since (backfill). A partition of "
+        "__consumer_offsets has none in a sample in which its leader did not list its groups",
         unit=OFFSET,
     )
     last_stable_offset: Any = column(

@@ -70,6 +70,9 @@ def test_doctor_reports_rights_that_are_missing(secured: SecuredBroker, committe
     assert committed
     status, detail = checks("-b", secured.bootstrap)[f"describe {TOPIC}"]
     assert (status, "use `kafka-groups pipeline sample`" in detail) == ("failed", True)
+    with secured.cluster_rights(describer=AclOperation.DESCRIBE):
+        status, detail = checks(*secured.flags("describer"))["settings of the brokers"]
+    assert (status, "this check needs DESCRIBE_CONFIGS on the cluster" in detail) == ("warning", True)
     found = checks(*secured.flags("describer"))
     status, detail = found[f"read {TOPIC}"]
     assert found[f"describe {TOPIC}"][0] == "ok"
@@ -90,7 +93,7 @@ def test_doctor_reports_the_versions_of_the_brokers_and_what_samples_can_request
 
     found = {check["check"]: check for check in json.loads(reported)["checks"]}
     assert committed
-    assert found["versions of the brokers"]["detail"].startswith("the brokers support metadata.version 30; ")
+    assert found["versions of the brokers"]["detail"].startswith("the brokers support metadata.version 30 (4.3-IV0); ")
     assert [found[name]["status"] for name in ("list groups", "describe groups", "log end offsets")] == ["ok"] * 3
 
 

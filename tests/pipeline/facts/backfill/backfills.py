@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.dataset as ds
 
 from kafka_groups.pipeline.facts.backfill import Backfilled, backfill
+from kafka_groups.pipeline.facts.time_grid import LookupPeriod
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from tests.fakes.scripted_cluster import ScriptedCluster
@@ -34,11 +35,12 @@ def busy_and_quiet() -> Iterator[ScriptedCluster]:
         yield found
 
 
-def run(cluster: ScriptedCluster, storage: Storage, **asked: Any) -> Backfilled:
-    """A backfill of a day in minutes, or of what is requested."""
-    day = {"since_ms": MIDNIGHT_MS, "until_ms": MIDNIGHT_MS + DAY_MS - 1, "step_ms": MINUTE_MS}
+def run(cluster: ScriptedCluster, storage: Storage, **options: Any) -> Backfilled:
+    """Backfill a day in minutes; options are fields of the period, and arguments of `backfill`."""
+    day = LookupPeriod(MIDNIGHT_MS, MIDNIGHT_MS + DAY_MS - 1, step_ms=MINUTE_MS, now_ms=LONG_AFTER_MS)
+    period = day._replace(**{name: options.pop(name) for name in day._fields if name in options})
     with cluster.admin() as admin:
-        return backfill(admin, storage, **{"now_ms": LONG_AFTER_MS, **day, **asked})
+        return backfill(admin, storage, period, **options)
 
 
 def rows_of(storage: Storage) -> list[dict[str, Any]]:

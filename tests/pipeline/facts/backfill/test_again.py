@@ -82,7 +82,7 @@ def test_times_that_were_looked_up_already_are_not_written_again(cluster: Script
     assert sum(identities(storage).values()) == len(identities(storage)) == 3 * len(times) - deleted
 
 
-def test_what_retention_takes_later_stays_as_it_was_looked_up(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_rows_stay_when_retention_deletes_their_records_later(cluster: ScriptedCluster, storage: Storage) -> None:
     run(cluster, storage, until_ms=MIDNIGHT_MS + HOUR_MS)
     before = rows_of(storage)
     cluster.starts["busy", 0], cluster.records["busy", 0] = 400, cluster.records["busy", 0][400:]
@@ -93,7 +93,7 @@ def test_what_retention_takes_later_stays_as_it_was_looked_up(cluster: ScriptedC
     assert again.rows == 0
 
 
-def test_a_partition_that_failed_comes_in_with_the_same_grid_again(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_a_partition_that_failed_is_written_by_the_next_backfill(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.script("ListOffsets", plain, denied, brokers=[2])
     run(cluster, storage, **MORNING)
     assert {row["partition"] for row in rows_of(storage)} == {0}

@@ -37,9 +37,7 @@ def test_a_backfill_requests_topics_and_log_ends_and_nothing_about_groups(
     assert requested == {"ApiVersions", "Metadata", "ListOffsets"}
 
 
-def test_rows_of_a_day_are_the_responses_for_each_time_and_quiet_times_are_not_requested(
-    cluster: ScriptedCluster, storage: Storage
-) -> None:
+def test_a_day_has_the_response_for_each_time_with_few_lookups(cluster: ScriptedCluster, storage: Storage) -> None:
     done = run(cluster, storage)
 
     times = range(MIDNIGHT_MS, MIDNIGHT_MS + DAY_MS, MINUTE_MS)
@@ -120,20 +118,20 @@ def test_a_partition_that_fails_is_reported_once_and_the_others_go_on(
     assert done.rows == 2 * (2 * 144 + 1)
 
 
-def test_memory_is_bounded_by_taking_some_partitions_after_others(
+def test_partitions_are_looked_up_in_parts_to_bound_memory(
     cluster: ScriptedCluster, storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = run(cluster, storage, step_ms=10 * MINUTE_MS)
     before = rows_of(storage)
-    monkeypatch.setattr(backfills, "_ROWS_AT_ONCE", 150)
-    monkeypatch.setattr(backfills, "_LOOK_UPS_AT_ONCE", 9)
+    monkeypatch.setattr(backfills, "_ROWS_IN_MEMORY", 150)
+    monkeypatch.setattr(backfills, "_LOOKUPS_PER_CALL", 9)
 
     other = new_storage(tmp_path / "other")
     assert run(cluster, other, step_ms=10 * MINUTE_MS).rows == whole.rows
     assert rows_of(other) == before
 
 
-def test_nothing_is_known_of_an_empty_log_that_had_records(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_past_log_ends_of_an_emptied_log_are_unknown(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.topics = {"emptied": {0: 1}, "new": {0: 1}}
     cluster.ends = {("emptied", 0): 500, ("new", 0): 0}
     cluster.starts = {("emptied", 0): 500}
@@ -143,7 +141,7 @@ def test_nothing_is_known_of_an_empty_log_that_had_records(cluster: ScriptedClus
     assert [row[1:] for row in reported(storage, "new", 0)] == [(0, None, None)] * 2
 
 
-def test_times_with_only_records_of_the_future_have_no_log_end_and_are_not_requested_again(
+def test_times_before_a_record_with_a_future_timestamp_have_no_log_end(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     """The third record has a timestamp of an hour ahead: it is the response for all times from the second one's on."""
@@ -165,7 +163,7 @@ def test_times_with_only_records_of_the_future_have_no_log_end_and_are_not_reque
     assert (again.ahead, len(reported(storage, "odd", 0))) == (0, 3)
 
 
-def test_a_record_that_comes_during_a_request_takes_no_log_end_away(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_a_record_written_during_a_lookup_changes_no_log_end(cluster: ScriptedCluster, storage: Storage) -> None:
     """Of an idle topic, it would be the response for all of the time."""
     cluster.topics = {"idle": {0: 1}}
     records = cluster.records["idle", 0] = [MIDNIGHT_MS - DAY_MS] * 8
@@ -182,7 +180,9 @@ def test_a_record_that_comes_during_a_request_takes_no_log_end_away(cluster: Scr
     assert (done.ahead, len(records)) == (0, 9)
 
 
-def test_what_compaction_took_from_the_beginning_is_unknown_too(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_log_ends_before_the_first_record_of_a_compacted_log_are_unknown(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
     """A compacted log starts at 0 whatever its first record is; only a look-up finds that."""
     cluster.topics = {"compacted": {0: 1}}
     cluster.records["compacted", 0] = [-1] * 57 + [MIDNIGHT_MS + 90_000] * 3

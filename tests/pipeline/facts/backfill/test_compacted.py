@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from kafka_groups.pipeline.facts import backfill as backfills
-from kafka_groups.pipeline.facts.backfill import Policies, find_compacted
+from kafka_groups.pipeline.facts import topic_settings
+from kafka_groups.pipeline.facts.topic_settings import Policies, find_compacted
 from kafka_groups.pipeline.store import Storage
 from tests.fakes.raw_port import accepting_only
 from tests.fakes.scripted_cluster import ScriptedCluster
@@ -31,7 +31,7 @@ class Configs:
     def __init__(self, mocker: MockerFixture, policies: dict[str, str | KafkaError | None]) -> None:
         self.requests: list[list[str]] = []
         self._policies = policies
-        made = mocker.patch.object(backfills, "new_admin")
+        made = mocker.patch.object(topic_settings, "new_admin")
         made.return_value.describe_configs.side_effect = self._describe
 
     def _describe(self, resources: Sequence[ConfigResource], **_: Any) -> dict[ConfigResource, Future[Any]]:
@@ -54,52 +54,48 @@ def asked_about(cluster: ScriptedCluster) -> set[str]:
     return {topic["name"] for each in cluster.requests_of("ListOffsets") for topic in each.body["topics"]}
 
 
-def test_topics_that_are_excluded_have_no_rows_and_no_requests_about_their_logs(
-    cluster: ScriptedCluster, storage: Storage
-) -> None:
-    done = run(cluster, storage, until_ms=MIDNIGHT_MS, left_out=lambda _names: ["busy"])
+def test_excluded_topics_have_no_rows_and_no_lookups(cluster: ScriptedCluster, storage: Storage) -> None:
+    done = run(cluster, storage, until_ms=MIDNIGHT_MS, excluded=lambda _names: ["busy"])
 
     assert {row["topic"] for row in rows_of(storage)} == asked_about(cluster) == {"quiet"}
     assert (done.partitions, done.rows, done.failures) == (1, 1, [])
 
 
-def test_it_is_called_once_with_the_topics_that_would_be_looked_up_before_their_logs_are(
-    cluster: ScriptedCluster, storage: Storage
-) -> None:
+def test_the_selector_is_called_once_before_logs_are_looked_up(cluster: ScriptedCluster, storage: Storage) -> None:
     given: list[tuple[list[str], int]] = []
 
-    def sieve(names: Sequence[str]) -> Sequence[str]:
+    def select(names: Sequence[str]) -> Sequence[str]:
         given.append(([*names], len(cluster.requests_of("ListOffsets"))))
         return ()
 
-    run(cluster, storage, until_ms=MIDNIGHT_MS, left_out=sieve)
+    run(cluster, storage, until_ms=MIDNIGHT_MS, excluded=select)
     assert given == [(["busy", "quiet"], 0)]
     assert asked_about(cluster) == {"busy", "quiet"}
 
 
-def test_it_is_not_called_where_there_is_no_topic(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_the_selector_is_not_called_without_a_topic(cluster: ScriptedCluster, storage: Storage) -> None:
     given: list[Sequence[str]] = []
 
-    def sieve(names: Sequence[str]) -> Sequence[str]:
+    def select(names: Sequence[str]) -> Sequence[str]:
         given.append(names)
         return ()
 
-    run(cluster, storage, until_ms=MIDNIGHT_MS, topics=["absent"], left_out=sieve)
+    run(cluster, storage, until_ms=MIDNIGHT_MS, topics=["absent"], excluded=select)
     assert given == []
 
 
-def test_a_named_topic_that_is_compacted_is_left_out_and_no_failure(cluster: ScriptedCluster, storage: Storage) -> None:
-    done = run(cluster, storage, until_ms=MIDNIGHT_MS, topics=["__internal"], left_out=lambda names: names)
+def test_a_named_topic_that_is_excluded_is_no_failure(cluster: ScriptedCluster, storage: Storage) -> None:
+    done = run(cluster, storage, until_ms=MIDNIGHT_MS, topics=["__internal"], excluded=lambda names: names)
     assert (rows_of(storage), asked_about(cluster), done.failures) == ([], set(), [])
 
 
-def test_a_policy_that_contains_compact_is_one_of_a_compacted_topic(mocker: MockerFixture) -> None:
+def test_a_topic_is_compacted_if_its_policy_contains_compact(mocker: MockerFixture) -> None:
     policies = {"a": "compact", "b": "delete", "c": "delete,compact", "d": "compact, delete", "e": ""}
     Configs(mocker, {**policies})
     assert find_compacted(CLIENT, 5, [*policies]) == Policies(["a", "c", "d"], [])
 
 
-def test_a_topic_whose_settings_may_not_be_read_is_unknown_and_the_others_are_reported(mocker: MockerFixture) -> None:
+def test_a_topic_whose_settings_may_not_be_read_is_unknown(mocker: MockerFixture) -> None:
     refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed for s3cret-word")
     Configs(mocker, {"a": "compact", "b": refused, "c": None})
     found = find_compacted(CLIENT, 5, ["a", "b", "c", "d"])
@@ -118,31 +114,31 @@ def test_many_topics_are_in_requests_of_a_thousand(mocker: MockerFixture) -> Non
     assert [len(request) for request in brokers.requests] == [1_000, 1_000, 1]
 
 
-def test_what_librdkafka_does_not_take_leaves_all_unknown_and_shows_no_secret() -> None:
+def test_properties_that_librdkafka_refuses_leave_all_topics_unknown() -> None:
     found = find_compacted({**CLIENT, "ssl.secret": "s3cret-word"}, 5, ["a", "b"])
     assert (found.compacted, found.unknown) == ([], ["a", "b"])
-    assert "ssl.secret" in found.why
-    assert "s3cret" not in found.why
+    assert "ssl.secret" in found.reason
+    assert "s3cret" not in found.reason
 
 
 @pytest.mark.timed
-def test_brokers_that_do_not_respond_in_time_leave_all_unknown_and_get_no_more_requests(
+def test_brokers_that_do_not_respond_in_time_get_no_more_requests(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(backfills, "_TOPICS_AT_ONCE", 1)
+    monkeypatch.setattr(topic_settings, "_TOPICS_PER_REQUEST", 1)
     with accepting_only() as silent:
         began = time.monotonic()
         found = find_compacted({"bootstrap.servers": str(silent)}, 1, ["a", "b", "c", "d"])
     assert time.monotonic() - began < 3
     assert (found.compacted, found.unknown) == ([], ["a", "b", "c", "d"])
-    assert "imed out" in found.why
+    assert "imed out" in found.reason
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_broker_that_refuses_a_topic_gets_requests_for_the_others(
     mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backfills, "_TOPICS_AT_ONCE", 1)
+    monkeypatch.setattr(topic_settings, "_TOPICS_PER_REQUEST", 1)
     Configs(mocker, {"a": KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), "b": "compact"})
     found = find_compacted(CLIENT, 5, ["a", "b"])
     assert (found.compacted, found.unknown) == (["b"], ["a"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.pipeline.facts.backfill import backfill
+from kafka_groups.pipeline.facts.time_grid import LookupPeriod
 from kafka_groups.pipeline.tables import GROUP_DAILY, LAG_HISTORY
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.build.builds import build_here
@@ -21,7 +22,7 @@ RECORDS = 10_000  # one a second, the last of them before noon
 KEPT = 1_000
 
 
-def test_a_group_that_kept_up_has_no_lag_before_the_first_record_that_is_kept(
+def test_a_group_that_kept_up_has_no_lag_before_the_first_retained_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(GroupAdmin, "cluster_id", lambda _admin: "c")
@@ -34,7 +35,7 @@ def test_a_group_that_kept_up_has_no_lag_before_the_first_record_that_is_kept(
     with ScriptedCluster(topics={"t": {0: 1}}, starts={("t", 0): RECORDS - KEPT}) as cluster, cluster.admin() as admin:
         cluster.records["t", 0] = [noon_ms - 1000 * age for age in range(KEPT, 0, -1)]
         since_ms = noon_ms - 3 * HOUR_S * 1000
-        backfill(admin, storage, since_ms=since_ms, until_ms=noon_ms, now_ms=noon_ms, step_ms=60_000)
+        backfill(admin, storage, LookupPeriod(since_ms, noon_ms, step_ms=60_000, now_ms=noon_ms))
     build_here(storage)
 
     rows = delta_rows(storage, LAG_HISTORY).to_pylist()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
 
-def test_days_that_were_committed_are_counted_and_the_one_that_failed_is_not(
+def test_committed_days_are_counted_and_the_day_that_failed_is_not(
     cluster: ScriptedCluster, storage: Storage, mocker: MockerFixture
 ) -> None:
     append = storage.append
@@ -30,7 +30,7 @@ def test_days_that_were_committed_are_counted_and_the_one_that_failed_is_not(
 
     mocker.patch.object(storage, "append", until_it_is_full)
     with pytest.raises(StorageError, match="full"):
-        run(cluster, storage, since_ms=MIDNIGHT_MS - DAY_MS, step_ms=DAY_MS // 24, begun=begun.append)
+        run(cluster, storage, since_ms=MIDNIGHT_MS - DAY_MS, step_ms=DAY_MS // 24, on_start=begun.append)
 
     assert begun[0].days == 1
     assert begun[0].rows == len(rows_of(storage)) > 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_groups.admin import OffsetAndTimestamp
 from kafka_groups.model import TopicPartition
-from kafka_groups.pipeline.facts.time_grid import NEVER, TimeGrid
+from kafka_groups.pipeline.facts.time_grid import NEVER_MS, TimeGrid
 from tests.pipeline.facts.backfill.backfills import DAY_MS, MINUTE_MS, Row, by_asking_each
 
 KEY = TopicPartition("t", 0)
@@ -28,7 +28,7 @@ class Log(NamedTuple):
 
     def find(self, time: int) -> OffsetAndTimestamp:
         places = enumerate(self.records, self.start)
-        return OffsetAndTimestamp(*next((place for place in places if place[1] >= time), (self.end, NEVER)))
+        return OffsetAndTimestamp(*next((place for place in places if place[1] >= time), (self.end, NEVER_MS)))
 
 
 def grid_of(times: range, log: Log, last: OffsetAndTimestamp | None = None) -> TimeGrid:
@@ -38,15 +38,15 @@ def grid_of(times: range, log: Log, last: OffsetAndTimestamp | None = None) -> T
 def look_ups(grid: TimeGrid, log: Log) -> int:
     """Answer all that the grid wants to know; how much that was."""
     asked = 0
-    while wanted := grid.next_times([KEY], 1_000):
+    while wanted := grid.next_lookups([KEY], 1_000):
         for key in wanted:
             asked += 1
-            grid.take(KEY, key.time_ms, log.find(key.time_ms))
+            grid.add_response(KEY, key.time_ms, log.find(key.time_ms))
     return asked
 
 
 def rows_of(grid: TimeGrid, times: range) -> list[Row]:
-    found, *_ = grid.rows({KEY: OffsetAndTimestamp(0, 0)}, {}, {}, now_ms=10**13)
+    found = grid.to_rows({KEY: OffsetAndTimestamp(0, 0)}, {}, {}, now_ms=10**13).batch
     columns = [found[name].cast("int64").to_pylist() for name in ("log_end_offset", "point_offset", "point_time")]
     return [
         (time, end, offset, None if at is None else at // 1000)
@@ -62,7 +62,7 @@ def rows_of(grid: TimeGrid, times: range) -> list[Row]:
     steps=st.integers(1, 90),
     step=st.integers(1, 7),
 )
-def test_a_search_finds_what_asking_for_each_time_would(
+def test_a_search_finds_the_response_for_each_time(
     records: list[int], start: int, since: int, steps: int, step: int, *, in_order: bool
 ) -> None:
     log = Log(sorted(records) if in_order else records, start)
@@ -76,7 +76,7 @@ def test_a_search_finds_what_asking_for_each_time_would(
             asked += look_ups(grid, log)
             assert grid.count_known() == len(times)
             found += rows_of(grid, times)
-            last = grid.last()[KEY]
+            last = grid.last_responses()[KEY]
     assert found == by_asking_each(log.records, start, whole)
     assert asked <= len(whole)
 

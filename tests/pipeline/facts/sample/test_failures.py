@@ -14,13 +14,13 @@ from kafka_groups.pipeline.store import Storage, open_storage
 from kafka_groups.pipeline.store.delta_log import DeltaLog
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SAMPLE_RUNS
 from tests.fakes.raw_names import with_bytes
-from tests.fakes.scripted_broker import silent
+from tests.fakes.scripted_broker import plain, silent
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 from tests.pipeline.facts.sample.samples import clock, rows_of, take
 from tests.pipeline.store.commits import count_rows, delta_rows
 
 
-def test_what_fails_is_reported_once_and_the_rest_is_written(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_failures_are_reported_once_and_the_rest_is_written(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.groups["billing"].error = 30
     cluster.topics["payments"] = {0: 1, 1: -1, 2: 3}
 
@@ -34,9 +34,7 @@ def test_what_fails_is_reported_once_and_the_rest_is_written(cluster: ScriptedCl
     cluster.groups["billing"].error = 0
 
 
-def test_a_partition_without_a_log_end_in_the_response_is_known_to_be_there(
-    cluster: ScriptedCluster, storage: Storage
-) -> None:
+def test_a_partition_with_an_unknown_log_end_has_a_row(cluster: ScriptedCluster, storage: Storage) -> None:
     """Of topic `gone` the brokers know nothing any more, though a group has a commit on it."""
     cluster.topics["payments"] = {0: 1, 1: -1, 2: 3}
 
@@ -48,9 +46,7 @@ def test_a_partition_without_a_log_end_in_the_response_is_known_to_be_there(
     assert "gone" not in {topic for topic, _ in rows}
 
 
-def test_partitions_with_commits_are_there_while_brokers_cannot_return_their_topic(
-    cluster: ScriptedCluster, storage: Storage
-) -> None:
+def test_committed_partitions_of_a_topic_that_fails_have_rows(cluster: ScriptedCluster, storage: Storage) -> None:
     def forget(_asked: object, answer: dict[str, Any]) -> dict[str, Any]:
         topics = [
             topic | {"error_code": 5, "partitions": []} if topic["name"] == "payments" else topic
@@ -60,7 +56,7 @@ def test_partitions_with_commits_are_there_while_brokers_cannot_return_their_top
 
     with cluster.admin() as admin:
         admin.brokers()
-        cluster.script("Metadata", forget)
+        cluster.script("Metadata", plain, forget)
         done = sample(admin, storage, now_ms=clock())
 
     found = {(row["topic"], row["partition"]) for row in rows_of(storage, PARTITION_OFFSETS)}
@@ -68,9 +64,7 @@ def test_partitions_with_commits_are_there_while_brokers_cannot_return_their_top
     assert ("payments", None) in {(each.topic, each.partition) for each in done.failures}
 
 
-def test_names_and_texts_that_are_not_utf_8_are_written_with_visible_escapes(
-    cluster: ScriptedCluster, storage: Storage
-) -> None:
+def test_names_that_are_not_utf_8_are_written_with_visible_escapes(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.script("ListGroups", with_bytes("billing", b"b\xff\xff\xff\xff\xff\xff"), brokers=[1])
     cluster.script("OffsetFetch", with_bytes("here", b"her\xff"), brokers=[2])
     cluster.script("ConsumerGroupDescribe", with_bytes("c-1", b"c-\xff"), brokers=[2])
@@ -97,6 +91,7 @@ def test_a_silent_broker_does_not_use_up_the_time_of_the_others(cluster: Scripte
 
     known = [row for row in rows_of(storage, PARTITION_OFFSETS) if "log_end_offset" in row]
     assert {(row["topic"], row["partition"]) for row in known} == {
+        ("__consumer_offsets", 0),
         ("__state", 0),
         ("payments", 0),
         ("payments", 1),
@@ -121,7 +116,7 @@ def test_a_refused_partition_is_a_failure_of_its_own(cluster: ScriptedCluster, s
     ]
 
 
-def test_a_group_that_is_deleted_by_now_has_no_state(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_a_group_that_is_deleted_meanwhile_has_no_row(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.script(
         "ConsumerGroupDescribe", lambda _asked, _answer: {"groups": [{"group_id": "orders", "error_code": 69}]}
     )
@@ -132,7 +127,7 @@ def test_a_group_that_is_deleted_by_now_has_no_state(cluster: ScriptedCluster, s
     assert sorted(row["group"] for row in rows_of(storage, GROUP_EVENTS)) == ["billing", "connect", "shared"]
 
 
-def test_commits_that_cannot_be_read_are_a_failure_also_of_a_group_that_is_deleted_by_now(
+def test_unreadable_commits_of_a_group_deleted_meanwhile_are_a_failure(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     """A group that has become a classic one is not found either when it is described, and still has commits."""
@@ -148,7 +143,7 @@ def test_commits_that_cannot_be_read_are_a_failure_also_of_a_group_that_is_delet
     assert [row["failures"] for row in rows_of(storage, SAMPLE_RUNS)] == [1]
 
 
-def test_a_described_failure_leaves_what_the_listing_returned(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_a_group_that_cannot_be_described_has_the_listed_state(cluster: ScriptedCluster, storage: Storage) -> None:
     cluster.script(
         "ConsumerGroupDescribe", lambda _asked, _answer: {"groups": [{"group_id": "orders", "error_code": 29}]}
     )

@@ -83,7 +83,7 @@ def test_groups_that_the_listing_returns_as_a_whole_are_not_described(
     assert cluster.requests()["ConsumerGroupDescribe"] == 1
 
 
-def test_logs_of_all_topics_are_rows_and_internal_ones_where_they_are_read_or_show_coordinators(
+def test_partitions_of_topics_are_rows_and_of_internal_ones_that_are_read(
     cluster: ScriptedCluster, storage: Storage
 ) -> None:
     take(cluster, storage)
@@ -124,7 +124,7 @@ def test_a_sample_costs_few_requests(cluster: ScriptedCluster, storage: Storage)
         "ListGroups": 3,
         "ConsumerGroupDescribe": 1,
         "OffsetFetch": 3,
-        "Metadata": 1,
+        "Metadata": 2,
         "ListOffsets": 9,
     }
 
@@ -140,7 +140,7 @@ def test_two_samples_are_two_batches(cluster: ScriptedCluster, storage: Storage)
 def test_many_rows_are_written_in_parts(
     cluster: ScriptedCluster, storage: Storage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kafka_groups.pipeline.facts.sample._ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("kafka_groups.pipeline.facts.sample_rows._BATCH_ROWS", 3)
 
     done = take(cluster, storage)
 

@@ -1,0 +1,115 @@
+"""Settings of topics, as brokers return them (DescribeConfigs), and which topics are compacted by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from typing import Any, Final, NamedTuple
+
+from confluent_kafka import KafkaException
+
+# The package has no type hints that export these two names.
+from confluent_kafka.admin import ConfigResource, ResourceType
+
+from kafka_groups.admin.librdkafka import describe_error
+from kafka_groups.errors import SourceError
+from kafka_groups.pipeline.facts.source.brokers import new_admin
+from kafka_groups.settings.librdkafka import ClientProperties
+
+# A response has all settings of each topic, which are some 4 KB.
+_TOPICS_PER_REQUEST: Final = 1_000
+# librdkafka refuses longer timeouts of a request.
+_LONGEST_TIMEOUT_S: Final = 3_600.0
+_POLICY: Final = "cleanup.policy"
+
+
+class Settings(NamedTuple):
+    """The settings of a topic or broker, by their name; None if they are unknown, and then the problem.
+
+    The problem is a sentence without secrets. It is general if it concerns the settings of all topics.
+    """
+
+    resource: str
+    values: Mapping[str, str] | None
+    problem: str = ""
+    is_problem_general: bool = False
+
+
+class Policies(NamedTuple):
+    """The topics that are compacted, and those that may be, because their policy is unknown for a reason."""
+
+    compacted: list[str]
+    unknown: list[str]
+    reason: str = ""
+
+
+def find_compacted(client: ClientProperties, timeout_s: float, topics: Sequence[str]) -> Policies:
+    """Request the cleanup policy of each topic, and return which are compacted; problems leave topics unknown.
+
+    `client` has properties of librdkafka; each request may take `timeout_s` seconds. The reason is that of the first
+    unknown topic, and empty if there is none.
+
+    Brokers cannot look up where a compacted log ended in the past: the first record at or after a time that is still
+    in the log may have been written long after the one that was there.
+    """
+    compacted: list[str] = []
+    unknown: dict[str, str] = {}
+    for settings in read_topic_settings(client, timeout_s, topics):
+        if settings.values is None:
+            unknown[settings.resource] = settings.problem
+        elif _POLICY not in settings.values:
+            unknown[settings.resource] = f"the brokers return no {_POLICY}"
+        elif "compact" in map(str.strip, settings.values[_POLICY].split(",")):
+            compacted.append(settings.resource)
+    return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
+
+
+def read_topic_settings(client: ClientProperties, timeout_s: float, topics: Sequence[str]) -> Iterator[Settings]:
+    """Yield the settings of each topic, in the given order. Raises nothing.
+
+    `client` has properties of librdkafka; each request may take `timeout_s` seconds. After a problem that concerns all
+    topics, no request is sent any more.
+    """
+    try:
+        admin = new_admin(client)
+    except SourceError as error:
+        yield from (Settings(topic, None, str(error), is_problem_general=True) for topic in topics)
+        return
+    for first in range(0, len(topics), _TOPICS_PER_REQUEST):
+        end = first + _TOPICS_PER_REQUEST
+        resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics[first:end]]
+        responses = admin.describe_configs(resources, request_timeout=request_timeout_s(timeout_s))
+        general_problem: str | None = None
+        for settings in await_settings(responses, client, timeout_s):
+            yield settings
+            if settings.is_problem_general:
+                general_problem = settings.problem
+        if general_problem is not None:
+            yield from (Settings(topic, None, general_problem, is_problem_general=True) for topic in topics[end:])
+            return
+
+
+def request_timeout_s(timeout_s: float) -> float:
+    """Return the timeout of a request in seconds, as librdkafka accepts it."""
+    return min(timeout_s, _LONGEST_TIMEOUT_S)
+
+
+def await_settings(
+    responses: Mapping[ConfigResource, Future[Any]], client: ClientProperties, timeout_s: float
+) -> list[Settings]:
+    """Wait for the responses to requests that were just sent, and return the settings of each resource, in order."""
+    # With another second, librdkafka itself reports that the time is over, and maybe why.
+    wait(responses.values(), timeout_s + 1)
+    return [_to_settings(resource.name, response, client) for resource, response in responses.items()]
+
+
+def _to_settings(resource: str, response: Future[Any], client: ClientProperties) -> Settings:
+    try:
+        entries = response.result(timeout=0)
+    except TimeoutError:
+        return Settings(resource, None, "the brokers did not respond in time", is_problem_general=True)
+    except KafkaException as error:
+        kafka_error = error.args[0]
+        # An error of librdkafka itself has a negative code, and concerns the request as a whole.
+        return Settings(resource, None, describe_error(kafka_error, client), is_problem_general=kafka_error.code() < 0)
+    return Settings(resource, {name: entry.value or "" for name, entry in entries.items()})

@@ -1,0 +1,72 @@
+"""The record batches of a sample, from what an Admin client returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafka_groups.admin import Topic
+from kafka_groups.model import CommitTuple, GroupListing, GroupOffsets, TopicPartition
+from kafka_groups.pipeline.facts import sample_rows
+from kafka_groups.pipeline.facts.sample_rows import commit_batches, group_batches, partition_batches
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+
+if TYPE_CHECKING:
+    import pytest
+
+SHARED = {"cluster_id": "c", "origin": "sample"}
+
+
+def test_a_partition_without_a_commit_has_no_row() -> None:
+    commits = CommitTuple([(0, 5, 3, "here"), (1, None, None, None), (2, 0, None, "")])
+    offsets = GroupOffsets([("empty", CommitTuple()), ("orders", commits)])
+    (batch,) = commit_batches({"g": offsets}, shared=SHARED)
+    assert batch.schema == OFFSET_COMMITS.arrow()
+    rows = batch.select(["group", "topic", "partition", "committed_offset", "leader_epoch", "metadata"]).to_pylist()
+    assert [tuple(row.values()) for row in rows] == [
+        ("g", "orders", 0, 5, 3, "here"),
+        ("g", "orders", 2, 0, None, ""),
+    ]
+
+
+def test_commits_of_a_group_are_in_one_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sample_rows, "_BATCH_ROWS", 3)
+    offsets = GroupOffsets([("orders", CommitTuple([(0, 1, None, ""), (1, 1, None, "")]))])
+    batches = commit_batches(dict.fromkeys(["a", "b", "c"], offsets), shared=SHARED)
+    assert [batch["group"].to_pylist() for batch in batches] == [["a", "a", "b", "b"], ["c", "c"]]
+
+
+def test_without_commits_there_is_no_batch() -> None:
+    assert list(commit_batches({"g": GroupOffsets()}, shared=SHARED)) == []
+
+
+def test_a_group_without_a_description_has_the_listed_state() -> None:
+    listing = GroupListing(group="g", type="Share", state="Stable", protocol_type="share", coordinator=1)
+    (batch,) = group_batches([listing], {}, shared=SHARED)
+    assert batch.schema == GROUP_EVENTS.arrow()
+    (row,) = batch.to_pylist()
+    assert {name: value for name, value in row.items() if value is not None} == {
+        **SHARED,
+        "group": "g",
+        "type": "Snapshot",
+        "event_type": "state_seen",
+        "tombstone": False,
+        "protocol_type": "share",
+        "group_type": "Share",
+        "state": "Stable",
+    }
+
+
+def test_offsets_and_topic_ids_that_are_unknown_are_null() -> None:
+    partitions = [TopicPartition("old", 0), TopicPartition("old", 1)]
+    (batch,) = partition_batches(
+        partitions,
+        {"old": Topic("old", None, internal=False, partitions=(0, 1))},
+        log_starts={partitions[0]: 0},
+        log_ends={partitions[0]: 9, partitions[1]: None},
+        stable_ends={},
+        shared=SHARED,
+    )
+    assert batch.schema == PARTITION_OFFSETS.arrow()
+    columns = ["partition", "topic_id", "log_start_offset", "log_end_offset", "last_stable_offset"]
+    rows = [tuple(row.values()) for row in batch.select(columns).to_pylist()]
+    assert rows == [(0, None, 0, 9, None), (1, None, None, None, None)]
