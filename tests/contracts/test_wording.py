@@ -44,10 +44,16 @@ COMPRESSED = (
     r"\b(slow|fast|busy) today\b",
     r"\b(says|said) (so|it) again\b",
 )
-# The texts of the pipeline are not checked for COMPRESSED yet.
+# The texts of these parts of the pipeline are not checked for COMPRESSED yet.
 PIPELINE = (
-    "cli/kafka_groups/pipeline/",
-    "docs/pipeline.md",
+    "cli/kafka_groups/pipeline/api.py",
+    "cli/kafka_groups/pipeline/build/",
+    "cli/kafka_groups/pipeline/doctor/",
+    "cli/kafka_groups/pipeline/facts/",
+    "cli/kafka_groups/pipeline/frames/",
+    "cli/kafka_groups/pipeline/spark/",
+    "cli/kafka_groups/pipeline/store/",
+    "cli/kafka_groups/pipeline/tables/",
     "cli/DESIGN.md",
 )
 # In the source of a text, underscores, quotes and comment signs may stand between its words.
@@ -218,7 +224,10 @@ def test_an_expression_is_found_in_a_document_with_capitals_and_line_breaks() ->
         "nothing says it again",
     ],
 )
-@pytest.mark.parametrize("file", ["README.md", "CHANGELOG.md", "docs/design/groups.md", "cli/kafka_groups/errors.py"])
+@pytest.mark.parametrize(
+    "file",
+    ["README.md", "docs/pipeline.md", "cli/kafka_groups/errors.py", "cli/kafka_groups/pipeline/report/history.py"],
+)
 def test_a_compressed_sentence_is_found_outside_the_pipeline(file: str, text: str) -> None:
     assert len(hits_in(file, f'"""{text}"""')) == 1
 
@@ -228,7 +237,7 @@ def test_a_comparison_with_a_base_is_allowed(text: str) -> None:
     assert hits_in("README.md", text) == []
 
 
-@pytest.mark.parametrize("file", ["docs/pipeline.md", "cli/kafka_groups/pipeline/a.py", "tests/test_a.py"])
+@pytest.mark.parametrize("file", ["cli/kafka_groups/pipeline/build/a.py", "tests/test_a.py"])
 def test_a_compressed_sentence_is_not_found_in_the_pipeline_and_in_tests(file: str) -> None:
     assert hits_in(file, "'the rows are of other groups'") == []
 

@@ -59,6 +59,16 @@ def run_block(begin: str, **names: Any) -> dict[str, Any]:
     return made
 
 
+def test_recipes_for_another_spark_name_what_all_of_its_machines_reach() -> None:
+    page = _PAGE.read_text().replace("\\\n", "")
+    on_another_spark = re.compile(r"^kafka-groups .* --(master|remote) |spark-submit --")
+    commands = [line for line in page.splitlines() if on_another_spark.search(line)]
+    assert len(commands) == 3
+    for command in commands:
+        assert "localhost" not in command
+        assert re.search(r"--data-dir (/|s3://)", command), command
+
+
 @pytest.mark.usefixtures("history")
 def test_functions_build_and_report(capsys: pytest.CaptureFixture[str]) -> None:
     made = run_block("from kafka_groups.pipeline.api import build, report")

@@ -26,8 +26,9 @@ from kafka_groups.pipeline.facts.sample import Sampled
 from kafka_groups.pipeline.facts.sample import sample as sample_into_storage
 from kafka_groups.pipeline.facts.time_grid import LookupPeriod
 from kafka_groups.pipeline.facts.topic_settings import find_compacted
-from kafka_groups.pipeline.report import history_reader
-from kafka_groups.pipeline.report.history import Cut, History
+from kafka_groups.pipeline.report.history import History
+from kafka_groups.pipeline.report.history_reader import read_history
+from kafka_groups.pipeline.report.limits import GroupLimit
 from kafka_groups.pipeline.store import open_storage
 from kafka_groups.pipeline.store.plain_files import write_plain_files
 from kafka_groups.pipeline.tables import TABLES, Table
@@ -140,11 +141,17 @@ def report(
 
     `groups` are ids; `match` and `exclude` are regular expressions for whole ids.
     """
-    storage, cut = open_storage(data_dir), Cut(top, frozenset(groups))
-    to_ms = _now_ms() if until is None else int(until.timestamp() * 1_000)
-    from_ms = to_ms - round(since / _MS)
-    return history_reader.report(
-        storage, since_ms=from_ms, until_ms=to_ms, groups=groups, match=match, exclude=exclude, shown=cut, drawn=cut
+    limit = GroupLimit(top, frozenset(groups))
+    until_ms = _now_ms() if until is None else int(until.timestamp() * 1_000)
+    return read_history(
+        open_storage(data_dir),
+        since_ms=until_ms - round(since / _MS),
+        until_ms=until_ms,
+        groups=groups,
+        match=match,
+        exclude=exclude,
+        shown=limit,
+        drawn=limit,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from kafka_groups.pipeline.build.coverage import left_out
+from kafka_groups.pipeline.build.stale_groups import describe_stale_groups
 from tests.pipeline.build.builds import build_here, of, read_statuses
 from tests.pipeline.fact_rows import Row, commit, ends, new_storage, put_all
 
@@ -73,5 +73,5 @@ def test_groups_with_the_same_name_are_distinguished_by_their_clusters(tmp_path:
         "1 group has no commit in the 7 days before 2026-11-20 on cluster b, and no row since then: same.",
     ]
     assert [sentence for sentence in missing if "no row since then" in sentence] == sentences
-    assert left_out(storage, 7) == sentences
-    assert left_out(storage, 7, is_wanted=lambda group: group == "young") == []
+    assert describe_stale_groups(storage, 7) == sentences
+    assert describe_stale_groups(storage, 7, is_wanted=lambda group: group == "young") == []

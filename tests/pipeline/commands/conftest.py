@@ -51,7 +51,7 @@ class FakePipeline:
         self.build.return_value = SimpleNamespace(
             rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)
         )
-        self.report = self._fake("report.history_reader", "report")
+        self.report = self._fake("report.history_reader", "read_history")
         self.compact = self._fake("store.compaction", "compact")
         self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed_dates=1)
         self.spark = mocker.patch("kafka_groups.pipeline.spark.start_session")

@@ -54,7 +54,7 @@ def test_an_interrupted_compaction_reports_what_it_did(
     outcome = compact(data_dir)
     assert outcome.exit_code == code
     assert outcome.stdout.split()[:4] == ["WHAT", "NUMBER", "dates", "3"]
-    assert outcome.stderr.startswith("Done so far, in ")
+    assert outcome.stderr.startswith("Partly done, in ")
     assert ": dates 3, files before 522, files after 3, removed dates 0.\n" in outcome.stderr
     content = document(compact(data_dir, "--format", "json"))
     assert (content["status"], content["files_before"], content["errors"][0]["name"]) == ("partial", 522, "INTERRUPTED")
@@ -64,7 +64,7 @@ def test_a_compaction_that_fails_midway_is_partial(fakes: FakePipeline, data_dir
     end_early(fakes, PARTIAL, StorageError("no"))
     outcome = compact(data_dir)
     assert (outcome.exit_code, outcome.stderr.splitlines()[-1]) == (3, "Error: no")
-    assert "Done so far, in " in outcome.stderr
+    assert "Partly done, in " in outcome.stderr
 
 
 def test_a_compaction_that_fails_before_it_did_anything_has_no_numbers(fakes: FakePipeline, data_dir: str) -> None:

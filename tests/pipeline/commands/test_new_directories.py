@@ -60,9 +60,7 @@ def test_a_file_uri_that_names_a_host_is_refused_and_nothing_is_created(
     assert [*tmp_path.iterdir()] == []
 
 
-def test_an_empty_data_dir_means_no_directory_even_if_the_environment_names_one(
-    fakes: FakePipeline, data_dir: str
-) -> None:
+def test_an_empty_data_dir_is_none_even_if_the_environment_names_one(fakes: FakePipeline, data_dir: str) -> None:
     columns = run("pipeline", "tables", "--data-dir", "", "--format", "csv", KAFKA_GROUPS_DATA_DIR=data_dir)
     assert columns.stdout.startswith("TABLE,COLUMN,")
     sizes = run("pipeline", "tables", "--format", "csv", KAFKA_GROUPS_DATA_DIR=data_dir)

@@ -128,7 +128,7 @@ def _content(path: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=name, marks=_AS_ROOT if name in _WITH_DISKS else ()) for name, case in CASES.items()]
 )
-def test_an_error_is_one_line_with_a_name_and_exit_code_1_and_changes_no_file(machine: Machine, case: Case) -> None:
+def test_an_error_is_one_line_with_exit_code_1_and_changes_no_file(machine: Machine, case: Case) -> None:
     case.prepare(machine)
     before = _content(Path(machine.data_dir))
 

@@ -54,7 +54,7 @@ def test_the_environment_names_the_directory(fakes: FakePipeline, data_dir: str)
     ("facts", "flags", "sessions"),
     [(100_000, (), 0), (100_001, (), 1), (1, ("--master", "local"), 1), (0, ("--master", "local"), 0)],
 )
-def test_few_facts_are_built_without_spark_unless_an_option_says_where_spark_runs(
+def test_few_facts_are_built_without_spark_unless_an_option_names_one(
     fakes: FakePipeline, data_dir: str, facts: int, flags: tuple[str, ...], sessions: int
 ) -> None:
     fakes.count_facts.return_value = facts

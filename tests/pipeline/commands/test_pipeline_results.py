@@ -28,7 +28,7 @@ from kafka_groups.verdicts import Rules
 from tests.fakes.fake_admin import failure, run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.fact_rows import commit, put_all
-from tests.pipeline.report.rendering.stories import history
+from tests.pipeline.report.example_histories import history
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -125,7 +125,7 @@ def test_ctrl_c_is_exit_code_130_with_a_whole_document(fakes: FakePipeline, data
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_sigterm_and_a_closed_terminal_are_exit_code_143_with_a_whole_document(
+def test_sigterm_and_a_closed_terminal_exit_with_143_and_a_document(
     fakes: FakePipeline, data_dir: str, number: signal.Signals
 ) -> None:
     before = signal.getsignal(number)

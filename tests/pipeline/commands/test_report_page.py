@@ -20,7 +20,7 @@ from kafka_groups.files import streams
 from kafka_groups.pipeline.commands.schemas import pipeline_schemas
 from tests.fakes.fake_admin import Outcome, run
 from tests.pipeline.commands.conftest import FakePipeline
-from tests.pipeline.report.rendering.stories import group, history
+from tests.pipeline.report.example_histories import group, history
 from tests.special_files import is_device, is_fifo, make_device
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def test_standard_output_receives_the_page_and_the_text_after_it(tmp_path: Path,
     program = """
 import sys
 from kafka_groups.pipeline.commands.page_file import check_page, write_page_to
-from tests.pipeline.report.rendering.stories import history
+from tests.pipeline.report.example_histories import history
 page = "/dev/stdout"
 print("before")
 check_page(page)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.pipeline.report.history import Cut
+from kafka_groups.pipeline.report.limits import GroupLimit
 from tests.fakes.fake_admin import run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.commands.pipeline_documents import document_of
-from tests.pipeline.report.rendering.stories import group, history
+from tests.pipeline.report.example_histories import group, history
 
 HISTORY = history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",))
 
@@ -28,7 +28,7 @@ def test_report_reads_the_selected_groups(fakes: FakePipeline, data_dir: str) ->
         "pipeline", "report", "--data-dir", data_dir, "--since", "2d", "--top", "5", "--match", "a.*", "--exclude", "ab"
     )
     arguments = fakes.report.call_args.kwargs
-    assert (arguments["until_ms"] - arguments["since_ms"], arguments["shown"]) == (2 * 86_400_000, Cut(5))
+    assert (arguments["until_ms"] - arguments["since_ms"], arguments["shown"]) == (2 * 86_400_000, GroupLimit(5))
     assert (arguments["groups"], arguments["match"], arguments["exclude"]) == ((), "a.*", "ab")
     run("pipeline", "report", "--data-dir", data_dir)
     arguments = fakes.report.call_args.kwargs
@@ -58,9 +58,7 @@ def test_a_requested_group_without_data_is_an_error_of_that_group(fakes: FakePip
     assert (document["status"], [entry["group"] for entry in document["errors"]]) == ("partial", ["nosuch"])
 
 
-def test_without_data_on_any_requested_group_there_is_no_table_and_the_old_page_stays(
-    fakes: FakePipeline, data_dir: str, tmp_path: Path
-) -> None:
+def test_an_old_page_stays_if_no_requested_group_has_data(fakes: FakePipeline, data_dir: str, tmp_path: Path) -> None:
     fakes.report.return_value = replace(HISTORY, unknown=("nosuch",))
     page = tmp_path / "page.html"
     page.write_text("yesterday's page")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.fakes.fake_admin import run
 from tests.pipeline.commands.conftest import FakePipeline
-from tests.pipeline.report.rendering.stories import history
+from tests.pipeline.report.example_histories import history
 
 WHY = "check the id, or give a longer --since; did you mean 'billing'?"
 

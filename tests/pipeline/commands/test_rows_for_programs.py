@@ -17,7 +17,7 @@ from kafka_groups.pipeline.commands.schemas import pipeline_schemas
 from kafka_groups.pipeline.report.text.lines import COLUMNS
 from tests.fakes.fake_admin import run
 from tests.pipeline.commands.conftest import FakePipeline
-from tests.pipeline.report.rendering.stories import group, history
+from tests.pipeline.report.example_histories import group, history
 
 HISTORY = replace(
     history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",)),

@@ -10,7 +10,7 @@ import pytest
 from kafka_groups.pipeline.facts.decode import partition_of
 from kafka_groups.pipeline.facts.sample import sample
 from kafka_groups.pipeline.report.history import GroupHistory
-from kafka_groups.pipeline.report.history_reader import report
+from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.store import Storage
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.pipeline.build.builds import build_here
@@ -26,7 +26,7 @@ UNHEARD = next(name for name in ("v", "w", "x", "y", "z") if partition_of(name, 
 
 
 def refuse(_request: object, response: dict[str, Any]) -> dict[str, Any]:
-    """List no groups."""
+    """Return a response without groups, with an error."""
     return response | {"error_code": 31, "groups": []}
 
 
@@ -44,7 +44,7 @@ def report_on_samples(storage: Storage, topics: dict[str, dict[int, int]]) -> di
                 sample(admin, storage, now_ms=partial(int, START_MS + number * MINUTE_MS))
     build_here(storage)
     until_ms = START_MS + SAMPLES * MINUTE_MS
-    return {group.group: group for group in report(storage, since_ms=START_MS, until_ms=until_ms).groups}
+    return {group.group: group for group in read_history(storage, since_ms=START_MS, until_ms=until_ms).groups}
 
 
 @pytest.mark.parametrize("is_topic_described", [True, False])

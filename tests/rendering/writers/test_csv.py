@@ -15,7 +15,7 @@ from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.offsets import COMMITS, CommitRow
 from kafka_groups.rendering.writers.csv import CsvWriter
 from kafka_groups.rendering.writers.whole_result import write_rows
-from tests.pipeline.report.rendering.stories import group, history
+from tests.pipeline.report.example_histories import group, history
 from tests.rendering.streams import written
 
 MakeScreen = Callable[..., Screen]

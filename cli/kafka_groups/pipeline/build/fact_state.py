@@ -8,7 +8,7 @@ from dataclasses import astuple
 from datetime import date, timedelta
 from typing import Any, Final
 
-from kafka_groups.pipeline.build.coverage import TIMES, Reach
+from kafka_groups.pipeline.build.coverage import TIMES, Coverage
 from kafka_groups.pipeline.store import DataFile, Storage
 from kafka_groups.pipeline.store.data_files import COMPACTED, COMPACTED_SAMPLES, KEPT, SORTED_SAMPLES
 from kafka_groups.pipeline.store.notes import RETENTION
@@ -110,13 +110,13 @@ class FactState:
         known = [self.facts.get((day, table.name), {"last_ms": {}}) for table in (OFFSET_COMMITS, GROUP_EVENTS)]
         return {cluster for one in known for cluster, origins in one["last_ms"].items() if "topic" in origins}
 
-    def reach(self) -> dict[str, Reach]:
+    def coverages(self) -> dict[str, Coverage]:
         """Return by cluster the times of its last facts that a build has read."""
         found: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
         for (_, table), one in self.facts.items():  # by date, which all of its times are of
             for cluster, origins in one["last_ms"].items():
                 found[cluster] |= {(table, origin): at_ms for origin, at_ms in origins.items()}
-        return {cluster: Reach(times) for cluster, times in sorted(found.items())}
+        return {cluster: Coverage(times) for cluster, times in sorted(found.items())}
 
     def save(self, storage: Storage, *, pending: Collection[date] = ()) -> None:
         """Save the state and the dates of the tables for the next build, to which `pending` dates are left."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
-from kafka_groups.pipeline.build.coverage import describe_missing, left_out
+from kafka_groups.pipeline.build.backlogs import describe_backlogs
+from kafka_groups.pipeline.build.coverage import describe_missing_facts
 from kafka_groups.pipeline.build.earlier_rebalances import count_rebalances, find_changed_rebalances, write_rows
 from kafka_groups.pipeline.build.fact_files import day_number
 from kafka_groups.pipeline.build.fact_state import forget_fact_state
@@ -18,9 +19,10 @@ from kafka_groups.pipeline.build.plan import ALL_DATES, LOOKBACK_DAYS, BuildPlan
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
 from kafka_groups.pipeline.build.stage_rows import read_results
 from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stale_groups import describe_stale_groups
 from kafka_groups.pipeline.build.tasks import Task
 from kafka_groups.pipeline.build.topic_days import make_topic_daily
-from kafka_groups.pipeline.store import NewFile, Storage
+from kafka_groups.pipeline.store import NewFile, Queries, Storage
 from kafka_groups.pipeline.store.data_files import BUILD, from_rows
 from kafka_groups.pipeline.tables import DERIVED_TABLES, GROUP_DAILY, REBALANCES, STATE_TABLES, TOPIC_DAILY
 from kafka_groups.progress import Progress, ignore_progress
@@ -63,14 +65,19 @@ def build(
     with storage.lock("build"):
         plan = plan_build(storage, rules, lookback_days, selection, full=full)
         if not plan.to_write:
-            missing = () if plan.changed else tuple(describe_missing(plan.state.reach()))
-            return Built((), {}, missing)
+            return Built((), {}, () if plan.changed else _describe_missing(storage, plan))
         if not plan.state.has_last_build:
             forget_fact_state(storage)
         dates, rows = _build_tables(storage, engine, plan, progress)
         plan.state.save(storage, pending={*plan.changed} - {*plan.to_write})
-        stale_groups = left_out(storage, lookback_days, dates=dates)
-        return Built(dates, rows, (*describe_missing(plan.state.reach()), *stale_groups))
+        stale_groups = describe_stale_groups(storage, lookback_days, dates=dates)
+        return Built(dates, rows, (*_describe_missing(storage, plan), *stale_groups))
+
+
+def _describe_missing(storage: Storage, plan: BuildPlan) -> tuple[str, ...]:
+    """Return sentences on facts that the clusters of the build lack, and on commits that ingest has not read."""
+    coverages = plan.state.coverages()
+    return (*describe_missing_facts(coverages), *describe_backlogs(storage, Queries(storage), coverages))
 
 
 def _build_tables(

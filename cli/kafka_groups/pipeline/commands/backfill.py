@@ -13,7 +13,8 @@ from kafka_groups.options import offer
 from kafka_groups.options.connection import Connection, connection_options_per_request
 from kafka_groups.options.output import output_options
 from kafka_groups.options.parameters import NAME
-from kafka_groups.pipeline.commands.command_run import Run, now_ms, start_run
+from kafka_groups.pipeline.commands.clock import now_ms
+from kafka_groups.pipeline.commands.command_run import Run, start_run
 from kafka_groups.pipeline.commands.connection_settings import admin_settings, librdkafka_settings
 from kafka_groups.pipeline.commands.documents import Summary
 from kafka_groups.pipeline.commands.options import (
@@ -154,11 +155,12 @@ def _compacted_topics(run: Run, connection: Connection, names: Sequence[str]) ->
 
 
 def _note_policies(run: Run, policies: Policies) -> None:
-    from kafka_groups.pipeline.build.coverage import few
+    """Print how many topics are compacted, and how many may be."""
+    from kafka_groups.pipeline.build.sentences import list_names
 
     if count := len(policies.compacted):
-        run.print_note((_COMPACTED if count > 1 else _COMPACTED_ONE).format(count=count, names=few(policies.compacted)))
+        note = _COMPACTED if count > 1 else _COMPACTED_ONE
+        run.print_note(note.format(count=count, names=list_names(policies.compacted)))
     if count := len(policies.unknown):
-        run.print_note(
-            (_UNKNOWN if count > 1 else _UNKNOWN_ONE).format(count=count, reason=policies.reason.rstrip("."))
-        )
+        note = _UNKNOWN if count > 1 else _UNKNOWN_ONE
+        run.print_note(note.format(count=count, reason=policies.reason.rstrip(".")))

@@ -9,14 +9,15 @@ import click
 
 from kafka_groups.options.output import output_options
 from kafka_groups.options.parameters import Date, DecimalRange, IntegerRange
+from kafka_groups.pipeline.commands.build_engine import open_engine
 from kafka_groups.pipeline.commands.command_run import Run, start_run
 from kafka_groups.pipeline.commands.documents import Summary
-from kafka_groups.pipeline.commands.engine import open_engine
 from kafka_groups.pipeline.commands.options import data_dir_option
 from kafka_groups.pipeline.commands.spark_options import SparkChoice, spark_options
 from kafka_groups.verdicts import Rules
 
 if TYPE_CHECKING:
+    from kafka_groups.pipeline.build.plan import DateRange
     from kafka_groups.pipeline.store import Storage
 
 _DATE: Final = Date()
@@ -92,35 +93,43 @@ def build(
         raise click.UsageError("--from is after --to")
     rules = Rules(window_commits, allowed_lag, minimum_complete)
     with start_run("build", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.build.plan import ALL_DATES, DateRange, count_facts
-        from kafka_groups.pipeline.build.run import build as build_tables
+        from kafka_groups.pipeline.build.plan import ALL_DATES, DateRange
         from kafka_groups.pipeline.store import open_storage
 
         storage = open_storage(data_dir)
-        dates = DateRange(
-            ALL_DATES.first if first is None else first.date(), ALL_DATES.last if last is None else last.date()
-        )
-        _note_other_rules(run, storage, rules)
-        facts = count_facts(storage, rules=rules, selection=dates, full=full)
-        with open_engine(spark_choice, run.bar, facts=facts) as engine:
-            built = build_tables(storage, engine, rules=rules, selection=dates, full=full, progress=run.bar)
-        for sentence in built.missing:
-            run.print_note(sentence)
-        summary = Summary(
-            rows=built.rows,
-            numbers={"dates": len(built.dates)},
-            settings={
-                "window_commits": window_commits,
-                "allowed_lag": allowed_lag,
-                "minimum_complete": minimum_complete,
-            },
-            missing=built.missing,
-            seconds=run.seconds(),
-        )
-        run.finish(summary)
+        first_date = ALL_DATES.first if first is None else first.date()
+        last_date = ALL_DATES.last if last is None else last.date()
+        run.finish(_derive(run, storage, spark_choice, rules, DateRange(first_date, last_date), full=full))
+
+
+def _derive(
+    run: Run, storage: Storage, spark_choice: SparkChoice, rules: Rules, dates: DateRange, *, full: bool
+) -> Summary:
+    """Build the tables, print notes on what is missing, and return the summary. Raises StorageError, PipelineError."""
+    from kafka_groups.pipeline.build.plan import count_facts
+    from kafka_groups.pipeline.build.run import build as build_tables
+
+    _note_other_rules(run, storage, rules)
+    facts = count_facts(storage, rules=rules, selection=dates, full=full)
+    with open_engine(spark_choice, run.bar, facts=facts) as engine:
+        built = build_tables(storage, engine, rules=rules, selection=dates, full=full, progress=run.bar)
+    for sentence in built.missing:
+        run.print_note(sentence)
+    return Summary(
+        rows=built.rows,
+        numbers={"dates": len(built.dates)},
+        settings={
+            "window_commits": rules.intervals,
+            "allowed_lag": rules.allowed_lag,
+            "minimum_complete": rules.minimum_complete,
+        },
+        missing=built.missing,
+        seconds=run.seconds(),
+    )
 
 
 def _note_other_rules(run: Run, storage: Storage, rules: Rules) -> None:
+    """Print a note if the last build had other rules."""
     from kafka_groups.pipeline.build.fact_state import read_last_rules
 
     last = read_last_rules(storage)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -37,7 +36,11 @@ _PACKAGES: Final = ("numpy", "pyarrow", "deltalake")
 
 @dataclass(kw_only=True)
 class Run:
-    """A run of a command. `summarize` returns what the run has written so far, where it writes piece by piece."""
+    """A run of a command, with its output streams and its document.
+
+    `started` is the time of a monotonic clock in seconds, and `is_written` whether the document was written.
+    `summarize` returns a summary of the rows that were written until now, for a command that writes piece by piece.
+    """
 
     command: str
     output_format: str
@@ -53,15 +56,16 @@ class Run:
         print_note(self.screen, text)
 
     def seconds(self) -> float:
-        """Return how long the run has taken so far, in seconds."""
+        """Return how long the run has taken until now, in seconds."""
         return time.monotonic() - self.started
 
     def write(
         self, content: Mapping[str, Any], *, status: ResultStatus = ResultStatus.COMPLETE, errors: Sequence[Any] = ()
     ) -> None:
-        """Write the command's document with this content, unless it is written already."""
+        """Write the command's document with this content, unless it was written already."""
         self.bar.stop()
-        was_written, self.is_written = self.is_written, True
+        was_written = self.is_written
+        self.is_written = True
         if self.output_format == "json" and not was_written:
             write_document(self.screen, whole_document(self.command, status, content, errors))
 
@@ -83,33 +87,35 @@ class Run:
         errors = [failure_document(failure) for failure in failures] + [INTERRUPTED] * interrupted
         status = status_of(anything_failed=bool(errors), anything_succeeded=any(summary.rows.values()))
         self.write(summary_content(summary), status=status, errors=errors)
-        self._show(summary)
+        self._write_rows(summary)
         self.print_note(_summary_line(summary))
         return status
 
     def report_early_end(self, error: Mapping[str, Any]) -> bool:
-        """Report the error and what the run wrote before it; return whether it wrote anything."""
-        summary = None if self.is_written else self._summary_so_far()
+        """Report the error and the rows that were written before it; return whether there are any."""
+        summary = None if self.is_written else self._partial_summary()
         reports_numbers = self.command in _REPORT_NUMBERS
         if summary is None or not any((summary.numbers if reports_numbers else summary.rows).values()):
             self.write({}, status=ResultStatus.FAILED, errors=[error])
             return False
         self.write(summary_content(summary), status=ResultStatus.PARTIAL, errors=[error])
-        self._show(summary)
-        self.print_note(_summary_line(summary, begin="Done so far," if reports_numbers else "Written"))
+        self._write_rows(summary)
+        self.print_note(_summary_line(summary, begin="Partly done," if reports_numbers else "Written"))
         return True
 
-    def _summary_so_far(self) -> Summary | None:
+    def _partial_summary(self) -> Summary | None:
+        """Return a summary of the rows that were written until now; None if it is not known."""
         # If the directory was removed, which ended the work, it cannot be summarized either.
         with suppress(KafkaGroupsError, OSError):
             return None if self.summarize is None else self.summarize()
         return None
 
-    def _show(self, summary: Summary) -> None:
+    def _write_rows(self, summary: Summary) -> None:
+        """Write the rows of the summary; JSON has them in its document."""
         self.bar.stop()
-        is_table = self.output_format == "table"
         if self.output_format == "json":
             return
+        is_table = self.output_format == "table"
         # A program gets rows of one kind from a command, also if there was nothing to do.
         if self.command in _REPORT_NUMBERS or (is_table and not summary.rows):
             names = {name: name.replace("_", " ") if is_table else name for name in summary.numbers}
@@ -121,6 +127,7 @@ class Run:
 
 
 def _require_packages() -> None:
+    """Raise PipelineError if a package of the extra pipeline is not installed."""
     if missing := [name for name in _PACKAGES if find_spec(name) is None]:
         msg = (
             f"the pipeline needs {', '.join(missing)}, which is not installed; run pip install 'kafka-groups[pipeline]'"
@@ -130,7 +137,7 @@ def _require_packages() -> None:
 
 @contextmanager
 def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]:
-    """Run a command: write a whole document also if it ends early, and exit with code 143 on SIGTERM."""
+    """Yield the run of a command. It writes a whole document also if it ends early, and exits with 143 on SIGTERM."""
     screen = inspect_streams(colour)
     run = Run(command=command, output_format=output_format, screen=screen, bar=ProgressBar(screen))
     with raise_on_sigterm():
@@ -157,18 +164,8 @@ def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]
             run.bar.stop()
 
 
-def now_ms() -> int:
-    """Return the current time in milliseconds since 1970, UTC."""
-    return time.time_ns() // 1_000_000
-
-
-def timestamp() -> str:
-    """Return the current time, UTC, as the lines of endless runs begin with it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def _summary_line(summary: Summary, begin: str = "Done") -> str:
-    """Return the numbers of a run in one line."""
+    """Return the numbers of a run in one line, such as "Done in 2.0 s: dates 3, rows written 12."."""
     numbers = [f"{name.replace('_', ' ')} {value:,}" for name, value in summary.numbers.items() if value is not None]
     if summary.rows:
         numbers.append(f"rows written {sum(summary.rows.values()):,}")

@@ -49,8 +49,8 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
 
         keep = _parse_retention(retention)
 
-        def report_from(done: Compacted) -> None:
-            run.summarize = lambda: _summary(done, run.seconds())
+        def report_from(compacted: Compacted) -> None:
+            run.summarize = lambda: _summary(compacted, run.seconds())
 
         compacted = compact_tables(
             open_storage(data_dir),
@@ -63,27 +63,27 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
 
 
 def _parse_retention(values: tuple[str, ...]) -> dict[Table, timedelta]:
-    """Return by table how long its dates are kept. Raises UsageError."""
+    """Return the retention of each table that has one: how long its dates are kept. Raises UsageError."""
     from kafka_groups.pipeline.store.retention import LEAST_KEEP, keep_all
 
     known = {table.name: table for table in keep_all(LEAST_KEEP)}
-    general: dict[Table, timedelta] = {}
-    of_tables: dict[Table, timedelta] = {}
+    for_all_tables: dict[Table, timedelta] = {}
+    for_single_tables: dict[Table, timedelta] = {}
     for value in values:
-        name, is_named, duration = value.rpartition("=")
-        if is_named and name not in known:
+        name, equals, duration = value.rpartition("=")
+        if equals and name not in known:
             names = f"{', '.join(known)}{did_you_mean(name, known)}"
             msg = f"--retention {value}: there is no table {name!r} with a retention; tables are {names}"
             raise click.UsageError(msg)
-        kept = timedelta(seconds=parse_past_duration("--retention", duration))
-        if kept < LEAST_KEEP:
+        retention = timedelta(seconds=parse_past_duration("--retention", duration))
+        if retention < LEAST_KEEP:
             msg = f"--retention must be at least {LEAST_KEEP.days}d: build derives a day from the week before it, too"
             raise click.UsageError(msg)
-        if is_named:
-            of_tables[known[name]] = kept
+        if equals:
+            for_single_tables[known[name]] = retention
         else:
-            general = keep_all(kept)
-    return general | of_tables
+            for_all_tables = keep_all(retention)
+    return for_all_tables | for_single_tables
 
 
 def _summary(compacted: Compacted, seconds: float) -> Summary:

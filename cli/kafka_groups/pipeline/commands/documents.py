@@ -1,4 +1,4 @@
-"""The documents of the pipeline's commands: what was done, and every error under a stable name."""
+"""The JSON documents of the pipeline's commands: summaries, and every error under a stable name."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from kafka_groups.model import Failure
 from kafka_groups.rendering.documents import failure_document
 from kafka_groups.rendering.schemas import Document
 
-# `errors[].name` of what is neither a broker's nor the network's; the most special first.
+# The names of errors that neither brokers nor the network cause. A subclass comes before its class.
 _NAMES: Final[tuple[tuple[type[KafkaGroupsError], str], ...]] = (
     (SparkMissingError, "SPARK_MISSING"),
     (SourceError, "SOURCE_FAILED"),
     (StorageError, "STORAGE_FAILED"),
     (PipelineError, "PIPELINE_FAILED"),
 )
-_OTHERWISE: Final = "PIPELINE_FAILED"
-_NOWHERE: Final[Document] = dict.fromkeys(("group", "topic", "partition", "broker", "code"))
-# What a document holds of a Ctrl-C or a SIGTERM that came before all was done.
+_OTHER_NAME: Final = "PIPELINE_FAILED"
+_NO_SUBJECT: Final[Document] = dict.fromkeys(("group", "topic", "partition", "broker", "code"))
+# The error of a run that Ctrl-C or SIGTERM ended early.
 INTERRUPTED: Final[Document] = {
-    **_NOWHERE,
+    **_NO_SUBJECT,
     "name": "INTERRUPTED",
     "message": "a signal ended the run early; the written rows stay, and the next run continues there",
 }
@@ -38,9 +38,10 @@ PIPELINE_ERROR_NAMES: Final = tuple(name for _, name in _NAMES)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
-    """What a command did: rows by table, and numbers of its own (`batches`, `dates`, …; None where not known).
+    """What a command did: the number of rows that it wrote, by table, and other numbers (`batches`, `dates`, …).
 
-    `settings` are those that the rows depend on, `missing` sentences on what is unknown, for commands that have such.
+    A number is None if it is not known. `settings` are those that the rows depend on, and `missing` are sentences on
+    missing data; both are None for commands without them.
     """
 
     cluster_id: str | None = None
@@ -52,17 +53,17 @@ class Summary:
 
 
 def schema_name(command: str) -> str:
-    """Return what stands first in the document of `pipeline COMMAND`."""
+    """Return the name of the document of `pipeline COMMAND`, which is its key `schema`."""
     return f"kafka-groups/pipeline-{command}/1"
 
 
 def whole_document(command: str, status: str, content: Mapping[str, Any], errors: Iterable[Document] = ()) -> Document:
-    """Return the document of a command, with what is its own between status and errors."""
+    """Return the document of a command, with its own content between status and errors."""
     return {"schema": schema_name(command), "status": status, **content, "errors": list(errors)}
 
 
 def summary_content(summary: Summary) -> Document:
-    """Return what a summary adds to its document."""
+    """Return the content that a summary adds to its document."""
     return {
         "cluster_id": summary.cluster_id,
         "tables": [{"table": table, "rows": rows} for table, rows in summary.rows.items()],
@@ -74,8 +75,8 @@ def summary_content(summary: Summary) -> Document:
 
 
 def error_document(error: KafkaGroupsError) -> Document:
-    """Return an entry of `errors` for what ended a command."""
+    """Return the entry of `errors` for the error that ended a command."""
     if isinstance(error, AdminError):
         return failure_document(Failure.of(error))
-    name = next((name for kind, name in _NAMES if isinstance(error, kind)), _OTHERWISE)
-    return {**_NOWHERE, "name": name, "message": str(error)}
+    name = next((name for kind, name in _NAMES if isinstance(error, kind)), _OTHER_NAME)
+    return {**_NO_SUBJECT, "name": name, "message": str(error)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,7 +11,8 @@ from kafka_groups.options.connection import Connection, connection_options_per_r
 from kafka_groups.options.output import output_options
 from kafka_groups.options.parameters import IntegerRange
 from kafka_groups.options.signals import defer_signals
-from kafka_groups.pipeline.commands.command_run import start_run, timestamp
+from kafka_groups.pipeline.commands.clock import timestamp
+from kafka_groups.pipeline.commands.command_run import Run, start_run
 from kafka_groups.pipeline.commands.connection_settings import librdkafka_settings
 from kafka_groups.pipeline.commands.documents import Summary
 from kafka_groups.pipeline.commands.options import data_dir_option, duration_option
@@ -19,9 +20,10 @@ from kafka_groups.pipeline.commands.spark_options import SparkChoice, spark_opti
 from kafka_groups.pipeline.commands.spark_session import STARTING_SPARK, open_spark_session
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.facts.ingestion import Ingested
+    from kafka_groups.pipeline.facts.ingestion import Ingested, Ingestion
 
-_DEFAULT_INTERVAL_S = 30.0
+_DEFAULT_INTERVAL_S: Final = 30.0
+_NO_TOPIC: Final = "__consumer_offsets does not exist yet: this cluster has had no consumer group until now."
 
 
 @click.command(short_help="Read the new records of __consumer_offsets.")
@@ -77,28 +79,42 @@ def ingest(
 
         check_client(client.properties)
         storage = open_storage(data_dir, create=True)
-        with prepared(storage, client.properties, timeout_s=client.timeout_s) as ingestion, ExitStack() as until_report:
+        with prepared(storage, client.properties, timeout_s=client.timeout_s) as ingestion:
             run.summarize = lambda: _summary(ingestion.total(), run.seconds())
             if not ingestion.topic_is_there:
-                run.print_note("__consumer_offsets does not exist yet: this cluster has had no consumer group so far.")
-            run.bar.begin(STARTING_SPARK)
-            with open_spark_session(spark_choice, brief=True) as spark:
-                run.bar(STARTING_SPARK, 1, 1)
-                # Spark takes a moment to stop: a signal during that time must not prevent the report.
-                stop_request = until_report.enter_context(defer_signals())
-                ingested = ingestion.run(
-                    spark,
-                    continuous=continuous,
-                    every_s=interval or _DEFAULT_INTERVAL_S,
-                    records_per_batch=records_per_batch,
-                    progress=run.bar,
-                    note=lambda text: run.print_note(f"{timestamp()} {text}"),
-                    stop=stop_request.is_received,
-                )
-                # A signal is the normal end of --continuous.
-                interrupted = stop_request.is_received() and not continuous
-            run.finish(_summary(ingested, run.seconds()), interrupted=interrupted)
-            stop_request.raise_if_received()
+                run.print_note(_NO_TOPIC)
+            interval_s = (interval or _DEFAULT_INTERVAL_S) if continuous else None
+            _read_records(run, ingestion, spark_choice, interval_s, records_per_batch)
+
+
+def _read_records(
+    run: Run, ingestion: Ingestion, spark_choice: SparkChoice, interval_s: float | None, records_per_batch: int | None
+) -> None:
+    """Read new records on Spark, and report the rows; with an interval in seconds, until a signal comes.
+
+    A signal ends the reading, and is raised after the report. Raises the errors of the ingestion, and PipelineError if
+    Spark fails.
+    """
+    is_continuous = interval_s is not None
+    with ExitStack() as until_report:
+        run.bar.begin(STARTING_SPARK)
+        with open_spark_session(spark_choice, brief=True) as spark:
+            run.bar(STARTING_SPARK, 1, 1)
+            # Spark takes a moment to stop: a signal during that time must not prevent the report.
+            stop_request = until_report.enter_context(defer_signals())
+            ingested = ingestion.run(
+                spark,
+                continuous=is_continuous,
+                every_s=interval_s or _DEFAULT_INTERVAL_S,
+                records_per_batch=records_per_batch,
+                progress=run.bar,
+                note=lambda text: run.print_note(f"{timestamp()} {text}"),
+                stop=stop_request.is_received,
+            )
+            # A signal is the normal end of --continuous.
+            is_interrupted = stop_request.is_received() and not is_continuous
+        run.finish(_summary(ingested, run.seconds()), interrupted=is_interrupted)
+        stop_request.raise_if_received()
 
 
 def _check_flags(*, once: bool, continuous: bool, interval: float | None) -> None:

@@ -21,18 +21,18 @@ _LONGEST_PAST_S: Final = 20 * LONGEST_S
 
 def data_dir_option(function: F) -> F:
     """Add the option --data-dir, which is required; the command gets it as `data_dir`."""
-    return _data_dir_option(function, callback=_required)
+    return _data_dir_option(function, callback=_require_data_dir)
 
 
 def optional_data_dir_option(function: F) -> F:
     """Add the option --data-dir; the command gets it as `data_dir`, or None."""
-    return _data_dir_option(function, callback=_given)
+    return _data_dir_option(function, callback=_read_data_dir)
 
 
 def duration_option(
     name: str, *, default: str | None = None, about: str, longest_s: float = LONGEST_S
 ) -> Callable[[F], F]:
-    """Return a decorator that adds an option for a duration; the command gets it in seconds, or as None."""
+    """Return a decorator that adds an option for a duration; the command gets it in seconds, or None without one."""
     parse = partial(_duration, longest_s=longest_s)
     return click.option(name, metavar="DURATION", default=default, show_default=True, callback=parse, help=about)
 
@@ -58,13 +58,15 @@ def _data_dir_option(function: F, *, callback: Callable[..., Any]) -> F:
     )(function)
 
 
-def _given(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+def _read_data_dir(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Return the value of --data-dir or of the environment; None if neither names a directory."""
     # An empty value means no directory, also if the environment names one.
     return (os.environ.get("KAFKA_GROUPS_DATA_DIR") if value is None else value) or None
 
 
-def _required(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    data_dir = _given(context, parameter, value)
+def _require_data_dir(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    """Return the same. Raises UsageError if neither names a directory."""
+    data_dir = _read_data_dir(context, parameter, value)
     if data_dir is None:
         raise click.UsageError(
             "no directory of tables is named; give --data-dir DIR, or set KAFKA_GROUPS_DATA_DIR", context
@@ -75,10 +77,12 @@ def _required(context: click.Context, parameter: click.Parameter, value: str | N
 def _duration(
     context: click.Context, parameter: click.Parameter, value: str | None, *, longest_s: float
 ) -> float | None:
+    """Return the value of a duration option in seconds; None if it was not given."""
     return None if value is None else _parse(parameter.opts[0], value, longest_s=longest_s, context=context)
 
 
 def _parse(name: str, value: str, *, longest_s: float, context: click.Context | None = None) -> float:
+    """Return a duration in seconds. Raises UsageError if it is not greater than 0, or longer than `longest_s`."""
     seconds = parse_option_duration(name, value, longest_s=longest_s, context=context)
     if seconds <= 0:
         msg = f"{name} must be greater than 0, for example 30s"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
+
+import click
 
 from kafka_groups.errors import PipelineError
 from kafka_groups.files import check_writable, write_atomically
@@ -10,8 +13,20 @@ from kafka_groups.pipeline.report.history import History
 from kafka_groups.pipeline.report.html.page import check_charts, write_page
 
 
-def check_page(path: str) -> None:
-    """Raise PipelineError if the page cannot be drawn or written, so that it fails before hours of work."""
+def check_page_directory(path: str | None) -> None:
+    """Raise UsageError if the directory of the page does not exist; None is no page."""
+    if path is not None and not (directory := Path(path).absolute().parent).is_dir():
+        msg = f"--html {path}: there is no directory {directory}"
+        raise click.UsageError(msg)
+
+
+def check_page(path: str | None) -> None:
+    """Raise PipelineError if the page cannot be drawn or written, so that it fails before hours of work.
+
+    None is no page.
+    """
+    if path is None:
+        return
     check_charts()
     try:
         check_writable(path)

@@ -1,4 +1,4 @@
-"""The rows of the pipeline's commands and their columns: what a table holds, what a doctor found."""
+"""The rows that the pipeline's commands write, and their columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kafka_groups.rendering.columns import Column
 
 
 class SizeRow(NamedTuple):
-    """A table of a directory, and what it holds."""
+    """A row is a table of a directory, with its size. Dates are YYYY-MM-DD, and None for a table without rows."""
 
     table: str
     rows: int
@@ -19,7 +19,7 @@ class SizeRow(NamedTuple):
 
 
 class ColumnRow(NamedTuple):
-    """A column of a table, and what it promises."""
+    """A row is a column of a table, with its type and its meaning."""
 
     table: str
     name: str
@@ -28,14 +28,14 @@ class ColumnRow(NamedTuple):
 
 
 class TableRows(NamedTuple):
-    """A table and the rows that it was given."""
+    """A row is a table, and the number of rows that a command wrote to it."""
 
     table: str
     rows: int
 
 
 class Number(NamedTuple):
-    """A number that a command has of its work."""
+    """A row is a number that a command reports, such as that of batches; None if it is not known."""
 
     what: str
     number: int | None

@@ -14,7 +14,8 @@ from kafka_groups.errors import AdminError, AuthenticationFailedError
 from kafka_groups.model import Failure
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
-from kafka_groups.pipeline.commands.command_run import Run, now_ms, start_run, timestamp
+from kafka_groups.pipeline.commands.clock import now_ms, timestamp
+from kafka_groups.pipeline.commands.command_run import Run, start_run
 from kafka_groups.pipeline.commands.connection_settings import admin_settings
 from kafka_groups.pipeline.commands.documents import Summary
 from kafka_groups.pipeline.commands.options import data_dir_option, duration_option
@@ -73,7 +74,7 @@ def sample(
 
 
 def _sample_once(run: Run, settings: ConnectionSettings, storage: Storage) -> Sampled:
-    """Return a sample. Raises AdminError if the cluster is unavailable."""
+    """Sample once, and return what was written. Raises AdminError if the cluster is unavailable."""
     from kafka_groups.pipeline.facts.sample import sample as sample_groups
 
     with GroupAdmin(settings, progress=run.bar) as admin:
@@ -105,7 +106,7 @@ def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage,
             else:
                 samples, cluster_id = samples + 1, sampled.cluster_id
                 rows.update(sampled.rows)
-                run.print_note(_sample_line(sampled.rows, sampled.failures))
+                run.print_note(_describe_sample(sampled.rows, sampled.failures))
                 failures = sampled.failures or failures
             # A late sample does not delay those after it.
             started = max(started + interval_s, time.monotonic() - interval_s)
@@ -115,6 +116,7 @@ def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage,
         raise
 
 
-def _sample_line(rows: Mapping[str, int], failures: tuple[Failure, ...]) -> str:
+def _describe_sample(rows: Mapping[str, int], failures: tuple[Failure, ...]) -> str:
+    """Return a line with the time, the number of rows that a sample wrote, and its first failure."""
     failed = f"; {len(failures):,} failed, the first: {failures[0].message}" if failures else ""
     return f"{timestamp()} {sum(rows.values()):,} rows{failed}"

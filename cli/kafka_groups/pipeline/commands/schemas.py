@@ -1,4 +1,4 @@
-"""The JSON Schemas of the pipeline's documents. Keys are only ever added."""
+"""The JSON Schemas of the pipeline's documents. Later versions add keys, and remove none."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def pipeline_schemas() -> Mapping[str, Schema]:
             "removed_dates": _count("How many dates were removed because of --retention, in any table."),
         },
     }
-    made = {
+    schemas = {
         f"pipeline-{command}": _document(
             command, {**_SUMMARY, **own}, {"row": _NUMBER if command == "compact" else _WRITTEN}
         )
         for command, own in summaries.items()
     }
     return {
-        **made,
+        **schemas,
         "pipeline-report": _report(),
         "pipeline-tables": _document("tables", _TABLES, {"row": _TABLE_ROW, "column_row": _COLUMN_ROW}),
         "pipeline-doctor": _document("doctor", {"checks": _many("What was checked.", _CHECK)}, {"row": _CHECK}),
@@ -86,7 +86,7 @@ def _document(command: str, keys: Mapping[str, Schema], rows: Mapping[str, Mappi
 
 
 def _report() -> Schema:
-    """Return the schema of a history's document, which may end early, too; its groups are the lines of ndjson."""
+    """Return the schema of a history's document, which may have ended early; its groups are the lines of ndjson."""
     schema = history_schema()
     properties: dict[str, Schema] = {**schema["properties"], "errors": _errors("The items that failed.")}
     group: Schema = properties["groups"]["items"]
@@ -94,7 +94,7 @@ def _report() -> Schema:
 
 
 def _body(properties: Mapping[str, Schema]) -> Schema:
-    """Return an object with these keys; what ended early has only the reason."""
+    """Return an object with these keys; that of a command that ended early may have only its errors."""
     body = object_schema(
         properties,
         **{
@@ -106,7 +106,7 @@ def _body(properties: Mapping[str, Schema]) -> Schema:
 
 
 def _errors(description: str) -> Schema:
-    """Return errors as every command reports them, and the pipeline's own besides."""
+    """Return errors with the names of all commands, and with those of the pipeline."""
     names = (*CLIENT_ERROR_NAMES, *PIPELINE_ERROR_NAMES)
     return errors_schema(description, names=names, no_code="where that is null")
 
@@ -138,7 +138,7 @@ _SETTINGS: Final[Schema] = {
 _COLUMN: Final[Mapping[str, Schema]] = {
     "name": text_schema("The column's name."),
     "type": text_schema("Its type, as Spark writes it."),
-    "about": text_schema("What it promises."),
+    "about": text_schema("Its meaning."),
 }
 _SIZE: Final[Mapping[str, Schema]] = {
     "rows": _count("How many rows it has; null without --data-dir."),

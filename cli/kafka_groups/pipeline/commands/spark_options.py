@@ -20,7 +20,7 @@ _LOCAL: Final = re.compile(r"local(\[\s*(0*[1-9]\d*|\*)\s*(,\s*\d+\s*)?\])?", re
 _MASTERS: Final = re.compile(
     r"""local-cluster\[[\d\s,]+\] | yarn | spark://[^\s/,]+:\d+(,[^\s/,]+:\d+)* | k8s://\S+""", re.VERBOSE | re.ASCII
 )
-# The sizes of a JVM; others fail after the start.
+# A JVM accepts these sizes; with others it fails after the start.
 _MEMORY: Final = re.compile(r"([1-9]\d*)([kmgt])", re.IGNORECASE | re.ASCII)
 _BYTES: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _OPTIONS_OF: Final = {
@@ -28,7 +28,8 @@ _OPTIONS_OF: Final = {
     "spark.remote": "--remote",
     "spark.driver.memory": "--driver-memory",
 }
-_LEAST_MEMORY: Final = 450 * _BYTES["m"]  # Spark ends at once with less
+# With less memory, Spark ends at once.
+_LEAST_MEMORY: Final = 450 * _BYTES["m"]
 # spark-submit sets this variable for the programs that it runs.
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 
@@ -92,6 +93,7 @@ def spark_options(function: F) -> F:
 
 
 def _spark_choice(**given: Any) -> SparkChoice:
+    """Return the checked choice of the options, by their names. Raises UsageError."""
     if given["master"] and given["remote"]:
         raise click.UsageError("--master contradicts --remote: give one or the other")
     choice = SparkChoice(**given | {"conf": _parse_conf(given["conf"])})
@@ -111,9 +113,10 @@ def _spark_choice(**given: Any) -> SparkChoice:
 
 
 def _parse_conf(given: tuple[str, ...]) -> dict[str, str]:
-    found = {}
-    for each in given:
-        key, equals, value = each.partition("=")
+    """Return the properties of --conf by their keys. Raises UsageError."""
+    properties = {}
+    for option in given:
+        key, equals, value = option.partition("=")
         if not equals or not key.startswith("spark."):
             # The value may be a password.
             msg = f"--conf {key!r} is not a property of Spark; write for example spark.local.dir=/data/tmp"
@@ -121,12 +124,12 @@ def _parse_conf(given: tuple[str, ...]) -> dict[str, str]:
         if key in _OPTIONS_OF:
             msg = f"--conf {key}: give {_OPTIONS_OF[key]} instead"
             raise click.UsageError(msg)
-        found[key] = value
-    return found
+        properties[key] = value
+    return properties
 
 
 def _is_elsewhere(choice: SparkChoice, environment: Mapping[str, str]) -> bool:
-    """Return whether the session is one of a server or of spark-submit."""
+    """Return whether the session runs already: on a server, or started by spark-submit."""
     remote = choice.remote or (not choice.master and environment.get("SPARK_REMOTE"))
     return _SUBMITTED in environment or bool(remote)
 
@@ -171,7 +174,8 @@ def _is_connect_url(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme == "sc" and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # an invalid port, or a bracket that is not closed
+    except ValueError:
+        # The port is invalid, or a bracket is not closed.
         return False
 
 

@@ -25,14 +25,14 @@ STARTING_SPARK: Final = "starting Spark"
 
 @contextmanager
 def open_spark_session(choice: SparkChoice, *, brief: bool) -> Iterator[SparkSession]:
-    """Open the session that the options choose; `brief` is for work that needs little of the JVM.
+    """Yield the session that the options choose; `brief` is for work that needs little of the JVM.
 
     A temporary log is deleted at the end, unless an error names it. Raises PipelineError if Spark cannot start.
     """
     from kafka_groups.pipeline.spark import start_session
 
     log = choice.spark_log or _temporary_log()
-    keep = choice.spark_log is not None
+    is_kept = choice.spark_log is not None
     # Spark's own SIGINT handler calls the JVM, possibly in the middle of another call.
     restore_sigint_handler = save_sigint_handler()
     try:
@@ -51,10 +51,10 @@ def open_spark_session(choice: SparkChoice, *, brief: bool) -> Iterator[SparkSes
             restore_sigint_handler()
             yield spark
     except PipelineError as error:
-        keep = keep or str(log) in str(error)
+        is_kept = is_kept or str(log) in str(error)
         raise
     finally:
-        if not keep:
+        if not is_kept:
             log.unlink(missing_ok=True)
 
 
@@ -84,6 +84,7 @@ def _redirect_python_output(log: Path) -> Iterator[None]:
 
 
 def _temporary_log() -> Path:
+    """Return a new, empty file."""
     handle, path = tempfile.mkstemp(prefix="kafka-groups-spark-", suffix=".log")
     os.close(handle)
     return Path(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import date
 from typing import Final
 
@@ -10,13 +9,13 @@ from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.facts.source.plan import Log, count_between, lost
 from kafka_groups.pipeline.facts.source.positions import read_position, was_read
-from kafka_groups.pipeline.report.findings import GAPS
+from kafka_groups.pipeline.report.gaps import count_missing_offsets
 from kafka_groups.pipeline.store import Queries, Storage, open_storage
 from kafka_groups.pipeline.store.marker import is_new
 from kafka_groups.pipeline.store.root_directory import open_root
 from kafka_groups.pipeline.store.sql import Identifier
 from kafka_groups.pipeline.store.table_sizes import measure_tables
-from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, SCHEMA_VERSION, UNKNOWN_RECORDS
+from kafka_groups.pipeline.tables import OFFSET_COMMITS, SCHEMA_VERSION, UNKNOWN_RECORDS
 
 _NAMED_TYPES: Final = 5
 # A record that was read twice counts once.
@@ -75,12 +74,10 @@ def _check_unknown_records(queries: Queries) -> Check:
 
 def _check_gaps(queries: Queries) -> Check:
     """Return how many offsets had no record when they were read, by the reason. Raises StorageError."""
-    missing: Counter[str] = Counter()
-    for gap in queries.select(INGEST_GAPS, GAPS):
-        missing[gap["reason"]] += gap["missing"]
+    missing = count_missing_offsets(queries)
     detail = ", ".join(f"{reason}: {count:,} offsets" for reason, count in sorted(missing.items()))
     # Compacted records were superseded, and transaction markers have no data: only deletion loses something.
-    return Check("gaps", WARNING if missing["deleted"] else OK, detail or "none")
+    return Check("gaps", WARNING if missing.get("deleted") else OK, detail or "none")
 
 
 def _check_ingested_clusters(storage: Storage, queries: Queries) -> Check:

@@ -1,236 +1,215 @@
-"""What deserves a look, and what the tables lack, as sentences; with several clusters, they name their cluster."""
+"""Findings: groups and topics that need attention, each with a sentence."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from itertools import groupby
-from operator import itemgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_groups.groups.selection import Selectors
-from kafka_groups.pipeline.build.coverage import behind, capital, commits_missing, few, left_out, of_cluster, spell
-from kafka_groups.pipeline.report.groups import Groups
 from kafka_groups.pipeline.report.history import Finding
-from kafka_groups.pipeline.report.period import FRESH_MS, Tables, date_of, key_of
-from kafka_groups.pipeline.store import Row
-from kafka_groups.pipeline.tables import GROUP_DAILY, INGEST_GAPS, TOPIC_DAILY
+from kafka_groups.pipeline.report.known_groups import KnownGroups
+from kafka_groups.pipeline.report.period import GroupKey, PeriodTables, date_of
+from kafka_groups.pipeline.tables import GROUP_DAILY, TOPIC_DAILY
 
 KINDS: Final = ("retention_risk", "orphaned_commit", "idle_group", "unread_topic", "skew")
-_SKEWED: Final = 3.0  # uneven enough to be worth a look: one partition has three times the mean
-_SOON_MS: Final = 86_400_000  # time enough to do something about it
-# Rates of a day are reported after an hour of it, and its first observation may be some minutes late.
-_YOUNG_MS: Final = 4_200_000
+# A skew of 3.0 means that one partition has three times the records of an average one.
+_LEAST_SKEW: Final = 3.0
+# A loss is forecast a day ahead, so that there is time to prevent it.
+_FORECAST_MS: Final = 86_400_000
 _HOUR_MS: Final = 3_600_000
-_NOTHING: Final = "the tables have no lag for this period; run sample or backfill, then build."
-_SAMPLED: Final = (
-    "the tables have no lag for this period, although log end offsets were sampled: no group had a commit then, or "
-    "build has not run since."
-)
-# Topics of Kafka itself are nobody's to read.
+# The rates of a day are known after its first hour, and its first observation may be some minutes late.
+_WITHOUT_RATES_MS: Final = 4_200_000
+# The margins of days before the period are not reported; of the day before it, only the forecast is.
+_DAYS_WITH_FINDINGS: Final = """
+    SELECT cluster_id, "group", day, orphaned_partitions, is_idle, skew, last_lag, retention_margin,
+        last_retention_margin, retention_left_ms, last_commit_date
+    FROM (
+        SELECT cluster_id, "group", date AS day, orphaned_partitions, is_idle, skew, last_lag, last_retention_margin,
+            retention_left_ms, CAST(last_commit_time AS DATE) AS last_commit_date,
+            CASE WHEN date >= {first_date} THEN retention_margin END AS retention_margin
+        FROM period_rows
+    )
+    WHERE day IN ({newest_dates}) OR retention_margin < 0 OR retention_left_ms IS NOT NULL
+    ORDER BY cluster_id, "group", day DESC
+"""
+# No group needs to read the topics of Kafka itself.
 _UNREAD_TOPICS: Final = """
-    SELECT cluster_id, topic, at_ms, date, messages_produced, lookback_days FROM {rows}
+    SELECT cluster_id, topic, at_ms AS day_ms, date AS day, messages_produced, lookback_days FROM period_rows
     WHERE is_unread AND NOT starts_with(topic, '__') ORDER BY cluster_id, topic
 """
-# Ranges without what others of the same reason had before: a topic that is read again has other ranges. A recreated
-# topic is not known here: an offset that both logs lack counts once.
-GAPS: Final = """
-    SELECT cluster_id, source_partition, start AS from_offset, until_offset,
-        least(missing, until_offset - start + 1) AS missing, reason
-    FROM (
-        SELECT *, greatest(from_offset, coalesce(1 + max(until_offset) OVER (
-            PARTITION BY cluster_id, source_partition, reason ORDER BY from_offset, until_offset DESC, found_at
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ), from_offset)) AS start FROM {rows}
-    ) WHERE start <= until_offset ORDER BY missing DESC, source_partition, from_offset
-"""
 
 
-def find_findings(tables: Tables, selectors: Selectors, known: Groups) -> tuple[Finding, ...]:
-    """Return findings of the newest day of each cluster in the period; older days are over.
+class GroupDayRow(NamedTuple):
+    """A row of group_daily; None where a value is not known, or the row is one of the day before the period.
 
-    Records that were lost are found on all days of the period, and those that will be lost on the day before, too,
-    while the new day is too short for rates. Deleted groups have no findings, and topics only if no group is selected.
+    Margins are committed offset minus log start offset, in records: a negative one means that records were lost.
+    `retention_margin` is the least of the day, and `last_retention_margin` the last one. `retention_left_ms` is the
+    time until the log start passes the commit at the rates of the day.
     """
-    found = []
-    for (cluster, group), days in groupby(_select_days(tables, known), key_of):
-        # A group without a row has nothing but a day before the period.
-        group_row, day_ms = known.rows.get((cluster, group)), known.newest_day_ms.get(cluster)
-        if selectors.selects(group) and group_row and group_row["removed_ms"] is None and day_ms is not None:
-            passed_ms = max(0, known.evaluated_ms.get(cluster, 0) - day_ms)
-            for kind, text in describe_group(list(days), date_of(day_ms), passed_ms):
-                found.append(Finding(kind=kind, cluster_id=cluster, group=group, topic=None, message=text))
-    for row in tables.select(TOPIC_DAILY, _UNREAD_TOPICS, tables.days) if selectors.selects_all() else ():
-        cluster, topic = row["cluster_id"], row["topic"]
-        if row["at_ms"] == known.newest_day_ms[cluster]:
-            text = describe_topic(row)
-            found.append(Finding(kind="unread_topic", cluster_id=cluster, group=None, topic=topic, message=text))
-    return tuple(sorted(found, key=lambda finding: KINDS.index(finding.kind)))
+
+    cluster_id: str
+    group: str
+    day: date
+    orphaned_partitions: int | None
+    is_idle: bool | None
+    skew: float | None
+    last_lag: int | None
+    retention_margin: int | None
+    last_retention_margin: int | None
+    retention_left_ms: int | None
+    last_commit_date: date | None
 
 
-def _select_days(tables: Tables, known: Groups) -> list[Row]:
-    """Return the days that may have findings, by group, the newest first; of the day before, only its forecast."""
-    newest = ", ".join(f"DATE '{day}'" for day in sorted({*map(date_of, known.newest_day_ms.values())})) or "NULL"
-    lost = f"CASE WHEN date >= DATE '{date_of(tables.period.since_ms)}' THEN retention_margin END"
-    sql = f"""
-        SELECT cluster_id, "group", date, orphaned_partitions, is_idle, skew, last_lag, {lost} AS retention_margin,
-            last_retention_margin, retention_left_ms, CAST(last_commit_time AS DATE) AS last_commit_date
-        FROM {{rows}} WHERE date IN ({newest}) OR {lost} < 0 OR retention_left_ms IS NOT NULL
-        ORDER BY cluster_id, "group", date DESC
+class UnreadTopic(NamedTuple):
+    """A topic that no group read on a day, and how many days before it were read for commits.
+
+    `day_ms` is the day in milliseconds since 1970, `messages_produced` the records of that day; None if unknown.
     """
-    return tables.select(GROUP_DAILY, sql, tables.period.days_before(1))
+
+    cluster_id: str
+    topic: str
+    day_ms: int
+    day: date
+    messages_produced: int | None
+    lookback_days: int | None
 
 
-def describe_group(days: Sequence[Row], newest: date, passed_ms: int) -> Iterator[tuple[str, str]]:
-    """Yield kind and sentence of findings in rows of group_daily, the newest first; so much of `newest` has passed."""
-    today, before = (days[0], days[1:]) if days[0]["date"] == newest else (None, days)
-    group = f"Group {days[0]['group']}:"
-    for text in _lost(today, before):
-        yield "retention_risk", f"{group} {text}"
+def find_findings(tables: PeriodTables, selectors: Selectors, groups: KnownGroups) -> tuple[Finding, ...]:
+    """Return the findings on the newest day of each cluster in the period, by kind; older days are over.
+
+    Lost records are reported for all days of the period. A forecast of the day before holds while the newest day is too
+    short for rates. Removed groups have no findings, and topics are reported only if all groups are selected.
+    """
+    findings = _find_group_findings(tables, selectors, groups)
+    if selectors.selects_all():
+        findings += _find_unread_topics(tables, groups)
+    return tuple(sorted(findings, key=lambda finding: KINDS.index(finding.kind)))
+
+
+def _find_group_findings(tables: PeriodTables, selectors: Selectors, groups: KnownGroups) -> list[Finding]:
+    rows = tables.select(
+        GroupDayRow,
+        GROUP_DAILY,
+        _DAYS_WITH_FINDINGS,
+        tables.period.from_midnight(days_before=1),
+        first_date=date_of(tables.period.since_ms),
+        newest_dates=sorted(set(map(date_of, groups.newest_day_ms.values()))),
+    )
+    findings = []
+    for (cluster, group_id), days in groupby(rows, lambda row: GroupKey(row.cluster_id, row.group)):
+        # A group that is not known has only a row on the day before the period.
+        group = groups.by_key.get(GroupKey(cluster, group_id))
+        day_ms = groups.newest_day_ms.get(cluster)
+        if group is None or group.removal is not None or day_ms is None or not selectors.selects(group_id):
+            continue
+        passed_ms = max(0, groups.evaluated_ms.get(cluster, 0) - day_ms)
+        for kind, sentence in describe_group(list(days), date_of(day_ms), passed_ms):
+            findings.append(Finding(kind=kind, cluster_id=cluster, group=group_id, topic=None, message=sentence))
+    return findings
+
+
+def _find_unread_topics(tables: PeriodTables, groups: KnownGroups) -> list[Finding]:
+    topics = tables.select(UnreadTopic, TOPIC_DAILY, _UNREAD_TOPICS, tables.period.from_midnight())
+    return [
+        Finding(
+            kind="unread_topic",
+            cluster_id=topic.cluster_id,
+            group=None,
+            topic=topic.topic,
+            message=describe_topic(topic),
+        )
+        for topic in topics
+        if topic.day_ms == groups.newest_day_ms[topic.cluster_id]
+    ]
+
+
+def describe_group(days: Sequence[GroupDayRow], newest: date, passed_ms: int) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the sentence of each finding on a group.
+
+    `days` are its rows, at least one, the newest first. `newest` is the newest day of its cluster, and `passed_ms`
+    is the time between its midnight and the last lag. The group need not have a row on that day.
+    """
+    today = days[0] if days[0].day == newest else None
+    earlier_days = days[1:] if today is not None else days
+    subject = f"Group {days[0].group}:"
+    for sentence in _describe_losses(today, earlier_days):
+        yield "retention_risk", f"{subject} {sentence}"
     if today is None:
         return
-    if forecast := _to_be_lost(today, before, passed_ms):
-        yield "retention_risk", f"{group} {forecast}"
-    if count := today["orphaned_partitions"]:
+    if forecast := _describe_forecast(today, earlier_days, passed_ms):
+        yield "retention_risk", f"{subject} {forecast}"
+    if count := today.orphaned_partitions:
         partitions = "partition that no longer exists" if count == 1 else "partitions that no longer exist"
-        yield "orphaned_commit", f"{group} it has commits on {count:,} {partitions}."
-    if today["is_idle"]:
-        when = today["last_commit_date"]
-        since = "" if when is None else f"; its last commit is of {when}"
-        yield "idle_group", f"{group} no commit in 24 hours, and no member seen on {today['date']}{since}."
-    if (today["skew"] or 0) >= _SKEWED:
-        times = f"{today['skew']:.1f} times the records of an average one of that topic"
-        yield "skew", f"{group} the busiest partition of a topic had {times}."
+        yield "orphaned_commit", f"{subject} it has commits on {count:,} {partitions}."
+    if today.is_idle:
+        last_commit = f"; its last commit was on {today.last_commit_date}" if today.last_commit_date else ""
+        yield "idle_group", f"{subject} no commit in 24 hours, and no member seen on {today.day}{last_commit}."
+    if (today.skew or 0) >= _LEAST_SKEW:
+        ratio = f"{today.skew:.1f} times the records of an average one of that topic"
+        yield "skew", f"{subject} the busiest partition of a topic had {ratio}."
 
 
-def describe_topic(row: Row) -> str:
-    """Return the sentence on a topic without readers, of a row of topic_daily."""
-    days, grown = row["lookback_days"] or 0, row["messages_produced"]
-    period = ("of that day", "of that day and the one before")[days] if days <= 1 else f"of the {days} days until then"
-    nobody = f"no group has a commit on it at the end of {row['date']} ({period}), and no known member reads it"
+def describe_topic(topic: UnreadTopic) -> str:
+    """Return the sentence on a topic that no group reads."""
+    days = topic.lookback_days or 0
+    if days == 0:
+        period = "of that day"
+    elif days == 1:
+        period = "of that day and the one before"
+    else:
+        period = f"of the {days} days until then"
+    readers = f"no group has a commit on it at the end of {topic.day} ({period}), and no known member reads it"
     written = ""
-    if grown is not None:
-        were = "record was" if grown == 1 else "records were"
-        written = f"; {grown:,} {were} written between the first and the last observation of that day"
-    return f"Topic {row['topic']}: {nobody}{written}."
+    if topic.messages_produced is not None:
+        records = "record was" if topic.messages_produced == 1 else "records were"
+        observations = "between the first and the last observation of that day"
+        written = f"; {topic.messages_produced:,} {records} written {observations}"
+    return f"Topic {topic.topic}: {readers}{written}."
 
 
-def _lost(today: Row | None, before: Sequence[Row]) -> Iterator[str]:
-    """Yield how it was at the day's last observation; and the worst before that, which nothing brings back."""
-    reported = 0
+def _describe_losses(today: GroupDayRow | None, earlier_days: Sequence[GroupDayRow]) -> Iterator[str]:
+    """Yield a sentence on records that are lost at the end of today, and on the worst loss of the days before.
+
+    A loss that has lasted for days is reported once.
+    """
+    reported_margin = 0
     if today is not None:
-        least, last = today["retention_margin"] or 0, today["last_retention_margin"] or 0
-        reported = last if last < 0 else min(0, least)
-        if reported:
-            yield f"it is {_below(last)}" if last < 0 else f"on {today['date']} it was {_below(least)}"
-    # What lay below for days is reported once.
-    worst = min(before, key=lambda day: day["retention_margin"] or 0, default=None)
-    if worst is not None and (worst["retention_margin"] or 0) < reported:
-        yield f"on {worst['date']} it was {_below(worst['retention_margin'])}"
+        least = today.retention_margin or 0
+        last = today.last_retention_margin or 0
+        if last < 0:
+            reported_margin = last
+            yield f"it is {_describe_lost_records(last)}"
+        elif least < 0:
+            reported_margin = least
+            yield f"on {today.day} it was {_describe_lost_records(least)}"
+    worst = min(earlier_days, key=lambda day: day.retention_margin or 0, default=None)
+    if worst is not None and (worst.retention_margin or 0) < reported_margin:
+        yield f"on {worst.day} it was {_describe_lost_records(worst.retention_margin or 0)}"
 
 
-def _below(margin: int) -> str:
-    records = "1 record" if margin == -1 else f"{-margin:,} records"
-    return f"{records} below the log start: {'it is' if margin == -1 else 'they are'} lost to it."
+def _describe_lost_records(margin: int) -> str:
+    """Return a part of a sentence on a margin below 0."""
+    if margin == -1:
+        return "1 record below the log start: it is lost to it."
+    return f"{-margin:,} records below the log start: they are lost to it."
 
 
-def _to_be_lost(today: Row, before: Sequence[Row], passed_ms: int) -> str | None:
-    """Return when the log start passes its commit: at today's rates, or the day before's while today is too short."""
-    left_ms, rates = today["retention_left_ms"], "the day's rates"
-    if left_ms is None and passed_ms < _YOUNG_MS and today["last_lag"] != 0:
-        yesterday = next((day for day in before if day["date"] == today["date"] - timedelta(days=1)), None)
-        # What it had passed by then is no forecast.
-        if yesterday is not None and (yesterday["retention_left_ms"] or 0) > 0:
-            left_ms, rates = max(0, yesterday["retention_left_ms"] - passed_ms), f"the rates of {yesterday['date']}"
-    # Of what it has passed already there is a loss to report.
-    if left_ms is None or left_ms > _SOON_MS or (today["last_retention_margin"] or 0) < 0:
+def _describe_forecast(today: GroupDayRow, earlier_days: Sequence[GroupDayRow], passed_ms: int) -> str | None:
+    """Return when the log start passes a commit; None if it does not within a day, or has passed it already.
+
+    The rates are those of today or, while today is too short for rates, those of the day before.
+    """
+    left_ms = today.retention_left_ms
+    rates = "the day's rates"
+    if left_ms is None and passed_ms < _WITHOUT_RATES_MS and today.last_lag != 0:
+        day_before = next((day for day in earlier_days if day.day == today.day - timedelta(days=1)), None)
+        # At 0 the log start had passed the commit on that day: that is no forecast.
+        if day_before is not None and (day_before.retention_left_ms or 0) > 0:
+            left_ms = max(0, (day_before.retention_left_ms or 0) - passed_ms)
+            rates = f"the rates of {day_before.day}"
+    # With a negative margin, the loss itself is reported.
+    if left_ms is None or left_ms > _FORECAST_MS or (today.last_retention_margin or 0) < 0:
         return None
-    return f"at {rates} the log start passes its commit in {left_ms / 3_600_000:.1f} hours."
-
-
-def describe_gaps(tables: Tables, known: Groups) -> tuple[str, ...]:
-    """Return sentences on offsets of `__consumer_offsets` without a record: deleted ranges by size, then others."""
-    others: Counter[str] = Counter()
-    found = []
-    for row in tables.select(INGEST_GAPS, GAPS):
-        if row["reason"] == "deleted":
-            missing = f"{row['missing']:,} offsets from {row['from_offset']} to {row['until_offset']}"
-            place = f"partition {row['source_partition']} of __consumer_offsets"
-            found.append((row["cluster_id"], f"{place}: {missing} were deleted before they were read."))
-        else:
-            others[row["cluster_id"]] += row["missing"]
-    # The log does not show which of these it was.
-    why = "compaction had removed it, or it was a transaction marker or part of an aborted transaction."
-    for cluster, count in sorted(others.items()):
-        found.append((cluster, f"{count:,} offsets of __consumer_offsets had no record when they were read: {why}"))
-    return tuple(dict.fromkeys(of_cluster(sentence, cluster, known.reach) for cluster, sentence in found))
-
-
-def describe_missing(tables: Tables, known: Groups, chosen: Sequence[Row], selectors: Selectors) -> Iterator[str]:
-    """Yield sentences on lag and verdicts that are unknown, partial or old; of `chosen` groups, the worst first."""
-    is_none_evaluated = bool(chosen) and all(row["evaluated_ms"] is None for row in chosen)
-    if known.evaluated_ms and is_none_evaluated and not selectors.selects_all():
-        yield "No lag is known of the selected groups in this period."
-    yield from _describe_partial_lag(known, chosen)
-    yield from _describe_clusters(tables, known, chosen)
-    dates = tables.storage.dates(TOPIC_DAILY)
-    if dates and dates[-1] <= date_of(tables.period.until_ms).isoformat():
-        # Groups without a row because their commits are too old, as of the day that was built last.
-        sql = f"SELECT max(lookback_days) AS lookback_days FROM {{rows}} WHERE date = DATE '{dates[-1]}'"
-        days = tables.queries.select(TOPIC_DAILY, sql)[0]["lookback_days"]
-        yield from left_out(tables.storage, days or 0, is_wanted=selectors.selects)
-
-
-def _describe_partial_lag(known: Groups, chosen: Sequence[Row]) -> Iterator[str]:
-    """Yield sentences on partitions and coordinators that did not respond to the last samples."""
-    for cluster, rows in _by_cluster(chosen, "unknown_partitions"):
-        noun = "1 group has" if len(rows) == 1 else f"{len(rows):,} groups have"
-        what = "partitions without a known log end offset for ten minutes, which lag and verdict do not include"
-        listed = few([f"{row['group']} ({row['unknown_partitions']:,} of {row['committed']:,})" for row in rows])
-        yield of_cluster(f"{noun} {what}: {listed}.", cluster, known.reach)
-    for cluster, rows in _by_cluster(chosen, "is_outdated"):
-        whose = "the coordinator of 1 group" if len(rows) == 1 else f"the coordinators of {len(rows):,} groups"
-        what = "did not respond to samples for ten minutes, so lag and verdict are derived from older commits"
-        yield of_cluster(f"{whose} {what}: {few([row['group'] for row in rows])}.", cluster, known.reach)
-
-
-def _by_cluster(rows: Sequence[Row], column: str) -> list[tuple[str, list[Row]]]:
-    """Return by cluster the rows in which a column is neither null nor 0."""
-    of_cluster_id = itemgetter("cluster_id")
-    found = sorted(filter(itemgetter(column), rows), key=of_cluster_id)
-    return [(cluster, list(same)) for cluster, same in groupby(found, of_cluster_id)]
-
-
-def _describe_clusters(tables: Tables, known: Groups, chosen: Sequence[Row]) -> Iterator[str]:
-    since_ms, until_ms = tables.period
-    sampled_ms = {cluster: each.sampled_ms or -1 for cluster, each in known.reach.items()}
-    if not known.evaluated_ms and len(known.reach) != 1:
-        yield capital(_NOTHING)
-        return
-    for cluster in sorted(known.reach.keys() - known.evaluated_ms.keys()):
-        yield of_cluster(_SAMPLED if sampled_ms[cluster] >= since_ms else _NOTHING, cluster, known.reach)
-    if not known.evaluated_ms:
-        return
-    for cluster, newest_ms in sorted(known.evaluated_ms.items()):
-        if until_ms - newest_ms > FRESH_MS:
-            is_sampled = sampled_ms[cluster] >= until_ms - FRESH_MS
-            nothing = "no group has had a commit" if is_sampled else "nothing was sampled"
-            what = "or build has not run since: lag and verdicts are as of then."
-            yield of_cluster(f"{nothing} since {spell(newest_ms)}, {what}", cluster, known.reach)
-    yield from _describe_lag(known, chosen, since_ms)
-    yield from commits_missing(known.reach, "verdicts are derived from samples, and rebalances are unknown")
-    yield from behind(known.reach)
-
-
-def _describe_lag(known: Groups, chosen: Collection[Row], since_ms: int) -> Iterator[str]:
-    rows = sorted((row for row in chosen if row["removed_ms"] is None), key=key_of)
-    for cluster, lagging in _by_cluster(rows, "first_ms"):
-        first_ms = min(row["first_ms"] for row in lagging)
-        if first_ms - since_ms > _HOUR_MS:
-            sentence = f"no log end offsets are known before {spell(first_ms)}: lag begins there."
-            yield of_cluster(sentence, cluster, known.reach)
-        if names := [row["group"] for row in lagging if row["has_unknown_time_lag"]]:
-            noun = "1 group" if len(names) == 1 else f"{len(names):,} groups"
-            why = "for a part of the period, because no log end offset is known from before their commits"
-            yield of_cluster(f"the time lag of {noun} is unknown {why}: {few(names)}.", cluster, known.reach)
+    return f"at {rates} the log start passes its commit in {left_ms / _HOUR_MS:.1f} hours."

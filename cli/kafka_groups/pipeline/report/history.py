@@ -5,10 +5,13 @@ Times are milliseconds since 1970, UTC.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple
+
+from kafka_groups.pipeline.report.limits import GroupLimit
+
+_OLD_MS: Final = 600_000
 
 
 class LagPoint(NamedTuple):
@@ -21,9 +24,10 @@ class LagPoint(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rebalance:
-    """A rebalance. `duration_quality` is exact, bound (an upper bound), overtaken (until the next), open or unknown.
+    """A rebalance. Times are milliseconds since 1970.
 
-    An open rebalance had not ended by the end (UTC) of the day after it began; later records are not read for it. The
+    `duration_quality` is exact, bound (an upper bound), overtaken (until the next rebalance began), open or unknown. An
+    open rebalance had not ended by the end (UTC) of the day after it began; later records are not read for it. The
     quality is unknown if it is not known whether the rebalance ended by then. `joined` and `left` are numbers of
     members, or None if unknown.
     """
@@ -35,6 +39,10 @@ class Rebalance:
     generation: int
     joined: int | None
     left: int | None
+
+
+def _known_duration(rebalance: Rebalance) -> int:
+    return -1 if rebalance.duration_ms is None else rebalance.duration_ms
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,6 +86,11 @@ class GroupHistory:
     points: tuple[LagPoint, ...]
     rebalances: tuple[Rebalance, ...] | None
 
+    @property
+    def longest_rebalance(self) -> Rebalance | None:
+        """The rebalance that took longest: one of unknown duration only if there is no other. None without any."""
+        return max(self.rebalances or (), key=_known_duration, default=None)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
@@ -97,7 +110,7 @@ class History:
     - `groups_in_all` is the number of groups, including those that are not in `groups`.
     - `unknown` are the requested ids without data in the period, `nearest` the known ids that are near to them.
     - `evaluated_ms` is the time of the newest lag.
-    - `missing` and `gaps` are whole sentences, such as "no end offsets were sampled before …" and "partition 3 of
+    - `missing` and `gaps` are whole sentences, such as "No log end offsets are known before …" and "Partition 3 of
       __consumer_offsets: 120 offsets …".
     """
 
@@ -114,43 +127,15 @@ class History:
     missing: tuple[str, ...]
     nearest: Mapping[str, str] = field(default_factory=dict)
 
-    def within(self, cut: Cut) -> History:
-        """Return the history with only the groups that the cut keeps."""
-        return replace(self, groups=tuple(cut.of(self.groups)))
+    def limited_to(self, limit: GroupLimit) -> History:
+        """Return the history with only those groups that the limit keeps; it still counts all groups."""
+        return replace(self, groups=tuple(limit.first(self.groups)))
 
+    def has_old_row(self, group: GroupHistory) -> bool:
+        """Return whether the row of the group is more than ten minutes older than the newest of the report.
 
-class _Ranked(Protocol):
-    """A group in the order of a report."""
-
-    @property
-    def group(self) -> str: ...
-
-    @property
-    def removed_ms(self) -> int | None: ...
-
-
-_R = TypeVar("_R", bound=_Ranked)
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A limit of groups: the first `most` existing groups, and the first `most` removed groups; None is no limit.
-
-    Groups whose ids are in `spared` are kept in addition, and do not count.
-    """
-
-    most: int | None = None
-    spared: frozenset[str] = frozenset()
-
-    def of(self, groups: Iterable[_R]) -> list[_R]:
-        """Return the groups that the cut keeps, in their order."""
-        counts: Counter[bool] = Counter()
-        kept = []
-        for group in groups:
-            if group.group not in self.spared:
-                is_removed = group.removed_ms is not None
-                counts[is_removed] += 1
-                if self.most is not None and counts[is_removed] > self.most:
-                    continue
-            kept.append(group)
-        return kept
+        Brokers are sampled one after the other, and a sample may be missed: that does not make a row an old one.
+        """
+        if group.evaluated_ms is None or self.evaluated_ms is None:
+            return False
+        return self.evaluated_ms - group.evaluated_ms > _OLD_MS

@@ -1,26 +1,32 @@
-"""The report on a period, as a `History`: the worst groups first, findings, and what is missing."""
+"""The history of groups in a period, read from the tables: what the other modules of this package find, in one."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Final
 
-from kafka_groups.pipeline.report import period
-from kafka_groups.pipeline.report.findings import describe_gaps, describe_missing, find_findings
-from kafka_groups.pipeline.report.groups import Groups, badness, read_groups, summarise
-from kafka_groups.pipeline.report.history import Cut, GroupHistory, History
-from kafka_groups.pipeline.report.period import Key, Period, Tables
+from kafka_groups.groups.selection import Selectors
+from kafka_groups.pipeline.report.findings import find_findings
+from kafka_groups.pipeline.report.gaps import describe_gaps
+from kafka_groups.pipeline.report.history import GroupHistory, History
+from kafka_groups.pipeline.report.known_groups import KnownGroups, read_known_groups
+from kafka_groups.pipeline.report.limits import GroupLimit
+from kafka_groups.pipeline.report.missing_data import describe_missing_data
+from kafka_groups.pipeline.report.period import GroupKey, Period, PeriodTables
+from kafka_groups.pipeline.report.summaries import severity_order, summarise
+from kafka_groups.pipeline.report.timeline import find_lag_starts, read_points, read_rebalances
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.progress import Progress, ignore_progress
 from kafka_groups.suggestions import nearest_names
 
-_ALL: Final = Cut()
-_PARTS: Final = 7
+_NO_LIMIT: Final = GroupLimit()
+_STEPS: Final = 7
 
 
-def report(  # noqa: PLR0913 - the options of the command
+def read_history(  # noqa: PLR0913 - the options of the command
     storage: Storage,
     *,
     since_ms: int,
@@ -28,42 +34,60 @@ def report(  # noqa: PLR0913 - the options of the command
     groups: Collection[str] = (),
     match: str | None = None,
     exclude: str | None = None,
-    shown: Cut = _ALL,
-    drawn: Cut = _ALL,
+    shown: GroupLimit = _NO_LIMIT,
+    drawn: GroupLimit = _NO_LIMIT,
     now_ms: int | None = None,
     progress: Progress = ignore_progress,
 ) -> History:
     """Return the history of `groups` and of those whose whole id matches, or of all; without excluded ones.
 
-    The result has the `shown` groups, the worst first; of these the `drawn` ones have points, because points of all
-    groups of a large cluster would not fit into memory. `progress` gets the number of steps. Raises StorageError.
+    Times are milliseconds since 1970, and both ends of the period are included. The history has the `shown` groups, the
+    worst first. Of these, the `drawn` ones have points, because points of all groups of a large cluster would not fit
+    into memory. `progress` gets the number of finished steps. Raises StorageError.
     """
-    tables, selectors = Tables(storage, Period(since_ms, until_ms)), period.select_groups(groups, match, exclude)
+    tables = PeriodTables(storage, Period(since_ms, until_ms))
+    selectors = select_groups(groups, match, exclude)
+    made_ms = int(time.time() * 1_000) if now_ms is None else now_ms
 
-    def step(done: int) -> None:
-        progress("reading the tables", done, _PARTS)
+    def finish_step(step: int) -> None:
+        progress("reading the tables", step, _STEPS)
 
-    step(0)
-    known = read_groups(tables)
-    chosen = sorted((summarise(row) for row in known.rows.values() if selectors.selects(row["group"])), key=badness)
-    step(1)
-    histories = _add_histories(tables, known, {_key(one): one for one in shown.of(chosen)}, drawn, step)
+    return _read(tables, selectors, shown, drawn, made_ms, finish_step)
+
+
+def _read(
+    tables: PeriodTables,
+    selectors: Selectors,
+    shown: GroupLimit,
+    drawn: GroupLimit,
+    made_ms: int,
+    finish_step: Callable[[int], None],
+) -> History:
+    """Return the history of the selected groups in the period of the tables."""
+    finish_step(0)
+    known = read_known_groups(tables)
+    summaries = [summarise(group) for group in known.by_key.values() if selectors.selects(group.key.group)]
+    summaries.sort(key=severity_order)
+    finish_step(1)
+    histories = _read_timelines(tables, known, shown.first(summaries), drawn, finish_step)
     findings = find_findings(tables, selectors, known)
-    step(5)
-    gaps = describe_gaps(tables, known)
-    step(6)
-    missing = tuple(describe_missing(tables, known, [known.rows[_key(one)] for one in chosen], selectors))
-    step(_PARTS)
-    ids = {group for _, group in known.rows}
-    unknown = tuple(group for group in groups if group not in ids)
+    finish_step(5)
+    gaps = describe_gaps(tables.queries, known.coverages)
+    finish_step(6)
+    chosen = [known.by_key[_key_of(summary)] for summary in summaries]
+    missing = tuple(describe_missing_data(tables, known, chosen, selectors))
+    finish_step(_STEPS)
+    ids = {key.group for key in known.by_key}
+    unknown = tuple(group for group in selectors.named if group not in ids)
+    clusters = {summary.cluster_id for summary in summaries} | {finding.cluster_id for finding in findings}
     return History(
-        made_ms=int(time.time() * 1_000) if now_ms is None else now_ms,
-        from_ms=since_ms,
-        to_ms=until_ms,
+        made_ms=made_ms,
+        from_ms=tables.period.since_ms,
+        to_ms=tables.period.until_ms,
         evaluated_ms=max(known.evaluated_ms.values(), default=None),
-        clusters=tuple(sorted({one.cluster_id for one in chosen} | {finding.cluster_id for finding in findings})),
+        clusters=tuple(sorted(clusters)),
         groups=histories,
-        groups_in_all=len(chosen),
+        groups_in_all=len(summaries),
         unknown=unknown,
         nearest=nearest_names(unknown, ids) if unknown else {},
         findings=findings,
@@ -72,28 +96,44 @@ def report(  # noqa: PLR0913 - the options of the command
     )
 
 
-def _key(one: GroupHistory) -> Key:
-    return one.cluster_id, one.group
+def select_groups(groups: Collection[str], match: str | None, exclude: str | None) -> Selectors:
+    """Return the selectors of groups by id or by patterns of their whole id; all are selected without either."""
+    match_pattern = None if match is None else re.compile(match)
+    exclude_pattern = None if exclude is None else re.compile(exclude)
+    return Selectors(tuple(groups), match_pattern, exclude=exclude_pattern)
 
 
-def _add_histories(
-    tables: Tables, known: Groups, shown: Mapping[Key, GroupHistory], drawn: Cut, step: Callable[[int], None]
+def _read_timelines(
+    tables: PeriodTables,
+    known: KnownGroups,
+    summaries: Collection[GroupHistory],
+    drawn: GroupLimit,
+    finish_step: Callable[[int], None],
 ) -> tuple[GroupHistory, ...]:
-    """Return the groups with points, rebalances, and since when they have had a lag."""
-    # A group that was deleted in the period has points, too.
-    to_draw = map(_key, drawn.of(list(shown.values())))
-    points = period.read_points(tables, [key for key in to_draw if known.rows[key]["evaluated_ms"] is not None])
-    step(2)
-    starts = period.find_lag_starts(tables, [key for key, one in shown.items() if one.lag])
-    step(3)
-    rebalances = period.read_rebalances(tables, shown)
-    step(4)
-    return tuple(
-        replace(
-            one,
-            points=tuple(points.get(key, ())),
-            rebalances=tuple(rebalances.get(key, ())) or one.rebalances,
-            **starts.get(key, {}),
+    """Return the summaries with their points, the start of their lag, and their rebalances, in the same order."""
+    # A group that was removed in the period has points, too.
+    drawn_keys = map(_key_of, drawn.first(summaries))
+    points = read_points(tables, [key for key in drawn_keys if known.by_key[key].status is not None])
+    finish_step(2)
+    lag_starts = find_lag_starts(tables, [_key_of(summary) for summary in summaries if summary.lag])
+    finish_step(3)
+    rebalances = read_rebalances(tables, [_key_of(summary) for summary in summaries])
+    finish_step(4)
+    histories = []
+    for summary in summaries:
+        key = _key_of(summary)
+        lag_start = lag_starts.get(key)
+        histories.append(
+            replace(
+                summary,
+                points=tuple(points.get(key, ())),
+                rebalances=tuple(rebalances[key]) if key in rebalances else summary.rebalances,
+                lagging_since_ms=None if lag_start is None else lag_start.since_ms,
+                lagging_since_is_bound=lag_start is not None and lag_start.is_bound,
+            )
         )
-        for key, one in shown.items()
-    )
+    return tuple(histories)
+
+
+def _key_of(group: GroupHistory) -> GroupKey:
+    return GroupKey(group.cluster_id, group.group)

@@ -1,4 +1,4 @@
-"""Series of lags with fewer points: the peaks of equal parts of a period, and the points that must be seen."""
+"""Series of lags with fewer points: the highest lags of equal parts of a period, and the points that must be shown."""
 
 from __future__ import annotations
 
@@ -9,34 +9,38 @@ from itertools import pairwise
 from kafka_groups.pipeline.report.history import LagPoint
 
 
-def peaks_of(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, cells: int) -> list[int | None]:
-    """Return the highest lag in each of so many equal stretches of the period; None where no lag is known.
+def highest_lags(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, parts: int) -> list[int | None]:
+    """Return the highest lag in each of `parts` equal parts of the period; None for a part without a known lag.
 
-    `points` ascend in time; one at the very end belongs to the last stretch.
+    Times are milliseconds since 1970. `points` ascend in time; a point at the very end belongs to the last part, and
+    points outside the period to none.
     """
-    span = max(to_ms - from_ms, 1)
-    bounds = [from_ms + span * cell // cells for cell in range(cells)] + [max(to_ms, from_ms) + 1]
-    places = [bisect_left(points, bound, key=lambda point: point.at_ms) for bound in bounds]
+    length_ms = max(to_ms - from_ms, 1)
+    bounds = [from_ms + length_ms * part // parts for part in range(parts)]
+    bounds.append(max(to_ms, from_ms) + 1)
+    indexes = [bisect_left(points, bound, key=lambda point: point.at_ms) for bound in bounds]
     return [
         max((point.lag for point in points[start:end] if point.lag is not None), default=None)
-        for start, end in pairwise(places)
+        for start, end in pairwise(indexes)
     ]
 
 
-def thin_out(points: Sequence[LagPoint], *, most: int) -> Sequence[LagPoint]:
-    """Return the points if they are no more than `most`; else of each of `most` stretches those that must be seen.
+def reduce_points(points: Sequence[LagPoint], *, parts: int) -> Sequence[LagPoint]:
+    """Return the points if they are no more than `parts`; else, of each of `parts` parts, those that must be shown.
 
-    These are the highest lag, the longest time lag, and one where the lag is not known.
+    These are the highest lag, the longest time lag, and a point without a known lag if there is one: at most three of
+    each part, ascending in time as the given points. A part has the same number of points as any other.
     """
-    if len(points) <= most:
+    if len(points) <= parts:
         return points
-    kept: list[LagPoint] = []
-    for start, end in pairwise([len(points) * part // most for part in range(most + 1)]):
-        stretch = points[start:end]
-        wanted = {
-            max(stretch, key=lambda point: (point.lag is not None, point.lag)),
-            max(stretch, key=lambda point: (point.time_lag_ms is not None, point.time_lag_ms)),
-            next((point for point in stretch if point.lag is None), stretch[0]),
+    reduced: list[LagPoint] = []
+    bounds = [len(points) * part // parts for part in range(parts + 1)]
+    for start, end in pairwise(bounds):
+        part_points = points[start:end]
+        shown = {
+            max(part_points, key=lambda point: (point.lag is not None, point.lag)),
+            max(part_points, key=lambda point: (point.time_lag_ms is not None, point.time_lag_ms)),
+            next((point for point in part_points if point.lag is None), part_points[0]),
         }
-        kept += sorted(wanted, key=lambda point: point.at_ms)
-    return kept
+        reduced += sorted(shown, key=lambda point: point.at_ms)
+    return reduced

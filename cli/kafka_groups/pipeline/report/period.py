@@ -1,25 +1,37 @@
-"""The tables in the period of a report: rows of groups, their lag over time, their rebalances."""
+"""The period of a report, and the rows that the tables have in it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import date, timedelta
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
-from kafka_groups.groups.selection import Selectors
-from kafka_groups.pipeline.report.history import LagPoint, Rebalance
-from kafka_groups.pipeline.store import Queries, Row, Storage, quote
-from kafka_groups.pipeline.tables import GROUP_STATUS, REBALANCES, Table
+from kafka_groups.pipeline.store import Queries, Row, Storage
+from kafka_groups.pipeline.store.sql import Identifier, SqlValue, render_sql
+from kafka_groups.pipeline.tables import Table
 
 DAY_MS: Final = 86_400_000
-FRESH_MS: Final = 600_000  # as in build: an observation counts for so long
-GROUP: Final = 'cluster_id, "group"'
-_DAYS_OF_A_REBALANCE: Final = 2  # build reads events until the end of the day after a rebalance began
-_POINTS: Final = 1_000
-_MOST_LITERALS: Final = 1_000  # the engine ends the process if a query has very many
-_LAST_DAY: Final = 47_482  # that a table may have rows of
-Key = tuple[str, str]  # the id of a cluster and the id of a group
+# As in build: an observation counts for ten minutes.
+FRESH_MS: Final = 600_000
+# A query with many thousand literals ends the process, so that many groups are selected after the query.
+_MOST_LITERALS: Final = 1_000
+# The last date that a table may have rows of, in days since 1970: 2100-01-01.
+_LAST_DAY: Final = 47_482
+_PERIOD_ROWS: Final = """
+    WITH period_rows AS (
+        SELECT * FROM (SELECT *, CAST({time} AS BIGINT) / 1000 AS at_ms FROM {rows} WHERE {conditions})
+        WHERE at_ms BETWEEN {since_ms} AND {until_ms}
+    ) {query}
+"""
+
+T = TypeVar("T")
+
+
+class GroupKey(NamedTuple):
+    """The ids of a cluster and of a group on it."""
+
+    cluster_id: str
+    group: str
 
 
 class Period(NamedTuple):
@@ -28,114 +40,77 @@ class Period(NamedTuple):
     since_ms: int
     until_ms: int
 
-    def days_before(self, days: int) -> Period:
-        """Return the period with all of its first day, and with so many days before it."""
-        return Period((self.since_ms // DAY_MS - days) * DAY_MS, self.until_ms)
+    def from_midnight(self, *, days_before: int = 0) -> Period:
+        """Return the period with the whole of its first day, and with some days before that one."""
+        return Period((self.since_ms // DAY_MS - days_before) * DAY_MS, self.until_ms)
+
+    def to_midnight(self) -> Period:
+        """Return the period with the whole of its last day."""
+        return Period(self.since_ms, self.until_ms // DAY_MS * DAY_MS + DAY_MS - 1)
 
 
-class Tables:
-    """The tables of a storage in the period of a report; `days` is the period with all of its first day."""
+class PeriodTables:
+    """The tables of a storage in the period of a report, and in others around it.
+
+    A query reads from `period_rows`: the rows of one table in a period, with the column `at_ms`, the time of the row in
+    milliseconds since 1970. Methods raise StorageError.
+    """
 
     def __init__(self, storage: Storage, period: Period) -> None:
-        self.storage, self.period, self.days = storage, period, period.days_before(0)
+        self.storage = storage
+        self.period = period
         self.queries = Queries(storage)
 
     def select(
-        self, table: Table, sql: str, period: Period | None = None, keys: Collection[Key] | None = None
-    ) -> list[Row]:
-        """Return what SQL selects from {rows}: those of the period, of this report or of another one, and of `keys`.
+        self, row_type: Callable[..., T], table: Table, template: str, period: Period | None = None, **values: SqlValue
+    ) -> list[T]:
+        """Return what a query selects, a `row_type` for each row, made from its columns by name.
 
-        `at_ms` is the time of a row in milliseconds since 1970. With `keys`, each result has the columns of its group.
+        The period is that of the report unless another one is given. `values` are those of the template's fields.
         """
-        if keys is not None and not keys:
+        return [row_type(**row) for row in self._select(table, template, period, None, values)]
+
+    def select_groups(
+        self,
+        row_type: Callable[..., T],
+        table: Table,
+        template: str,
+        groups: Collection[GroupKey],
+        period: Period | None = None,
+        **values: SqlValue,
+    ) -> list[T]:
+        """Return the same as `select`, of these groups only; the query has to select `cluster_id` and `group`."""
+        if not groups:
             return []
+        wanted = frozenset(groups)
+        rows = self._select(table, template, period, wanted, values)
+        return [row_type(**row) for row in rows if (row["cluster_id"], row["group"]) in wanted]
+
+    def _select(
+        self,
+        table: Table,
+        template: str,
+        period: Period | None,
+        groups: Collection[GroupKey] | None,
+        values: dict[str, SqlValue],
+    ) -> list[Row]:
+        """Return a dict for each row; with `groups`, some rows of groups with these ids on other clusters, too."""
         since_ms, until_ms = period or self.period
-        begin, end = (date_of(ms).isoformat() for ms in (since_ms, until_ms))
-        conditions = f"date BETWEEN DATE '{begin}' AND DATE '{end}'"
-        if keys is not None and len(keys) <= _MOST_LITERALS:
-            conditions += f' AND "group" IN ({", ".join(sorted({quote(group) for _, group in keys}))})'
-        timed = f"(SELECT *, CAST({table.dated_by} AS BIGINT) / 1000 AS at_ms FROM {{rows}} WHERE {conditions})"
-        rows = f"(SELECT * FROM {timed} WHERE at_ms BETWEEN {since_ms} AND {until_ms})"
-        found = self.queries.select(table, sql.replace("{rows}", rows))
-        wanted = frozenset(keys or ())
-        return found if keys is None else [row for row in found if key_of(row) in wanted]
+        conditions = render_sql("date BETWEEN {first} AND {last}", first=date_of(since_ms), last=date_of(until_ms))
+        if groups is not None and len(groups) <= _MOST_LITERALS:
+            ids = sorted({key.group for key in groups})
+            conditions = render_sql('{conditions} AND "group" IN ({ids})', conditions=conditions, ids=ids)
+        return self.queries.select(
+            table,
+            _PERIOD_ROWS,
+            time=Identifier(table.dated_by),
+            conditions=conditions,
+            since_ms=since_ms,
+            until_ms=until_ms,
+            query=render_sql(template, **values),
+        )
 
 
-def select_groups(groups: Collection[str], match: str | None, exclude: str | None) -> Selectors:
-    """Return the selectors of groups by id or by patterns of their whole id; all are selected without either."""
-    matched, excluded = (None if pattern is None else re.compile(pattern) for pattern in (match, exclude))
-    return Selectors(tuple(groups), matched, exclude=excluded)
-
-
-def date_of(ms: int) -> date:
-    """Return the date of a time, within the dates that tables may have."""
-    return date(1970, 1, 1) + timedelta(days=min(max(ms // DAY_MS, 0), _LAST_DAY))
-
-
-def key_of(row: Row) -> Key:
-    """Return the group of a row."""
-    return row["cluster_id"], row["group"]
-
-
-def read_points(tables: Tables, keys: Collection[Key]) -> dict[Key, list[LagPoint]]:
-    """Return by group at most a thousand points: of each stretch of the period the row with the largest lag.
-
-    If nothing is known for longer than a stretch, a point without a lag is between them, so that no line is drawn.
-    """
-    since_ms, until_ms = tables.period
-    stretch = max(1, -(-(until_ms - since_ms + 1) // _POINTS))
-    sql = f"""
-        SELECT {GROUP}, last_value(named_struct('at_ms', at_ms, 'lag', lag, 'time_lag_ms', time_lag_ms)
-            ORDER BY lag, at_ms) AS point
-        FROM {{rows}} GROUP BY {GROUP}, (at_ms - {since_ms}) / {stretch}
-    """
-    points: dict[Key, list[LagPoint]] = {}
-    for row in sorted(tables.select(GROUP_STATUS, sql, keys=keys), key=lambda row: row["point"]["at_ms"]):
-        point = LagPoint(**row["point"])
-        found = points.setdefault(key_of(row), [])
-        # Two points of neighbouring stretches may be nearly two stretches apart.
-        if found and point.at_ms - found[-1].at_ms > max(FRESH_MS, 2 * stretch):
-            found.append(LagPoint(found[-1].at_ms + FRESH_MS, None, None))
-        found.append(point)
-    return points
-
-
-def find_lag_starts(tables: Tables, keys: Collection[Key]) -> dict[Key, Row]:
-    """Return by group `lagging_since_ms`, since when it has had a lag, and whether that `is_bound` only.
-
-    It is a bound without a row without lag before, or if that row is more than ten minutes older.
-    """
-    sql = f"""
-        SELECT {GROUP}, min(at_ms) AS lagging_since_ms,
-            coalesce(min(at_ms) - max(zero_ms) > {FRESH_MS}, TRUE) AS lagging_since_is_bound
-        FROM (
-            SELECT {GROUP}, at_ms, max(CASE WHEN lag = 0 THEN at_ms END) OVER (PARTITION BY {GROUP}) AS zero_ms
-            FROM {{rows}}
-        ) WHERE zero_ms IS NULL OR at_ms > zero_ms GROUP BY {GROUP}
-    """
-    return {(row.pop("cluster_id"), row.pop("group")): row for row in tables.select(GROUP_STATUS, sql, keys=keys)}
-
-
-def read_rebalances(tables: Tables, keys: Collection[Key]) -> dict[Key, list[Rebalance]]:
-    """Return by group the rebalances that began or ended in the period, in the order in which they began."""
-    sql = f"""
-        SELECT {GROUP}, at_ms AS started_ms, CAST(ended_at AS BIGINT) / 1000 AS ended_ms, duration_ms, duration_quality,
-            generation, CASE WHEN joined IS NOT NULL THEN CAST(cardinality(joined) AS BIGINT) END AS joined,
-            CASE WHEN "left" IS NOT NULL THEN CAST(cardinality("left") AS BIGINT) END AS "left"
-        FROM {{rows}} WHERE {{in_period}} ORDER BY started_ms, generation
-    """
-    found: dict[Key, list[Rebalance]] = {}
-    for row in _select_rebalances(tables, sql, keys):
-        found.setdefault((row.pop("cluster_id"), row.pop("group")), []).append(Rebalance(**row))
-    return found
-
-
-def select_rebalanced(tables: Tables) -> list[Row]:
-    """Return a row for each group with rebalances that began or ended in the period."""
-    return _select_rebalances(tables, f"SELECT DISTINCT {GROUP} FROM {{rows}} WHERE {{in_period}}")
-
-
-def _select_rebalances(tables: Tables, sql: str, keys: Collection[Key] | None = None) -> list[Row]:
-    in_period = f"CAST(coalesce(ended_at, started_at) AS BIGINT) >= {tables.period.since_ms * 1_000}"
-    period = tables.period.days_before(_DAYS_OF_A_REBALANCE)
-    return tables.select(REBALANCES, sql.replace("{in_period}", in_period), period, keys)
+def date_of(time_ms: int) -> date:
+    """Return the date (UTC) of a time in milliseconds since 1970: the nearest that tables may have rows of."""
+    return date(1970, 1, 1) + timedelta(days=min(max(time_ms // DAY_MS, 0), _LAST_DAY))

@@ -22,7 +22,7 @@ progress_steps.py    how many items of a step are finished
 
 from kafka_groups.pipeline.store.data_files import DataFile, NewFile
 from kafka_groups.pipeline.store.parquet_writer import new_writer
-from kafka_groups.pipeline.store.queries import Queries, Row, quote
+from kafka_groups.pipeline.store.queries import Queries, Row
 from kafka_groups.pipeline.store.storage import Storage, open_storage
 
-__all__ = ["DataFile", "NewFile", "Queries", "Row", "Storage", "new_writer", "open_storage", "quote"]
+__all__ = ["DataFile", "NewFile", "Queries", "Row", "Storage", "new_writer", "open_storage"]

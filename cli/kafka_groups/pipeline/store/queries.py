@@ -80,9 +80,3 @@ def _is_in_file(directory: RootDirectory, table: Table, file: DataFile) -> Sql:
         first_us=extremes["min"].as_py(),
         last_us=extremes["max"].as_py(),
     )
-
-
-def quote(text: str) -> str:
-    """Return a text as a literal inside of a template. Fields of `Queries.select` replace it; it will be removed."""
-    literal = render_sql("{text}", text=text).replace("{", "{{").replace("}", "}}")
-    return literal.replace("{{rows}}", "{{' || 'rows}}")

@@ -23,6 +23,14 @@ def column_texts(column: Column, rows: Sequence[Any], *, escaped: bool = False) 
     return cell_texts(map(column.of, rows), escaped=escaped)
 
 
+def column_width(column: Column, rows: Sequence[Any]) -> int:
+    """Return the width of the column on a terminal, in cells: that of its header or its widest text."""
+    # Imported here, because only terminals need it.
+    from rich.cells import cell_len
+
+    return max(map(cell_len, (column.header, *column_texts(column, rows, escaped=True))))
+
+
 def kafka_texts(column: Column, rows: Sequence[Any], *, escaped: bool = False) -> list[str]:
     """Return the column's text for each row as Kafka's tool prints it: the cell of an empty text is empty."""
     texts = [column.kafka_missing if value is None else str(value) for value in map(column.of, rows)]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.pipeline.facts.source.brokers import Brokers
-from kafka_groups.pipeline.report.history_reader import report
+from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS
 from tests.fakes.fake_admin import run
@@ -123,7 +123,7 @@ def test_records_that_retention_took_unread_are_gaps_and_the_report_says_so(
         (row["source_offset"] + 1, end - 1, end - 1 - row["source_offset"])
     ]
     now = time.time_ns() // 1_000_000
-    reported = report(storage, since_ms=now - 3_600_000, until_ms=now + 60_000)
+    reported = read_history(storage, since_ms=now - 3_600_000, until_ms=now + 60_000)
     assert (
         f"Partition {place} of {TOPIC}: {gaps[0]['missing']} offsets from {gaps[0]['from_offset']} to {end - 1} were "
         "deleted before they were read."

@@ -1,4 +1,4 @@
-"""Pieces of HTML that are safe whatever a cluster's names are."""
+"""Pieces of HTML that are safe for every name that a cluster may have."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ class Cell(NamedTuple):
 
 
 def text(value: object) -> str:
-    """Return the value as text, also inside of quotes; controls and signs that turn the direction are spelled out."""
+    """Return the value as text, also for attributes; control and direction characters are made visible."""
     return escape(escape_controls(str(value)))
 
 
 def name(value: str) -> str:
-    """Return a cluster's name for something, which may be written from right to left."""
+    """Return a name from the cluster, which may be written from right to left."""
     return f"<bdi>{text(value)}</bdi>"
 
 
 def embedded(value: Any) -> str:
-    """Return JSON that no HTML parser takes for anything else."""
+    """Return the value as JSON that cannot end the script element around it."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def row(head: Cell, cells: Iterable[Cell]) -> str:
-    """Return a line of a table, which is a card on a phone."""
+    """Return a row of a table; a phone shows it as a card."""
     return f'<tr><th scope="row"{_classes(head.classes)}>{head.markup}</th>{"".join(map(_cell, cells))}</tr>'
 
 
 def table(headers: Sequence[Cell], rows: Iterable[str], *, label: str, classes: str = "") -> str:
-    """Return a table that scrolls within itself where it has not become cards."""
+    """Return a table that scrolls within the page, unless a phone shows it as cards."""
     head = "".join(f'<th scope="col"{_classes(header.classes)}>{header.label}</th>' for header in headers)
     return (
         f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table{_classes(classes)}>'
@@ -50,7 +50,7 @@ def table(headers: Sequence[Cell], rows: Iterable[str], *, label: str, classes: 
 
 
 def section(identity: str, title: str, *content: str) -> str:
-    """Return a section under its heading."""
+    """Return a section with its heading; `identity` is the target of links to it."""
     inner = "\n".join(filter(None, content))
     return f'<section aria-labelledby="{identity}">\n<h2 id="{identity}">{title}</h2>\n{inner}\n</section>'
 

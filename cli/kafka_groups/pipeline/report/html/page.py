@@ -1,4 +1,4 @@
-"""A history as one HTML file: no request goes to any network, and no name of a cluster's is taken for markup."""
+"""A history as one HTML file, which needs no network, and in which no name of the cluster is markup."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from typing import Final, TextIO
 from kafka_groups import __version__
 from kafka_groups.errors import PipelineError
 from kafka_groups.pipeline.report.history import GroupHistory, History
-from kafka_groups.pipeline.report.html.charts import chart_section, verdict_label, word_of
+from kafka_groups.pipeline.report.html.charts import chart_section, verdict_label, verdict_word
 from kafka_groups.pipeline.report.html.markup import Cell, name, row, section, table, text
 from kafka_groups.pipeline.report.html.summary import summary_table
 from kafka_groups.pipeline.report.html.verdict_list import verdict_list
+from kafka_groups.pipeline.report.limits import first_of_each_kind
+from kafka_groups.pipeline.report.notation import describe_minute
 from kafka_groups.pipeline.report.text.footnotes import ORDER
-from kafka_groups.pipeline.report.units import few_findings, spell_minute
 from kafka_groups.rendering.counts import count_of
 
-# Of a kind.
+# The most findings of each kind.
 _MOST_FINDINGS: Final = 200
 _MOST_SENTENCES: Final = 200
 _KINDS: Final = {
@@ -40,11 +41,11 @@ def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
     parts = {
         "policy": _policy(scripts),
         "version": __version__,
-        "from_time": spell_minute(history.from_ms),
-        "to_time": spell_minute(history.to_ms),
+        "from_time": describe_minute(history.from_ms),
+        "to_time": describe_minute(history.to_ms),
         "style": _asset("page.css"),
         "facts": "\n".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _facts(history)),
-        "sections": _contents(history),
+        "sections": _links(history),
         "main": "\n".join(_sections(history, groups)),
         "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
     }
@@ -52,35 +53,38 @@ def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
 
 
 def _facts(history: History) -> Iterator[tuple[str, str]]:
-    yield "Period (UTC)", f"{spell_minute(history.from_ms)} to {spell_minute(history.to_ms)}"
+    """Yield label and value of each fact in the head of the page."""
+    yield "Period (UTC)", f"{describe_minute(history.from_ms)} to {describe_minute(history.to_ms)}"
     if history.evaluated_ms is not None:
-        yield "Lag as of", spell_minute(history.evaluated_ms)
+        yield "Lag as of", describe_minute(history.evaluated_ms)
     yield "Cluster" if len(history.clusters) == 1 else "Clusters", ", ".join(map(name, history.clusters)) or "none"
     yield "Groups", f"{history.groups_in_all:,}"
-    verdicts = Counter(map(word_of, history.groups))
+    verdicts = Counter(map(verdict_word, history.groups))
     if verdicts:
-        # The first of each verdict stand in the order of the groups, which is that of badness.
+        # The verdicts are in the order of the groups: the worst first.
         counts = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
         part = "" if len(history.groups) == history.groups_in_all else f" of the worst {len(history.groups):,}"
         yield f"Verdicts{part}", f'<span class="tally">{counts}</span>'
-    yield "Made", spell_minute(history.made_ms)
+    yield "Made", describe_minute(history.made_ms)
 
 
-def _contents(history: History) -> str:
+def _links(history: History) -> str:
+    """Return links to the sections."""
     links = [
         ("summary", "Summary"),
         ("findings", f"Findings ({len(history.findings):,})"),
         ("charts", "Charts"),
-        ("missing", f"What is missing ({len(history.gaps) + len(_absent(history)):,})"),
+        ("missing", f"What is missing ({len(history.gaps) + len(_missing_data(history)):,})"),
     ]
     return " ".join(f'<a href="#{identity}">{title}</a>' for identity, title in links)
 
 
 def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[str]:
+    """Yield the sections of the page, with a chart for each of the groups."""
     yield section(
-        "summary", "Summary", _left_out(history, len(groups)), summary_table(history, groups), verdict_list(groups)
+        "summary", "Summary", _order_note(history, len(groups)), summary_table(history, groups), verdict_list(groups)
     )
-    yield section("findings", "Findings", _findings(history))
+    yield section("findings", "Findings", _finding_table(history))
     keys = (
         '<p class="hint keys"><span><i class="key lag"></i>lag in records</span> '
         '<span><i class="key time-lag"></i>time lag, the age of the oldest record not yet read</span> '
@@ -88,33 +92,36 @@ def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[st
         '<span class="with-mouse">Drag over a chart to look closer, double click to go back.</span></p>'
         "<noscript><p>Charts need JavaScript; the tables do not.</p></noscript>"
     )
-    charts = [chart_section(history, group, at) for at, group in enumerate(groups, start=1)]
+    charts = [chart_section(history, group, number) for number, group in enumerate(groups, start=1)]
     yield section("charts", "Charts", *((keys, *charts) if charts else ("<p>There is no group to draw.</p>",)))
     yield section(
         "missing",
         "What is missing",
-        _listed("Gaps", history.gaps, "No stretch of records is known to be missing."),
-        _listed("Not in the tables", _absent(history), "Nothing else is missing."),
+        _list("Gaps", history.gaps, "No stretch of records is known to be missing."),
+        _list("Not in the tables", _missing_data(history), "Nothing else is missing."),
     )
 
 
-def _absent(history: History) -> tuple[str, ...]:
+def _missing_data(history: History) -> tuple[str, ...]:
+    """Return sentences on requested groups without data, and on what the tables lack."""
     return (
         *(f"Group {group}: the tables have no data on it in this period." for group in history.unknown),
         *history.missing,
     )
 
 
-def _left_out(history: History, drawn: int) -> str:
-    left = history.groups_in_all - drawn
-    if left <= 0:
+def _order_note(history: History, drawn: int) -> str:
+    """Return the number of groups on the page, if it omits some, and their order."""
+    omitted = history.groups_in_all - drawn
+    if omitted <= 0:
         return f"<p>{ORDER}.</p>" if history.groups_in_all else "<p>There was no group in this period.</p>"
-    return f"<p>{count_of(drawn, 'group')} of {history.groups_in_all:,}; {left:,} omitted. {ORDER}.</p>"
+    return f"<p>{count_of(drawn, 'group')} of {history.groups_in_all:,}; {omitted:,} omitted. {ORDER}.</p>"
 
 
-def _findings(history: History) -> str:
+def _finding_table(history: History) -> str:
+    """Return the first findings of each kind as a table."""
     if not history.findings:
-        return "<p>Nothing that deserves a look.</p>"
+        return "<p>Nothing that needs attention.</p>"
     has_clusters = len(history.clusters) > 1
     labels = ["What", *(["Cluster"] if has_clusters else []), "Group", "Topic", "Why"]
     rows = [
@@ -127,24 +134,29 @@ def _findings(history: History) -> str:
                 Cell(text(finding.message), "Why", "wide"),
             ],
         )
-        for finding in few_findings(history.findings, _MOST_FINDINGS)
+        for finding in first_of_each_kind(history.findings, _MOST_FINDINGS)
     ]
-    left = len(history.findings) - len(rows)
-    more = f"<p>{left:,} more are omitted; the report as JSON has them all.</p>" if left else ""
+    omitted = len(history.findings) - len(rows)
+    more = f"<p>{omitted:,} more are omitted; the report as JSON has them all.</p>" if omitted else ""
     return table([Cell(None, label) for label in labels], rows, label="Findings", classes="cards") + more
 
 
-def _listed(title: str, sentences: tuple[str, ...], otherwise: str) -> str:
-    left = len(sentences) - _MOST_SENTENCES
-    more = (f"{left:,} more are omitted; the report as JSON has them all.",) if left > 0 else ()
-    items = "".join(f"<li>{text(sentence)}</li>" for sentence in (*sentences[:_MOST_SENTENCES], *more))
-    return f"<h3>{title}</h3>\n" + (f'<ul class="plain">{items}</ul>' if items else f'<p class="hint">{otherwise}</p>')
+def _list(title: str, sentences: tuple[str, ...], otherwise: str) -> str:
+    """Return the first sentences as a list under a title; `otherwise` is the sentence for an empty list."""
+    if not sentences:
+        return f'<h3>{title}</h3>\n<p class="hint">{otherwise}</p>'
+    shown = list(sentences[:_MOST_SENTENCES])
+    omitted = len(sentences) - len(shown)
+    if omitted:
+        shown.append(f"{omitted:,} more are omitted; the report as JSON has them all.")
+    items = "".join(f"<li>{text(sentence)}</li>" for sentence in shown)
+    return f'<h3>{title}</h3>\n<ul class="plain">{items}</ul>'
 
 
 def _policy(scripts: list[str]) -> str:
-    """Return a policy.
+    """Return the content security policy: only these scripts run, by their hashes, and nothing is loaded.
 
-    Only the page's own scripts run, known by their hashes, and nothing is loaded; charts style their elements.
+    Styles are allowed inline, because charts style their elements.
     """
     digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
@@ -168,7 +180,7 @@ def _plotly() -> str:
     from plotly.offline import get_plotlyjs
 
     source: str = get_plotlyjs()
-    # A browser hashes what its parser hands on: lines end with \n, and the first end tag ends the script.
+    # A browser hashes the script after parsing: lines end with \n, and the first end tag ends the script.
     return source.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script")
 
 

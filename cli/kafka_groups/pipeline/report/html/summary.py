@@ -1,4 +1,4 @@
-"""The table on top of the page: how each group stands, with a small picture of its lag and a link to its chart."""
+"""The table on top of the page: the state of each group, with a small picture of its lag and a link to its chart."""
 
 from __future__ import annotations
 
@@ -7,84 +7,91 @@ from itertools import groupby
 from typing import Final
 
 from kafka_groups.pipeline.report.history import GroupHistory, History
-from kafka_groups.pipeline.report.html.charts import verdict_label, word_of
+from kafka_groups.pipeline.report.html.charts import verdict_label, verdict_word
 from kafka_groups.pipeline.report.html.markup import Cell, name, row, table, text
-from kafka_groups.pipeline.report.peaks import peaks_of
-from kafka_groups.pipeline.report.units import (
-    is_old,
-    longest_rebalance,
-    spell_lag,
-    spell_minute,
-    spell_rebalance_time,
-    spell_since,
-    spell_time_lag,
+from kafka_groups.pipeline.report.notation import (
+    describe_duration,
+    describe_lag,
+    describe_lag_start,
+    describe_minute,
+    describe_time_lag,
 )
+from kafka_groups.pipeline.report.peaks import highest_lags
 from kafka_groups.rendering.counts import show_count
 from kafka_groups.rendering.durations import format_duration
 
-_CELLS: Final = 60
+_PARTS: Final = 60
 _HEIGHT: Final = 20
 
 
 def summary_table(history: History, groups: Sequence[GroupHistory]) -> str:
-    """Return a row for each group; nothing if there is none."""
+    """Return a table with a row for each group, numbered from 1; nothing if there is no group."""
     if not groups:
         return ""
-    rows = [_cells(history, group, at) for at, group in enumerate(groups, start=1)]
-    lines = [row(head, cells) for head, *cells in rows]
-    return table(rows[0], lines, label="Summary of the groups", classes="cards")
+    cell_rows = [_cells(history, group, number) for number, group in enumerate(groups, start=1)]
+    rows = [row(head, cells) for head, *cells in cell_rows]
+    return table(cell_rows[0], rows, label="Summary of the groups", classes="cards")
 
 
-def _cells(history: History, group: GroupHistory, at: int) -> list[Cell]:
-    time_lag = spell_time_lag(group)
-    when = None if group.evaluated_ms is None else spell_minute(group.evaluated_ms, beside_ms=history.to_ms)
-    as_of = Cell(when, "As of", "short")
-    cluster = Cell(name(group.cluster_id), "Cluster")
-    return [
-        Cell(f'<a href="#group-{at}">{name(group.group)}</a>', "Group"),
-        *([cluster] if len(history.clusters) > 1 else []),
-        Cell(verdict_label(word_of(group)), "Verdict"),
+def _cells(history: History, group: GroupHistory, number: int) -> list[Cell]:
+    """Return the cells of a group's row, which are also the headers of the table."""
+    cells = [Cell(f'<a href="#group-{number}">{name(group.group)}</a>', "Group")]
+    if len(history.clusters) > 1:
+        cells.append(Cell(name(group.cluster_id), "Cluster"))
+    cells += [
+        Cell(verdict_label(verdict_word(group)), "Verdict"),
         Cell(None if group.state is None else text(group.state), "State"),
-        Cell(spell_lag(group), "Lag", "number"),
-        Cell(time_lag, "Time lag", "number"),
+        Cell(describe_lag(group), "Lag", "number"),
+        Cell(describe_time_lag(group), "Time lag", "number"),
         Cell(_trend(history, group), "Lag over the period", "wide"),
         Cell(_rate(group.consume_rate), "Read/s", "number"),
         Cell(_rate(group.produce_rate), "Written/s", "number"),
         Cell(None if group.catch_up_ms is None else format_duration(group.catch_up_ms), "Catch-up", "number"),
-        *([as_of] if any(is_old(one, history) for one in history.groups) else []),
-        Cell(spell_since(group, beside_ms=history.to_ms), "Behind since"),
+    ]
+    if any(history.has_old_row(other) for other in history.groups):
+        evaluated_ms = group.evaluated_ms
+        as_of = None if evaluated_ms is None else describe_minute(evaluated_ms, beside_ms=history.to_ms)
+        cells.append(Cell(as_of, "As of", "short"))
+    return [
+        *cells,
+        Cell(describe_lag_start(group, beside_ms=history.to_ms), "Behind since"),
         Cell(show_count(group.members), "Members", "number"),
         Cell(_rebalances(group), "Rebalances"),
     ]
 
 
-def _rate(value: float | None) -> str | None:
-    return None if value is None else f"{value:,.1f}"
+def _rate(records_per_second: float | None) -> str | None:
+    return None if records_per_second is None else f"{records_per_second:,.1f}"
 
 
 def _rebalances(group: GroupHistory) -> str | None:
+    """Return the number of rebalances and the longest duration; None if rebalances are not known."""
     if group.rebalances is None:
         return None
-    longest = longest_rebalance(group)
+    longest = group.longest_rebalance
     if longest is None or longest.duration_ms is None:
         return f"{len(group.rebalances):,}"
-    return f"{len(group.rebalances):,}, longest {spell_rebalance_time(longest)}"
+    return f"{len(group.rebalances):,}, longest {describe_duration(longest)}"
 
 
 def _trend(history: History, group: GroupHistory) -> str | None:
-    """Return an area for each stretch in which lag is known; the table's other cells say it in words."""
-    peaks = peaks_of(group.points, from_ms=history.from_ms, to_ms=history.to_ms, cells=_CELLS)
-    known = [peak for peak in peaks if peak is not None]
-    if not known:
+    """Return a picture with an area for each stretch of known lag; None if no lag is known.
+
+    The other cells of the row describe the lag in words.
+    """
+    lags = highest_lags(group.points, from_ms=history.from_ms, to_ms=history.to_ms, parts=_PARTS)
+    known_lags = [lag for lag in lags if lag is not None]
+    if not known_lags:
         return None
-    top = max(1, *known)
-    heights = [None if peak is None else round(_HEIGHT - max(0, peak) * _HEIGHT / top, 1) for peak in peaks]
-    runs = [list(run) for known, run in groupby(enumerate(heights), lambda at: at[1] is not None) if known]
+    highest = max(1, *known_lags)
+    # SVG counts from the top: the highest lag has the height 0.
+    heights = [None if lag is None else round(_HEIGHT - max(0, lag) * _HEIGHT / highest, 1) for lag in lags]
+    runs = [list(run) for is_known, run in groupby(enumerate(heights), lambda part: part[1] is not None) if is_known]
     areas = "".join(
-        f"M{run[0][0]} {_HEIGHT}" + "".join(f"V{height}H{cell + 1}" for cell, height in run) + f"V{_HEIGHT}Z"
+        f"M{run[0][0]} {_HEIGHT}" + "".join(f"V{height}H{part + 1}" for part, height in run) + f"V{_HEIGHT}Z"
         for run in runs
     )
     return (
-        f'<svg class="spark" viewBox="0 0 {_CELLS} {_HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
+        f'<svg class="spark" viewBox="0 0 {_PARTS} {_HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
         f'<path d="{areas}"/></svg>'
     )

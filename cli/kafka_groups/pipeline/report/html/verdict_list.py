@@ -23,7 +23,7 @@ DEFINITIONS: Final = {
 
 
 def verdict_list(groups: Sequence[GroupHistory]) -> str:
-    """Return the definitions of the rules that the groups meet, the worst first."""
+    """Return the definitions of the rules that gave the groups their verdicts, the worst first; nothing without any."""
     rules = {group.rule for group in groups}
     items = [
         f"<dt>{VERDICTS[rule]}, {rule}</dt><dd>{definition}</dd>"

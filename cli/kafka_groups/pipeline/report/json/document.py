@@ -1,4 +1,4 @@
-"""A history as a JSON document: times as ISO-8601 text in UTC, durations in milliseconds, what is unknown as null."""
+"""A history as a JSON document: times as ISO-8601 text in UTC, durations in milliseconds, unknown values as null."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_groups.model import Failure, status_of
-from kafka_groups.pipeline.report.history import GroupHistory, History
-from kafka_groups.pipeline.report.units import show_instant
+from kafka_groups.pipeline.report.history import Finding, GroupHistory, History, LagPoint, Rebalance
+from kafka_groups.pipeline.report.notation import format_instant
 from kafka_groups.rendering.documents import failure_document
 from kafka_groups.rendering.schemas import Document
 
@@ -15,27 +15,18 @@ SCHEMA_NAME: Final = "kafka-groups/pipeline-report/1"
 
 
 def history_document(history: History, failures: Sequence[Failure] = ()) -> Document:
-    """Return the whole of it, in the history's order; `failures` are of selected groups."""
+    """Return the document of the history, in its order; `failures` are those of selected groups."""
     return {
         "schema": SCHEMA_NAME,
         "status": status_of(anything_failed=bool(failures), anything_succeeded=bool(history.groups)),
-        "made_at": show_instant(history.made_ms),
-        "from": show_instant(history.from_ms),
-        "to": show_instant(history.to_ms),
+        "made_at": format_instant(history.made_ms),
+        "from": format_instant(history.from_ms),
+        "to": format_instant(history.to_ms),
         "evaluated_at": _instant(history.evaluated_ms),
         "clusters": list(history.clusters),
         "groups_in_all": history.groups_in_all,
         "groups": [_group(group) for group in history.groups],
-        "findings": [
-            {
-                "kind": finding.kind,
-                "cluster_id": finding.cluster_id,
-                "group": finding.group,
-                "topic": finding.topic,
-                "message": finding.message,
-            }
-            for finding in history.findings
-        ],
+        "findings": [_finding(finding) for finding in history.findings],
         "gaps": list(history.gaps),
         "missing": list(history.missing),
         "errors": [failure_document(failure) for failure in failures],
@@ -43,6 +34,7 @@ def history_document(history: History, failures: Sequence[Failure] = ()) -> Docu
 
 
 def _group(group: GroupHistory) -> Document:
+    """Return the object of a group."""
     return {
         "cluster_id": group.cluster_id,
         "group": group.group,
@@ -63,26 +55,36 @@ def _group(group: GroupHistory) -> Document:
         "catch_up_ms": group.catch_up_ms,
         "lagging_since": _instant(group.lagging_since_ms),
         "lagging_since_is_bound": group.lagging_since_is_bound,
-        "points": [
-            {"at": show_instant(point.at_ms), "lag": point.lag, "time_lag_ms": point.time_lag_ms}
-            for point in group.points
-        ],
-        "rebalances": None
-        if group.rebalances is None
-        else [
-            {
-                "started_at": show_instant(rebalance.started_ms),
-                "ended_at": _instant(rebalance.ended_ms),
-                "duration_ms": rebalance.duration_ms,
-                "duration_quality": rebalance.duration_quality,
-                "generation": rebalance.generation,
-                "joined": rebalance.joined,
-                "left": rebalance.left,
-            }
-            for rebalance in group.rebalances
-        ],
+        "points": [_point(point) for point in group.points],
+        "rebalances": None if group.rebalances is None else [_rebalance(rebalance) for rebalance in group.rebalances],
+    }
+
+
+def _point(point: LagPoint) -> Document:
+    return {"at": format_instant(point.at_ms), "lag": point.lag, "time_lag_ms": point.time_lag_ms}
+
+
+def _rebalance(rebalance: Rebalance) -> Document:
+    return {
+        "started_at": format_instant(rebalance.started_ms),
+        "ended_at": _instant(rebalance.ended_ms),
+        "duration_ms": rebalance.duration_ms,
+        "duration_quality": rebalance.duration_quality,
+        "generation": rebalance.generation,
+        "joined": rebalance.joined,
+        "left": rebalance.left,
+    }
+
+
+def _finding(finding: Finding) -> Document:
+    return {
+        "kind": finding.kind,
+        "cluster_id": finding.cluster_id,
+        "group": finding.group,
+        "topic": finding.topic,
+        "message": finding.message,
     }
 
 
 def _instant(ms: int | None) -> str | None:
-    return None if ms is None else show_instant(ms)
+    return None if ms is None else format_instant(ms)

@@ -1,4 +1,4 @@
-"""The JSON Schema of a history's document. Keys are only ever added."""
+"""The JSON Schema of a history's document. Later versions add keys, and remove none."""
 
 from __future__ import annotations
 
@@ -30,25 +30,28 @@ def history_schema() -> Schema:
     """Return the schema of what `history_document` returns."""
     document = object_schema(
         {
-            "schema": {"description": "Which document this is. The number grows if a key goes.", "const": SCHEMA_NAME},
+            "schema": {
+                "description": "The kind of document. Its number grows if a key is removed.",
+                "const": SCHEMA_NAME,
+            },
             "status": status_schema(),
             "made_at": time_schema("When the report was made."),
             "from": time_schema("The beginning of the period."),
             "to": time_schema("The end of the period."),
-            "evaluated_at": time_schema("The newest time that a lag is of; null if none is known.", nullable=True),
+            "evaluated_at": time_schema("The time of the newest lag; null if none is known.", nullable=True),
             "clusters": texts_schema("The ids of the clusters in the tables."),
-            "groups_in_all": number_schema("How many groups there are, with those that were left out.", nullable=False),
+            "groups_in_all": number_schema("How many groups there are, including omitted ones.", nullable=False),
             "groups": array_schema("The groups, the worst first.", object_schema(_GROUP)),
-            "findings": array_schema("What deserves a look.", object_schema(_FINDING)),
-            "gaps": texts_schema("Stretches of records that were deleted before they could be read, a sentence each."),
-            "missing": texts_schema("What the tables do not hold, a sentence each."),
+            "findings": array_schema("Groups and topics that need attention.", object_schema(_FINDING)),
+            "gaps": texts_schema("Offsets without a record when they were read, a sentence for each gap."),
+            "missing": texts_schema("Data that the tables lack, a sentence for each."),
             "errors": errors_schema(),
         }
     )
     return titled_schema("kafka-groups pipeline report --format json", document)
 
 
-_LAG: Final = number_schema("Messages behind, the sum of those partitions that are behind; null if it is not known.")
+_LAG: Final = number_schema("Records left to read, the sum over partitions; null if it is not known.")
 _TIME_LAG: Final = number_schema("The age of the oldest record not yet read; null if not known.")
 _POINT: Final = {
     "at": time_schema("The time."),
@@ -56,17 +59,17 @@ _POINT: Final = {
     "time_lag_ms": {**_TIME_LAG, "description": "The longest time lag of the partitions; null if not known."},
 }
 _REBALANCE: Final = {
-    "started_at": time_schema("When it began; of a bound, the earliest that it can have begun."),
+    "started_at": time_schema("When it began; for an upper bound, the earliest time at which it may have begun."),
     "ended_at": time_schema("When it ended; null if it had not.", nullable=True),
     "duration_ms": number_schema("How long it took; null if that is not known."),
     "duration_quality": choice_schema(
-        "bound: no longer than that. overtaken: until the next one began, before all members had reached this one. "
-        "open: it had not ended by the end of the day after it began. unknown: nor is it known whether it had.",
+        "bound: at most this long. overtaken: until the next one began, before all members had joined this one. "
+        "open: it had not ended by the end of the day after it began. unknown: it is not known whether it had ended.",
         ("exact", "bound", "overtaken", "open", "unknown"),
     ),
     "generation": number_schema("The generation or epoch that it led to.", nullable=False, minimum=None),
-    "joined": number_schema("How many members came; null if that is not known."),
-    "left": number_schema("How many members went; null if that is not known."),
+    "joined": number_schema("How many members joined; null if that is not known."),
+    "left": number_schema("How many members left; null if that is not known."),
 }
 _GROUP: Final = {
     "cluster_id": text_schema("The cluster's id."),
@@ -81,26 +84,26 @@ _GROUP: Final = {
         nullable=True,
     ),
     "rule": text_schema("The rule that gave the verdict; null without a verdict.", nullable=True),
-    "evaluated_at": time_schema("The time that lag and verdict are of; null if neither is known.", nullable=True),
-    "removed_at": time_schema("When the group was removed; null if it was not, or was seen since.", nullable=True),
+    "evaluated_at": time_schema("The time of lag and verdict; null if neither is known.", nullable=True),
+    "removed_at": time_schema("When the group was removed; null if it exists.", nullable=True),
     "removed_at_is_bound": boolean_schema(
-        "Whether it was removed then or before: of then is the first sample that missed it."
+        "Whether the time is an upper bound: that of the first sample without the group."
     ),
     "is_unused": boolean_schema("Whether the group is empty and has committed nothing for a day."),
     "lag": _LAG,
     "lag_quality": choice_schema(
-        "lower_bound: without partitions whose log end is not known. outdated: the coordinator did not respond, the "
-        "commits are from before. unknown: no lag is known.",
+        "lower_bound: some log end offsets are not known. outdated: the coordinator did not respond, so the commits "
+        "are older. unknown: no lag is known.",
         _LAG_QUALITIES,
     ),
     "time_lag_ms": _TIME_LAG,
     "time_lag_quality": choice_schema("How good the time lag is.", _TIME_LAG_QUALITIES),
-    "consume_rate": number_schema("Records read a second; null if not known.", kind="number", minimum=None),
-    "produce_rate": number_schema("Records written a second; null if not known.", kind="number", minimum=None),
+    "consume_rate": number_schema("Records read per second; null if not known.", kind="number", minimum=None),
+    "produce_rate": number_schema("Records written per second; null if not known.", kind="number", minimum=None),
     "catch_up_ms": number_schema("How long until the lag is gone at these rates; null if never."),
     "lagging_since": time_schema("Since when it has had a lag; null if it has none.", nullable=True),
     "lagging_since_is_bound": boolean_schema(
-        "Whether it had the lag already then: in the period, no earlier time shows it without one."
+        "Whether the lag may have begun earlier: no earlier time in the period shows the group without one."
     ),
     "points": array_schema("The lag over time, ascending.", object_schema(_POINT)),
     "rebalances": array_schema(
@@ -108,9 +111,9 @@ _GROUP: Final = {
     ),
 }
 _FINDING: Final = {
-    "kind": choice_schema("What it is.", _FINDINGS),
+    "kind": choice_schema("The kind of the finding.", _FINDINGS),
     "cluster_id": text_schema("The cluster's id."),
-    "group": text_schema("The group; null if it is about none.", nullable=True),
-    "topic": text_schema("The topic; null if it is about none.", nullable=True),
-    "message": text_schema("A sentence for people."),
+    "group": text_schema("The group; null for a finding on a topic.", nullable=True),
+    "topic": text_schema("The topic; null for a finding on a group.", nullable=True),
+    "message": text_schema("The finding as a sentence."),
 }

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from kafka_groups.pipeline.report.history import History
-from kafka_groups.pipeline.report.units import (
-    LAG_SIGNS,
-    TIME_LAG_SIGNS,
-    few_findings,
-    longest_rebalance,
-    show_minute,
-)
+from kafka_groups.pipeline.report.history import GroupHistory, History
+from kafka_groups.pipeline.report.limits import first_of_each_kind
+from kafka_groups.pipeline.report.notation import LAG_SIGNS, TIME_LAG_SIGNS, format_minute
 from kafka_groups.rendering.counts import count_of
 
 _MOST_NOTES: Final = 20
-# Of a kind.
+# The most findings of each kind.
 MOST_FINDINGS: Final = 50
+ORDER: Final = (
+    "Order: by verdict (REWIND, STALL, STOP, WARN, UNKNOWN, OK), then by lag, then by time lag, the worst first; "
+    "groups without a verdict, unused groups and deleted groups follow"
+)
 _LAG_LEGEND: Final = {
     "≥": "≥ means at least, because the log end offsets of some partitions are unknown",
     "?": "? means outdated: the coordinator of the group did not respond, so its commits are older",
@@ -29,61 +28,72 @@ _TIME_LAG_LEGEND: Final = {
 }
 
 
-ORDER: Final = (
-    "Order: by verdict (REWIND, STALL, STOP, WARN, UNKNOWN, OK), then by lag, then by time lag, the worst first; "
-    "groups without a verdict, unused groups and deleted groups follow"
-)
+def footnotes(history: History, headers: Collection[str], *, is_unicode: bool) -> Iterator[str]:
+    """Yield the lines below a table: the meaning of the signs in its columns, what it omits, and what is missing.
 
-
-def remarks(history: History, shown: Collection[str], *, is_unicode: bool) -> Iterator[str]:
-    """Yield what signs in the columns that are `shown` mean, what was omitted, and what is missing."""
-    yield from _of_signs(
-        "LAG", _LAG_LEGEND, [LAG_SIGNS.get(group.lag_quality) for group in history.groups], is_unicode=is_unicode
-    )
-    if "TIME-LAG" in shown:
-        signs = [TIME_LAG_SIGNS.get(group.time_lag_quality) for group in history.groups]
-        yield from _of_signs("TIME-LAG", _TIME_LAG_LEGEND, signs, is_unicode=is_unicode)
-    if "SINCE" in shown and any(group.lagging_since_is_bound for group in history.groups):
-        sign = "≤" if is_unicode else "<="
-        yield f"SINCE: {sign} means at or before: there was lag already in the first sample, or after a data gap."
-    if "LONGEST" in shown:
-        yield from _of_longest(history, is_unicode=is_unicode)
-    left = len(history.findings) - len(few_findings(history.findings, MOST_FINDINGS))
-    if left:
-        yield f"{count_of(left, 'more finding')}; --format json has them all."
+    `headers` are those of the columns that the table has. Signs that are not ASCII are replaced unless `is_unicode`.
+    """
+    yield from _sign_notes(history, headers, is_unicode=is_unicode)
+    omitted = len(history.findings) - len(first_of_each_kind(history.findings, MOST_FINDINGS))
+    if omitted:
+        yield f"{count_of(omitted, 'more finding')}; --format json has them all."
     if unused := sum(group.is_unused for group in history.groups):
         verb = "is" if unused == 1 else "are"
         yield f"{count_of(unused, 'unused group')} (Empty, no commit for a day) {verb} below the others."
-    yield from _as_far_as_few(list(_removed(history, "≤" if is_unicode else "<=")), "Removed", "were removed")
-    yield from _as_far_as_few(history.gaps, "Gap", "gaps")
-    yield from _as_far_as_few(history.missing, "Missing", "things are missing")
+    at_most = "≤" if is_unicode else "<="
+    removed = [group for group in history.groups if group.removed_ms is not None]
+    removals = [_describe_removal(history, group, at_most) for group in removed]
+    yield from _first_notes(removals, "Removed", "were removed")
+    yield from _first_notes(history.gaps, "Gap", "gaps")
+    yield from _first_notes(history.missing, "Missing", "things are missing")
 
 
-def _of_signs(
-    header: str, legend: Mapping[str, str], used: Collection[str | None], *, is_unicode: bool
-) -> Iterator[str]:
-    text = "; ".join(text for sign, text in legend.items() if sign in used)
+def _sign_notes(history: History, headers: Collection[str], *, is_unicode: bool) -> Iterator[str]:
+    """Yield a line for each column with signs that need an explanation."""
+    lag_signs = [LAG_SIGNS.get(group.lag_quality) for group in history.groups]
+    yield from _legend("LAG", _LAG_LEGEND, lag_signs, is_unicode=is_unicode)
+    if "TIME-LAG" in headers:
+        time_lag_signs = [TIME_LAG_SIGNS.get(group.time_lag_quality) for group in history.groups]
+        yield from _legend("TIME-LAG", _TIME_LAG_LEGEND, time_lag_signs, is_unicode=is_unicode)
+    if "SINCE" in headers and any(group.lagging_since_is_bound for group in history.groups):
+        sign = "≤" if is_unicode else "<="
+        yield f"SINCE: {sign} means at or before: there was lag already in the first sample, or after a data gap."
+    if "LONGEST" in headers:
+        yield from _longest_notes(history, is_unicode=is_unicode)
+
+
+def _legend(header: str, legend: Mapping[str, str], used: Collection[str | None], *, is_unicode: bool) -> Iterator[str]:
+    """Yield a line with the meaning of those signs that are used in a column, if there is any."""
+    text = "; ".join(meaning for sign, meaning in legend.items() if sign in used)
     if text:
         yield f"{header}: {text if is_unicode else text.replace('≥', '>=')}."
 
 
-def _of_longest(history: History, *, is_unicode: bool) -> Iterator[str]:
-    longest = (longest_rebalance(group) for group in history.groups)
-    qualities = {found.duration_quality for found in longest if found is not None and found.duration_ms is not None}
+def _longest_notes(history: History, *, is_unicode: bool) -> Iterator[str]:
+    """Yield the meaning of the signs of durations."""
+    rebalances = [group.longest_rebalance for group in history.groups]
+    qualities = {
+        rebalance.duration_quality
+        for rebalance in rebalances
+        if rebalance is not None and rebalance.duration_ms is not None
+    }
     if "bound" in qualities:
-        yield f"LONGEST: {'≤' if is_unicode else '<='} means at most: the records do not show when exactly it began."
+        sign = "≤" if is_unicode else "<="
+        yield f"LONGEST: {sign} means at most: the records do not show when exactly it began."
     if "overtaken" in qualities:
-        yield f"LONGEST: {'≥' if is_unicode else '>='} means at least: the next one began before all had joined."
+        sign = "≥" if is_unicode else ">="
+        yield f"LONGEST: {sign} means at least: the next one began before all had joined."
 
 
-def _removed(history: History, at_most: str) -> Iterator[str]:
-    for group in history.groups:
-        if group.removed_ms is not None:
-            where = f" on cluster {group.cluster_id}" if len(history.clusters) > 1 else ""
-            yield f"{group.group}{where}, {at_most if group.removed_is_bound else ''}{show_minute(group.removed_ms)}"
+def _describe_removal(history: History, group: GroupHistory, at_most: str) -> str:
+    """Return the id of a removed group and the time of its removal, with its cluster if there are several."""
+    cluster = f" on cluster {group.cluster_id}" if len(history.clusters) > 1 else ""
+    sign = at_most if group.removed_is_bound else ""
+    return f"{group.group}{cluster}, {sign}{format_minute(group.removed_ms or 0)}"
 
 
-def _as_far_as_few(sentences: Sequence[str], label: str, many: str) -> Iterator[str]:
-    yield from (f"{label}: {text}" for text in sentences[:_MOST_NOTES])
+def _first_notes(sentences: Sequence[str], label: str, noun: str) -> Iterator[str]:
+    """Yield the first sentences with the label in front, and a line with the number of the others."""
+    yield from (f"{label}: {sentence}" for sentence in sentences[:_MOST_NOTES])
     if len(sentences) > _MOST_NOTES:
-        yield f"{len(sentences) - _MOST_NOTES:,} more {many}; --format json has them all."
+        yield f"{len(sentences) - _MOST_NOTES:,} more {noun}; --format json has them all."

@@ -1,4 +1,4 @@
-"""A history in rows for programs: a group a line, its values as the document has them, nothing rounded."""
+"""A history in lines for programs: a line for each group, with the values of the document, not rounded."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Final
 
 from kafka_groups.pipeline.report.history import GroupHistory, History
 from kafka_groups.pipeline.report.json.document import history_document
-from kafka_groups.pipeline.report.units import longest_rebalance
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.schemas import Document
 from kafka_groups.rendering.screen import Screen, print_note
 from kafka_groups.rendering.writers.whole_result import write_records, write_rows
 
-# What a cell can hold: of points nothing, of rebalances how many there were, and the longest.
+# Points have no place in a cell; rebalances are their number and the longest duration.
 COLUMNS: Final = (
     Column("GROUP", "group"),
     Column("CLUSTER", "cluster_id"),
@@ -41,9 +40,9 @@ COLUMNS: Final = (
 
 
 def write_history_lines(screen: Screen, history: History, output_format: str) -> None:
-    """Write with ndjson each group as it stands in the document, with csv without what has no place in a cell.
+    """Write a line for each group: with ndjson its object of the document, with csv the values that fit into a cell.
 
-    What lines of groups cannot hold is printed on stderr: what is missing, and how much was found besides.
+    A line of a group has no place for findings, gaps and missing data: stderr has their number, and what is missing.
     """
     groups = history_document(history)["groups"]
     if output_format == "csv":
@@ -51,18 +50,21 @@ def write_history_lines(screen: Screen, history: History, output_format: str) ->
         write_rows(screen, COLUMNS, rows, output_format)
     else:
         write_records(screen, groups)
-    besides = [
-        count_of(len(found), name) for found, name in ((history.findings, "finding"), (history.gaps, "gap")) if found
-    ]
-    if besides:
-        print_note(screen, f"Omitted: {' and '.join(besides)}; --format json has them all.")
-    for text in history.missing:
-        print_note(screen, f"Missing: {text}")
+    omitted = []
+    if history.findings:
+        omitted.append(count_of(len(history.findings), "finding"))
+    if history.gaps:
+        omitted.append(count_of(len(history.gaps), "gap"))
+    if omitted:
+        print_note(screen, f"Omitted: {' and '.join(omitted)}; --format json has them all.")
+    for sentence in history.missing:
+        print_note(screen, f"Missing: {sentence}")
 
 
 def _cells(group: GroupHistory, document: Document) -> SimpleNamespace:
-    longest = longest_rebalance(group)
-    flat = {key: str(value).lower() if isinstance(value, bool) else value for key, value in document.items()}
-    count = None if group.rebalances is None else len(group.rebalances)
-    own = {"rebalances": count, "longest_ms": longest.duration_ms if longest else None}
-    return SimpleNamespace(**{**flat, **own})
+    """Return the values of a group's line of CSV, by the attributes of COLUMNS."""
+    longest = group.longest_rebalance
+    cells = {key: str(value).lower() if isinstance(value, bool) else value for key, value in document.items()}
+    cells["rebalances"] = None if group.rebalances is None else len(group.rebalances)
+    cells["longest_ms"] = None if longest is None else longest.duration_ms
+    return SimpleNamespace(**cells)

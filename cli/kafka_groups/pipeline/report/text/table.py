@@ -1,28 +1,27 @@
-"""A history as text: a table of its groups with the trend of each, then what was found; stderr has the rest."""
+"""A history as text: a table of its groups with the trend of each, then the findings; stderr has the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from kafka_groups.pipeline.report.history import GroupHistory, History
-from kafka_groups.pipeline.report.peaks import peaks_of
-from kafka_groups.pipeline.report.text.footnotes import MOST_FINDINGS, ORDER, remarks
-from kafka_groups.pipeline.report.units import (
-    few_findings,
-    is_old,
-    show_lag,
-    show_longest_rebalance,
-    show_minute,
-    show_since,
-    show_time_lag,
+from kafka_groups.pipeline.report.limits import first_of_each_kind
+from kafka_groups.pipeline.report.notation import (
+    format_lag,
+    format_lag_start,
+    format_longest_rebalance,
+    format_minute,
+    format_time_lag,
 )
+from kafka_groups.pipeline.report.peaks import highest_lags
+from kafka_groups.pipeline.report.text.footnotes import MOST_FINDINGS, ORDER, footnotes
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.screen import Screen, print_note
 from kafka_groups.rendering.sparkline import BLOCKS, DIGITS, draw_sparkline
-from kafka_groups.rendering.writers.cells import column_texts
+from kafka_groups.rendering.writers.cells import column_width
 from kafka_groups.rendering.writers.table import write_table
 
 _TREND_CELLS: Final = 20
@@ -30,7 +29,7 @@ _GAP: Final = 2
 
 
 class HistoryRow(NamedTuple):
-    """One group, all but numbers as text."""
+    """A line of the table: a group, with texts for all values but numbers; None is an empty cell."""
 
     group: str
     cluster: str
@@ -51,7 +50,7 @@ class HistoryRow(NamedTuple):
 
 
 _CLUSTER: Final = Column("CLUSTER", "cluster")
-# Only where the rows are not all of the same time.
+# Only shown where rows are older than others.
 _AS_OF: Final = Column("AS-OF", "as_of")
 _COLUMNS: Final = (
     Column("GROUP", "group"),
@@ -71,7 +70,7 @@ _COLUMNS: Final = (
     Column("REBALANCES", "rebalances", is_number=True),
     Column("LONGEST", "longest"),
 )
-# What a window that is too narrow goes without, the first of them first. The others are what the report is for.
+# The columns that a narrow window omits, the first of these first. The others are always shown.
 _LEAST_NEEDED: Final = (
     "MEMBERS",
     "LONGEST",
@@ -95,7 +94,7 @@ _FINDINGS: Final = (
 
 
 def draw_history(screen: Screen, history: History) -> None:
-    """Print the groups in their order, then what was found; on stderr the period, the signs, and what is missing.
+    """Print the groups in their order, then the findings; on stderr the period, the signs, and what is missing.
 
     On a terminal, columns that do not fit are omitted, and stderr names them. A pipe gets all of them.
     """
@@ -104,78 +103,93 @@ def draw_history(screen: Screen, history: History) -> None:
         print_note(screen, f"{ORDER}.")
     is_unicode = screen.is_unicode
     rows = [_row(history, group, is_unicode=is_unicode) for group in history.groups]
-    several = len(history.clusters) > 1
-    wanted = {_CLUSTER: several, _AS_OF: any(is_old(group, history) for group in history.groups)}
-    columns = _fitting(screen, [column for column in _COLUMNS if wanted.get(column, True)], rows)
+    columns = _fitting_columns(screen, _columns_of(history), rows)
     write_table(screen, columns, rows)
     if history.findings:
         screen.out.write("\n")
-        write_table(
-            screen,
-            [column for column in _FINDINGS if several or column.header != "CLUSTER"],
-            few_findings(history.findings, MOST_FINDINGS),
-        )
-    for text in remarks(history, {column.header for column in columns}, is_unicode=is_unicode):
-        print_note(screen, text)
+        _draw_findings(screen, history)
+    for line in footnotes(history, {column.header for column in columns}, is_unicode=is_unicode):
+        print_note(screen, line)
+
+
+def _columns_of(history: History) -> list[Column]:
+    """Return the columns that the history needs: CLUSTER only for several clusters, AS-OF only for rows of others."""
+    columns = list(_COLUMNS)
+    if len(history.clusters) <= 1:
+        columns.remove(_CLUSTER)
+    if not any(history.has_old_row(group) for group in history.groups):
+        columns.remove(_AS_OF)
+    return columns
+
+
+def _draw_findings(screen: Screen, history: History) -> None:
+    has_clusters = len(history.clusters) > 1
+    columns = [column for column in _FINDINGS if has_clusters or column.header != "CLUSTER"]
+    write_table(screen, columns, first_of_each_kind(history.findings, MOST_FINDINGS))
 
 
 def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryRow:
-    peaks = peaks_of(group.points, from_ms=history.from_ms, to_ms=history.to_ms, cells=_TREND_CELLS)
+    peaks = highest_lags(group.points, from_ms=history.from_ms, to_ms=history.to_ms, parts=_TREND_CELLS)
     return HistoryRow(
         group=group.group,
         cluster=group.cluster_id,
         state=group.state,
         members=group.members,
-        # Not a verdict, but in the column in which a reader looks for it, and never omitted.
+        # Not a verdict, but readers look for it in this column, which is never omitted.
         verdict=group.verdict if group.removed_ms is None else "removed",
         rule=group.rule,
-        lag=show_lag(group, at_least="≥" if is_unicode else ">="),
-        time_lag=show_time_lag(group, at_least="≥" if is_unicode else ">="),
+        lag=format_lag(group, at_least="≥" if is_unicode else ">="),
+        time_lag=format_time_lag(group, at_least="≥" if is_unicode else ">="),
         trend=draw_sparkline(peaks, blocks=BLOCKS if is_unicode else DIGITS),
-        # A tenth is as fine as samples a minute apart are; with one decimal each, the points stand in line.
+        # Samples a minute apart are no finer than a tenth. With one decimal each, the points are aligned.
         consume_rate=None if group.consume_rate is None else round(group.consume_rate, 1),
         produce_rate=None if group.produce_rate is None else round(group.produce_rate, 1),
         catch_up=None if group.catch_up_ms is None else format_duration(group.catch_up_ms),
-        as_of=None if group.evaluated_ms is None else show_minute(group.evaluated_ms),
-        since=show_since(group, at_most="≤" if is_unicode else "<="),
+        as_of=None if group.evaluated_ms is None else format_minute(group.evaluated_ms),
+        since=format_lag_start(group, at_most="≤" if is_unicode else "<="),
         rebalances=None if group.rebalances is None else len(group.rebalances),
-        longest=show_longest_rebalance(group, at_most="≤" if is_unicode else "<="),
+        longest=format_longest_rebalance(group, at_most="≤" if is_unicode else "<="),
     )
 
 
-def _fitting(screen: Screen, columns: Sequence[Column], rows: Sequence[Any]) -> Sequence[Column]:
+def _fitting_columns(screen: Screen, columns: Sequence[Column], rows: Sequence[HistoryRow]) -> Sequence[Column]:
     """Return the columns that fit into the window; stderr names those that are omitted."""
     if not screen.out_is_terminal:
         return columns
-    from rich.cells import cell_len
-
-    widths = {
-        column.header: max(map(cell_len, (column.header, *column_texts(column, rows, escaped=True))))
-        for column in columns
-    }
-    left = _as_many_as_fit(widths, screen.width)
-    if len(left) < len(widths):
-        hidden = ", ".join(header for header in widths if header not in left)
-        full = sum(widths.values()) + _GAP * (len(widths) - 1)
-        print_note(screen, f"Omitted columns: {hidden} (a window of {full} columns or a pipe has them).")
-    return [column for column in columns if column.header in left]
+    widths = {column.header: column_width(column, rows) for column in columns}
+    headers = _fitting_headers(widths, screen.width)
+    if len(headers) < len(widths):
+        omitted = ", ".join(header for header in widths if header not in headers)
+        full_width = _total_width(widths.values())
+        print_note(screen, f"Omitted columns: {omitted} (a window of {full_width} columns or a pipe has them).")
+    return [column for column in columns if column.header in headers]
 
 
-def _as_many_as_fit(widths: Mapping[str, int], room: int) -> set[str]:
-    """Return the columns that are always shown, and as many others as fit, the most needed first."""
-    left = {header for header in widths if header not in _LEAST_NEEDED}
+def _fitting_headers(widths: Mapping[str, int], window_width: int) -> set[str]:
+    """Return the headers of the columns that are always shown, and of the most needed others that fit.
+
+    `widths` are those of all columns by header, in cells of the terminal.
+    """
+    headers = {header for header in widths if header not in _LEAST_NEEDED}
     for header in reversed(_LEAST_NEEDED):
-        wider = {*left, header}
-        if header in widths and sum(widths[name] for name in wider) + _GAP * (len(wider) - 1) <= room:
-            left = wider
-    return left
+        with_header = {*headers, header}
+        if header in widths and _total_width([widths[name] for name in with_header]) <= window_width:
+            headers = with_header
+    return headers
+
+
+def _total_width(widths: Collection[int]) -> int:
+    """Return the width of a table with columns of these widths."""
+    return sum(widths) + _GAP * (len(widths) - 1)
 
 
 def _heading(history: History) -> str:
-    shown, in_all = len(history.groups), history.groups_in_all
-    groups = count_of(in_all, "group") if shown == in_all else f"{shown:,} of {count_of(in_all, 'group')}"
-    clusters = (
-        f", {count_of(len(history.clusters), 'cluster')}: {', '.join(history.clusters)}" if history.clusters else ""
-    )
-    as_of = "" if history.evaluated_ms is None else f" as of {show_minute(history.evaluated_ms)}"
-    return f"{show_minute(history.from_ms)} to {show_minute(history.to_ms)}, {groups}{as_of}{clusters}"
+    """Return the period, the number of groups, the time of the newest lag, and the clusters."""
+    shown = len(history.groups)
+    in_all = count_of(history.groups_in_all, "group")
+    groups = in_all if shown == history.groups_in_all else f"{shown:,} of {in_all}"
+    as_of = "" if history.evaluated_ms is None else f" as of {format_minute(history.evaluated_ms)}"
+    clusters = ""
+    if history.clusters:
+        clusters = f", {count_of(len(history.clusters), 'cluster')}: {', '.join(history.clusters)}"
+    return f"{format_minute(history.from_ms)} to {format_minute(history.to_ms)}, {groups}{as_of}{clusters}"

@@ -1,0 +1,90 @@
+"""Backlogs of ingest: clusters with records of `__consumer_offsets` that samples show and no ingest has read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from kafka_groups.errors import SourceError
+from kafka_groups.pipeline.build.coverage import Coverage
+from kafka_groups.pipeline.build.sentences import format_minute, name_cluster
+from kafka_groups.pipeline.facts.source.positions import read_position
+from kafka_groups.pipeline.store import Queries, Storage
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
+
+_LATE_MS: Final = 600_000
+# Ingest reads to the last stable offset, and samples of brokers that return none have the log end offset.
+_SAMPLED_ENDS: Final = """
+    SELECT topic_id, partition, log_start_offset AS start, coalesce(last_stable_offset, log_end_offset) AS stable_end
+    FROM {rows}
+    WHERE date = {date} AND cluster_id = {cluster_id} AND origin = 'sample' AND topic = {topic}
+        AND CAST(observed_at AS BIGINT) / 1000 = {sampled_ms}
+"""
+
+
+class SampledEnd(NamedTuple):
+    """A sampled partition of `__consumer_offsets`: its offsets are None where the sample has none."""
+
+    topic_id: str | None
+    partition: int
+    start: int | None
+    stable_end: int | None
+
+
+def describe_backlogs(storage: Storage, queries: Queries, coverages: Mapping[str, Coverage]) -> Iterator[str]:
+    """Yield a sentence about each cluster whose commits may be known from samples only.
+
+    Its last sample was taken more than ten minutes after the last record that was read, and the position of ingest does
+    not show that all records of that sample were read. `coverages` are by cluster id. Raises StorageError.
+    """
+    for cluster, coverage in sorted(coverages.items()):
+        read_ms = coverage.last_record_ms
+        sampled_ms = coverage.last_sample_ms
+        if read_ms is None or sampled_ms is None or sampled_ms - read_ms <= _LATE_MS:
+            continue
+        has_backlog = _has_backlog(storage, queries, cluster, sampled_ms)
+        if has_backlog is False:
+            continue
+        times = (
+            f"the last record that was read from __consumer_offsets was written at {format_minute(read_ms)}, and the "
+            f"last sample was taken at {format_minute(sampled_ms)}"
+        )
+        commits = "commits in between" if has_backlog else "commits in between, if there are any,"
+        sentence = f"{times}: {commits} are known from samples only, until ingest runs again."
+        yield name_cluster(sentence, cluster, coverages)
+
+
+def _has_backlog(storage: Storage, queries: Queries, cluster_id: str, sampled_ms: int) -> bool | None:
+    """Return whether the sample of that time has a partition of `__consumer_offsets` with offsets beyond the position.
+
+    The position is the next offset that ingest reads. It is exact: it moves over transaction markers and offsets
+    without a record, too. None if the tables do not show it: the sample lacks ends, no position is known, or the
+    position is that of another topic.
+    """
+    sampled_ends = _read_sampled_ends(queries, cluster_id, sampled_ms)
+    partitions = [end.partition for end in sampled_ends]
+    topic_id = next((end.topic_id for end in sampled_ends if end.topic_id is not None), None)
+    try:
+        position = read_position(storage, cluster_id, topic_id, partitions)
+    except SourceError:
+        return None
+    if not sampled_ends or all(batch is None for batch in position.batches.values()):
+        return None
+    known_ends = [end for end in sampled_ends if end.stable_end is not None]
+    offsets = position.start.ends
+    if any((end.stable_end or 0) > max(offsets.get(end.partition, 0), end.start or 0) for end in known_ends):
+        return True
+    return False if len(known_ends) == len(sampled_ends) else None
+
+
+def _read_sampled_ends(queries: Queries, cluster_id: str, sampled_ms: int) -> list[SampledEnd]:
+    rows = queries.select(
+        PARTITION_OFFSETS,
+        _SAMPLED_ENDS,
+        date=datetime.fromtimestamp(sampled_ms / 1_000, UTC).date(),
+        cluster_id=cluster_id,
+        topic=OFFSETS_TOPIC,
+        sampled_ms=sampled_ms,
+    )
+    return [SampledEnd(**row) for row in rows]

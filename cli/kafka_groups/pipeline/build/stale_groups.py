@@ -1,0 +1,87 @@
+"""Stale groups: those that a build gave no row, because their last commit is older than the days that it reads."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection
+from datetime import date, timedelta
+from typing import Final, NamedTuple
+
+from kafka_groups.pipeline.build.sentences import list_names
+from kafka_groups.pipeline.store import Queries, Storage
+from kafka_groups.pipeline.tables import GROUP_DAILY, TOPIC_DAILY
+
+_CLUSTER_DATES: Final = "SELECT DISTINCT cluster_id, date FROM {rows} WHERE date BETWEEN {first} AND {last}"
+_LAST_DAYS: Final = """
+    SELECT cluster_id, "group", date AS day, CAST(last_commit_time AS DATE) AS last_commit_date FROM (
+        SELECT *, row_number() OVER (PARTITION BY cluster_id, "group" ORDER BY date DESC) AS place
+        FROM {rows} WHERE date BETWEEN {first} AND {last}
+    ) WHERE place = 1 AND partitions > 0 ORDER BY cluster_id, "group"
+"""
+
+
+class GroupLastDay(NamedTuple):
+    """The last row of a group in group_daily, with commits at its end. `last_commit_date` is None if none is known."""
+
+    cluster_id: str
+    group: str
+    day: date
+    last_commit_date: date | None
+
+    def is_stale(self, next_date: date | None, lookback_days: int) -> bool:
+        """Return whether the group has no row on the cluster's next date because its last commit is too old.
+
+        If that commit is recent enough, the group was removed. `next_date` is None if the cluster has no later date.
+        """
+        if next_date is None:
+            return False
+        return self.last_commit_date is None or self.last_commit_date < next_date - timedelta(days=lookback_days)
+
+
+def describe_stale_groups(
+    storage: Storage,
+    lookback_days: int,
+    *,
+    dates: Collection[date] | None = None,
+    is_wanted: Callable[[str], bool] = lambda _group: True,
+) -> list[str]:
+    """Return a sentence for each cluster with stale groups that are wanted.
+
+    With `dates`, only rows from the first to the last of these are read: a group without a row there is not named
+    again. Raises StorageError.
+    """
+    built_dates = [date.fromisoformat(day) for day in storage.dates(GROUP_DAILY)]
+    if not built_dates or built_dates[0] >= built_dates[-1] - timedelta(days=lookback_days):
+        return []
+    first = min(dates or [date.min])
+    last = max(dates or [date.max])
+    queries = Queries(storage)
+    cluster_dates = _read_cluster_dates(queries, first, last)
+    stale_groups = defaultdict[str, list[str]](list)
+    for row in queries.select(GROUP_DAILY, _LAST_DAYS, first=first, last=last):
+        last_day = GroupLastDay(**row)
+        later_dates = [later for later in cluster_dates[last_day.cluster_id] if later > last_day.day]
+        if last_day.is_stale(min(later_dates, default=None), lookback_days) and is_wanted(last_day.group):
+            stale_groups[last_day.cluster_id].append(last_day.group)
+    return [
+        _describe_cluster(cluster, max(cluster_dates[cluster]), groups, lookback_days)
+        for cluster, groups in stale_groups.items()
+    ]
+
+
+def _read_cluster_dates(queries: Queries, first: date, last: date) -> dict[str, set[date]]:
+    """Return by cluster id the dates that were built, of those between `first` and `last`."""
+    dates = defaultdict[str, set[date]](set)
+    for table in (GROUP_DAILY, TOPIC_DAILY):
+        for row in queries.select(table, _CLUSTER_DATES, first=first, last=last):
+            dates[row["cluster_id"]].add(row["date"])
+    return dates
+
+
+def _describe_cluster(cluster_id: str, last_date: date, groups: list[str], lookback_days: int) -> str:
+    subject = "1 group has" if len(groups) == 1 else f"{len(groups):,} groups have"
+    period = "on the day" if lookback_days == 1 else f"in the {lookback_days} days"
+    return (
+        f"{subject} no commit {period} before {last_date} on cluster {cluster_id}, and no row since then: "
+        f"{list_names(groups)}."
+    )

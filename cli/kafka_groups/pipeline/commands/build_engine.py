@@ -1,0 +1,35 @@
+"""The engine of a build: Spark, or, for few facts, this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from kafka_groups.pipeline.commands.spark_options import SparkChoice
+from kafka_groups.pipeline.commands.spark_session import STARTING_SPARK, open_spark_session
+
+if TYPE_CHECKING:
+    from kafka_groups.pipeline.build.run import Engine
+    from kafka_groups.rendering.progress import ProgressBar
+
+# This process builds them in less time than Spark takes to start.
+_FEW_FACTS: Final = 100_000
+
+
+@contextmanager
+def open_engine(choice: SparkChoice, bar: ProgressBar, *, facts: int) -> Iterator[Engine]:
+    """Yield the engine for this number of facts, which ends with the block. Raises PipelineError if Spark fails.
+
+    More than 100,000 facts are built on Spark, and fewer in this process unless the user names a Spark.
+    """
+    from kafka_groups.pipeline.build.local_engine import LocalEngine
+    from kafka_groups.pipeline.build.spark_engine import SparkEngine
+
+    if not facts or (facts <= _FEW_FACTS and not choice.names_spark()):
+        yield LocalEngine()
+        return
+    bar.begin(STARTING_SPARK)
+    with open_spark_session(choice, brief=True) as spark:
+        bar(STARTING_SPARK, 1, 1)
+        yield SparkEngine(spark, facts)

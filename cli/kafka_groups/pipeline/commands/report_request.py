@@ -1,0 +1,66 @@
+"""What `pipeline report` reads: the groups that its selectors choose, and how many of them each output shows."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from kafka_groups.groups.selection import Selectors
+from kafka_groups.pipeline.report.limits import GroupLimit
+
+# The number of groups for a person.
+_DEFAULT_TOP: Final = 20
+# Programs get more: each group has up to a thousand points, and a million points are some 100 MB of JSON.
+_DEFAULT_TOP_BY_FORMAT: Final = {"json": 1_000, "ndjson": 1_000, "csv": None}
+_MATCHES_NOTHING: Final = "(?!)"
+
+
+class GroupChoice(NamedTuple):
+    """The chosen groups: `groups` by id, and those whose whole id matches `match`, without those that match `exclude`.
+
+    All groups are chosen if there is neither an id nor a pattern to match.
+    """
+
+    groups: tuple[str, ...]
+    match: str | None
+    exclude: str | None
+
+    @property
+    def has_pattern(self) -> bool:
+        """Whether the user gave a pattern, which may match no group."""
+        return (self.match or self.exclude) is not None and self.match != _MATCHES_NOTHING
+
+
+class GroupLimits(NamedTuple):
+    """The groups that the output shows, those on the page, and those whose points are in either of them."""
+
+    shown: GroupLimit
+    on_page: GroupLimit
+    drawn: GroupLimit
+
+
+def choose_groups(selectors: Selectors) -> GroupChoice:
+    """Return the groups that the selectors choose; named groups that are excluded are not among them."""
+    match = selectors.match.pattern if selectors.match else None
+    excluded = selectors.exclude
+    if excluded is None:
+        return GroupChoice(selectors.named, match, None)
+    named = tuple(group for group in selectors.named if excluded.fullmatch(group) is None)
+    if selectors.named and not named and match is None:
+        # All named groups are excluded: no group is meant, and not all groups.
+        match = _MATCHES_NOTHING
+    return GroupChoice(named, match, excluded.pattern)
+
+
+def choose_limits(top: int | None, named: tuple[str, ...], output_format: str, *, has_page: bool) -> GroupLimits:
+    """Return the limits of a report; without --top, all named groups are shown in addition to the first ones."""
+    if top is None:
+        exempt = frozenset(named)
+        shown = GroupLimit(_DEFAULT_TOP_BY_FORMAT.get(output_format, _DEFAULT_TOP), exempt)
+        on_page = GroupLimit(_DEFAULT_TOP, exempt)
+    else:
+        shown = GroupLimit(top)
+        on_page = GroupLimit(top)
+    if output_format != "csv":
+        return GroupLimits(shown, on_page, drawn=shown)
+    # CSV has no points.
+    return GroupLimits(shown, on_page, drawn=on_page if has_page else GroupLimit(0))

@@ -1,0 +1,72 @@
+"""Coordinators that did not respond to samples, and the groups whose lag is outdated because of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from kafka_groups.pipeline.build.coverage import Coverage
+from kafka_groups.pipeline.facts.decode import partition_of
+from kafka_groups.pipeline.report.last_rows import LastRows
+from kafka_groups.pipeline.report.period import FRESH_MS, GroupKey, Period, PeriodTables
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
+
+# A broker that has not responded for longer than this did not respond in this time, either.
+_EXAMINED_MS: Final = 3_600_000
+# Silent for the time between the last sample with a log end offset (or the first sample) and the last sample.
+_COORDINATORS: Final = """
+    SELECT cluster_id, partition, max(at_ms) -
+        coalesce(max(at_ms) FILTER (WHERE log_end_offset IS NOT NULL), min(at_ms)) > {fresh_ms} AS is_silent
+    FROM period_rows WHERE origin = 'sample' AND topic = {offsets_topic} GROUP BY cluster_id, partition
+"""
+
+
+class Coordinator(NamedTuple):
+    """A partition of `__consumer_offsets`, and whether its leader has not responded to samples for ten minutes."""
+
+    cluster_id: str
+    partition: int
+    is_silent: bool
+
+
+def find_outdated_groups(
+    tables: PeriodTables, groups: Mapping[GroupKey, LastRows], coverages: Mapping[str, Coverage]
+) -> set[GroupKey]:
+    """Return those of the groups whose coordinator did not respond to samples for ten minutes.
+
+    Only clusters whose samples are ten minutes ahead of the records that were read have such groups: elsewhere, records
+    show the commits. The leader of a group's partition of `__consumer_offsets` is its coordinator, and a sample has no
+    log end offset of that partition if the leader did not list its groups. A group that a sample of these ten minutes
+    listed has a coordinator that responded. Without permission to describe the topic, its partition 0 stands for all.
+    """
+    sampled_groups = [key for key in groups if _sample_lead_ms(coverages[key.cluster_id]) > FRESH_MS]
+    if not sampled_groups:
+        return set()
+    sample_times = [coverages[key.cluster_id].last_sample_ms or 0 for key in sampled_groups]
+    period = Period(min(sample_times) - _EXAMINED_MS, max(sample_times))
+    coordinators = tables.select(
+        Coordinator, PARTITION_OFFSETS, _COORDINATORS, period, fresh_ms=FRESH_MS, offsets_topic=OFFSETS_TOPIC
+    )
+    is_silent: dict[str, dict[int, bool]] = {}
+    for coordinator in coordinators:
+        is_silent.setdefault(coordinator.cluster_id, {})[coordinator.partition] = coordinator.is_silent
+    outdated_groups = set()
+    for key in sampled_groups:
+        partitions = is_silent.get(key.cluster_id)
+        if not partitions or _was_listed(groups[key], coverages[key.cluster_id]):
+            continue
+        if partitions.get(partition_of(key.group, len(partitions)), False):
+            outdated_groups.add(key)
+    return outdated_groups
+
+
+def _was_listed(last: LastRows, coverage: Coverage) -> bool:
+    """Return whether a sample listed the group in the ten minutes before the last sample."""
+    if last.event is None or last.event.listed_ms is None:
+        return False
+    return (coverage.last_sample_ms or 0) - last.event.listed_ms <= FRESH_MS
+
+
+def _sample_lead_ms(coverage: Coverage) -> int:
+    """Return how much later the last sample is than the last record that was read, in milliseconds."""
+    return (coverage.last_sample_ms or 0) - (coverage.last_record_ms or 0)

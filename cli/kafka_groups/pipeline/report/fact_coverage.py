@@ -1,0 +1,64 @@
+"""Until when the facts of each cluster were read and sampled, up to the end of the period of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import date
+from typing import Final, NamedTuple
+
+from kafka_groups.pipeline.build.coverage import Coverage, Source
+from kafka_groups.pipeline.report.period import DAY_MS, Period, PeriodTables
+from kafka_groups.pipeline.store.sql import Sql, render_sql
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
+
+# The facts that a report needs the last time of: for each table, their origin.
+_ORIGINS: Final = {OFFSET_COMMITS: "topic", GROUP_EVENTS: "topic", PARTITION_OFFSETS: "sample"}
+# A cluster that is read has facts on yesterday's date or on today's.
+_NEWEST_DATES: Final = 2
+_EPOCH: Final = date(1970, 1, 1)
+_LAST_TIMES: Final = """
+    SELECT cluster_id, origin, max(at_ms) AS last_ms FROM period_rows WHERE {condition} GROUP BY cluster_id, origin
+"""
+_ALL: Final = Sql("TRUE")
+
+
+class _LastTime(NamedTuple):
+    cluster_id: str
+    origin: str
+    last_ms: int
+
+
+def read_coverages(tables: PeriodTables, clusters: Collection[str]) -> dict[str, Coverage]:
+    """Return by cluster id the last times of facts, of these clusters and of those with facts on the newest dates.
+
+    Older dates are read only for clusters whose last times the newest dates do not show.
+    """
+    last_ms: dict[str, dict[Source, int]] = {cluster: {} for cluster in clusters}
+    dates = sorted({day for table in _ORIGINS for day in tables.storage.dates(table)})
+    older_dates = dates[:-_NEWEST_DATES]
+    begin_ms = _midnight_ms(dates[-_NEWEST_DATES:])
+    newest_dates = Period(begin_ms, tables.period.until_ms)
+    for table in _ORIGINS:
+        _add_last_times(last_ms, tables, table, newest_dates)
+    if older_dates:
+        before = Period(0, min(begin_ms - 1, tables.period.until_ms))
+        for table, origin in _ORIGINS.items():
+            missing = [cluster for cluster, known in sorted(last_ms.items()) if (table.name, origin) not in known]
+            if missing:
+                # The statistics of most files show one cluster and one origin, so that few files are read.
+                condition = render_sql("origin = {origin} AND cluster_id IN ({ids})", origin=origin, ids=missing)
+                _add_last_times(last_ms, tables, table, before, condition)
+    return {cluster: Coverage(times) for cluster, times in last_ms.items()}
+
+
+def _add_last_times(
+    last_ms: dict[str, dict[Source, int]], tables: PeriodTables, table: Table, period: Period, condition: Sql = _ALL
+) -> None:
+    """Add the last times of the table in the period to those of the clusters, and clusters that are new."""
+    for last in tables.select(_LastTime, table, _LAST_TIMES, period, condition=condition):
+        last_ms.setdefault(last.cluster_id, {})[table.name, last.origin] = last.last_ms
+
+
+def _midnight_ms(dates: Sequence[str]) -> int:
+    """Return the beginning of the first of these dates in milliseconds since 1970; 0 without dates."""
+    return (date.fromisoformat(dates[0]) - _EPOCH).days * DAY_MS if dates else 0

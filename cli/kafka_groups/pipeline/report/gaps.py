@@ -1,0 +1,73 @@
+"""Data gaps: offsets of `__consumer_offsets` at which ingest found no record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from kafka_groups.pipeline.build.sentences import name_cluster
+from kafka_groups.pipeline.store import Queries
+from kafka_groups.pipeline.tables import INGEST_GAPS
+
+# Each range without the offsets that earlier ranges of the same reason have: a topic that is read again has other
+# ranges. A recreated topic is not known here: an offset that both logs lack counts once.
+_GAPS: Final = """
+    SELECT cluster_id, source_partition, start AS from_offset, until_offset,
+        least(missing, until_offset - start + 1) AS missing, reason
+    FROM (
+        SELECT *, greatest(from_offset, coalesce(1 + max(until_offset) OVER (
+            PARTITION BY cluster_id, source_partition, reason ORDER BY from_offset, until_offset DESC, found_at
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), from_offset)) AS start FROM {rows}
+    ) WHERE start <= until_offset ORDER BY missing DESC, source_partition, from_offset
+"""
+
+
+class Gap(NamedTuple):
+    """A range of offsets of a partition, both ends included, and the number of `missing` ones: those without a record.
+
+    `reason` is deleted if the log began after them. Other reasons are not distinguished here.
+    """
+
+    cluster_id: str
+    source_partition: int
+    from_offset: int
+    until_offset: int
+    missing: int
+    reason: str
+
+
+def describe_gaps(queries: Queries, clusters: Collection[str]) -> tuple[str, ...]:
+    """Return sentences on the gaps of the tables: the deleted ranges, the largest first, then the other offsets.
+
+    `clusters` are the ids of all clusters of the report: if there are several, each sentence names its cluster.
+    Raises StorageError.
+    """
+    compacted_offsets: Counter[str] = Counter()
+    sentences = []
+    for row in queries.select(INGEST_GAPS, _GAPS):
+        gap = Gap(**row)
+        if gap.reason == "deleted":
+            sentences.append(name_cluster(_describe_deleted(gap), gap.cluster_id, clusters))
+        else:
+            compacted_offsets[gap.cluster_id] += gap.missing
+    # The log does not show which of these it was.
+    reasons = "compaction had removed it, or it was a transaction marker or part of an aborted transaction"
+    for cluster, count in sorted(compacted_offsets.items()):
+        sentence = f"{count:,} offsets of __consumer_offsets had no record when they were read: {reasons}."
+        sentences.append(name_cluster(sentence, cluster, clusters))
+    return tuple(dict.fromkeys(sentences))
+
+
+def count_missing_offsets(queries: Queries) -> dict[str, int]:
+    """Return by reason the number of offsets without a record, over all clusters. Raises StorageError."""
+    counts: Counter[str] = Counter()
+    for row in queries.select(INGEST_GAPS, _GAPS):
+        counts[row["reason"]] += row["missing"]
+    return dict(counts)
+
+
+def _describe_deleted(gap: Gap) -> str:
+    offsets = f"{gap.missing:,} offsets from {gap.from_offset} to {gap.until_offset}"
+    return f"partition {gap.source_partition} of __consumer_offsets: {offsets} were deleted before they were read."

@@ -1,0 +1,144 @@
+"""The groups of a report: what the tables know of each at the end of the period."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kafka_groups.pipeline.build.coverage import Coverage
+from kafka_groups.pipeline.report.coordinators import find_outdated_groups
+from kafka_groups.pipeline.report.fact_coverage import read_coverages
+from kafka_groups.pipeline.report.last_rows import (
+    LastDay,
+    LastEvent,
+    LastRows,
+    LastStatus,
+    LastTopicDay,
+    read_last_rows,
+    read_last_topic_days,
+)
+from kafka_groups.pipeline.report.period import DAY_MS, GroupKey, PeriodTables
+from kafka_groups.pipeline.report.removals import Removal, find_removals
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KnownGroup:
+    """A group, and what the tables know of it at the end of the period.
+
+    - `status`, `event` and `day` are its last rows; None for a table without a row in the period.
+    - `removal` is None if the group exists.
+    - `is_judged`: the group exists, has commits, and has the lag and verdict of `status`.
+    - `unknown_partitions` is the number of partitions that lag and verdict lack, because no log end offset is known.
+    - `is_outdated`: the coordinator did not respond to the last samples, so that the commits are older.
+    - `has_unknown_rebalances`: nothing would have shown a rebalance.
+    """
+
+    key: GroupKey
+    status: LastStatus | None = None
+    event: LastEvent | None = None
+    day: LastDay | None = None
+    removal: Removal | None = None
+    is_judged: bool = False
+    unknown_partitions: int = 0
+    is_outdated: bool = False
+    has_unknown_rebalances: bool = False
+
+    @property
+    def judged_status(self) -> LastStatus | None:
+        """The row with lag and verdict of the group; None if it is not judged."""
+        return self.status if self.is_judged else None
+
+
+class KnownGroups(NamedTuple):
+    """All groups of a period, without those that were removed before it. Times are milliseconds since 1970.
+
+    By cluster id: `evaluated_ms` is the time of the newest row of group_status, `newest_day_ms` the newest day that was
+    built, and `coverages` the last times of facts. All three know the clusters of removed groups, too.
+    """
+
+    by_key: Mapping[GroupKey, KnownGroup]
+    evaluated_ms: Mapping[str, int]
+    newest_day_ms: Mapping[str, int]
+    coverages: Mapping[str, Coverage]
+
+
+def read_known_groups(tables: PeriodTables) -> KnownGroups:
+    """Return the groups that any table has a row of in the period. Raises StorageError."""
+    rows = read_last_rows(tables)
+    topic_days = read_last_topic_days(tables)
+    coverages = read_coverages(tables, {key.cluster_id for key in rows})
+    removals = find_removals(tables, rows, coverages)
+    judged = {
+        key: last
+        for key, last in rows.items()
+        if key not in removals and _is_judged(last, topic_days.get(key.cluster_id))
+    }
+    outdated = find_outdated_groups(tables, judged, coverages)
+    groups = {}
+    for key, last in rows.items():
+        removal = removals.get(key)
+        if removal is not None and removal.at_ms < tables.period.since_ms:
+            continue
+        is_judged = key in judged
+        groups[key] = KnownGroup(
+            key=key,
+            status=last.status,
+            event=last.event,
+            day=last.day,
+            removal=removal,
+            is_judged=is_judged,
+            unknown_partitions=_count_unknown_partitions(last) if is_judged else 0,
+            is_outdated=key in outdated,
+            has_unknown_rebalances=_has_unknown_rebalances(last, coverages[key.cluster_id], tables.period.since_ms),
+        )
+    statuses = [last.status for last in rows.values() if last.status is not None]
+    evaluated_ms = _newest_times((status.cluster_id, status.evaluated_ms) for status in statuses)
+    days = [(last.day.cluster_id, last.day.day_ms) for last in rows.values() if last.day is not None]
+    days += [(day.cluster_id, day.day_ms) for day in topic_days.values()]
+    newest_day_ms = _newest_times(days)
+    return KnownGroups(groups, evaluated_ms, newest_day_ms, coverages)
+
+
+def _newest_times(times: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Return by cluster id the newest of its times; each of `times` is a cluster id and a time."""
+    newest: dict[str, int] = {}
+    for cluster, time_ms in times:
+        newest[cluster] = max(time_ms, newest.get(cluster, time_ms))
+    return newest
+
+
+def _is_judged(last: LastRows, topic_day: LastTopicDay | None) -> bool:
+    """Return whether the last row of a group that exists still has its lag and verdict."""
+    return last.status is not None and not _lost_all_commits(last, topic_day)
+
+
+def _lost_all_commits(last: LastRows, topic_day: LastTopicDay | None) -> bool:
+    """Return whether all commits of a group were removed: it has none on its last day, or no row of later days.
+
+    A group without a row on the cluster's newest day may also have commits that are older than the days that a build
+    reads: then it is not known to have lost them. If the cluster has rows after the period, the end of its last day
+    says nothing about groups with a row at the end of the period. `topic_day` is the newest day of the cluster; None
+    if it has none.
+    """
+    is_newest = last.status is not None and last.status.is_newest_of_cluster
+    if is_newest or last.day is None or topic_day is None:
+        return False
+    if last.day.partitions == 0:
+        return True
+    oldest_ms = topic_day.day_ms - topic_day.lookback_days * DAY_MS
+    return last.day.day_ms < topic_day.day_ms and (last.day.committed_ms or 0) >= max(oldest_ms, 1)
+
+
+def _count_unknown_partitions(last: LastRows) -> int:
+    """Return how many partitions with a commit the group's last row does not count; 0 if later rows exist."""
+    if last.status is None or not last.status.is_last or last.day is None or last.day.existing_partitions is None:
+        return 0
+    return max(0, last.day.existing_partitions - last.status.partitions)
+
+
+def _has_unknown_rebalances(last: LastRows, coverage: Coverage, since_ms: int) -> bool:
+    """Return whether no record would show a rebalance: none was read since then, or the group's kind has none."""
+    if last.event is not None and last.event.has_unknown_rebalances:
+        return True
+    return coverage.last_record_ms is None or coverage.last_record_ms < since_ms

@@ -1,0 +1,179 @@
+"""The last rows of each group in the period of a report: of its lag, its records and samples, and its days."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from kafka_groups.pipeline.report.period import GroupKey, PeriodTables
+from kafka_groups.pipeline.report.timeline import find_rebalanced_groups
+from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, TOPIC_DAILY
+
+# The period of this query lasts to midnight, so that it shows rows after the period of the report.
+_LAST_STATUSES: Final = """
+    SELECT cluster_id, "group", last_ms AS evaluated_ms, first_ms, has_unknown_time_lag, newest_ms = last_ms AS is_last,
+        newest_of_cluster_ms > {until_ms} AND last_of_cluster_ms = last_ms AS is_newest_of_cluster,
+        rule, lag, state, members, partitions, time_lag_ms, time_lag_quality, consume_rate, produce_rate, catch_up_ms
+    FROM period_rows AS last JOIN (
+        SELECT *, max(newest_ms) OVER (PARTITION BY cluster_id) AS newest_of_cluster_ms,
+            max(last_ms) OVER (PARTITION BY cluster_id) AS last_of_cluster_ms
+        FROM (
+            SELECT cluster_id, "group", max(at_ms) AS newest_ms, min(at_ms) AS first_ms,
+                max(at_ms) FILTER (WHERE at_ms <= {until_ms}) AS last_ms,
+                bool_or(time_lag_quality = 'unknown') FILTER (WHERE at_ms <= {until_ms}) AS has_unknown_time_lag
+            FROM period_rows GROUP BY cluster_id, "group"
+        )
+    ) AS times USING (cluster_id, "group") WHERE at_ms = last_ms
+"""
+# Records of members are no sign of the group itself: their tombstones are written when the group is removed, too.
+_LAST_EVENTS: Final = """
+    SELECT cluster_id, "group", record_ms, is_removal, state['at_ms'] AS state_ms, state['state'] AS state,
+        state['members'] AS members, listed_ms, has_unknown_rebalances
+    FROM (
+        SELECT cluster_id, "group", last_value(at_ms ORDER BY source_offset) FILTER (WHERE is_of_group) AS record_ms,
+            last_value(event_type = 'group_removed' ORDER BY source_offset) FILTER (WHERE is_of_group) AS is_removal,
+            last_value(
+                named_struct('at_ms', at_ms, 'state', known_state, 'members', CASE WHEN known_state = 'Empty' THEN 0
+                    WHEN members IS NOT NULL THEN CAST(cardinality(members) AS BIGINT) END)
+                ORDER BY at_ms, coalesce(source_offset, -1)
+            ) FILTER (WHERE known_state IS NOT NULL) AS state,
+            max(at_ms) FILTER (WHERE origin = 'sample' AND event_type = 'state_seen') AS listed_ms,
+            bool_or(kind LIKE 'Share%' OR kind LIKE 'Streams%') AS has_unknown_rebalances
+        FROM (
+            SELECT *, coalesce(group_type, type) AS kind, coalesce(state,
+                    CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END
+                ) AS known_state,
+                origin = 'topic' AND event_type IN ('generation', 'group_emptied', 'group_epoch', 'group_removed')
+                    AS is_of_group
+            FROM period_rows
+        ) GROUP BY cluster_id, "group"
+    )
+"""
+_LAST_DAYS: Final = """
+    SELECT cluster_id, "group", max(at_ms) AS day_ms, max(CAST(last_commit_time AS BIGINT) / 1000) AS committed_ms,
+        last_value(partitions ORDER BY at_ms) AS partitions, last_value(is_idle ORDER BY at_ms) AS is_idle,
+        last_value(partitions - orphaned_partitions ORDER BY at_ms) AS existing_partitions
+    FROM period_rows GROUP BY cluster_id, "group"
+"""
+_LAST_TOPIC_DAYS: Final = """
+    SELECT cluster_id, max(at_ms) AS day_ms, last_value(lookback_days ORDER BY at_ms) AS lookback_days
+    FROM period_rows GROUP BY cluster_id
+"""
+
+
+class LastStatus(NamedTuple):
+    """The last row of a group in group_status, in the period. Times are milliseconds since 1970.
+
+    - `evaluated_ms` is its time, `first_ms` that of the group's first row in the period.
+    - `has_unknown_time_lag`: the time lag of a row in the period is unknown.
+    - `is_last`: the group has no later row on the last day.
+    - `is_newest_of_cluster`: no group of the cluster has a later row in the period, and one has a row after it.
+    - `partitions` are those with a commit and a known log end offset; the other columns are as in group_status.
+    """
+
+    cluster_id: str
+    group: str
+    evaluated_ms: int
+    first_ms: int
+    has_unknown_time_lag: bool | None
+    is_last: bool
+    is_newest_of_cluster: bool
+    rule: str | None
+    lag: int | None
+    state: str | None
+    members: int | None
+    partitions: int
+    time_lag_ms: int | None
+    time_lag_quality: str
+    consume_rate: float | None
+    produce_rate: float | None
+    catch_up_ms: int | None
+
+
+class LastEvent(NamedTuple):
+    """What the records and samples of a group show at the end of the period. Times are milliseconds since 1970.
+
+    - `record_ms` is the time of the last record of the group as a whole, `is_removal` whether that is its tombstone.
+      Both are None without such a record.
+    - `state_ms` is the time of the last known `state`, with its number of `members`; None if none is known.
+    - `listed_ms` is the time of the last sample that lists the group.
+    - `has_unknown_rebalances`: no rebalances are derived for groups of this kind. None if the kind is unknown.
+    """
+
+    cluster_id: str
+    group: str
+    record_ms: int | None = None
+    is_removal: bool | None = None
+    state_ms: int | None = None
+    state: str | None = None
+    members: int | None = None
+    listed_ms: int | None = None
+    has_unknown_rebalances: bool | None = None
+
+
+class LastDay(NamedTuple):
+    """The last row of a group in group_daily, in the days of the period. Times are milliseconds since 1970.
+
+    `committed_ms` is the time of its last commit. `partitions` is the number of those with a commit at the end of the
+    day, and `existing_partitions` the number of these that still exist. `is_idle`: no commit in the 24 hours before,
+    and no member.
+    """
+
+    cluster_id: str
+    group: str
+    day_ms: int
+    committed_ms: int | None
+    partitions: int | None
+    is_idle: bool | None
+    existing_partitions: int | None
+
+
+class LastTopicDay(NamedTuple):
+    """The newest day of a cluster in topic_daily, in milliseconds since 1970, and how many days before it count."""
+
+    cluster_id: str
+    day_ms: int
+    lookback_days: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LastRows:
+    """The last rows of a group in the period; None for a table without a row."""
+
+    status: LastStatus | None = None
+    event: LastEvent | None = None
+    day: LastDay | None = None
+
+    @property
+    def alive_ms(self) -> int:
+        """The time of the last sign of the group, a tombstone among them; -1 without one."""
+        signs = [-1]
+        if self.event is not None:
+            signs += [self.event.record_ms or -1, self.event.listed_ms or -1]
+        if self.day is not None:
+            signs.append(self.day.committed_ms or -1)
+        return max(signs)
+
+
+def read_last_rows(tables: PeriodTables) -> dict[GroupKey, LastRows]:
+    """Return the last rows of each group that any table has a row of in the period."""
+    period = tables.period
+    until_ms = period.until_ms
+    statuses = tables.select(LastStatus, GROUP_STATUS, _LAST_STATUSES, period.to_midnight(), until_ms=until_ms)
+    events = tables.select(LastEvent, GROUP_EVENTS, _LAST_EVENTS, period.from_midnight())
+    days = tables.select(LastDay, GROUP_DAILY, _LAST_DAYS, period.from_midnight())
+    status_by_group = {GroupKey(status.cluster_id, status.group): status for status in statuses}
+    event_by_group = {GroupKey(event.cluster_id, event.group): event for event in events}
+    day_by_group = {GroupKey(day.cluster_id, day.group): day for day in days}
+    groups = [*status_by_group, *event_by_group, *day_by_group, *find_rebalanced_groups(tables)]
+    return {
+        key: LastRows(status=status_by_group.get(key), event=event_by_group.get(key), day=day_by_group.get(key))
+        for key in dict.fromkeys(groups)
+    }
+
+
+def read_last_topic_days(tables: PeriodTables) -> Mapping[str, LastTopicDay]:
+    """Return by cluster id its newest day in topic_daily."""
+    days = tables.select(LastTopicDay, TOPIC_DAILY, _LAST_TOPIC_DAYS, tables.period.from_midnight())
+    return {day.cluster_id: day for day in days}

@@ -1,0 +1,64 @@
+"""Limits of a report: how many groups, and how many findings of each kind, are shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+
+class _Removable(Protocol):
+    """A group that may have been removed: `removed_ms` is None if it exists."""
+
+    @property
+    def group(self) -> str: ...
+
+    @property
+    def removed_ms(self) -> int | None: ...
+
+
+class _OfKind(Protocol):
+    """A finding of some kind."""
+
+    @property
+    def kind(self) -> str: ...
+
+
+GroupT = TypeVar("GroupT", bound=_Removable)
+FindingT = TypeVar("FindingT", bound=_OfKind)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLimit:
+    """A limit of groups: the first `most` existing groups, and the first `most` removed groups; None is no limit.
+
+    Groups whose ids are in `exempt` are kept in addition, and do not count.
+    """
+
+    most: int | None = None
+    exempt: frozenset[str] = frozenset()
+
+    def first(self, groups: Iterable[GroupT]) -> list[GroupT]:
+        """Return the groups that the limit keeps, in their order."""
+        counts: Counter[bool] = Counter()
+        first_groups = []
+        for group in groups:
+            if group.group not in self.exempt:
+                is_removed = group.removed_ms is not None
+                counts[is_removed] += 1
+                if self.most is not None and counts[is_removed] > self.most:
+                    continue
+            first_groups.append(group)
+        return first_groups
+
+
+def first_of_each_kind(findings: Iterable[FindingT], most: int) -> list[FindingT]:
+    """Return at most `most` findings of each kind, in their order: many of one kind do not hide another."""
+    counts: Counter[str] = Counter()
+    first_findings = []
+    for finding in findings:
+        counts[finding.kind] += 1
+        if counts[finding.kind] <= most:
+            first_findings.append(finding)
+    return first_findings

@@ -1,0 +1,121 @@
+"""Missing data: sentences on lag and verdicts that are unknown, partial or old in a report."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from typing import Final
+
+from kafka_groups.groups.selection import Selectors
+from kafka_groups.pipeline.build.backlogs import describe_backlogs
+from kafka_groups.pipeline.build.coverage import describe_missing_commits
+from kafka_groups.pipeline.build.sentences import capitalize_first, format_minute, list_names, name_cluster
+from kafka_groups.pipeline.build.stale_groups import describe_stale_groups
+from kafka_groups.pipeline.report.known_groups import KnownGroup, KnownGroups
+from kafka_groups.pipeline.report.period import FRESH_MS, PeriodTables, date_of
+from kafka_groups.pipeline.tables import TOPIC_DAILY
+
+_HOUR_MS: Final = 3_600_000
+_NOT_SAMPLED: Final = "the tables have no lag for this period; run sample or backfill, then build."
+_SAMPLED: Final = (
+    "the tables have no lag for this period, although log end offsets were sampled: no group had a commit then, or "
+    "build has not run since."
+)
+_LOOKBACK_DAYS: Final = "SELECT max(lookback_days) AS lookback_days FROM {rows} WHERE date = {date}"
+
+
+def describe_missing_data(
+    tables: PeriodTables, groups: KnownGroups, chosen: Sequence[KnownGroup], selectors: Selectors
+) -> Iterator[str]:
+    """Yield sentences on missing data: of the chosen groups, the worst first, then of clusters, then of stale groups.
+
+    `chosen` are those of `groups` that the selectors select. Raises StorageError.
+    """
+    has_no_lag = bool(chosen) and all(group.status is None for group in chosen)
+    if groups.evaluated_ms and has_no_lag and not selectors.selects_all():
+        yield "No lag is known of the selected groups in this period."
+    yield from _describe_unknown_partitions(groups, chosen)
+    yield from _describe_outdated_groups(groups, chosen)
+    yield from _describe_clusters(tables, groups, chosen)
+    yield from _describe_stale_groups(tables, selectors)
+
+
+def _describe_unknown_partitions(groups: KnownGroups, chosen: Sequence[KnownGroup]) -> Iterator[str]:
+    for cluster, partial in _by_cluster(group for group in chosen if group.unknown_partitions):
+        subject = "1 group has" if len(partial) == 1 else f"{len(partial):,} groups have"
+        partitions = "partitions without a known log end offset for ten minutes, which lag and verdict do not include"
+        names = list_names(map(_name_with_partitions, partial))
+        yield name_cluster(f"{subject} {partitions}: {names}.", cluster, groups.coverages)
+
+
+def _name_with_partitions(group: KnownGroup) -> str:
+    """Return a group's id with the number of unknown partitions of all existing ones with a commit."""
+    existing = group.day.existing_partitions if group.day is not None else None
+    return f"{group.key.group} ({group.unknown_partitions:,} of {existing or 0:,})"
+
+
+def _describe_outdated_groups(groups: KnownGroups, chosen: Sequence[KnownGroup]) -> Iterator[str]:
+    for cluster, outdated in _by_cluster(group for group in chosen if group.is_outdated):
+        count = len(outdated)
+        subject = "the coordinator of 1 group" if count == 1 else f"the coordinators of {count:,} groups"
+        consequence = "did not respond to samples for ten minutes, so lag and verdict are derived from older commits"
+        names = list_names(group.key.group for group in outdated)
+        yield name_cluster(f"{subject} {consequence}: {names}.", cluster, groups.coverages)
+
+
+def _describe_clusters(tables: PeriodTables, groups: KnownGroups, chosen: Sequence[KnownGroup]) -> Iterator[str]:
+    """Yield sentences on clusters without lag, or with an old one, and on commits that were not read."""
+    since_ms, until_ms = tables.period
+    last_sample_ms = {cluster: coverage.last_sample_ms or -1 for cluster, coverage in groups.coverages.items()}
+    if not groups.evaluated_ms and len(groups.coverages) != 1:
+        yield capitalize_first(_NOT_SAMPLED)
+        return
+    for cluster in sorted(groups.coverages.keys() - groups.evaluated_ms.keys()):
+        sentence = _SAMPLED if last_sample_ms[cluster] >= since_ms else _NOT_SAMPLED
+        yield name_cluster(sentence, cluster, groups.coverages)
+    if not groups.evaluated_ms:
+        return
+    for cluster, evaluated_ms in sorted(groups.evaluated_ms.items()):
+        if until_ms - evaluated_ms > FRESH_MS:
+            is_sampled = last_sample_ms[cluster] >= until_ms - FRESH_MS
+            reason = "no group has had a commit" if is_sampled else "nothing was sampled"
+            since = f"since {format_minute(evaluated_ms)}, or build has not run since"
+            yield name_cluster(f"{reason} {since}: lag and verdicts are from that time.", cluster, groups.coverages)
+    yield from _describe_lag(groups, chosen, since_ms)
+    consequence = "verdicts are derived from samples, and rebalances are unknown"
+    yield from describe_missing_commits(groups.coverages, consequence)
+    yield from describe_backlogs(tables.storage, tables.queries, groups.coverages)
+
+
+def _describe_lag(groups: KnownGroups, chosen: Sequence[KnownGroup], since_ms: int) -> Iterator[str]:
+    """Yield sentences on lag that begins later than the period, and on time lags that are unknown."""
+    existing = [group for group in chosen if group.removal is None and group.status is not None]
+    for cluster, lagging in _by_cluster(sorted(existing, key=lambda group: group.key)):
+        statuses = [group.status for group in lagging if group.status is not None]
+        first_ms = min(status.first_ms for status in statuses)
+        if first_ms - since_ms > _HOUR_MS:
+            sentence = f"no log end offsets are known before {format_minute(first_ms)}: lag begins there."
+            yield name_cluster(sentence, cluster, groups.coverages)
+        if names := [status.group for status in statuses if status.has_unknown_time_lag]:
+            subject = "1 group" if len(names) == 1 else f"{len(names):,} groups"
+            reason = "for a part of the period, because no log end offset is known from before their commits"
+            sentence = f"the time lag of {subject} is unknown {reason}: {list_names(names)}."
+            yield name_cluster(sentence, cluster, groups.coverages)
+
+
+def _describe_stale_groups(tables: PeriodTables, selectors: Selectors) -> Iterator[str]:
+    """Yield sentences on stale groups, as of the day that was built last, if the period ends on that day or later."""
+    dates = tables.storage.dates(TOPIC_DAILY)
+    if not dates or dates[-1] > date_of(tables.period.until_ms).isoformat():
+        return
+    (row,) = tables.queries.select(TOPIC_DAILY, _LOOKBACK_DAYS, date=date.fromisoformat(dates[-1]))
+    yield from describe_stale_groups(tables.storage, row["lookback_days"] or 0, is_wanted=selectors.selects)
+
+
+def _by_cluster(groups: Iterable[KnownGroup]) -> list[tuple[str, list[KnownGroup]]]:
+    """Return the groups of each cluster in their order, by cluster id."""
+    by_cluster = defaultdict[str, list[KnownGroup]](list)
+    for group in groups:
+        by_cluster[group.key.cluster_id].append(group)
+    return sorted(by_cluster.items())

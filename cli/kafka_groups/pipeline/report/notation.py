@@ -1,0 +1,141 @@
+"""How a report writes times, lags, durations and counts.
+
+A `format_…` function returns a single word for a table or a document, with a sign for its quality; a `describe_…`
+function returns words for a page. All return None where the value is not known.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from kafka_groups.pipeline.build import sentences
+from kafka_groups.pipeline.report.history import GroupHistory, History, Rebalance
+from kafka_groups.rendering.counts import count_of
+from kafka_groups.rendering.durations import format_duration
+from kafka_groups.rendering.times import format_time
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+# The sign in front of a lag that is not exact, by its quality.
+LAG_SIGNS: Final = {"lower_bound": "≥", "outdated": "?"}
+_LAG_WORDS: Final = {"lower_bound": "at least", "outdated": "outdated:"}
+# The sign in front of a time lag that is not exact, by its quality. A time lag of unknown quality has no value, either.
+TIME_LAG_SIGNS: Final = {"interpolated": "~", "compacted": "~", "lower_bound": "≥", "data_loss": "!"}
+_TIME_LAG_WORDS: Final = {
+    "interpolated": "about",
+    "compacted": "about",
+    "lower_bound": "at least",
+    "data_loss": "after data loss,",
+}
+
+format_minute = sentences.format_minute
+
+
+def format_instant(time_ms: int) -> str:
+    """Return a time in milliseconds since 1970 as ISO-8601 in UTC with milliseconds, as in documents."""
+    return format_time(_moment(time_ms), timespec="milliseconds")
+
+
+def describe_minute(time_ms: int, *, beside_ms: int | None = None) -> str:
+    """Return a time like 20 Nov 2026, 10:03, for a page that names UTC as the zone of its times.
+
+    The year is omitted if the time `beside_ms`, which stands beside it, is in the same year.
+    """
+    moment = _moment(time_ms)
+    is_same_year = beside_ms is not None and _moment(beside_ms).year == moment.year
+    return f"{moment.day} {moment:%b}{'' if is_same_year else f' {moment.year}'}, {moment:%H:%M}"
+
+
+def format_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
+    """Return the lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
+    sign = LAG_SIGNS.get(group.lag_quality, "")
+    return None if group.lag is None else f"{at_least if sign == '≥' else sign}{group.lag}"
+
+
+def describe_lag(group: GroupHistory) -> str | None:
+    """Return the lag with its quality in words."""
+    if group.lag is None:
+        return None
+    return " ".join(filter(None, (_LAG_WORDS.get(group.lag_quality), f"{group.lag:,}")))
+
+
+def format_time_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None:
+    """Return the time lag with the sign of its quality; `at_least` replaces the one sign that is not ASCII."""
+    sign = TIME_LAG_SIGNS.get(group.time_lag_quality, "")
+    sign = at_least if sign == "≥" else sign
+    if group.time_lag_ms is None:
+        # A loss of records is shown even if their age is not known.
+        return sign if group.time_lag_quality == "data_loss" else None
+    return f"{sign}{format_duration(group.time_lag_ms)}"
+
+
+def describe_time_lag(group: GroupHistory) -> str | None:
+    """Return the time lag with its quality in words."""
+    if group.time_lag_ms is None:
+        return "data loss" if group.time_lag_quality == "data_loss" else None
+    return " ".join(filter(None, (_TIME_LAG_WORDS.get(group.time_lag_quality), format_duration(group.time_lag_ms))))
+
+
+def format_lag_start(group: GroupHistory, *, at_most: str = "≤") -> str | None:
+    """Return the time from which the group has had a lag, with the sign `at_most` if the lag may be older."""
+    if group.lagging_since_ms is None:
+        return None
+    return f"{at_most if group.lagging_since_is_bound else ''}{format_minute(group.lagging_since_ms)}"
+
+
+def describe_lag_start(group: GroupHistory, *, beside_ms: int | None = None) -> str | None:
+    """Return the time from which the group has had a lag, in words; `beside_ms` as in `describe_minute`."""
+    if group.lagging_since_ms is None:
+        return None
+    minute = describe_minute(group.lagging_since_ms, beside_ms=beside_ms)
+    return f"{minute} or before" if group.lagging_since_is_bound else minute
+
+
+def describe_duration(rebalance: Rebalance) -> str:
+    """Return how long a rebalance took, or why that is not known."""
+    if rebalance.duration_quality == "open":
+        return "had not ended"
+    if rebalance.duration_quality == "unknown":
+        return "when it ended is not known"
+    if rebalance.duration_ms is None:
+        return "duration unknown"
+    duration = format_duration(rebalance.duration_ms)
+    if rebalance.duration_quality == "overtaken":
+        return f"overtaken after {duration}"
+    return f"at most {duration}" if rebalance.duration_quality == "bound" else duration
+
+
+def format_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:
+    """Return the duration of the group's longest rebalance, with a sign if it is a bound.
+
+    `at_most` is the sign of an upper bound: for a classic group, whose records do not show the beginning. A duration is
+    a lower bound if the next rebalance began before the end.
+    """
+    longest = group.longest_rebalance
+    if longest is None or longest.duration_ms is None:
+        return None
+    signs = {"bound": at_most, "overtaken": "≥" if at_most == "≤" else ">="}
+    return signs.get(longest.duration_quality, "") + format_duration(longest.duration_ms)
+
+
+def describe_member_changes(rebalance: Rebalance) -> str:
+    """Return the numbers of members that joined and left, or that they are not known."""
+    counts = ((rebalance.joined, "joined"), (rebalance.left, "left"))
+    known_counts = [f"{count:,} {word}" for count, word in counts if count is not None]
+    return ", ".join(known_counts) if known_counts else "who joined or left is not known"
+
+
+def describe_omitted_groups(history: History) -> str | None:
+    """Return how many groups the history omits, and the option that shows them; None if it has all."""
+    in_all = history.groups_in_all
+    omitted = in_all - len(history.groups)
+    if omitted <= 0:
+        return None
+    verb = "is" if omitted == 1 else "are"
+    pronoun = "it" if omitted == 1 else "them"
+    return f"{omitted:,} of {count_of(in_all, 'group')} {verb} left out: give --top {in_all} to have {pronoun}."
+
+
+def _moment(time_ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=time_ms)

@@ -1,0 +1,98 @@
+"""Removed groups: when the group was removed, as its tombstone shows, or samples that no longer list it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from kafka_groups.pipeline.build.coverage import Coverage
+from kafka_groups.pipeline.report.last_rows import LastRows
+from kafka_groups.pipeline.report.period import FRESH_MS, GroupKey, Period, PeriodTables
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
+
+# A single sample without a group may be an accident.
+_LEAST_SAMPLES: Final = 2
+# A sample is complete if each coordinator listed its groups: the partitions of the offsets topic have log end offsets.
+# Without permission to describe that topic, all partitions need one.
+_COMPLETE_SAMPLES: Final = """
+    SELECT cluster_id, at_ms FROM period_rows WHERE origin = 'sample' GROUP BY cluster_id, at_ms
+    HAVING coalesce(bool_and(log_end_offset IS NOT NULL) FILTER (WHERE topic = {offsets_topic}),
+        bool_and(log_end_offset IS NOT NULL)) ORDER BY at_ms
+"""
+
+
+class Removal(NamedTuple):
+    """The time in milliseconds since 1970 at which a group was removed; with `is_bound`, then or earlier."""
+
+    at_ms: int
+    is_bound: bool
+
+
+class _Sample(NamedTuple):
+    cluster_id: str
+    at_ms: int
+
+
+def find_removals(
+    tables: PeriodTables, rows: Mapping[GroupKey, LastRows], coverages: Mapping[str, Coverage]
+) -> dict[GroupKey, Removal]:
+    """Return the removals of those groups that were removed and not seen again, in the period or before it.
+
+    A removal has the time of the tombstone if no later sign shows the group. Otherwise it is a bound: the time of the
+    first complete sample without the group. There have to be two such samples, the last of them more than ten minutes
+    after any sign of the group. Such a removal counts only if the cluster's records were not read until then, or if
+    they show that all commits were removed: brokers before 4.0 write no tombstone for groups that never had members.
+    """
+    removals: dict[GroupKey, Removal] = {}
+    unlisted: dict[GroupKey, LastRows] = {}
+    for key, last in rows.items():
+        if last.event is None:
+            continue
+        if last.event.is_removal and last.event.record_ms == last.alive_ms:
+            removals[key] = Removal(last.alive_ms, is_bound=False)
+        # A sample that lists no group has only rows of log end offsets.
+        elif (
+            last.event.listed_ms is not None
+            and (coverages[key.cluster_id].last_sample_ms or 0) - last.alive_ms > FRESH_MS
+        ):
+            unlisted[key] = last
+    sample_times = _read_complete_samples(tables, unlisted)
+    for key, last in unlisted.items():
+        removal = _removal_from_samples(
+            last, sample_times.get(key.cluster_id, []), coverages[key.cluster_id].last_record_ms
+        )
+        if removal is not None:
+            removals[key] = removal
+    return removals
+
+
+def _removal_from_samples(last: LastRows, sample_times: list[int], last_record_ms: int | None) -> Removal | None:
+    """Return the removal that complete samples show; None if they do not show one.
+
+    `sample_times` are those of the cluster's complete samples in milliseconds since 1970, ascending. `last_record_ms`
+    is the time of the last record that was read; None if none was.
+    """
+    # Log end offsets are requested last: the first time is that of the sample that listed the group.
+    later_times = sample_times[bisect_left(sample_times, last.alive_ms) + 1 :]
+    if len(later_times) < _LEAST_SAMPLES or later_times[-1] - last.alive_ms <= FRESH_MS:
+        return None
+    if last.event is not None and last.event.is_removal and last.event.record_ms is not None:
+        # The clock of the sampler is ahead of the broker's.
+        return Removal(last.event.record_ms, is_bound=False)
+    has_no_commits = last.day is not None and last.day.partitions == 0
+    if last_record_ms is None or last_record_ms < later_times[0] or has_no_commits:
+        return Removal(later_times[0], is_bound=True)
+    return None
+
+
+def _read_complete_samples(tables: PeriodTables, unlisted: Mapping[GroupKey, LastRows]) -> Mapping[str, list[int]]:
+    """Return by cluster id the times of its complete samples since the first last sign of a group, ascending."""
+    times = defaultdict[str, list[int]](list)
+    if unlisted:
+        period = Period(min(last.alive_ms for last in unlisted.values()), tables.period.until_ms)
+        samples = tables.select(_Sample, PARTITION_OFFSETS, _COMPLETE_SAMPLES, period, offsets_topic=OFFSETS_TOPIC)
+        for sample in samples:
+            times[sample.cluster_id].append(sample.at_ms)
+    return times

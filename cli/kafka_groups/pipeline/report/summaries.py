@@ -1,0 +1,104 @@
+"""The summary of each group in a report: its state, lag and verdict at the end of the period."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from kafka_groups.pipeline.report.history import GroupHistory
+from kafka_groups.pipeline.report.known_groups import KnownGroup
+from kafka_groups.verdicts import VERDICTS
+
+# The rank of each verdict: a worse one has a higher rank.
+_RANKS: Final = {verdict: rank for rank, verdict in enumerate(dict.fromkeys(VERDICTS.values()), start=1)}
+# The qualities of a time lag. The quality of two time lags together is the later one.
+_TIME_LAG_QUALITIES: Final = ("exact", "interpolated", "compacted", "lower_bound", "unknown", "data_loss")
+
+
+class _State(NamedTuple):
+    """The state of a group, and its number of members; None where it is not known."""
+
+    state: str | None
+    members: int | None
+
+
+def summarise(group: KnownGroup) -> GroupHistory:
+    """Return the summary of a group, without points, the start of its lag, and the rebalances that are known."""
+    status = group.judged_status
+    lag = None if status is None else status.lag
+    lag_quality = _lag_quality(group, lag)
+    # Rates of some partitions would look like those of the group.
+    rates = status if lag_quality == "exact" else None
+    time_lag_ms, time_lag_quality = _time_lag(group)
+    last = _last_state(group)
+    rule = None if status is None else status.rule
+    return GroupHistory(
+        cluster_id=group.key.cluster_id,
+        group=group.key.group,
+        state=last.state,
+        members=last.members,
+        verdict=None if rule is None else VERDICTS.get(rule),
+        rule=rule,
+        evaluated_ms=None if status is None else status.evaluated_ms,
+        removed_ms=None if group.removal is None else group.removal.at_ms,
+        removed_is_bound=group.removal is not None and group.removal.is_bound,
+        is_unused=group.day is not None and bool(group.day.is_idle) and last.state == "Empty",
+        lag=lag,
+        lag_quality=lag_quality,
+        time_lag_ms=time_lag_ms,
+        time_lag_quality=time_lag_quality,
+        consume_rate=None if rates is None else rates.consume_rate,
+        produce_rate=None if rates is None else rates.produce_rate,
+        catch_up_ms=None if rates is None else rates.catch_up_ms,
+        lagging_since_ms=None,
+        lagging_since_is_bound=False,
+        points=(),
+        rebalances=None if group.has_unknown_rebalances else (),
+    )
+
+
+def severity_order(group: GroupHistory) -> tuple[Any, ...]:
+    """Return a key that sorts the worst group first; then groups without a verdict, unused ones, removed ones."""
+    return (
+        group.removed_ms is not None,
+        group.is_unused,
+        -_RANKS.get(group.verdict or "", 0),
+        -(group.lag or 0),
+        -(group.time_lag_ms or 0),
+        group.cluster_id,
+        group.group,
+    )
+
+
+def _lag_quality(group: KnownGroup, lag: int | None) -> str:
+    """Return how good the lag is, as in GroupHistory."""
+    if lag is None:
+        return "unknown"
+    if group.is_outdated:
+        return "outdated"
+    return "lower_bound" if group.unknown_partitions else "exact"
+
+
+def _time_lag(group: KnownGroup) -> tuple[int | None, str]:
+    """Return the longest time lag of a partition in ms, and its quality: a lower bound if that of another is unknown.
+
+    None with the quality unknown if no time lag is known.
+    """
+    status = group.judged_status
+    if group.is_outdated or status is None:
+        return None, "unknown"
+    quality = status.time_lag_quality
+    if group.unknown_partitions:
+        quality = max(quality, "unknown", key=_TIME_LAG_QUALITIES.index)
+    if quality != "unknown":
+        return status.time_lag_ms, quality
+    return (status.time_lag_ms, "lower_bound") if status.time_lag_ms else (None, quality)
+
+
+def _last_state(group: KnownGroup) -> _State:
+    """Return the last known state: from records and samples if they are newer than the row of group_status."""
+    if group.removal is not None:
+        return _State("Dead", 0)
+    evaluated_ms = -1 if group.status is None else group.status.evaluated_ms
+    if group.event is not None and group.event.state_ms is not None and group.event.state_ms > evaluated_ms:
+        return _State(group.event.state, group.event.members)
+    return _State(None, None) if group.status is None else _State(group.status.state, group.status.members)

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from kafka_groups.pipeline.report.html.verdict_list import DEFINITIONS, verdict_list
+from kafka_groups.verdicts import VERDICTS
+from tests.pipeline.report.example_histories import group
+
+
+def test_every_rule_has_a_definition_the_worst_first() -> None:
+    assert sorted(DEFINITIONS) == sorted(VERDICTS)
+    worst = [*dict.fromkeys(VERDICTS[rule] for rule in DEFINITIONS)]
+    assert worst == ["REWIND", "STALL", "STOP", "WARN", "UNKNOWN", "OK"]
+
+
+def test_only_the_rules_of_the_groups_are_defined() -> None:
+    found = verdict_list([group("a", rule="no_lag"), group("b", rule="stopped"), group("c", rule="no_lag")])
+    assert found.count("<dt>") == 2
+    assert found.index("STOP, stopped") < found.index("OK, no_lag")
+    assert verdict_list([group("a", rule=None)]) == ""

@@ -1,0 +1,192 @@
+"""A finding of every kind: when it is reported, when not, and in which words."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from kafka_groups.pipeline.report.findings import KINDS, GroupDayRow, UnreadTopic, describe_group, describe_topic
+
+HOUR = 3_600_000
+TODAY = date(2026, 11, 20)
+QUIET = GroupDayRow(
+    cluster_id="c",
+    group="g",
+    day=TODAY,
+    retention_margin=500,
+    last_retention_margin=500,
+    retention_left_ms=None,
+    orphaned_partitions=0,
+    is_idle=False,
+    last_lag=10,
+    last_commit_date=date(2026, 11, 18),
+    skew=1.0,
+)
+
+
+def reported(**others: Any) -> list[tuple[str, str]]:
+    return list(describe_group([QUIET._replace(**others)], TODAY, 0))
+
+
+def test_an_ordinary_day_has_no_finding() -> None:
+    assert reported() == []
+    assert reported(retention_margin=None, skew=None) == []
+
+
+@pytest.mark.parametrize(
+    ("day", "kind", "message"),
+    [
+        (
+            {"retention_left_ms": 5 * HOUR + HOUR // 2},
+            "retention_risk",
+            "Group g: at the day's rates the log start passes its commit in 5.5 hours.",
+        ),
+        (
+            {"retention_margin": -3_000, "last_retention_margin": -1_200, "retention_left_ms": 0},
+            "retention_risk",
+            "Group g: it is 1,200 records below the log start: they are lost to it.",
+        ),
+        (
+            {"retention_margin": -10, "last_retention_margin": 70},
+            "retention_risk",
+            "Group g: on 2026-11-20 it was 10 records below the log start: they are lost to it.",
+        ),
+        (
+            {"retention_margin": -1, "last_retention_margin": None},
+            "retention_risk",
+            "Group g: on 2026-11-20 it was 1 record below the log start: it is lost to it.",
+        ),
+        (
+            {"orphaned_partitions": 3},
+            "orphaned_commit",
+            "Group g: it has commits on 3 partitions that no longer exist.",
+        ),
+        (
+            {"orphaned_partitions": 1},
+            "orphaned_commit",
+            "Group g: it has commits on 1 partition that no longer exists.",
+        ),
+        (
+            {"is_idle": True},
+            "idle_group",
+            "Group g: no commit in 24 hours, and no member seen on 2026-11-20; its last commit was on 2026-11-18.",
+        ),
+        (
+            {"is_idle": True, "last_commit_date": None},
+            "idle_group",
+            "Group g: no commit in 24 hours, and no member seen on 2026-11-20.",
+        ),
+        (
+            {"skew": 3.0},
+            "skew",
+            "Group g: the busiest partition of a topic had 3.0 times the records of an average one of that topic.",
+        ),
+    ],
+)
+def test_a_day_that_deserves_a_look_is_reported(day: dict[str, Any], kind: str, message: str) -> None:
+    assert reported(**day) == [(kind, message)]
+
+
+@pytest.mark.parametrize("day", [{"retention_left_ms": 24 * HOUR + 1}, {"skew": 2.9}])
+def test_a_small_skew_or_a_distant_loss_is_not_reported(day: dict[str, Any]) -> None:
+    assert reported(**day) == []
+
+
+def test_a_loss_and_a_forecast_are_both_reported() -> None:
+    day = {"retention_margin": -10, "last_retention_margin": 70, "retention_left_ms": 2 * HOUR}
+
+    assert [message for _, message in reported(**day)] == [
+        "Group g: on 2026-11-20 it was 10 records below the log start: they are lost to it.",
+        "Group g: at the day's rates the log start passes its commit in 2.0 hours.",
+    ]
+
+
+YESTERDAY = QUIET._replace(day=date(2026, 11, 19))
+
+
+def retention_findings(*before: dict[str, Any], minutes: int = 24 * 60, **today: Any) -> list[str]:
+    """Return the findings on a day with `minutes` minutes of known lag, after the days before."""
+    days = [QUIET._replace(**today), *(YESTERDAY._replace(**row) for row in before)]
+    found = list(describe_group(days, TODAY, minutes * 60_000))
+    assert {kind for kind, _ in found} <= {"retention_risk"}
+    return [message for _, message in found]
+
+
+def test_a_loss_that_lasts_for_days_is_reported_once() -> None:
+    lost, more = {"retention_margin": -10}, {"day": date(2026, 11, 18), "retention_margin": -30}
+
+    assert retention_findings(lost, more) == [
+        "Group g: on 2026-11-18 it was 30 records below the log start: they are lost to it."
+    ]
+    # It lies there still.
+    assert retention_findings(lost, retention_margin=-10, last_retention_margin=-10) == [
+        "Group g: it is 10 records below the log start: they are lost to it."
+    ]
+    assert len(retention_findings(more, retention_margin=-10, last_retention_margin=-10)) == 2
+
+
+def test_a_loss_is_reported_of_a_group_that_has_no_row_on_the_newest_day() -> None:
+    (found,) = describe_group([YESTERDAY._replace(retention_margin=-1)], TODAY, 0)
+
+    assert found == (
+        "retention_risk",
+        "Group g: on 2026-11-19 it was 1 record below the log start: it is lost to it.",
+    )
+
+
+def test_a_forecast_holds_until_the_next_day_has_rates() -> None:
+    forecast = {"retention_left_ms": 3 * HOUR}
+
+    assert retention_findings(forecast, minutes=30) == [
+        "Group g: at the rates of 2026-11-19 the log start passes its commit in 2.5 hours."
+    ]
+    assert retention_findings(forecast, minutes=30, retention_left_ms=HOUR) == [
+        "Group g: at the day's rates the log start passes its commit in 1.0 hours."
+    ]
+    assert retention_findings(forecast, minutes=71) == []
+    assert retention_findings(forecast, minutes=30, last_lag=0) == []
+    assert retention_findings({"retention_left_ms": 0}, minutes=30) == []
+    assert retention_findings(forecast | {"day": date(2026, 11, 18)}, minutes=30) == []
+
+
+UNREAD = UnreadTopic(
+    cluster_id="c",
+    topic="t",
+    day=TODAY,
+    day_ms=0,
+    messages_produced=1_000,
+    lookback_days=7,
+)
+
+
+def test_a_topic_without_readers_is_reported() -> None:
+    assert describe_topic(UNREAD) == (
+        "Topic t: no group has a commit on it at the end of 2026-11-20 (of the 7 days until then), and "
+        "no known member reads it; 1,000 records were written between the first and the last observation of that day."
+    )
+    assert set(KINDS) == {"retention_risk", "orphaned_commit", "idle_group", "unread_topic", "skew"}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            {"messages_produced": None, "lookback_days": 1},
+            (
+                "no group has a commit on it at the end of 2026-11-20 (of that day and the one before), "
+                "and no known member reads it."
+            ),
+        ),
+        (
+            {"messages_produced": 1, "lookback_days": None},
+            (
+                "no group has a commit on it at the end of 2026-11-20 (of that day), and no known "
+                "member reads it; 1 record was written between the first and the last observation of that day."
+            ),
+        ),
+    ],
+)
+def test_an_unread_topic_is_reported_with_the_days_that_were_read(row: dict[str, Any], message: str) -> None:
+    assert describe_topic(UNREAD._replace(**row)) == f"Topic t: {message}"
