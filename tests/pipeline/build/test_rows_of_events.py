@@ -17,6 +17,7 @@ from kafka_groups.pipeline.store.retention import LEAST_KEEP, keep_all
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.build.builds import build_here, built, of, read, seconds_after_noon
 from tests.pipeline.build.kernels.group_stories import (
+    AHEAD_AT_MIDNIGHT,
     BEFORE_MIDNIGHT,
     MEMBERS,
     NEW,
@@ -31,7 +32,8 @@ from tests.pipeline.store.commits import count_rows
 Tables = dict[str, list[Row]]
 # By cluster.
 STORIES: Final = {
-    name: placed(rows) for name, rows in {**MEMBERS, **REBALANCES, "there and back": THERE_AND_BACK}.items()
+    name: placed(rows)
+    for name, rows in {**MEMBERS, **REBALANCES, **AHEAD_AT_MIDNIGHT, "there and back": THERE_AND_BACK}.items()
 }
 DAYS: Final = range(-3, 5)
 OBSERVED: Final = (-1, 2, 12, 25, 40, 70, 120, BEFORE_MIDNIGHT + 5, BEFORE_MIDNIGHT + 60)
@@ -98,7 +100,7 @@ def test_the_time_of_rebalances_on_a_date_is_added_up(tables: Tables) -> None:
     assert (day["rebalances"], day["rebalance_ms"]) == (2, 45_200)
 
 
-def test_a_date_on_which_the_number_was_unknown_has_no_maximum_but_had_members(tables: Tables) -> None:
+def test_a_date_with_an_unknown_number_has_no_maximum_but_had_members(tables: Tables) -> None:
     """All groups have stood still for more than a day: those without members are idle."""
 
     def days(name: str, group: str = "g") -> list[tuple[int | None, bool]]:
@@ -149,6 +151,26 @@ def test_records_after_midnight_give_the_same_rows_late_replayed_and_at_once(tmp
 
     assert [who(row) for row in read(in_turn, "rebalances")] == [(3, 4, ["d"], [])]
     assert of_today(in_turn) == of_today(at_once)
+
+
+@pytest.mark.parametrize("story", AHEAD_AT_MIDNIGHT)
+@pytest.mark.parametrize("first", [2, 12])
+def test_records_of_a_clock_ahead_give_the_same_rows_in_turn_and_at_once(
+    tmp_path: Path, story: str, first: int
+) -> None:
+    """The first build sees records of the next date before the last ones of this date."""
+    rows = events(STORIES[story])
+    offsets = {
+        "offset_commits": [commit(10, 5, source=100)],
+        "partition_offsets": [ends(seconds, 10) for seconds in OBSERVED],
+    }
+    at_once = built(tmp_path / "at once", {"group_events": rows, **offsets})
+    in_turn = built(tmp_path / "in turn", {"group_events": rows[:first], **offsets})
+    put_all(in_turn, "later", {"group_events": rows[first:]})
+    build_here(in_turn)
+
+    for name in ("rebalances", "group_status", "group_daily"):
+        assert read(in_turn, name) == read(at_once, name)
 
 
 def who(row: Row) -> tuple[Any, ...]:

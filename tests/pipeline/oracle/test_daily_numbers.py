@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from tests.pipeline.build.builds import built, read
 from tests.pipeline.fact_rows import commit, ends
 
 HOUR: Final = 3_600
 
 
-@pytest.mark.xfail(strict=True, reason="new: samples after the last record of a day, and the next record, both count")
 def test_samples_and_the_first_record_of_the_next_day_count_once(tmp_path: Path) -> None:
     """Samples saw 150 on the first day, after its last record. The first record of the next day is 200."""
     facts = {
@@ -31,7 +28,6 @@ def test_samples_and_the_first_record_of_the_next_day_count_once(tmp_path: Path)
     assert [day["messages_consumed"] for day in days] == [150, 50]
 
 
-@pytest.mark.xfail(strict=True, reason="new: last_retention_margin counts a partition whose commit was removed")
 def test_the_last_margin_is_that_of_partitions_which_the_last_status_counts(tmp_path: Path) -> None:
     """The commit on partition 1 was removed ten seconds before the last observation."""
     facts = {

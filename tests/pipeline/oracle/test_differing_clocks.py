@@ -39,7 +39,6 @@ def test_a_coordinator_that_stays_counts_each_message_once(tmp_path: Path) -> No
     assert [day["messages_consumed"] for day in days_of(tmp_path, facts)] == [119_900]
 
 
-@pytest.mark.xfail(strict=True, reason="defect 36")
 @pytest.mark.parametrize("ahead_s", [10, 60])
 def test_a_coordinator_that_moves_counts_each_message_once(tmp_path: Path, ahead_s: int) -> None:
     """The first broker's clock was ahead, so that the times of commits go back when the coordinator moves."""
@@ -48,7 +47,6 @@ def test_a_coordinator_that_moves_counts_each_message_once(tmp_path: Path, ahead
     assert [day["messages_consumed"] for day in days_of(tmp_path, facts)] == [119_900]
 
 
-@pytest.mark.xfail(strict=True, reason="defect 36")
 def test_a_jump_of_clocks_makes_no_partition_uneven(tmp_path: Path) -> None:
     """As many records were read from partition 1, whose commits have the true times."""
     even = [row | {"partition": 1, "source_offset": 10_000 + row["source_offset"]} for row in commits_across_a_move(0)]
@@ -94,14 +92,12 @@ def generations_around_midnight() -> dict[str, list[Row]]:
     }
 
 
-@pytest.mark.xfail(strict=True, reason="defect 36")
 def test_the_newest_generation_of_the_log_has_the_members_after_midnight(tmp_path: Path) -> None:
     rows = read(built(tmp_path, generations_around_midnight()), "group_status")
 
     assert [row["members"] for row in rows] == [2, 2, 2]
 
 
-@pytest.mark.xfail(strict=True, reason="defect 36")
 def test_generations_around_midnight_follow_each_other_in_the_log(tmp_path: Path) -> None:
     rows = read(built(tmp_path, generations_around_midnight()), "rebalances")
 
@@ -140,7 +136,6 @@ def test_windows_rest_on_commits_where_a_clock_is_a_little_ahead(tmp_path: Path)
     assert windows_of(tmp_path, commits_of_a_fast_group(5)) == [(180, 1.0)] * 5
 
 
-@pytest.mark.xfail(strict=True, reason="defect 45")
 @pytest.mark.parametrize("ahead_s", [21, 60])
 def test_windows_rest_on_commits_where_a_clock_is_ahead_by_a_commit_interval(tmp_path: Path, ahead_s: int) -> None:
     """Every commit was read from the topic: ten of them span three minutes, ten samples nine."""
@@ -164,7 +159,6 @@ def test_two_samplers_whose_clocks_agree_have_verdicts_and_rates(tmp_path: Path)
     assert [row["produce_rate"] for row in rows] == [10.0] * 10
 
 
-@pytest.mark.xfail(strict=True, reason="defect 45")
 def test_two_samplers_90_s_apart_have_verdicts_and_rates(tmp_path: Path) -> None:
     """The topic has one id all the time, so no log end that falls is that of another log."""
     rows = read(built(tmp_path, two_samplers(90)), "lag_history")[-10:]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
 from tests.pipeline.build.builds import built, read
 from tests.pipeline.fact_rows import Row, commit, ends, event
 
@@ -32,7 +30,6 @@ def rebalances_of(directory: Path, events: list[Row]) -> dict[int, Row]:
     return {row["generation"]: row for row in read(storage, "rebalances")}
 
 
-@pytest.mark.xfail(strict=True, reason="defect 39")
 def test_a_removed_member_that_was_never_seen_overtakes_no_epoch(tmp_path: Path) -> None:
     """m2 joined with epoch 2 and left with epoch 3, two hours later. Its join was replaced by the tombstone."""
     events = [
@@ -55,7 +52,6 @@ def generation(seconds: float, number: int, *names: str, source: int) -> Row:
     return event(seconds, "generation", "GroupMetadata", source=source, epoch=number, members=members)
 
 
-@pytest.mark.xfail(strict=True, reason="defect 44")
 def test_after_lost_generations_it_is_unknown_who_joined_and_left(tmp_path: Path) -> None:
     """Generations 2 to 4 were replaced by generation 5, so the members before it are not known."""
     rows = rebalances_of(tmp_path, [generation(0, 1, "a", "b", source=1), generation(HOUR, 5, "b", "c", source=9)])

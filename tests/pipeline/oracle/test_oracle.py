@@ -26,7 +26,6 @@ def test_a_world_whose_coordinators_move_between_clocks_has_its_true_history() -
     assert compare_worlds(23, 1) == []
 
 
-@pytest.mark.xfail(strict=True, reason="defect 37")
 def test_a_world_with_a_recreated_topic_has_no_lag_across_its_logs() -> None:
     assert compare_worlds(22, 1) == []
 

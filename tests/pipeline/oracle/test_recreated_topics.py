@@ -30,7 +30,6 @@ def rules_after(directory: Path, facts: dict[str, list[Row]], seconds: float) ->
     return [row["rule"] for row in rows if row["topic"] is None and row["evaluated_at"] >= at(seconds)]
 
 
-@pytest.mark.xfail(strict=True, reason="defect 37")
 @pytest.mark.parametrize("ids", [(OLD, NEW), ({}, {})], ids=["with topic ids", "without topic ids"])
 def test_commits_on_an_empty_new_topic_are_no_stall(tmp_path: Path, ids: tuple[Row, Row]) -> None:
     """The consumer commits 0 while the topic is empty. The first sample of the new log sees a record already."""
@@ -80,7 +79,6 @@ def test_a_sampled_commit_of_the_old_topic_is_not_measured_in_the_new_log(tmp_pa
     assert [row["lag"] for row in read(built(tmp_path, facts), "lag_history")] == [6, 6, 6]
 
 
-@pytest.mark.xfail(strict=True, reason="defect 37")
 @pytest.mark.parametrize(
     "record",
     [
@@ -100,7 +98,6 @@ def test_a_commit_of_the_old_topic_is_not_measured_in_the_new_log(tmp_path: Path
     assert [row["lag"] for row in rows if row["lag"] < 0] == []
 
 
-@pytest.mark.xfail(strict=True, reason="defect 37")
 def test_a_commit_in_the_new_log_is_no_rewind_of_one_in_the_old_log(tmp_path: Path) -> None:
     """Compaction removed the removal between the two, but commits carry the ids of their topics."""
     facts = before_recreation(**OLD)
@@ -113,7 +110,6 @@ def test_a_commit_in_the_new_log_is_no_rewind_of_one_in_the_old_log(tmp_path: Pa
     assert "rewound" not in rules_after(tmp_path, facts, RECREATED)
 
 
-@pytest.mark.xfail(strict=True, reason="defect 44")
 def test_a_backfilled_end_of_the_new_log_is_not_compared_with_the_old_commit(tmp_path: Path) -> None:
     """Nothing was sampled before. The new log was empty at each time before its first record, also in the last second
     before the old commit was removed.
@@ -129,7 +125,6 @@ def test_a_backfilled_end_of_the_new_log_is_not_compared_with_the_old_commit(tmp
     assert [row["lag"] for row in rows if row["lag"] < 0] == []
 
 
-@pytest.mark.xfail(strict=True, reason="defect 45")
 def test_without_topic_ids_no_age_is_taken_from_the_old_log(tmp_path: Path) -> None:
     """The new log is longer than the old one at the next sample, but the removal shows that the topic was recreated.
 

@@ -58,6 +58,7 @@ COMMIT_NAMES: Final = (
     "commit_time",
     "tombstone",
     "committed_offset",
+    "topic_id",
 )
 PARTITION_STATE_NAMES: Final = (*PARTITION_KEY, "group", "state")
 GROUP_STATE_NAMES: Final = ("cluster_id", "group", "state")
@@ -76,6 +77,7 @@ def convert_commits(rows: Any, day: int) -> Any:
             "is_record": pc.equal(rows["origin"], "topic"),
             "is_removal": is_removal,
             "committed_offset": pc.if_else(is_removal, None, offset),
+            "topic_id": _number_ids(rows["topic_id"]),
         },
     )
 

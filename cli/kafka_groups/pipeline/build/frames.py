@@ -3,7 +3,8 @@
 Kernels work on a batch of partitions. In a batch a *partition* is the number of a topic partition, and a *key* is the
 number of a group on a partition: rows refer to their owners by these numbers, from 0. Offsets and times are 64-bit
 integers, where NULL stands for null. The *log number* of a partition rises by one whenever its topic was recreated or
-its log was truncated. The *incarnation* of a key rises by one whenever its commit was removed.
+its log was truncated. The *incarnation* of a key rises by one when its commit was removed, and when the topic of its
+commits was recreated.
 """
 
 from __future__ import annotations
@@ -94,18 +95,21 @@ class CommittedOffsets(Frame):
     is_record: Flags = column(BOOLEAN, "true for a record of __consumer_offsets, false for a sample")
     is_removal: Flags = column(BOOLEAN, "true if the commit was removed")
     committed_offset: Ints = column(INT64, "the committed offset; NULL for a removal", unit=OFFSET)
+    topic_id: Ints = column(INT64, "a number that stands for the id of the topic; NULL if it is unknown")
 
 
 @frame
 class Commits(CommittedOffsets):
     """A row is a commit or a removal of a key. Rows are sorted by key, time and source offset, and no two are equal.
 
-    A sample precedes a record of the same time, because its source offset is NULL.
+    A sample precedes a record of the same time, because its source offset is NULL. The time of a record, `at_us`, is
+    not earlier than that of the record before it in the log: clocks of two coordinators may differ.
     """
 
     key: Ints = column(INT64, "number of the key")
+    recorded_us: Ints = column(INT64, "the time that the commit bears", unit=MICROSECONDS)
     is_carried: Flags = column(BOOLEAN, "true for a row of an earlier day")
-    incarnation: Ints = column(INT64, "how many removals the key had, up to and with this row")
+    incarnation: Ints = column(INT64, "incarnation of the commit, up to and with this row")
 
 
 @frame
@@ -130,6 +134,8 @@ class KeyActivity(Frame):
     moves: Ints = column(INT64, "number of commits, and of samples that show another offset")
     sampled_us: Ints = column(INT64, "the day's last sample that saw the commit; NULL if none did", unit=MICROSECONDS)
     has_commit: Flags = column(BOOLEAN, "true if there is a commit at the end of the day")
+    removed_us: Ints = column(INT64, "the day's last removal of the commit; NULL if there is none", unit=MICROSECONDS)
+    clock_jump_ms: Ints = column(INT64, "by how much the times of records fell at most, in the log", unit=MILLISECONDS)
 
 
 @frame
@@ -149,7 +155,8 @@ class LagRows(RateRows):
     """A row is the lag of a key at a time: a row of `lag_history`."""
 
     observation: Ints = column(INT64, "the row of LogEnds with the log end offset", unit=PLACE)
-    commit_us: Ints = column(INT64, "time of the commit", unit=MICROSECONDS)
+    commit_us: Ints = column(INT64, "the time that the commit bears", unit=MICROSECONDS)
+    removed_us: Ints = column(INT64, "the last removal before it; NULL if there is none", unit=MICROSECONDS)
     is_commit_record: Flags = column(BOOLEAN, "true if the commit is a record, false if a sample saw it")
     lag: Ints = column(INT64, "log end offset minus committed offset", unit=RECORDS)
     retention_margin: Ints = column(INT64, "committed offset minus log start offset; NULL if unknown", unit=RECORDS)
@@ -232,6 +239,8 @@ class KeyDays(Frame):
     moves: Ints = column(INT64, "see KeyActivity")
     sampled_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
     has_commit: Flags = column(BOOLEAN, "see KeyActivity")
+    removed_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
+    clock_jump_ms: Ints = column(INT64, "see KeyActivity", unit=MILLISECONDS)
     moved_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
     commit_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "see KeySummary")

@@ -192,6 +192,7 @@ def _make_group_daily(
         "retention_left_ms": extremes.retention_left_ms[group],
         "last_commit_time": activity.last_commit_us,
         "is_idle": activity.is_idle,
+        "clock_jump_ms": activity.clock_jump_ms,
         "orphaned_partitions": extremes.orphaned_partitions[group],
     }
     return make_batch(GROUP_DAILY.frame, columns)

@@ -58,6 +58,8 @@ def join_key_days(
         moves=activity.moves,
         sampled_us=activity.sampled_us,
         has_commit=activity.has_commit,
+        removed_us=activity.removed_us,
+        clock_jump_ms=activity.clock_jump_ms,
         moved_us=summary.moved_us,
         commit_us=summary.commit_us,
         has_records=summary.has_records,

@@ -108,10 +108,12 @@ class _DayBuilder:
         """Return the ordered commits with all removals, and the summary of each key with its absences from samples."""
         keys = len(self.key_state.summary)
         of_day = self.batch.commits.take(self.batch.day_of_commit == self.day)
-        rows = committed_offsets.order_commits(self.key_state.commits, of_day)
+        is_superseded = committed_offsets.find_superseded(of_day, self.key_state.commits, keys)
+        rows = committed_offsets.order_commits(self.key_state.commits, of_day.take(~is_superseded))
         inferred, summary = self._infer_deletions(rows)
         ended_with_log = self._find_commits_of_ended_logs(numbered, rows)
         rows = committed_offsets.order_commits(rows, inferred, ended_with_log)
+        rows = committed_offsets.find_topic_ids(rows, numbered, self.batch.partition_of_key)
         rows = committed_offsets.number_incarnations(rows, keys)
         # A commit that ended with its log is not missing from samples any more, unless it was seen since.
         is_unrecorded_removal = rows.is_removal & ~rows.is_record & ~rows.is_carried

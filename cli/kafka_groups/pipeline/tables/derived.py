@@ -228,6 +228,12 @@ class GroupDaily(Frame):
         INT32,
         "number of partitions that have a commit in the last sample, but do not exist in it",
     )
+    clock_jump_ms: Any = column(
+        INT64,
+        "by how much the times of commits fell at most, from a record to the next one in the log: the clocks of "
+        "brokers differ by this at least; 0 if they did not fall",
+        unit=MILLISECONDS,
+    )
 
 
 @frame

@@ -19,6 +19,7 @@ from tests.pipeline.build.kernels.stories import (
 )
 
 BEFORE_MIDNIGHT = DAY / 2 - 10
+MIDNIGHT = DAY / 2
 
 
 def joins(seconds: float, number: int, name: str, *others: str) -> list[Row]:
@@ -70,6 +71,8 @@ MEMBERS: Mapping[str, Sequence[Row]] = {
     "joined before its epoch": [joined(0, "d"), epoch(5, 4), stable(6, 4, "d")],
     "joined in another batch": [joined(-10, "x"), *joins(0, 4, "d", "a")],
     "of a clock that is behind": [joined(0, "d"), epoch(0, 1), stable(-1, 1, "d")],
+    "tombstone alone": [*joins(0, 1, "a"), left(7_200, "x"), epoch(7_200, 3), stable(7_201, 3, "a", since=1)],
+    "tombstone of the last member": [left(0, "a"), epoch(0, 4), left(7_200, "b"), epoch(7_200, 5)],
     "left twice": [*joins(0, 1, "m"), left(10, "m"), left(11, "m")],
     "there, left, and back": [stable(0, 4, "a"), left(10, "a"), stable(20, 4, "a"), stable(70, 4, "a")],
     "stable before the epoch": [stable(-10, 4, "a"), *joins(0, 4, "d", "a")],
@@ -96,6 +99,9 @@ REBALANCES: Mapping[str, Sequence[Row]] = {
     "clock set back": [CREATED, generation(5, 1, A), generation(3, 2, A, B)],
     "emptied": [CREATED, generation(5, 1, A), generation(7_200, 2, all_joined=7_200)],
     "written again": [CREATED, generation(5, 1, A), generation(9, 1, A)],
+    "generation lost": [CREATED, generation(5, 1, A), generation(60, 3, B), generation(70, 4, A, B)],
+    "created again, removal lost": [generation(5, 7, A), generation(60, 1, B)],
+    "created again, first generation lost": [generation(5, 1, A), removed(9, "GroupMetadata"), generation(60, 2, B)],
     "after two nights": [generation(5, 1, member("a", None)), generation(5 + 2 * DAY, 2, A, B)],
     "over midnight": [generation(DAY / 2 - 20, 1, A), generation(DAY / 2 + 10, 2, A, B)],
     # A new member is first STABLE, with no partitions, at the epoch before its own.
@@ -132,6 +138,23 @@ REBALANCES: Mapping[str, Sequence[Row]] = {
     "reached two days later": [*TWO_MEMBERS, stable(2 * DAY, 2, "m1")],
     "overtaken the next day": [*TWO_MEMBERS, joined(DAY, "m3"), epoch(DAY, 3)],
     "overtaken two days later": [*TWO_MEMBERS, joined(2 * DAY, "m3"), epoch(2 * DAY, 3)],
+}
+# The clock of one coordinator is ten seconds ahead, and the group moves to another one just before midnight.
+AHEAD_AT_MIDNIGHT: Mapping[str, Sequence[Row]] = {
+    "generations": [
+        generation(MIDNIGHT - 300, 4, "a"),
+        generation(MIDNIGHT + 5, 5, "a", "b"),
+        generation(MIDNIGHT - 2, 6, "a", "b", "c"),
+        generation(MIDNIGHT + 600, 7, "b", "c"),
+    ],
+    "epochs": [
+        *(joined(0, "a"), epoch(0, 1), stable(0, 1, "a")),
+        *(joined(MIDNIGHT - 300, "b"), epoch(MIDNIGHT - 300, 2)),
+        *(stable(MIDNIGHT - 299, 2, "a", since=1), stable(MIDNIGHT - 299, 2, "b")),
+        *(left(MIDNIGHT + 5, "b"), epoch(MIDNIGHT + 5, 3), stable(MIDNIGHT + 5, 3, "a", since=2)),
+        *(joined(MIDNIGHT - 2, "c"), epoch(MIDNIGHT - 2, 4)),
+        *(stable(MIDNIGHT - 1, 4, "a", since=3), stable(MIDNIGHT - 1, 4, "c")),
+    ],
 }
 # One member stays while its group is upgraded, and downgraded again; each move is one batch.
 THERE_AND_BACK = placed(

@@ -40,7 +40,7 @@ def of_days(rows: list[Row], *days: int) -> list[Row]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_dates_built_one_by_one_from_the_state_before_are_those_built_at_once(seed: int) -> None:
+def test_dates_built_one_by_one_are_those_built_at_once(seed: int) -> None:
     rows = history(seed)
     at_once = build(rows, WHOLE)
     state, one_by_one = None, list[GroupDay]()
@@ -62,7 +62,7 @@ def test_rows_in_another_order_and_read_twice_change_nothing(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_date_depends_on_nothing_later_and_its_rebalances_on_the_next_date_alone(seed: int) -> None:
+def test_a_date_depends_on_nothing_later_and_its_rebalances_on_the_next_date(seed: int) -> None:
     rows = history(seed)
     for whole in build(rows, WHOLE):
         day = whole.day - number(on(0))

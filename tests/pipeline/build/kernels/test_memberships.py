@@ -34,38 +34,38 @@ def took(row: Rebalance) -> tuple[str, int | None]:
     return row.duration_quality, row.duration_ms
 
 
-def test_members_that_write_at_an_epoch_were_there_before_it() -> None:
+def test_members_that_write_at_an_epoch_were_present_before_it() -> None:
     assert who(found("joined", 4)) == (3, 4, ["d"], [])
     assert who(found("joined", 5, second=40)) == (4, 5, ["e"], [])
     assert who(found("away", 4)) == (1, 2, ["d"], [])
 
 
-def test_a_rebalance_ends_when_members_have_reached_it_whose_join_is_not_among_the_records() -> None:
+def test_a_rebalance_ends_when_preexisting_members_have_reached_it() -> None:
     assert took(found("joined", 4)) == ("exact", 32_000)
     assert took(found("joined", 5, second=40)) == ("exact", 33_000)
     assert took(found("away", 4)) == ("open", None)
 
 
-def test_a_member_that_leaves_was_there_though_it_never_wrote() -> None:
+def test_a_member_that_leaves_was_present_though_it_never_wrote() -> None:
     assert who(found("left", 4)) == (4, 3, [], ["d"])
     assert who(found("all left", 4)) == (2, 0, [], ["a", "b"])
 
 
-def test_if_no_other_member_has_written_yet_neither_number_nor_duration_is_known() -> None:
+def test_number_and_duration_are_unknown_until_another_member_has_written() -> None:
     row = found("no other member yet", 4)
 
     assert who(row) == (None, None, None, None)
     assert took(row) == ("unknown", None)
 
 
-def test_if_it_is_not_known_which_members_must_reach_an_epoch_the_next_epoch_is_a_bound() -> None:
+def test_the_next_epoch_is_a_bound_if_the_number_of_members_is_unknown() -> None:
     row = found("overtaken, and no other member", 4)
 
     assert who(row) == (None, None, None, None)
     assert took(row) == ("bound", 10_000)
 
 
-def test_members_that_are_silent_while_the_group_writes_are_not_there() -> None:
+def test_members_that_stay_silent_while_the_group_writes_are_not_present() -> None:
     """A minute is longer than a broker waits for them. How many there were when the epoch began is lost."""
     assert who(found("alone for long", 4)) == (None, 1, None, None)
     assert took(found("alone for long", 4)) == ("exact", 1_000)
@@ -77,37 +77,37 @@ def test_a_member_that_writes_its_subscription_again_has_not_joined() -> None:
     assert who(found("known in part", 4)) == (2, 3, ["d"], [])
 
 
-def test_records_after_midnight_count_for_the_first_day_before_but_not_for_days_before() -> None:
+def test_records_after_midnight_count_for_the_day_before_and_no_earlier_day() -> None:
     assert who(found("after midnight", 4, second=50)) == (3, 4, ["d"], [])
     assert took(found("after midnight", 4, second=50)) == ("exact", 32_000)
     assert who(found("a day too late", 4)) == (None, None, None, None)
 
 
-def test_a_member_of_a_deleted_and_created_group_with_the_same_id_reaches_its_epoch_again() -> None:
+def test_a_member_of_a_recreated_group_with_its_old_id_reaches_its_epoch() -> None:
     assert took(found("deleted and created", 1)) == ("exact", 1_000)
     assert took(found("deleted and created", 1, second=30)) == ("exact", 4_000)
 
 
-def test_members_of_a_share_group_of_the_same_name_are_none_of_the_kip_848_group() -> None:
+def test_members_of_an_earlier_share_group_are_not_those_of_a_kip_848_group() -> None:
     (early,) = build(placed(MEMBERS["of another protocol before"][:3]))
 
     assert who(found("of another protocol before", 1, second=30)) == (0, 1, ["m"], [])
     assert GroupCheckpoint.from_json(early.state).changes == EpochChanges(kept_members=[])
 
 
-def test_an_open_span_ends_with_the_life_of_the_group() -> None:
+def test_changes_since_an_epoch_end_with_the_removal_of_the_group() -> None:
     assert who(found("whose leave was lost", 1, second=30)) == (0, 1, ["m"], [])
 
 
-def test_members_that_were_there_days_before_show_who_joined_with_the_first_epoch_that_remains() -> None:
+def test_members_seen_days_before_show_who_joined_with_the_first_epoch_left() -> None:
     assert who(found("there two days before", 4)) == (1, 2, ["d"], [])
 
 
-def test_members_that_joined_in_another_batch_than_the_first_epoch_that_remains_did_not_join_with_it() -> None:
+def test_members_of_another_batch_did_not_join_with_the_first_epoch_left() -> None:
     assert who(found("joined in another batch", 4)) == (2, 3, ["d"], [])
 
 
-def test_if_a_member_joined_before_the_epoch_the_others_have_shown_themselves() -> None:
+def test_the_number_is_known_if_a_member_joined_before_the_epoch() -> None:
     assert who(found("joined before its epoch", 4, second=5)) == (None, 1, None, None)
 
 
@@ -115,8 +115,27 @@ def test_no_rebalance_ends_before_it_began() -> None:
     assert took(found("of a clock that is behind", 1)) == ("exact", 0)
 
 
-def test_a_member_that_was_stable_at_the_epoch_before_its_record_does_not_reach_it_again() -> None:
+def test_a_member_that_was_stable_before_the_epochs_record_does_not_reach_it() -> None:
     assert took(found("stable before the epoch", 4)) == ("open", None)
+
+
+def test_a_tombstone_of_a_member_that_was_never_seen_shows_no_earlier_member() -> None:
+    """Compaction replaced the join of x, which came after epoch 1, by its leave."""
+    days = build(placed(MEMBERS["tombstone alone"]))
+
+    assert took(found("tombstone alone", 1)) == ("exact", 1_000)
+    assert who(found("tombstone alone", 1)) == (0, 1, ["a"], [])
+    assert who(found("tombstone alone", 3)) == (2, 1, [], ["x"])
+    assert [at_time(days, seconds)[1] for seconds in (10, 7_199, 7_200)] == [1, 1, 1]
+    assert days[0].timeline.members_max == 2
+
+
+def test_a_group_of_which_only_tombstones_are_left_is_not_empty_between_them() -> None:
+    days = build(placed(MEMBERS["tombstone of the last member"]))
+
+    assert who(found("tombstone of the last member", 4)) == (None, None, [], ["a"])
+    assert took(found("tombstone of the last member", 4)) == ("bound", 7_200_000)
+    assert [at_time(days, seconds) for seconds in (10, 7_210)] == [(None, None), ("Empty", 0)]
 
 
 def test_a_member_that_left_and_joined_again_with_its_id_reaches_epochs() -> None:
@@ -148,7 +167,7 @@ def test_a_member_that_left_and_joined_again_with_its_id_reaches_epochs() -> Non
         ("sampled without members", {10: (None, 2), 70: ("Stable", 2)}),
     ],
 )
-def test_state_and_members_are_those_last_known_and_null_once_they_no_longer_hold(
+def test_state_and_members_hold_until_an_event_makes_them_unknown(
     story: str, wanted: dict[float, tuple[str | None, int | None]]
 ) -> None:
     days = build(placed(MEMBERS[story]), range(3))
@@ -193,7 +212,7 @@ def test_a_rebalance_of_the_first_day_is_built_again_with_the_next_date() -> Non
     assert early.state == late.state
 
 
-def test_ids_of_members_that_left_are_forgotten_after_the_next_date_with_records() -> None:
+def test_members_that_left_are_forgotten_after_the_next_date_with_records() -> None:
     story = [row for name in map(str, range(50)) for row in (joined(0, name), epoch(0, 1), left(1, name))]
     days = build(placed([*story, *joins(2 * DAY, 2, "later")]), (0, 1, 2))
 

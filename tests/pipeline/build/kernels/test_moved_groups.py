@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
-from tests.pipeline.build.kernels.group_stories import THERE_AND_BACK
+from tests.pipeline.build.kernels.group_stories import MIDNIGHT, THERE_AND_BACK, joins
 from tests.pipeline.build.kernels.stories import (
     Row,
     at,
@@ -89,13 +89,24 @@ def test_members_are_those_of_the_last_record_of_a_batch() -> None:
         ([joined(0, "m") | {"type": "ShareGroupMemberMetadata"}, removed(10, "ShareGroupMetadata")], None, None),
     ],
 )
-def test_a_group_moved_to_the_other_protocol_only_if_that_ones_record_follows_at_once(
+def test_a_group_moves_only_if_a_record_of_the_other_protocol_follows(
     rows: list[Row], between: str | None, state: str | None
 ) -> None:
     """A group that moved is not dead; what its state is between the two records was known before, or is not."""
     days = build(placed(rows))
 
     assert [at_time(days, seconds)[0] for seconds in (10.1, 10.5)] == [between, state]
+
+
+def test_a_group_that_moves_at_midnight_is_dead_until_its_next_record_alone() -> None:
+    """Brokers write both records in one batch with one time, so that midnight does not come between them."""
+    upgraded = [generation(0, 1, "m"), removed(MIDNIGHT - 0.1, "GroupMetadata"), *joins(MIDNIGHT + 0.1, 2, "m")]
+    downgraded = [*joins(0, 1, "m"), removed(MIDNIGHT - 0.1), generation(MIDNIGHT + 0.1, 2, "m")]
+
+    for rows, state in ((upgraded, None), (downgraded, "Stable")):
+        days = build(placed(rows), (0, 1))
+        assert at_time(days, MIDNIGHT) == ("Dead", 0)
+        assert at_time(days, MIDNIGHT + 1) == (state, 1)
 
 
 @pytest.mark.parametrize("state", ["Empty", "Dead"])
@@ -115,7 +126,7 @@ def test_a_group_that_is_sampled_without_members_has_none(state: str) -> None:
         (joined(0, "m"), False),
     ],
 )
-def test_records_of_share_and_streams_groups_show_no_rebalances_from_that_date_on(row: Row, wanted: bool) -> None:
+def test_share_and_streams_groups_show_no_rebalances_from_their_first_date(row: Row, wanted: bool) -> None:
     before, today, later = build(placed([row]), (-1, 0, 5))
 
     assert [day.has_no_rebalances for day in (before, today, later)] == [False, wanted, wanted]

@@ -22,7 +22,7 @@ def took(story: str, number: int) -> tuple[str, int | None]:
     return row.duration_quality, row.duration_ms
 
 
-def test_a_rebalance_during_which_a_member_commits_is_not_longer_than_its_bound() -> None:
+def test_commits_during_a_rebalance_do_not_shorten_its_bound() -> None:
     """The broker accepts commits of the old generation until all members have joined. It took 15.2 s."""
     assert took("held up", 2) == ("bound", 30_200)
 
@@ -56,6 +56,24 @@ def test_a_rebalance_without_a_usable_time_before_it_has_no_duration(story: str,
     assert took(story, number) == ("bound", None)
 
 
+def who(story: str, number: int) -> tuple[int | None, int | None, tuple[str, ...] | None, tuple[str, ...] | None]:
+    (row,) = [row for row in of(story) if row.generation == number]
+    return row.members_before, row.members_after, row.joined, row.left
+
+
+def test_it_is_unknown_who_joined_if_the_generation_before_is_lost() -> None:
+    """Compaction keeps the newest record of a group, and those after its last run."""
+    assert who("generation lost", 1) == (0, 1, ("a",), ())
+    assert who("generation lost", 3) == (None, 1, None, None)
+    assert who("generation lost", 4) == (1, 2, ("a",), ())
+    assert who("created again, first generation lost", 2) == (None, 1, None, None)
+    assert took("generation lost", 3) == ("bound", 55_000)
+
+
+def test_the_first_generation_of_a_group_has_no_members_before() -> None:
+    assert who("created again, removal lost", 1) == (0, 1, ("b",), ())
+
+
 def test_a_generation_that_is_written_again_is_no_other_rebalance() -> None:
     assert [row.generation for row in of("written again")] == [1]
     assert [row.generation for row in of("epoch written again")] == [1, 2]
@@ -82,7 +100,7 @@ def test_classic_rebalances_of_a_group_never_overlap(story: str) -> None:
     assert all(one[1] <= other[0] for one, other in pairwise(sorted(spans)))
 
 
-def test_a_member_that_joins_with_the_next_epoch_has_not_reached_the_one_before() -> None:
+def test_a_member_that_joins_with_an_epoch_has_not_reached_the_one_before() -> None:
     assert took("newcomer", 2) == ("exact", 0)
     assert took("newcomer", 3) == ("overtaken", 30_000)
     assert took("newcomer", 4) == ("exact", 20_000)
@@ -94,7 +112,7 @@ def test_a_member_that_replaces_another_is_not_counted_beside_it(story: str) -> 
     assert took(story, 3) == ("open", None)
 
 
-def test_an_epoch_that_the_last_member_reaches_after_the_next_began_was_overtaken() -> None:
+def test_an_epoch_is_overtaken_if_a_member_reaches_it_after_the_next_began() -> None:
     assert took("late", 3) == ("overtaken", 10_000)
     assert took("late", 4) == ("exact", 5_000)
 
@@ -109,7 +127,7 @@ def test_a_group_that_is_created_again_counts_from_the_beginning() -> None:
     ]
 
 
-def test_a_rebalance_is_followed_until_the_end_of_the_next_day_and_no_further() -> None:
+def test_a_rebalance_is_followed_until_the_end_of_the_next_day() -> None:
     assert took("reached the next day", 2) == ("exact", (DAY - 10) * 1_000)
     assert took("reached two days later", 2) == ("open", None)
     assert took("removed the next day", 2) == took("removed", 2) == ("open", None)

@@ -53,7 +53,7 @@ def test_topics_of_an_expression_hold_until_it_is_removed() -> None:
     assert found == [{"matched", "no more"}, {"matched"}]
 
 
-def test_a_classic_group_reads_what_its_members_subscribe_to_and_have_assigned() -> None:
+def test_a_classic_group_reads_topics_that_its_members_subscribe_to_or_own() -> None:
     members = member("a") | {"topics": ["t"], "assignment": [{"topic": "u"}, {"topic": None}]}
 
     assert topics(generation(0, 1, members), removed(DAY, "GroupMetadata")) == [{"t", "u"}, set()]

@@ -111,8 +111,8 @@ def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalan
 
 def _generation_before(number: int, before: Generation | None) -> Generation:
     """Return the generation before `number`, without members if it is lost."""
-    if number == 1 and (before is None or before.number is not None):
-        # The group was just created, though an older group with its name may have left records.
+    is_of_older_group = before is not None and before.number is not None and before.number >= number
+    if number == 1 and (before is None or is_of_older_group):
         return _CREATED._replace(at_us=None if before is None else before.at_us)
     if before is None:
         return _LOST

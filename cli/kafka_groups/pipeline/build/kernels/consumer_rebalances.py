@@ -169,6 +169,8 @@ class Incarnation:
         members = None
         if self.members.is_known_at(epoch.place, epoch.at_us):
             members = epoch.present_count + self.members.preexisting_count
+        if members == 0 and self.members.leaves_unseen_after(epoch.place):
+            members = None
         quality, ended_us = _end(epoch, next_epoch, members)
         changes = self._known_changes(epoch, members)
         members_before = joined = left = None

@@ -10,9 +10,12 @@ Example: the text of a checkpoint is JSON, and has the same fields.
 >>> restored = GroupCheckpoint.from_json(checkpoint.to_json())
 >>> restored.state, restored.members, restored.newest
 ('Stable', 2, (0, 7))
->>> old, new = GroupRecord(0, 6, 0, "GroupMetadata", "generation"), GroupRecord(0, 8, 0, "GroupMetadata", "generation")
->>> checkpoint.precedes(old), checkpoint.precedes(new)
-(False, True)
+>>> records = [GroupRecord(0, offset, 0, "GroupMetadata", "generation") for offset in (6, 8, 9)]
+>>> [checkpoint.precedes(record) for record in records]
+[False, True, True]
+>>> recent = RecentRecords(checkpoint, records[2:])
+>>> [recent.is_late(record) for record in records]
+[False, True, False]
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ Topics = Mapping[Subject, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class GroupCheckpoint:
-    """What is known of a group after some of its records; nothing by default."""
+    """What is known of a group after some of its records. The defaults are those of a group without records."""
 
     membership: Membership = field(default_factory=Membership)
     changes: EpochChanges = field(default_factory=EpochChanges)  # since the last epoch of a KIP-848 group
@@ -59,7 +62,7 @@ class GroupCheckpoint:
     def precedes(self, record: GroupRecord) -> bool:
         """Return whether a record comes after all records that led to this checkpoint, in the order of the log.
 
-        A group whose records are in another partition has moved there, because the topic was created again.
+        A record in another partition of the topic does, too.
         """
         if self.newest is None:
             return True
@@ -76,6 +79,7 @@ class GroupCheckpoint:
         return cls() if text is None else cls._from_fields(json.loads(text))
 
     def _fields(self) -> dict[str, Any]:
+        """Return the fields as JSON has them: objects with the names of the fields."""
         # Members of a group subscribe to the same topics, as a rule, so each list of topics is written once.
         named = sorted(((topics, subject) for subject, topics in self.topics.items() if topics), key=str)
         fields = {
@@ -123,18 +127,29 @@ class RecentRecords:
     """The records of a day's last ten minutes, in the order of the log, and all records of the day after the first."""
 
     before: GroupCheckpoint  # what was known before the first of them
-    records: Sequence[GroupRecord]
+    records: Sequence[GroupRecord]  # at least one
+
+    def is_late(self, record: GroupRecord) -> bool:
+        """Return whether a record of the next day comes before the last of these records in the log.
+
+        A record that comes before all that led to `before` is not late: its clock is wrong by more than ten minutes.
+        """
+        newest = self.records[-1]
+        is_older = record.source_partition == newest.source_partition and record.source_offset < newest.source_offset
+        return is_older and self.before.precedes(record)
 
     def join(self, others: Sequence[GroupRecord]) -> list[GroupRecord]:
-        """Return these records and others, in the order of the log, without others that are older than these."""
-        return sorted([*self.records, *filter(self.before.precedes, others)], key=log_position)
+        """Return these records and others, in the order of the log."""
+        return sorted([*self.records, *others], key=log_position)
 
 
 def _without_nulls(record: GroupRecord) -> dict[str, Any]:
+    """Return the fields of a record that are not None, as `_read_records` takes them."""
     return {name: value for name, value in record._asdict().items() if value is not None}
 
 
 def _read_records(rows: Sequence[Mapping[str, Any]]) -> list[GroupRecord]:
+    """Return the records of rows that `_without_nulls` returned and JSON made lists of their tuples."""
     records = []
     for row in rows:
         lists = {name: tuple(row[name]) for name in ("member_ids", "topics") if name in row}

@@ -86,6 +86,7 @@ class GroupActivity:
     skew: Floats  # of the most uneven topic; NaN if none has enough records
     last_commit_us: Ints
     is_idle: Flags
+    clock_jump_ms: Ints  # by how much the commit times of a key fell at most, in the order of the log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +128,7 @@ def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> G
         skew=reduce_segments(np.fmax, skew, starts_group_of_topics),
         last_commit_us=reduce_segments(np.maximum, days.commit_us, starts),
         is_idle=_are_idle(days, starts, read_us, counts.members_max[group]),
+        clock_jump_ms=reduce_segments(np.maximum, days.clock_jump_ms, starts),
     )
 
 
@@ -166,12 +168,16 @@ def topic_skew(consumed: Ints, is_quiet: Flags, quiet_partitions: Ints, starts: 
 def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int) -> GroupExtremes:
     """Return the extremes of each of `size` groups, from all keys, also those whose commits were removed.
 
-    The last margins are those of partitions that were observed within ten minutes before the group's last observation.
+    The last margins are those of partitions that were observed within ten minutes before the group's last observation,
+    and whose commits were not removed before it.
     """
     days = keys.key_days
     starts = is_segment_start(keys.group)
     groups = keys.group[starts]
-    is_fresh = (days.last_ms != NULL) & (segment_maximum(days.last_ms, keys.group) - days.last_ms <= FRESH_MS)
+    last_of_group_ms = segment_maximum(days.last_ms, keys.group)
+    removed_ms = days.removed_us // 1_000
+    is_removed = (removed_ms > days.last_ms) & (removed_ms <= last_of_group_ms)
+    is_fresh = (days.last_ms != NULL) & (last_of_group_ms - days.last_ms <= FRESH_MS) & ~is_removed
     last_margin = np.where(is_fresh, days.last_margin, NULL)
     retention_left_ms = np.where(is_fresh, days.retention_left_ms, NULL)
     orphaned = reduce_segments(np.add, days.is_orphaned.astype(np.int64), starts)

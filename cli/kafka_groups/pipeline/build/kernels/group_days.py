@@ -6,7 +6,9 @@ Its rebalances are those that began on it; they depend on the records of the nex
 A *late record* of a day comes earlier in the log than a record of the day before: the clocks of two coordinators
 differ. The newest record in the log decides what is known, so a late record is put between the records of the last ten
 minutes of the day before (`group_checkpoint`). The timeline and the checkpoint of the day before stay as they were. A
-late record that is older than these ten minutes is not used.
+classic rebalance whose generation before is a late record may have a second row, with other members before, on the day
+before: that day does not see the late record. If clocks differ by more than ten minutes, records are in the order of
+their dates.
 
 Example: generation 6 was written on day 0, after generation 5, which a clock ahead dated to day 1.
 
@@ -34,7 +36,6 @@ from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint
 from kafka_groups.pipeline.build.kernels.group_reader import GroupReader
 from kafka_groups.pipeline.build.kernels.group_records import GroupRecord, log_position
 from kafka_groups.pipeline.build.kernels.group_timeline import (
-    Entry,
     Timeline,
     build_timeline,
     drop_superseded,
@@ -84,25 +85,26 @@ def build_group_days(state: str | None, events: Mapping[int, DayEvents], days: C
 
 
 def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_records: Sequence[GroupRecord]) -> GroupDay:
-    late = [record for record in events.records if not before.precedes(record)]
-    records = [record for record in events.records if before.precedes(record)]
+    """Return a day (days since 1970) from the checkpoint before it, its events, and the records of the next day."""
     recent = _recent_records(before, day)
-    start = before if recent is None or not late else _insert_late(before, recent, late)
+    late = [record for record in events.records if recent is not None and recent.is_late(record)]
+    records = [record for record in events.records if recent is None or not recent.is_late(record)]
+    start = _insert_late(before, recent, late) if recent is not None and late else before
     reader = GroupReader(start)
-    reader.add_kind(has_no_rebalances=events.has_no_rebalances)
+    if events.has_no_rebalances:
+        reader.mark_without_rebalances()
     new_recent = _read_day(reader, records, day)
     timeline = build_timeline((start.state, start.members), reader.entries(), events.samples)
     checkpoint = replace(reader.checkpoint(*timeline.last), recent=new_recent)
     topics = events.topics | reader.topics()
     if recent is not None and late:
-        reader = GroupReader(recent.before)
-        reader.read(recent.join([*events.records, *next_records]))
-    elif all(map(checkpoint.precedes, next_records)):
-        reader.read(next_records)
+        # Late records of this day may have begun rebalances, between records of the day before.
+        reader = _read_from(recent.before, recent.join([*events.records, *next_records]))
+    elif new_recent is not None and any(map(new_recent.is_late, next_records)):
+        # Late records of the next day come between the records of rebalances of this day.
+        reader = _read_from(before, sorted([*records, *next_records], key=log_position))
     else:
-        # Late records of the next day began rebalances of this day, or come between their records.
-        reader = GroupReader(before)
-        reader.read(sorted([*records, *filter(before.precedes, next_records)], key=log_position))
+        reader.read(next_records)
     rebalances = [rebalance for rebalance in reader.rebalances() if rebalance.started_at // DAY_US == day]
     return GroupDay(
         day=day,
@@ -129,27 +131,35 @@ def _read_day(reader: GroupReader, records: Sequence[GroupRecord], day: int) -> 
 
 
 def _recent_records(before: GroupCheckpoint, day: int) -> RecentRecords | None:
-    """Return the recent records of the day before; None if it had none."""
+    """Return the recent records of the day before `day`; None if it had none.
+
+    A checkpoint of an earlier day may have recent records, too, which are not recent any more.
+    """
     recent = before.recent
     return recent if recent is not None and recent.records[0].at_us // DAY_US == day - 1 else None
 
 
 def _insert_late(before: GroupCheckpoint, recent: RecentRecords, late: Sequence[GroupRecord]) -> GroupCheckpoint:
-    """Return the checkpoint `before` as it is if its recent records and late ones are read in the order of the log."""
-    without_late = GroupReader(recent.before)
-    without_late.read(recent.records)
-    with_late = GroupReader(recent.before)
-    with_late.read(recent.join(late))
-    entry = _last_entry(with_late)
-    old_entry = _last_entry(without_late)
-    if entry is None or (
-        old_entry is not None and (entry.state, entry.members) == (old_entry.state, old_entry.members)
-    ):
-        # A sample may have shown more of the state than the records.
-        return with_late.checkpoint(before.state, before.members)
-    return with_late.checkpoint(entry.state, entry.members)
+    """Return `before` as it would be if late records had been read where they are in the log.
+
+    `recent` are the recent records of `before`. Its state and number of members change only if late records change
+    them, because a sample may have shown more of the state than the records.
+    """
+    reader = _read_from(recent.before, recent.join(late))
+    shown = _last_shown(reader)
+    if shown is None or shown == _last_shown(_read_from(recent.before, recent.records)):
+        shown = before.state, before.members
+    return reader.checkpoint(*shown)
 
 
-def _last_entry(reader: GroupReader) -> Entry | None:
+def _read_from(before: GroupCheckpoint, records: Sequence[GroupRecord]) -> GroupReader:
+    """Return a reader that has read records, in the order of the log, from a checkpoint on."""
+    reader = GroupReader(before)
+    reader.read(records)
+    return reader
+
+
+def _last_shown(reader: GroupReader) -> tuple[str | None, int] | None:
+    """Return the state and the number of members that the records show at the end; None if they show neither."""
     entries = drop_superseded(reader.entries())
-    return entries[-1] if entries else None
+    return (entries[-1].state, entries[-1].members) if entries else None

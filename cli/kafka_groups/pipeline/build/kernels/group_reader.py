@@ -26,10 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
+from itertools import zip_longest
 from typing import Final
 
 from kafka_groups.pipeline.build.kernels.classic_rebalances import Generation, classic_rebalance
-from kafka_groups.pipeline.build.kernels.consumer_rebalances import Epoch, Incarnation
+from kafka_groups.pipeline.build.kernels.consumer_rebalances import Incarnation
 from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint, Subject
 from kafka_groups.pipeline.build.kernels.group_records import (
     CLASSIC_GROUP,
@@ -63,7 +64,7 @@ class GroupReader:
         self._classic_rebalances = list[Rebalance]()
 
     def read(self, records: Sequence[GroupRecord]) -> None:
-        """Take in the next records, in the order of the log, all of them after those of the checkpoint."""
+        """Take in the next records: in the order of the log, and all of them after those of the checkpoint."""
         for record in records:
             place = self._next_place
             self._next_place += 1
@@ -84,11 +85,9 @@ class GroupReader:
         self._add_removal_entry(place, record)
         generation = self._generation
         if record.is_removal:
-            members = None
-            # After a downgrade, the members are those of the next generation, whose record is lost.
-            if generation is not None and generation.number is not None and not generation.is_removal:
-                members = generation.members
-            self._incarnations[-1].upgrade(members)
+            has_members = generation is not None and generation.number is not None and not generation.is_removal
+            # Directly after a downgrade or a removal, the generation with the members is lost.
+            self._incarnations[-1].upgrade(generation.members if generation is not None and has_members else None)
             self._generation = Generation.removed(record)
             return
         rebalance = classic_rebalance(record, generation)
@@ -114,12 +113,15 @@ class GroupReader:
         elif previous.is_removal and previous.type != record.type and record.at_us - previous.at_us <= _ONE_BATCH_US:
             self._protocol_entries.pop()
 
-    def add_kind(self, *, has_no_rebalances: bool) -> None:
-        """Take in whether samples or records show a share or streams group."""
-        self._has_no_rebalances |= has_no_rebalances
+    def mark_without_rebalances(self) -> None:
+        """Take in that a sample or a record shows a share or streams group, whose records show no rebalances."""
+        self._has_no_rebalances = True
 
     def entries(self) -> list[Entry]:
-        """Return states and numbers of members, in any order; a later record may still take a removal back."""
+        """Return the entries of all records that show a state or a number of members, in any order.
+
+        Records that are read later may change them: they may take back a removal, or show preexisting members.
+        """
         return [
             *self._protocol_entries,
             *(entry for incarnation in self._incarnations for entry in incarnation.members.entries()),
@@ -130,18 +132,23 @@ class GroupReader:
         return set().union(*self._topics.values())
 
     def rebalances(self) -> list[Rebalance]:
-        """Return the rebalances of both protocols, in any order; later records may end those of KIP-848 groups."""
+        """Return the rebalances of both protocols, in any order.
+
+        Records that are read later may end or complete those of KIP-848 groups.
+        """
         epochs = [(incarnation, epoch) for incarnation in self._incarnations for epoch in incarnation.epochs]
-        next_epochs: list[Epoch | None] = [epoch for _, epoch in epochs[1:]]
-        next_epochs.append(None)
+        next_epochs = [epoch for _, epoch in epochs[1:]]
         consumer = [
             incarnation.rebalance(epoch, next_epoch)
-            for (incarnation, epoch), next_epoch in zip(epochs, next_epochs, strict=False)
+            for (incarnation, epoch), next_epoch in zip_longest(epochs, next_epochs)
         ]
         return [*self._classic_rebalances, *consumer]
 
     def checkpoint(self, state: str | None, members: int) -> GroupCheckpoint:
-        """Return what is known after the last record that was read, with a state and a number of members."""
+        """Return what is known after the last record that was read.
+
+        `state` and `members` are the last ones of the timeline, which also knows samples.
+        """
         last = self._incarnations[-1]
         return GroupCheckpoint(
             membership=last.membership(),

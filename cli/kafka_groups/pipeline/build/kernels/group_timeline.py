@@ -11,8 +11,9 @@ Example: generation 6 has an earlier time than generation 5, because the broker 
 >>> timeline = build_timeline((None, 9), entries, Timeline())
 >>> timeline.times[1:].tolist(), timeline.members.tolist()
 ([10, 25, 40], [9, 4, 6, 0])
->>> timeline.members_at(np.array([5, 30])).tolist()
-[9, 6]
+>>> states, members = timeline.at_times(np.array([5, 30]))
+>>> states.tolist(), members.tolist()
+([None, 'Stable'], [9, 6])
 """
 
 from __future__ import annotations
@@ -49,10 +50,6 @@ class Timeline(NamedTuple):
         """Return the states and the numbers of members at times of the day, in microseconds since 1970."""
         places = np.searchsorted(self.times, times, side="right") - 1
         return self.states[places], self.members[places]
-
-    def members_at(self, times: Ints) -> Ints:
-        """Return the numbers of members at times of the day, in microseconds since 1970."""
-        return self.at_times(times)[1]
 
     @property
     def members_max(self) -> int:

@@ -2,7 +2,8 @@
 
     lag = log end offset - committed offset
 
-The commit is the last one until that time; after a removal there is no lag. Two clocks are involved: a sample's log end
+The commit is the last one until that time; after a removal there is no lag, and none between a log and a commit that
+belong to different topic ids: the topic was recreated. Two clocks are involved: a sample's log end
 has the time of the sampler, and a record of a commit the time of the coordinator. If the commit exceeds a sample's log
 end, these clocks differ, and the commit that the sample itself saw is taken in its place.
 
@@ -50,9 +51,9 @@ _SAMPLE_DURATION_MS: Final = 600_000
 def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagRows:
     """Return the lag of each key at each of the day's log ends of its partition, by key and time.
 
-    `ends` are used rows with a known log end, `commits` the ordered commits of the day and of earlier days, and
-    `partition_of_key` the partition of each key; keys ascend with their partitions. A backfilled log end is left out if
-    it lies below the commit because its record was read before the time that the record bears.
+    `ends` are used rows with a known log end, `commits` the ordered commits of the day and of earlier days, with their
+    topic ids, and `partition_of_key` the partition of each key; keys ascend with their partitions. A backfilled log end
+    is skipped if it lies below the commit because its record was read before the time that the record bears.
     """
     key, place = _pair_keys_with_ends(ends, partition_of_key)
     last = last_place_at((commits.key, commits.at_us), (key, ends.at_us[place]))
@@ -60,6 +61,7 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
     key, place, last = key[has_commit], place[has_commit], last[has_commit]
     end = ends.take(place)
     commit = commits.take(_choose_commits(commits, end, last))
+    removal = last_place_until(commits.is_removal, segment_starts(commits.key))[last]
     is_early_record = (end.point_ms != NULL) & (end.point_ms - end.at_us // 1_000 > _CLOCK_TOLERANCE_MS)
     rows = LagRows(
         key=key,
@@ -69,12 +71,20 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
         incarnation=commits.incarnation[last],
         log_number=end.log_number,
         observation=place,
-        commit_us=commit.at_us,
+        commit_us=commit.recorded_us,
+        removed_us=take(commits.at_us, removal),
         is_commit_record=commit.is_record,
         lag=end.log_end - commit.committed_offset,
         retention_margin=np.where(end.log_start == NULL, NULL, commit.committed_offset - end.log_start),
     )
-    return rows.take(end.is_sample | (commit.committed_offset <= end.log_end) | ~is_early_record)
+    is_possible = end.is_sample | (commit.committed_offset <= end.log_end) | ~is_early_record
+    return rows.take(is_possible & ~_is_of_other_topic(commit, end))
+
+
+def _is_of_other_topic(commit: Commits, end: LogEnds) -> Flags:
+    """Return whether a commit and a log end are known to belong to different topic ids."""
+    is_other: Flags = (commit.topic_id != NULL) & (end.topic_id != NULL) & (commit.topic_id != end.topic_id)
+    return is_other
 
 
 def _pair_keys_with_ends(ends: LogEnds, partition_of_key: Ints) -> tuple[Ints, Ints]:

@@ -4,8 +4,9 @@ A partition has another log from the sample on whose log end is below that of th
 or whose topic id differs (the topic was recreated). An offset of one log says nothing about another one, so each row
 gets the number of its log.
 
-- A sampler that is slow may write an older log end behind a newer one: an end that fell within half a minute of the
-  sample before, while the next end is not below that one, too, is not used.
+- A sampler that is slow, or another one whose clock is behind, may write an older log end behind a newer one. An end
+  that fell within half a minute of the sample before, or on the same topic id, is not used, unless the next end is
+  below that of the sample before, too.
 - A backfill looks at the present log, by the times that producers wrote. A backfilled end that contradicts the samples
   of the log at its time, or has another topic id, is not used.
 
@@ -82,12 +83,14 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     next_end = take(rows.log_end, next_place_after(has_end, rows.partition))
     has_fallen = has_end & (rows.log_end < previous_end)
     is_close = rows.at_us // 1_000 - take(rows.at_us, previous) // 1_000 <= _OVERLAP_MS
+    is_same_topic = (rows.topic_id != NULL) & (take(rows.topic_id, previous) == rows.topic_id)
     stays_below = (next_end != NULL) & (next_end < previous_end)
-    is_truncated = has_fallen & (~is_close | stays_below)
+    is_truncated = has_fallen & (stays_below | ~(is_close | is_same_topic))
     is_new_log = is_of_day & (_is_recreated(rows, starts) | is_truncated)
     counted = last_log_numbers(carried, size)[rows.partition] + running_count(is_new_log, starts)
     numbered = replace(
         rows,
+        topic_id=_known_topic_ids(rows, starts),
         log_number=np.where(is_of_day, counted, rows.log_number),
         previous_sample_us=take(rows.at_us, last_place_before(rows.is_sample, starts)),
         is_used=np.where(is_of_day, is_new_log | ~has_fallen, rows.is_used),
@@ -114,6 +117,12 @@ def _unique_rows(day: LogEnds) -> LogEnds:
         "topic_id",
     )
     return ordered.take(is_segment_end(ordered.partition, ordered.at_us))
+
+
+def _known_topic_ids(rows: LogEnds, starts: Ints) -> Ints:
+    """Return the topic id of each row: its own, else that of the partition's last row with one; NULL without such."""
+    previous_id = take(rows.topic_id, last_place_before(rows.topic_id != NULL, starts))
+    return np.where(rows.topic_id != NULL, rows.topic_id, previous_id)
 
 
 def _is_recreated(rows: LogEnds, starts: Ints) -> Flags:

@@ -7,7 +7,8 @@ A member joins with its first record MemberMetadata, and leaves with the tombsto
   record that is left. Each member writes an assignment within seconds of each epoch. Therefore, once one preexisting
   member has written, all of them are counted.
 - A member whose leave is the only record of it is an *unseen leaver*. Compaction also replaces a join by the leave, so
-  the leave shows that the member was present just before it, and nothing about earlier times.
+  the leave shows that the member was present just before it, and nothing about earlier times. But where no other
+  member is known of, the number of members before the leave is UNKNOWN.
 
 The number of members is *known* from a record on if the group's beginning is among the records, if a preexisting member
 or an unseen leaver was seen, if no other member wrote within a minute, or if another member joined before, whose epoch
@@ -75,7 +76,10 @@ class MemberChange:
 
 
 class MemberHistory:
-    """The members of one group incarnation, from the membership before on, record by record."""
+    """The members of one incarnation of a group, as its records show them that were read until now.
+
+    What later records show also holds for earlier ones: a preexisting member was present at the first record.
+    """
 
     def __init__(self, before: Membership) -> None:
         """Begin with the membership before the first record."""
@@ -92,7 +96,10 @@ class MemberHistory:
         self._first_join_us = LARGEST
 
     def see_time(self, record: GroupRecord) -> None:
-        """Take in that the group wrote a record of any kind; members that stay silent for long are not present."""
+        """Take in the time of a record of the group, of any type.
+
+        If no other member writes for longer than the session timeout, there is no other member.
+        """
         self._newest_us = max(self._newest_us, record.at_us)
 
     def mark_complete(self) -> None:
@@ -116,12 +123,14 @@ class MemberHistory:
         return self._be_present(place, record, record.member_id)
 
     def _notice_resubscription(self, member_id: str, record: GroupRecord) -> None:
+        """Take in the record after a join, which shows whether the member only subscribed to other topics."""
         join = self._last_joins.get(member_id)
         if join is not None and join.is_resubscription is None:
             # A member that has just joined has no epoch before its first assignment.
             join.is_resubscription = (record.previous_epoch or 0) > 0
 
     def _leave(self, place: int, record: GroupRecord, member_id: str) -> MemberChange | None:
+        """Take in a leave; return it, or None if the member has left before."""
         was_present = member_id in self._members
         if not was_present and member_id in self._departed:
             return None
@@ -132,6 +141,7 @@ class MemberHistory:
         return change
 
     def _be_present(self, place: int, record: GroupRecord, member_id: str) -> MemberChange | None:
+        """Take in a record of a present member; return its join, or None if the member did not join with it."""
         if member_id in self._members:
             return None
         self._members[member_id] = None
@@ -160,17 +170,24 @@ class MemberHistory:
 
     @property
     def present_count(self) -> int:
-        """The number of present members now, to which `preexisting_count` has to be added when all records are read."""
+        """The number of present members after the last record, without all preexisting members seen until then.
+
+        It is negative where preexisting members have left. `preexisting_count`, after all records, completes it.
+        """
         return len(self._members) - len(self._preexisting)
 
     @property
     def preexisting_count(self) -> int:
-        """The number of preexisting members that were seen."""
+        """The number of preexisting members that were seen, including those that left since."""
         return len(self._preexisting)
 
     def is_known_at(self, place: int, at_us: int) -> bool:
-        """Return whether the number of members is known at the record with this place and time."""
+        """Return whether the number of members is known at the record with this place and time (µs since 1970)."""
         return at_us > self._first_join_us or self._known_from() <= place
+
+    def leaves_unseen_after(self, place: int) -> bool:
+        """Return whether an unseen leaver left after the record at `place`; it may have been present there."""
+        return any(change.is_unseen and change.place > place for change in self._changes)
 
     def _known_from(self) -> int:
         """Return the place of the first record from which on the number of members is known; LARGEST if none is."""
@@ -185,8 +202,8 @@ class MemberHistory:
 
     def has_preexisting_at(self, place: int) -> bool:
         """Return whether a preexisting member was seen at all, or an unseen leaver up to the record at `place`."""
-        is_left = any(change.is_unseen and change.place <= place for change in self._changes)
-        return self._before.has_preexisting or bool(self._preexisting) or is_left
+        has_left = any(change.is_unseen and change.place <= place for change in self._changes)
+        return self._before.has_preexisting or bool(self._preexisting) or has_left
 
     def changes_in_batch(self, place: int, at_us: int) -> list[MemberChange]:
         """Return the joins and leaves in the batch of the record at `place`, up to it, without resubscriptions.
@@ -200,20 +217,25 @@ class MemberHistory:
         ]
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the number of members after each join and leave; the state is Empty where no member remains."""
+        """Yield the number of members at the first record and after each join and leave, in the order of the log.
+
+        The state is Empty where no member remains, else None. The number is UNKNOWN where it is not known.
+        """
         members = len(self._before.members) + len(self._preexisting)
         known_from = self._known_from()
+        last_unseen = max((change.place for change in self._changes if change.is_unseen), default=-1)
         if self._preexisting and self._first_record is not None:
             yield Entry(self._first_record.at_us, self._first_place, None, members)
         for at_us, batch in groupby(self._changes, attrgetter("at_us")):
             changes = list(batch)
+            # Unseen leavers were present just before the batch of their leaves, whose records have one time.
             unseen_leavers = sum(change.is_unseen for change in changes)
             if unseen_leavers:
                 members += unseen_leavers
                 yield Entry(at_us, changes[0].place, None, members)
             for change in changes:
                 members += change.step
-                is_known = known_from <= change.place
+                is_known = known_from <= change.place and (members > 0 or last_unseen <= change.place)
                 state = "Empty" if is_known and members == 0 else None
                 yield Entry(at_us, change.place, state, members if is_known else UNKNOWN)
 

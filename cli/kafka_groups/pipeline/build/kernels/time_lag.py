@@ -7,7 +7,8 @@ is interpolated between the two points around it, and never outside of them. A q
 - interpolated: the record was written between two points.
 - lower_bound: it was written before the oldest point; or the commit is at the last stable offset, before the log end.
 - data_loss: the commit is below the log start, so the record was deleted; the time lag is a lower bound, too.
-- unknown: no point says anything about it.
+- unknown: no point says anything about it; or its time is before the last removal of the commit, and no topic id shows
+  that the record is on the present log.
 
 The five qualities at one observation: log end 100 at second 60, and a point at offset 50, second 30 (times in ms):
 
@@ -76,7 +77,8 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLa
     least_ms = _measure_lower_bound(points, around, now_ms)
     log_start = ends.log_start[rows.observation]
     last_stable = ends.last_stable[rows.observation]
-    is_written = (written.written_ms != NULL) & (written.written_ms <= now_ms)
+    is_of_present_log = (ends.topic_id[rows.observation] != NULL) | (written.written_ms > rows.removed_us // 1_000)
+    is_written = (written.written_ms != NULL) & (written.written_ms <= now_ms) & is_of_present_log
     age_ms = now_ms - written.written_ms
     # The first condition that holds decides.
     conditions = [
@@ -85,7 +87,7 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLa
         (log_start != NULL) & (rows.committed_offset < log_start),
         is_written & written.is_record_time,
         is_written,
-        least_ms != NULL,
+        (least_ms != NULL) & ((written.written_ms == NULL) | is_of_present_log),
     ]
     return TimeLags(
         time_lag_ms=np.select(conditions, [0, 0, least_ms, age_ms, age_ms, least_ms], NULL),

@@ -141,9 +141,25 @@ def _measure_lag_after(commits: Commits, ends: LogEnds, context: CommitContext) 
     The log ends of a sample are requested after its commits, so the first log end from then on is that of the sample.
     """
     is_sample_with_end = ~commits.is_record & (context.end_following >= 0)
-    log_end = take(ends.log_end, np.where(is_sample_with_end, context.end_following, context.end_before))
-    is_known = (log_end != NULL) & (commits.committed_offset != NULL)
+    place = np.where(is_sample_with_end, context.end_following, context.end_before)
+    log_end = take(ends.log_end, place)
+    is_known = (log_end != NULL) & (commits.committed_offset != NULL) & _may_be_of_log(commits, ends, place, context)
     return np.where(is_known, np.maximum(0, log_end - commits.committed_offset), NULL)
+
+
+def _may_be_of_log(commits: Commits, ends: LogEnds, place: Ints, context: CommitContext) -> Flags:
+    """Return for each commit whether it was made on the log of the log end at `place`.
+
+    It was not if their topic ids differ. A commit without a topic id, between the last log end of one log and the first
+    one of the next, may be on either of them, so it is no evidence.
+    """
+    topic_id = take(ends.topic_id, place)
+    has_other_id = (commits.topic_id != NULL) & (topic_id != NULL) & (commits.topic_id != topic_id)
+    log_before = take(ends.log_number, context.end_before)
+    log_following = take(ends.log_number, context.end_following)
+    is_between_logs = (context.end_before >= 0) & (context.end_following >= 0) & (log_before != log_following)
+    is_on_log: Flags = ~has_other_id & ~(is_between_logs & (commits.topic_id == NULL))
+    return is_on_log
 
 
 def interpolate_points(records: Commits, ends: LogEnds, place_before: Ints) -> LagPoints:
@@ -252,8 +268,21 @@ def _choose_stream(rows: LagRows, commits: WindowCommits) -> tuple[Flags, Ints]:
     read_offset = take(commits.committed_offset, record)
     is_ahead = (sampled_offset > read_offset) & (later_ms > 0)
     is_different = (sampled_offset != read_offset) & (later_ms > _CLOCK_TOLERANCE_MS)
-    is_sampled: Flags = (sample >= 0) & ((record < 0) | is_ahead | is_different)
+    is_behind = (is_ahead | is_different) & ~_is_read(rows, commits, sampled_offset)
+    is_sampled: Flags = (sample >= 0) & ((record < 0) | is_behind)
     return is_sampled, np.where(is_sampled, sample, record)
+
+
+def _is_read(rows: LagRows, commits: WindowCommits, sampled_offset: Ints) -> Flags:
+    """Return for each lag row whether a record with the sampled offset or a later one was read.
+
+    The clock of a coordinator that is ahead dates it behind the lag row, by no more than clocks may differ.
+    """
+    until_us = rows.at_us + _CLOCK_TOLERANCE_MS * 1_000
+    place = last_place_at((_stream(commits), commits.at_us), (rows.key * 2, until_us))
+    is_same = take(commits.incarnation, place, -1) == rows.incarnation
+    is_read: Flags = is_same & (take(commits.committed_offset, place) >= sampled_offset)
+    return is_read
 
 
 def _find_last(stream: Ints, at_us: Ints, incarnation: Ints, rows: LagRows, is_sample: Flags) -> Ints:
