@@ -18,7 +18,7 @@ from kafka_groups.pipeline.build.partition_rows import make_group_rows, make_lag
 from kafka_groups.pipeline.build.partition_stage import build_partition_days
 from kafka_groups.pipeline.build.stage_rows import KEY, RowKind, StageRows, read_results, select_kind
 from kafka_groups.pipeline.build.stage_settings import Settings
-from kafka_groups.pipeline.build.topic_days import sum_topic_days
+from kafka_groups.pipeline.build.topic_days import merge_topic_days
 from kafka_groups.pipeline.frames.arrays import to_column
 from kafka_groups.verdicts import Rules
 from tests.pipeline.build.facts import StageFacts, stage_facts
@@ -53,7 +53,7 @@ def for_groups(table: pa.Table) -> Rows:
     return {
         "statuses": list(zip(named, values, strict=True)),
         "key_days": key_days.to_pylist(),
-        "topic_days": sum_topic_days(read_results(table, "topic_day")).to_pylist(),
+        "topic_days": merge_topic_days(read_results(table, "topic_day")).to_pylist(),
     }
 
 

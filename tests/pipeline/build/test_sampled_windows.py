@@ -49,7 +49,7 @@ def test_a_commit_leaves_the_lag_to_the_log_end_of_its_own_time(is_record: bool,
     )
     partition_of_key = np.zeros(1, np.int64)
     context = find_context(commits, log_ends, partition_of_key)
-    found = find_window_commits(WindowCommits.empty(), commits, log_ends, context, slot_ms=1_000)
+    found = find_window_commits(WindowCommits.empty(), commits, log_ends, context, slot_length_ms=1_000)
     advanced = np.arange(len(at_us))
     expected = [lag if lag == NULL else lag - moved for lag, moved in zip(lags, advanced.tolist(), strict=True)]
     assert found.lag.tolist() == expected

@@ -22,16 +22,17 @@ def find_changed_rebalances(storage: Storage, day: str, files: Iterable[DataFile
     return None if new.equals(old) else new
 
 
-def count_rebalances(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
-    """Write the rows of `group_daily` of a date (YYYY-MM-DD) with the counts of its new rebalances.
+def recount_group_days(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
+    """Write the rows of `group_daily` of a date (YYYY-MM-DD) with the counts of its new rebalances; return the files.
 
-    Return the files; none if nothing differs. Where no record of a cluster was read on the date, and for groups without
-    rebalances of their own, counts are null.
+    There is no file if nothing differs. A group without a rebalance keeps null, if it had null, or gets it where no
+    record of its cluster was read on the date; otherwise its count is 0.
     """
     old = _read_rows(storage, GROUP_DAILY, storage.files(GROUP_DAILY, [day]))
     key = ["cluster_id", "group"]
     counted = rebalances.group_by(key).aggregate([([], "count_all"), ("duration_ms", "sum")])
     joined = old.select([*key, "rebalances", "rebalance_ms"]).join(counted, key)
+    # The identity of `group_daily` sorts the old rows in the same way, because they have one date.
     joined = joined.sort_by([(name, "ascending") for name in key])
     is_read = pc.is_in(joined["cluster_id"], pa.array([*state.clusters_read(day)], pa.string()))
     new = old

@@ -132,7 +132,8 @@ def convert_group_states(rows: Any, day: int) -> Any:
 def times_within(times: Any, day: int) -> Any:
     """Return timestamps in µs since 1970, and midnight for those that are null or not on the day of their file.
 
-    Such a time is impossible, and does not show until when the cluster was read.
+    Such a time is impossible. Midnight is the least time of the day, so that it does not seem to show until when the
+    cluster was read.
     """
     at_us = to_microseconds(times)
     midnight_us = day * DAY_US

@@ -142,12 +142,13 @@ class FactState:
         """Return the dates to build, ascending, and earlier dates with facts that no state includes.
 
         `dates` are the dates to build, ascending and at least one. The day before the first one needs a state before
-        it, too: its rebalances are built again, because one may have ended on the first date.
+        it, too: its events are read again for its rebalances, because one may have ended on the first date.
         """
         earlier = {day for day in self.dates if day < dates[0]}
         day_before = dates[0] - timedelta(days=1)
-        has_state = self.newest_before(day_before) or all(day >= day_before for day in earlier)
-        newest_state = self.newest_before(dates[0]) if has_state else None
+        needs_no_state = all(day >= day_before for day in earlier)
+        can_use_states = needs_no_state or self.newest_before(day_before) is not None
+        newest_state = self.newest_before(dates[0]) if can_use_states else None
         without_state = {day for day in earlier if newest_state is None or day > newest_state}
         return sorted({*dates, *without_state})
 

@@ -154,6 +154,7 @@ def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupDay, tuple
     """
     codes, names = to_sorted_codes(events["state"])
     times = to_ints(events["at_us"])
+    # The last value stands for null, whose place is -1.
     states = np.array([*names, None], np.object_)[np.where(codes >= 0, codes, -1)]
     # A sample of a group that has no members has no list of them either.
     listed = to_ints(pc.list_value_length(events["members"]))

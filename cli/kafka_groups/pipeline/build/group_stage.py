@@ -28,7 +28,7 @@ from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_star
 from kafka_groups.pipeline.build.kernels.verdicts import RULES
 from kafka_groups.pipeline.build.partition_rows import make_status_columns
 from kafka_groups.pipeline.build.stage_settings import Settings
-from kafka_groups.pipeline.build.topic_days import sum_topic_days
+from kafka_groups.pipeline.build.topic_days import merge_topic_days
 from kafka_groups.pipeline.frames.arrays import NULL, Array, Ints, take_strings, to_lists
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
@@ -208,11 +208,12 @@ def _make_group_states(batch: GroupBatch, day: int, group_days: Mapping[int, Gro
 def _make_topic_days(
     batch: GroupBatch, day: int, keys: GroupedKeyDays, topics: Any, group_days: Mapping[int, GroupDay]
 ) -> Any:
-    """Return the topics that groups read, have commits on, or that members name, as a record batch of TopicDays."""
+    """Return by topic how many groups read it or have a commit on it, and whether members name it (TopicDays)."""
     starts = is_segment_start(keys.group, keys.topic)
     has_read = reduce_segments(np.logical_or, keys.key_days.consumed > 0, starts)
     has_commit = reduce_segments(np.logical_or, keys.key_days.has_commit, starts)
-    committed_on = {
+    # Each group is 0 or 1 reader of a topic; `merge_topic_days` adds them up.
+    of_keys = {
         "cluster_id": batch.cluster_id.take(pa.array(keys.group[starts])),
         "topic": topics.take(pa.array(keys.topic[starts])),
         "day": day,
@@ -220,11 +221,11 @@ def _make_topic_days(
         "committed": has_commit.astype(np.int64),
     }
     named = [(group, topic) for group, group_day in group_days.items() for topic in group_day.topics]
-    named_by_members = {
+    of_members = {
         "cluster_id": batch.cluster_id.take(pa.array([group for group, _ in named], pa.int64())),
         "topic": pa.array([topic for _, topic in named], pa.string()),
         "day": day,
         "is_named": True,
     }
-    parts = [make_batch(TopicDays, columns, fill_null=True) for columns in (committed_on, named_by_members)]
-    return sum_topic_days(pa.Table.from_batches(parts))
+    parts = [make_batch(TopicDays, columns, fill_null=True) for columns in (of_keys, of_members)]
+    return merge_topic_days(pa.Table.from_batches(parts))

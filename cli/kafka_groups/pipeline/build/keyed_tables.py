@@ -43,13 +43,15 @@ def gather_keys(
         if waiting_size < limit:
             continue
         table = pa.Table.from_batches(waiting)
-        last = _find_last_key(table, key) or (_find_last_key(table, [*key, *parts]) if parts else 0)
+        last = _find_last_key(table, key)
+        if last == 0 and parts:
+            last = _find_last_key(table, [*key, *parts])
         waiting = table.slice(last).to_batches()
         waiting_size = sum(measure(rest) for rest in waiting)
         # A key with very many rows is not looked at again for each batch.
         limit = size + waiting_size
         complete = [table.slice(0, last)] if last else []
-        # The caller needs the memory while it works on a table, so nothing here may refer to its rows.
+        # The caller needs the memory while it works on a table, so this frame lets go of it.
         del batch, table
         while complete:
             yield complete.pop()

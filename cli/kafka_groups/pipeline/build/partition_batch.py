@@ -27,8 +27,8 @@ class PartitionBatch:
     """Facts by partition and key, each with its day (days since 1970), and the state before the first one.
 
     A partition is the place in `cluster_id`, `topic` and `partition`, a key the place in `group`; keys ascend with
-    their partitions. `is_first` is false for a partition whose log was in the batch before, too: a partition that is
-    larger than a batch comes in several ones, each of them with its whole log.
+    their partitions. A partition that is larger than a batch comes in several ones, each of them with its whole log:
+    `is_first` says for each partition whether this is the first of them.
     """
 
     cluster_id: Any  # Arrow columns with a value for each partition
@@ -57,6 +57,7 @@ class PartitionBatch:
         partition = np.cumsum(starts_partition) - 1
         has_group = np.asarray(pc.is_valid(table["group"]))
         starts_key = has_group & is_segment_start(partition, to_codes(table["group"]))
+        # Of no use for rows without a group, which sort before those of the partition's groups.
         key = np.cumsum(starts_key) - 1
         partitions = table.take(pa.array(np.flatnonzero(starts_partition)))
         keys = table.take(pa.array(np.flatnonzero(starts_key)))
@@ -73,7 +74,7 @@ class PartitionBatch:
             partition_of_key=partition[starts_key],
             clusters=tuple(clusters.dictionary.to_pylist()),
             cluster_of_partition=to_ints(clusters.indices),
-            is_first=np.arange(len(partitions)) >= is_continued,
+            is_first=np.arange(len(partitions)) >= int(is_continued),
             observations=observations,
             day_of_observation=day_of_observation,
             commits=commits,

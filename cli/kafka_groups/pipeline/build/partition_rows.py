@@ -17,7 +17,7 @@ from kafka_groups.pipeline.build.packing import ListOfRows, columns_of, pack
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.partition_results import PartitionDay, TopicActivity
 from kafka_groups.pipeline.build.stage_rows import RowKind, make_result_rows, make_rows
-from kafka_groups.pipeline.build.topic_days import sum_topic_days
+from kafka_groups.pipeline.build.topic_days import merge_topic_days
 from kafka_groups.pipeline.frames.arrays import (
     NULL,
     Array,
@@ -112,10 +112,10 @@ def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
         catch_up_ms=np.full(len(removals), NULL),
     )
     statuses = PartitionStatuses.join(results.carried_statuses, results.statuses, removed).sort_by("key")
-    keys, value = np.unique(statuses.key, return_inverse=True)
+    keys, payload_of_row = np.unique(statuses.key, return_inverse=True)
     names = [column.name for column in columns_of(PartitionStatuses, "key")]
     columns = {name: getattr(statuses, name) for name in names}
-    payload = pack([ListOfRows(owner=value, columns=columns)], len(keys))
+    payload = pack([ListOfRows(owner=payload_of_row, columns=columns)], len(keys))
     return make_rows(RowKind.STATUSES, batch.key_columns(keys) | {"day": results.day, "payload": payload})
 
 
@@ -139,5 +139,6 @@ def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -
         "produced": activity.produced[partitions],
         "sampled_us": activity.sampled_us[partitions],
     }
+    # What groups say about the topic, readers and commits, is null in these rows.
     of_partitions = make_batch(TopicDays, topic_days, fill_null=True)
-    return sum_topic_days(pa.Table.from_batches([of_partitions]))
+    return merge_topic_days(pa.Table.from_batches([of_partitions]))

@@ -85,7 +85,7 @@ class _DayBuilder:
         commits, summary = self._order_commits(numbered)
         activity, summary = committed_offsets.measure_activity(commits, summary)
         lag_rows = measure_lag(ends, commits, self.batch.partition_of_key)
-        log_state = self._end_logs(observed, numbered, points)
+        log_state = self._log_state_at_end(observed, numbered, points)
         statuses, key_state = self._judge(commits, summary, ends, lag_rows, points, log_state)
         extremes = find_lag_extremes(lag_rows, statuses.time_lag_ms, len(summary))
         is_quiet = log_ends.find_quiet_partitions(observed, partitions)[self.batch.partition_of_key]
@@ -165,11 +165,11 @@ class _DayBuilder:
         has_samples_only = np.isin(key, rows.key) & ~np.isin(key, rows.key[rows.is_record])
         return committed_offsets.new_removals(key, at_us).take(has_samples_only)
 
-    def _end_logs(self, observed: LogEnds, numbered: LogEnds, points: TimePoints) -> LogState:
+    def _log_state_at_end(self, observed: LogEnds, numbered: LogEnds, points: TimePoints) -> LogState:
         """Return the state of the logs at the end of the day."""
         partitions = len(self.batch.partition)
         end_of_day_us = (self.day + 1) * DAY_US
-        oldest_us = end_of_day_us - (self.settings.lookback_days + 1) * DAY_US
+        oldest_us = (self.day - self.settings.lookback_days) * DAY_US
         carried = log_ends.carry_log_ends(numbered, size=partitions, count=self.settings.rules.intervals)
         has_facts = np.bincount(observed.partition, minlength=partitions) > 0
         return LogState(

@@ -45,11 +45,14 @@ class BuildPlan:
     state: FactState
     changed: Sequence[date]  # dates whose rows are no longer right
     to_write: Sequence[date]  # those of them that this build writes
-    to_read: Sequence[date]  # dates whose facts are read: `to_write`, and earlier ones that have no state
+    to_read: Sequence[
+        date
+    ]  # dates whose facts are read: changed ones up to the last selected date, and earlier ones that
+    # no state includes
 
     @property
-    def days_before_gaps(self) -> list[date]:
-        """The dates just before those that are read: a rebalance that ended on a date may have begun there."""
+    def days_before_runs(self) -> list[date]:
+        """The day before each run of dates that are read: a rebalance that ended on the run may have begun there."""
         return sorted({day - _DAY for day in self.to_read} - {*self.to_read})
 
     @property
@@ -64,7 +67,7 @@ class BuildPlan:
 
     def files_to_read(self, storage: Storage) -> list[DataFile]:
         """Return the files of facts and of states for this build; their paths are addresses that tasks can open."""
-        before = self.days_before_gaps
+        before = self.days_before_runs
         files = self._fact_files(OFFSET_COMMITS, self.to_read) + self._fact_files(PARTITION_OFFSETS, self.to_read)
         files += _files_on(storage.files(PARTITION_STATE), [self.state.newest_before(self.to_read[0])])
         if self.state.has_old_events:
@@ -75,8 +78,8 @@ class BuildPlan:
             files += _files_on(storage.files(GROUP_STATE), [self.state.newest_before(before[0])])
         return [replace(file, path=storage.directory.address(file.path)) for file in files]
 
-    def count_facts(self) -> int:
-        """Return how many facts this build reads."""
+    def estimate_facts(self) -> int:
+        """Return about how many facts this build reads, from the rows of all files of the dates to read."""
         is_of_all_dates = bool(self.to_write) and self.state.has_old_events
         days = {*map(str, self.state.dates if is_of_all_dates else self.to_read)}
         return sum(file.rows for file in self.state.files if file.date in days)
@@ -94,9 +97,9 @@ def _files_on(files: Iterable[DataFile], days: Iterable[date | None]) -> list[Da
 def plan_build(
     storage: Storage, rules: Rules | None, lookback_days: int, selection: DateRange, *, full: bool
 ) -> BuildPlan:
-    """Return the plan of a build of the selected dates; `full` builds all of them again. Raises StorageError."""
+    """Return the plan of a build of the selected dates; `full`: as if there had been no build. Raises StorageError."""
     state = FactState(storage, rules or Rules(), lookback_days)
-    # A build without a date must not make the next one a full build.
+    # This forgets in memory only. A build without a date must not make the next one a full build.
     if full and any(day in selection for day in state.dates):
         state.forget_last_build()
     changed = state.dates_to_build()
@@ -115,5 +118,5 @@ def count_facts(
     selection: DateRange = ALL_DATES,
     full: bool = False,
 ) -> int:
-    """Return how many facts the next build would read. Raises StorageError."""
-    return plan_build(storage, rules, lookback_days, selection, full=full).count_facts()
+    """Return about how many facts the next build would read. Raises StorageError."""
+    return plan_build(storage, rules, lookback_days, selection, full=full).estimate_facts()

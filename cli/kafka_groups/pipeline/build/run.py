@@ -10,7 +10,7 @@ from typing import Final
 
 from kafka_groups.pipeline.build.backlogs import describe_backlogs
 from kafka_groups.pipeline.build.coverage import describe_missing_facts
-from kafka_groups.pipeline.build.earlier_rebalances import count_rebalances, find_changed_rebalances, write_rows
+from kafka_groups.pipeline.build.earlier_rebalances import find_changed_rebalances, recount_group_days, write_rows
 from kafka_groups.pipeline.build.fact_files import day_number
 from kafka_groups.pipeline.build.fact_state import forget_fact_state
 from kafka_groups.pipeline.build.fact_summary import summarise
@@ -119,7 +119,7 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
         days=days,
         rules=plan.state.rules,
         lookback_days=plan.state.lookback_days,
-        days_before=[day_number(day) for day in plan.days_before_gaps],
+        days_before=[day_number(day) for day in plan.days_before_runs],
     )
     task = Task(storage.address, settings, day_number(plan.first_state_date), summary)
     results = engine.run(task)
@@ -132,7 +132,7 @@ def _recount_earlier_dates(
 ) -> tuple[set[str], list[NewFile]]:
     """Return the dates just before written ones whose rebalances differ, and new files of `group_daily` for them."""
     day_before = plan.to_write[0] - _DAY
-    candidates = {str(day) for day in (day_before, *plan.days_before_gaps) if day >= day_before}
+    candidates = {str(day) for day in (day_before, *plan.days_before_runs) if day >= day_before}
     changed = set[str]()
     recounted = list[NewFile]()
     for day in sorted(candidates):
@@ -141,7 +141,7 @@ def _recount_earlier_dates(
         # Rows of dates that retention removed stay removed.
         if rebalances is not None and day >= plan.state.first_date:
             changed.add(day)
-            recounted += count_rebalances(storage, plan.state, day, rebalances)
+            recounted += recount_group_days(storage, plan.state, day, rebalances)
     return changed, recounted
 
 

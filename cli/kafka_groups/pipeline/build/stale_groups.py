@@ -29,7 +29,7 @@ class GroupLastDay(NamedTuple):
     last_commit_date: date | None
 
     def is_stale(self, next_date: date | None, lookback_days: int) -> bool:
-        """Return whether the group has no row on the cluster's next date because its last commit is too old.
+        """Return whether the last commit is too old for a row on the cluster's next date, where the group has none.
 
         If that commit is recent enough, the group was removed. `next_date` is None if the cluster has no later date.
         """
@@ -47,8 +47,8 @@ def describe_stale_groups(
 ) -> list[str]:
     """Return a sentence for each cluster with stale groups that are wanted.
 
-    With `dates`, only rows from the first to the last of these are read: a group without a row there is not named
-    again. Raises StorageError.
+    With `dates`, only rows from the first to the last of these are read, so that a group whose last row is earlier is
+    not named. Without dates, or with none, all rows are read. Raises StorageError.
     """
     built_dates = [date.fromisoformat(day) for day in storage.dates(GROUP_DAILY)]
     if not built_dates or built_dates[0] >= built_dates[-1] - timedelta(days=lookback_days):

@@ -20,10 +20,11 @@ from kafka_groups.pipeline.tables.derived import TopicDaily
 _KEY: Final = ("cluster_id", "topic", "day")
 
 
-def sum_topic_days(parts: Any) -> Any:
+def merge_topic_days(parts: Any) -> Any:
     """Return a record batch of TopicDays with one row for each cluster, topic and day, from a table with parts of them.
 
-    A number that is null in all parts stays null.
+    Numbers of partitions, groups and records are added up; `sampled_us` is the latest time, and `is_named` is true if
+    it is true in a part. A number that is null in all parts stays null.
     """
     codes = [to_codes(parts[name]) for name in _KEY]
     order = np.lexsort(codes[::-1])
@@ -51,7 +52,7 @@ def make_topic_daily(topic_days: Any, summary: Summary, days: Sequence[int], loo
     There is a row for each topic that was observed on the day, or has a commit at its end. A topic is unread only if it
     exists: the day's last sample saw it, or, without samples, records were read on that day.
     """
-    rows = sum_topic_days(topic_days)
+    rows = merge_topic_days(topic_days)
     day = to_ints(rows["day"])
     committed = to_ints(rows["committed"])
     partitions = to_ints(rows["partitions"])

@@ -192,7 +192,10 @@ class DeltaLog:
         return actions
 
     def vacuum(self) -> None:
-        """Delete the files in the table's directories that have been in no version of the table for a day."""
+        """Delete the files in the table's directories that have been in no version of the table for a day.
+
+        A vacuum writes versions of its own, so this object may not be used afterwards.
+        """
         if self.delta_table is None:
             return
         options: dict[str, Any] = {

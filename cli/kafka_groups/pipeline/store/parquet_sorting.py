@@ -61,6 +61,7 @@ def copy_rows(directory: RootDirectory, files: Sequence[DataFile], batch: str, r
     in `sort_files`.
     """
     dataset = open_dataset(directory, files)
+    # A generator, because `_write_parts` turns errors of reading into StorageErrors.
     parts = (dataset.take(pa.array(indexes)) for indexes in [sorted(rows)])
     return _write_parts(directory, files[0], batch, parts, len(rows), lambda _rows: None)
 

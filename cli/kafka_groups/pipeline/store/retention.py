@@ -46,9 +46,9 @@ def remove_old_dates(
     """Remove the dates that are older than `keep` of their table; yield table and date of each that is wholly gone.
 
     `keep` has by table how long a date stays after its end; `now` is in UTC. The newest date of each table stays. The
-    lock "compact" must be held. A date is removed when the caller requests the next element. `progress` is called with
-    the number of dates that are finished, counted for each table. Raises StorageError; the dates that were removed
-    before then stay removed.
+    lock "compact" must be held. Nothing is removed before the first element is requested, and each date is removed just
+    before it is yielded. `progress` is called with the number of dates that are finished, counted for each table.
+    Raises StorageError; the dates that were removed before then stay removed.
     """
     old_dates = {table: _find_old_dates(storage, table, now - age) for table, age in keep.items()}
     if keep:
@@ -65,7 +65,8 @@ def remove_old_dates(
 def remove_failed_samples(storage: Storage, now: datetime) -> None:
     """Remove the rows of samples that began more than a day ago, and are not in sample_runs; `now` is in UTC.
 
-    Samples that are newer than the newest one in sample_runs stay, because that table may come from an older backup.
+    Samples that are newer than the newest one in sample_runs stay, because that table may come from an older backup:
+    without any finished sample, all stay. The lock "compact" must be held. Raises StorageError.
     """
     finished_samples: set[str] = set()
     for file in storage.files(SAMPLE_RUNS):

@@ -45,11 +45,16 @@ def read_files(table: Table, batches: Iterator[Any]) -> Iterator[Any]:
     schema = table.arrow().append(pa.field("date", pa.date32()))
     for batch in batches:
         for address in batch["path"].to_pylist():
-            file = open_root(address)
+            opened_file = open_root(address)
             # Only the directory below the table is a column: those above may have names such as group=prod.
-            table_path = file.root.rpartition("/date=")[0]
+            table_path = opened_file.root.rpartition("/date=")[0]
             with as_storage_error("read the tables", address):
                 dataset = ds.dataset(
-                    file.root, schema, "parquet", file.fs, partitioning="hive", partition_base_dir=table_path
+                    opened_file.root,
+                    schema,
+                    "parquet",
+                    opened_file.fs,
+                    partitioning="hive",
+                    partition_base_dir=table_path,
                 )
                 yield from dataset.to_batches()

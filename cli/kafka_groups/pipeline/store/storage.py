@@ -120,8 +120,8 @@ class Storage:
 
         Of `files`, only those of this table and these dates are added; the others are left where they are. Dates
         without a new file have no rows afterwards. The commit records the transactions, and raises StorageError if the
-        log has other versions than `expected`, or if another program removed a file meanwhile. There is no commit,
-        which records nothing, if there is no file to remove or to add.
+        log has other versions than `expected`, or if another program removed a file meanwhile. Without
+        a file to remove or to add there is no commit, and the transactions are not recorded.
         """
         log = self.log(table)
         old = [file for file in log.files() if file.date in dates]
@@ -154,8 +154,8 @@ class Storage:
     def files(self, table: Table, dates: Collection[str] | None = None, *, unfinished: bool = False) -> list[DataFile]:
         """Return the files of the table's newest version, of all dates or of these, sorted by date and path.
 
-        Files of samples that `sample_runs` does not name are left out: these samples failed, or are not finished yet.
-        With `unfinished`, only these files are returned.
+        Files of samples that `sample_runs` does not name are skipped: these samples failed, or are not finished yet.
+        With `unfinished`, the files of such samples are returned, and no others.
         """
         files = [file for file in self.log(table).files() if dates is None or file.date in dates]
         unfinished_samples = self._find_unfinished({file.batch for file in files if file.batch.startswith(SAMPLE)})

@@ -69,7 +69,7 @@ def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset
 
 
 def new_removals(key: Ints, at_us: Ints) -> Commits:
-    """Return removals of these keys at these times that no record shows."""
+    """Return removals that were inferred, not read: row i removes the commit of `key[i]` at `at_us[i]`."""
     size = len(key)
     return Commits(
         key=key,
@@ -146,17 +146,17 @@ def number_incarnations(rows: Commits, size: int) -> Commits:
     is_on_other_topic = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
     begins = (rows.is_removal | is_on_other_topic) & ~rows.is_carried
     carried = last_values(rows.key, rows.is_carried, rows.incarnation, np.zeros(size, np.int64))
-    before_day = np.where(rows.is_carried, rows.incarnation, carried[rows.key])
-    return replace(rows, incarnation=before_day + running_count(begins, starts))
+    incarnation_before = np.where(rows.is_carried, rows.incarnation, carried[rows.key])
+    return replace(rows, incarnation=incarnation_before + running_count(begins, starts))
 
 
 def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Commits:
-    """Return the ordered rows with the topic ids that are known: those that commits carry, else those of samples.
+    """Return the ordered rows with the topic ids that are known: the ids in their records, else those of log ends.
 
-    A commit without an id is on the topic that was there both before and after it, by the observations of its
-    partition; after the last observation, on that topic. Otherwise the id stays NULL.
+    A commit without an id is on the topic of the last log end before it, if the next log end has the same id, or if
+    there is no next one. Otherwise its id stays NULL. `ends` are sorted by partition and time.
     """
-    known = ends.take(ends.topic_id != NULL)
+    known = ends.take(ends.is_used & (ends.topic_id != NULL))
     times = (known.partition, known.at_us)
     wanted = (partition_of_key[rows.key], rows.at_us)
     before = last_place_at(times, wanted)
@@ -229,7 +229,7 @@ def _measure_clock_jumps(rows: Commits, size: int) -> Ints:
 def _measure_advances(rows: Commits, size: int) -> Ints:
     """Return by how much each row advanced the commit of its key.
 
-    It is NULL for a removal, and for the first row of an incarnation; it is 0 for a sample that lies between two
+    It is NULL for a removal, and for the first commit of an incarnation; it is 0 for a sample that lies between two
     records.
     """
     is_between = _are_between_records(rows, size)
@@ -246,6 +246,7 @@ def _are_between_records(rows: Commits, size: int) -> Flags:
     """
     last_record_us = last_values(rows.key, rows.is_record, rows.at_us, np.full(size, NULL))
     previous_record = last_place_before(rows.is_record, segment_starts(rows.key))
+    # A sample without a record before it follows no commit.
     follows_commit = ~take(rows.is_removal, previous_record, missing=True)
     is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
     return is_sample & follows_commit & (rows.at_us <= last_record_us[rows.key])

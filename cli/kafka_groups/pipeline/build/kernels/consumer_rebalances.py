@@ -169,6 +169,7 @@ class Incarnation:
         members = None
         if self.members.is_known_at(epoch.place, epoch.at_us):
             members = epoch.present_count + self.members.preexisting_count
+        # No member was counted, but one left later whose join is lost.
         if members == 0 and self.members.leaves_unseen_after(epoch.place):
             members = None
         quality, ended_us = _end(epoch, next_epoch, members)
@@ -200,7 +201,7 @@ class Incarnation:
         if epoch.changes.has_start:
             return None if epoch.changes.kept_members is None else epoch.changes
         # The first epoch that compaction left need not be the group's first one. If members that joined earlier have
-        # shown themselves, the changes are those in the epoch's own batch.
+        # shown themselves, the changes are those in the records that the broker wrote together with the epoch.
         if self.members.has_preexisting_at(epoch.place):
             batch = EpochChanges()
             for change in self.members.changes_in_batch(epoch.place, epoch.at_us):

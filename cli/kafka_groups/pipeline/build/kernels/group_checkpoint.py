@@ -60,9 +60,9 @@ class GroupCheckpoint:
     recent: RecentRecords | None = None  # None if the day had no record in its last ten minutes
 
     def precedes(self, record: GroupRecord) -> bool:
-        """Return whether a record comes after all records that led to this checkpoint, in the order of the log.
+        """Return whether this checkpoint ends before a record, in the order of the log.
 
-        A record in another partition of the topic does, too.
+        Partitions of the topic have no order, so a record in another partition is taken as a later one.
         """
         if self.newest is None:
             return True
@@ -75,12 +75,13 @@ class GroupCheckpoint:
 
     @classmethod
     def from_json(cls, text: str | None) -> Self:
-        """Return the checkpoint of a text that `to_json` returned; None if nothing is known of the group."""
+        """Return the checkpoint that `to_json` wrote; without a text, that of a group of which nothing is known."""
         return cls() if text is None else cls._from_fields(json.loads(text))
 
     def _fields(self) -> dict[str, Any]:
         """Return the fields as JSON has them: objects with the names of the fields."""
-        # Members of a group subscribe to the same topics, as a rule, so each list of topics is written once.
+        # Members of a group subscribe to the same topics, as a rule, so each list of topics is written once. Texts sort
+        # in the same order each time, which None among the names would not.
         named = sorted(((topics, subject) for subject, topics in self.topics.items() if topics), key=str)
         fields = {
             "membership": self.membership._asdict(),

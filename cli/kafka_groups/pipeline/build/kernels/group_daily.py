@@ -1,10 +1,11 @@
 """The day of a group, summed up over the keys that it has: its commits, its consumption, its skew, its margins.
 
 *Skew* says how unevenly a group consumes a topic: the share of the partition with the largest consumption, over the
-mean share. It is 1 where all partitions have the same share. A partition without a commit counts only if something was
-written to it that day, because many clients commit nothing on a partition without new records:
+mean share. It is 1 where all partitions have the same share. The mean is over the partitions on which the group has a
+commit, and over those that were quiet, on which nothing was written: many clients commit nothing there.
 
-    skew = largest consumption * partitions that were read or written / total consumption
+    partitions = partitions with a commit that were not quiet + quiet partitions
+    skew = largest consumption * partitions / total consumption
 
 A topic of which the group consumed fewer than 1,000 offsets says nothing about skew.
 
@@ -13,10 +14,10 @@ Three partitions of one topic, of which the last one was quiet, and 3,000 record
     >>> topic_skew(
     ...     consumed=np.array([2_000, 1_000, 0]),
     ...     is_quiet=np.array([False, False, True]),
-    ...     quiet_partitions=np.array([0, 0, 0]),
+    ...     quiet_partitions=np.array([1, 1, 1]),
     ...     starts=np.array([True, False, False]),
     ... )
-    array([1.33333333])
+    array([2.])
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class GroupCounts:
     """Row i is what is known about group i on a day, besides its commits; NULL where it is unknown."""
 
     read_us: Ints  # the last record of the group's cluster, in µs since 1970
-    members_max: Ints  # most members at a time; below 0 if unknown
+    members_max: Ints  # most members at a time; UNKNOWN if there were some, NULL if no event shows any
     rebalances: Ints
     rebalance_ms: Ints  # time spent in rebalances whose duration is known
 
@@ -91,7 +92,10 @@ class GroupActivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupExtremes:
-    """Row i is the worst that all keys and statuses of group i show on a day; NULL where nothing is known."""
+    """Row i is the worst, and the last, that all keys and statuses of group i show on a day; NULL where unknown.
+
+    Lags and margins are in records, times in ms.
+    """
 
     max_time_lag_ms: Ints
     retention_margin: Ints
@@ -140,12 +144,13 @@ def _measure_commit_rate(commits: Ints, has_records: Flags, read_us: Ints, day: 
 
 
 def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, members_max: Ints) -> Flags:
-    """Return whether the commits of each group have stood still for a day, while no member was seen."""
+    """Return whether each group's commits had stood still for 24 hours when it was last observed, without a member."""
     sampled_us = reduce_segments(np.maximum, days.sampled_us, starts)
     moved_us = reduce_segments(np.maximum, days.moved_us, starts)
     observed_us = np.maximum(sampled_us, read_us)
     is_known = (observed_us != NULL) & (moved_us != NULL)
     has_stood_still = is_known & (observed_us // 1_000 - moved_us // 1_000 >= DAY_US // 1_000)
+    # A group with an unknown number of members has some.
     is_idle: Flags = has_stood_still & np.isin(members_max, (0, NULL))
     return is_idle
 
@@ -175,6 +180,7 @@ def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int
     starts = is_segment_start(keys.group)
     groups = keys.group[starts]
     last_of_group_ms = segment_maximum(days.last_ms, keys.group)
+    # NULL divided by 1,000 is earlier than every time.
     removed_ms = days.removed_us // 1_000
     is_removed = (removed_ms > days.last_ms) & (removed_ms <= last_of_group_ms)
     is_fresh = (days.last_ms != NULL) & (last_of_group_ms - days.last_ms <= FRESH_MS) & ~is_removed

@@ -82,11 +82,12 @@ class GroupReader:
             last.read(place, record)
 
     def _read_classic(self, place: int, record: GroupRecord) -> None:
+        """Take in a record of a classic group: a generation, or its removal, which may be an upgrade to KIP-848."""
         self._add_removal_entry(place, record)
         generation = self._generation
         if record.is_removal:
             has_members = generation is not None and generation.number is not None and not generation.is_removal
-            # Directly after a downgrade or a removal, the generation with the members is lost.
+            # Directly after a downgrade or a removal, the generation with the members is lost: None stands for unknown.
             self._incarnations[-1].upgrade(generation.members if generation is not None and has_members else None)
             self._generation = Generation.removed(record)
             return
@@ -147,7 +148,8 @@ class GroupReader:
     def checkpoint(self, state: str | None, members: int) -> GroupCheckpoint:
         """Return what is known after the last record that was read.
 
-        `state` and `members` are the last ones of the timeline, which also knows samples.
+        `state` and `members` are the last ones of the timeline, which also knows samples: None, and a number below 0,
+        if they are unknown.
         """
         last = self._incarnations[-1]
         return GroupCheckpoint(

@@ -143,7 +143,7 @@ def _sort(rows: GroupedStatuses) -> GroupedStatuses:
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
-    """The moments of groups: pairs of a group and a time at which one of its rows stands, sorted by these."""
+    """The moments of groups: pairs of a group and a time at which one of its partitions has a row, sorted by these."""
 
     keys: Ints  # `merge_key` of group and time of each moment
     of_row: Ints  # the moment of each row
@@ -153,7 +153,8 @@ class _Moments:
 
     @classmethod
     def of(cls, rows: GroupedStatuses, day: int) -> _Moments:
-        """Return the moments of rows."""
+        """Return the moments of sorted rows, so that `of_row[i]` is the moment of row i."""
+        # Rows of the day before are at most FRESH_MS older than midnight; twice as much leaves room for all of them.
         base_us = day * DAY_US - 2 * FRESH_MS * 1_000
         at_us = rows.statuses.at_us
         keys, of_row = np.unique(merge_key(rows.group, at_us, base_us), return_inverse=True)

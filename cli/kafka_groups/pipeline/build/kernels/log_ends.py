@@ -51,7 +51,7 @@ _OVERLAP_MS: Final = 30_000
 
 
 def new_log_ends(*, partition: Ints, at_us: Ints, log_end: Ints, **others: Any) -> LogEnds:
-    """Return samples of log ends that no kernel has looked at yet; `others` are columns that differ from null."""
+    """Return log ends that no kernel has looked at yet, samples by default; `others` are columns that differ."""
     size = len(partition)
     columns: dict[str, Any] = {
         "is_sample": np.ones(size, np.bool_),
@@ -74,6 +74,7 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     `carried` are the rows that `carry_log_ends` returned for the day before, `size` is the number of partitions. Rows
     of the day may be in any order; of several rows of a partition at one time, a sample is kept.
     """
+    # Carried rows are earlier than those of the day, and the sort is stable: a partition's rows are in order of time.
     rows = LogEnds.join(carried, _unique_rows(day)).sort_by("partition")
     is_of_day = ~rows.is_carried
     starts = segment_starts(rows.partition)
@@ -81,6 +82,7 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     previous = last_place_before(has_end, starts)
     previous_end = take(rows.log_end, previous)
     next_end = take(rows.log_end, next_place_after(has_end, rows.partition))
+    # NULL is below all offsets, so nothing falls below an unknown end.
     has_fallen = has_end & (rows.log_end < previous_end)
     is_close = rows.at_us // 1_000 - take(rows.at_us, previous) // 1_000 <= _OVERLAP_MS
     is_same_topic = (rows.topic_id != NULL) & (take(rows.topic_id, previous) == rows.topic_id)
@@ -120,8 +122,9 @@ def _unique_rows(day: LogEnds) -> LogEnds:
 
 
 def _known_topic_ids(rows: LogEnds, starts: Ints) -> Ints:
-    """Return the topic id of each row: its own, else that of the partition's last row with one; NULL without such."""
-    previous_id = take(rows.topic_id, last_place_before(rows.topic_id != NULL, starts))
+    """Return the topic id of each row: its own, else that of the last sample with one before it; NULL without such."""
+    has_sampled_id = rows.is_sample & (rows.topic_id != NULL)
+    previous_id = take(rows.topic_id, last_place_before(has_sampled_id, starts))
     return np.where(rows.topic_id != NULL, rows.topic_id, previous_id)
 
 

@@ -107,7 +107,7 @@ class MemberHistory:
         self._is_complete = True
 
     def read(self, place: int, record: GroupRecord) -> MemberChange | None:
-        """Take in the next record that does not describe a classic group; return the join or leave that it shows.
+        """Take in the next record, which is not of a classic group; return the join or leave that it shows.
 
         `place` is the record's index among all records; it increases from call to call.
         """
@@ -217,8 +217,10 @@ class MemberHistory:
         ]
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the number of members at the first record and after each join and leave, in the order of the log.
+        """Yield the number of members over time, in the order of the log.
 
+        There is an entry at the first record, if members were present before; one after each join and leave, also of a
+        member that subscribes again; and one just before members leave whose joins are lost.
         The state is Empty where no member remains, else None. The number is UNKNOWN where it is not known.
         """
         members = len(self._before.members) + len(self._preexisting)
@@ -235,6 +237,7 @@ class MemberHistory:
                 yield Entry(at_us, changes[0].place, None, members)
             for change in changes:
                 members += change.step
+                # Zero members are not certain while a member whose join is lost still leaves later.
                 is_known = known_from <= change.place and (members > 0 or last_unseen <= change.place)
                 state = "Empty" if is_known and members == 0 else None
                 yield Entry(at_us, change.place, state, members if is_known else UNKNOWN)

@@ -118,9 +118,9 @@ def trace_back(places: Ints, previous: Ints, count: int) -> Ints:
 
 
 def expand_ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """Return the numbers of many ranges: `counts[i]` of them from `first[i]` on.
+    """Return the integers of many ranges, range i having `counts[i]` of them from `first[i]` on.
 
-    The first array has the i of each number, the second one the number.
+    The first array has the range i of each integer, the second one the integer.
 
         >>> expand_ranges(np.array([5, 100]), np.array([2, 3]))
         (array([0, 0, 1, 1, 1]), array([  5,   6, 100, 101, 102]))

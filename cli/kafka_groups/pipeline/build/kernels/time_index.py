@@ -39,7 +39,11 @@ _POINTS_PER_DOUBLING: Final = 32
 
 
 def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
-    """Return the points of earlier days and of a day's used log ends, one for each offset of a log."""
+    """Return the points of earlier days and of a day's rows, one for each offset of a log.
+
+    `day` has the rows that `number_logs` marked as used. Of points at one offset, `record_ms`, `earliest_ms` and
+    `sampled_ms` are the least times, `latest_ms` is the latest one.
+    """
     every = TimePoints.join(carried, _points_of_log_ends(day), _points_of_records(day))
     points = every.sort_by("partition", "log_number", "offset")
     starts = is_segment_start(points.partition, points.log_number, points.offset)
@@ -54,6 +58,7 @@ def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
 
 
 def _points_of_log_ends(day: LogEnds) -> TimePoints:
+    """Return a point for each row with a log end. LARGEST stands for "none" where the least time is taken later."""
     rows = day.take(day.log_end != NULL)
     at_ms = rows.at_us // 1_000
     return TimePoints(
@@ -69,6 +74,7 @@ def _points_of_log_ends(day: LogEnds) -> TimePoints:
 
 
 def _points_of_records(day: LogEnds) -> TimePoints:
+    """Return a point for each row of a backfill with a record and its timestamp."""
     rows = day.take((day.point_offset != NULL) & (day.point_ms != NULL))
     return TimePoints(
         partition=rows.partition,
@@ -86,7 +92,7 @@ def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldes
     """Return the points that the next day needs, of the present log of each partition.
 
     `last_log_number` is that log of each partition. `now_ms` is the end of the day, in ms since 1970. Of points whose
-    last time is before `oldest_ms` only the newest one is kept.
+    last time is before `oldest_ms` only the newest one is kept. Each point gets the highest log start of its partition.
     """
     present = points.take(points.log_number == last_log_number[points.partition])
     age_ms = now_ms - present.latest_ms
@@ -94,7 +100,8 @@ def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldes
     doublings = np.log2(np.maximum(age_ms, _HOUR_MS) / _HOUR_MS)
     bucket = np.where(is_too_old, LARGEST, np.floor(_POINTS_PER_DOUBLING * doublings).astype(np.int64))
     is_last_of_bucket = is_segment_end(present.partition, bucket)
-    # Without the oldest point nothing could be interpolated up to the one after it.
+    # Without the oldest point nothing could be interpolated up to the one after it. Of points that are too old, the
+    # newest one is kept as the last one of its bucket.
     is_oldest: Flags = is_segment_start(present.partition) & ~is_too_old
     highest_start = segment_maximum(present.log_start, present.partition)
     kept = (age_ms <= _HOUR_MS) | is_last_of_bucket | is_oldest

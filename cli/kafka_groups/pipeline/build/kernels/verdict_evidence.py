@@ -98,12 +98,12 @@ def find_context(commits: Commits, ends: LogEnds, partition_of_key: Ints) -> Com
 
 
 def find_window_commits(
-    carried: WindowCommits, commits: Commits, ends: LogEnds, context: CommitContext, slot_ms: int
+    carried: WindowCommits, commits: Commits, ends: LogEnds, context: CommitContext, slot_length_ms: int
 ) -> WindowCommits:
     """Return the window commits of earlier days and of the day, sorted as the frame says.
 
-    `commits`, `ends` and `context` are those of `find_context`. Slots begin at whole multiples of `slot_ms`, so late
-    and repeated commits give the same slots. Commits of one slot have one `slot_ms`.
+    `commits`, `ends` and `context` are those of `find_context`. Slots begin at whole multiples of `slot_length_ms`, so
+    late and repeated commits give the same slots. Commits of one slot have one `slot_ms`.
     """
     chosen = context.is_new_record | context.is_new_sample
     of_day = commits.take(chosen)
@@ -117,7 +117,7 @@ def find_window_commits(
         lag=_measure_lag_after(commits, ends, context)[chosen],
     )
     rows = WindowCommits.join(carried, day).sort_by("key", "is_sample", "incarnation", "slot_ms", "at_us")
-    first_of_slot = segment_starts(_stream(rows), rows.incarnation, rows.slot_ms // slot_ms)
+    first_of_slot = segment_starts(_stream(rows), rows.incarnation, rows.slot_ms // slot_length_ms)
     return replace(rows, slot_ms=rows.slot_ms[first_of_slot])
 
 
@@ -143,15 +143,15 @@ def _measure_lag_after(commits: Commits, ends: LogEnds, context: CommitContext) 
     is_sample_with_end = ~commits.is_record & (context.end_following >= 0)
     place = np.where(is_sample_with_end, context.end_following, context.end_before)
     log_end = take(ends.log_end, place)
-    is_known = (log_end != NULL) & (commits.committed_offset != NULL) & _may_be_of_log(commits, ends, place, context)
+    is_known = (log_end != NULL) & (commits.committed_offset != NULL) & _is_log_possible(commits, ends, place, context)
     return np.where(is_known, np.maximum(0, log_end - commits.committed_offset), NULL)
 
 
-def _may_be_of_log(commits: Commits, ends: LogEnds, place: Ints, context: CommitContext) -> Flags:
-    """Return for each commit whether it was made on the log of the log end at `place`.
+def _is_log_possible(commits: Commits, ends: LogEnds, place: Ints, context: CommitContext) -> Flags:
+    """Return for each commit whether it can be compared with the log end at `place` (-1: there is none).
 
-    It was not if their topic ids differ. A commit without a topic id, between the last log end of one log and the first
-    one of the next, may be on either of them, so it is no evidence.
+    It cannot if their topic ids differ, because they belong to different logs. It cannot either if the commit has no
+    topic id and lies between the last log end of one log and the first one of the next: it may be on either of them.
     """
     topic_id = take(ends.topic_id, place)
     has_other_id = (commits.topic_id != NULL) & (topic_id != NULL) & (commits.topic_id != topic_id)
@@ -190,7 +190,11 @@ def interpolate_points(records: Commits, ends: LogEnds, place_before: Ints) -> L
 
 
 def _make_points(commits: Commits, ends: LogEnds, place: Ints, committed_offset: Ints) -> LagPoints:
-    """Return the points that are known from these commits on, at the log ends at `place`."""
+    """Return a point for each commit, at the log end at its place, which is not -1.
+
+    `committed_offset` is the committed offset at the time of the log end. The point is known from the commit on, so its
+    time is that of the commit.
+    """
     log_end = ends.log_end[place]
     return LagPoints(
         key=commits.key,
@@ -204,9 +208,9 @@ def _make_points(commits: Commits, ends: LogEnds, place: Ints, committed_offset:
 
 
 def carry_window_commits(commits: WindowCommits, incarnation: Ints, slots: int) -> WindowCommits:
-    """Return what the next day needs: the last commit of each of the last slots of each key's present incarnation.
+    """Return what the next day needs: the last commit of each of the last `slots` slots of each stream.
 
-    `incarnation` is the present one of each key.
+    Only commits of the present incarnation count; `incarnation` is that of each key.
     """
     is_last_of_slot = is_segment_end(_stream(commits), commits.incarnation, commits.slot_ms)
     is_present = commits.incarnation == incarnation[commits.key]
