@@ -54,7 +54,7 @@ from pathlib import Path
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
 from kafka_groups.pipeline.build.plan import count_facts
 from kafka_groups.pipeline.build.run import build
-from kafka_groups.pipeline.spark import start_session
+from kafka_groups.pipeline.spark.session import start_session
 from kafka_groups.pipeline.store import open_storage
 storage = open_storage(sys.argv[1])
 with start_session(log=Path(sys.argv[1] + ".log"), brief=True, master=sys.argv[2]) as spark:

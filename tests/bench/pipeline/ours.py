@@ -19,12 +19,12 @@ from unittest import mock
 
 import pyarrow as pa
 
-from kafka_groups.pipeline.facts.decode import decode
-from kafka_groups.pipeline.facts.ingestion import Batch, run_tasks
+from kafka_groups.pipeline.facts.decode.records import decode
+from kafka_groups.pipeline.facts.ingest_tasks import Batch, run_tasks
 from kafka_groups.pipeline.facts.source import ranges
 from kafka_groups.pipeline.facts.source.brokers import Brokers
 from kafka_groups.pipeline.facts.source.plan import ranges_between
-from kafka_groups.pipeline.spark import start_session
+from kafka_groups.pipeline.spark.session import start_session
 from tests.pipeline.fact_rows import new_storage
 
 _WATCH_EVERY_S: Final = 0.02

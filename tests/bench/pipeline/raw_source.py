@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from kafka_groups.pipeline.facts.source.brokers import new_consumer
-from kafka_groups.pipeline.facts.source.datasource import KafkaGroupsSource, read_options
-from kafka_groups.pipeline.facts.source.plan import TIMEOUT_S
-from kafka_groups.pipeline.facts.source.ranges import Hole, RangeReader
+from kafka_groups.pipeline.facts.decode.data_gaps import DataGap
+from kafka_groups.pipeline.facts.source.brokers import DEFAULT_TIMEOUT_S, new_consumer
+from kafka_groups.pipeline.facts.source.datasource import KafkaGroupsSource
+from kafka_groups.pipeline.facts.source.ranges import RangeReader
+from kafka_groups.pipeline.facts.source.source_options import read_options
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -40,8 +41,8 @@ class RawSource(KafkaGroupsSource):
                 consumer = new_consumer(client)
                 try:
                     for wanted in ranges:
-                        for found in RangeReader(consumer, wanted, client, TIMEOUT_S).read():
-                            if not isinstance(found, Hole):
+                        for found in RangeReader(consumer, wanted, client, DEFAULT_TIMEOUT_S).read():
+                            if not isinstance(found, DataGap):
                                 yield _rows(found, wanted.partition)
                 finally:
                     consumer.close()

@@ -12,8 +12,8 @@ import pyarrow as pa
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from kafka_groups.pipeline.facts.decode import decode
-from kafka_groups.pipeline.facts.decode.columns import RAW
+from kafka_groups.pipeline.facts.decode.raw_records import RawRecords
+from kafka_groups.pipeline.facts.decode.records import decode
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import client_properties, unique_name
@@ -114,7 +114,9 @@ def _rows_of(partition: int, consumer: Consumer) -> list[dict[str, Any]]:
         [message.key() for message in messages],
         [message.value() for message in messages],
     ]
-    rows: list[dict[str, Any]] = decode(pa.record_batch(columns, schema=RAW), "any", partition).to_pylist()
+    rows: list[dict[str, Any]] = decode(
+        pa.record_batch(columns, schema=RawRecords.schema()), "any", partition
+    ).to_pylist()
     return rows
 
 

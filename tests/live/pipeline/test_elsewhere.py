@@ -79,7 +79,7 @@ def place(
         )
 
 
-def test_an_ingest_elsewhere_brings_the_same_rows(place: Place, spark: SparkSession, here: Storage) -> None:
+def test_an_ingest_on_another_spark_writes_the_same_rows(place: Place, spark: SparkSession, here: Storage) -> None:
     done, there = place.after("ingest")
 
     for table in (OFFSET_COMMITS, GROUP_EVENTS):
@@ -87,7 +87,9 @@ def test_an_ingest_elsewhere_brings_the_same_rows(place: Place, spark: SparkSess
     assert done["batches"] == 1
 
 
-def test_a_build_elsewhere_makes_the_same_tables(place: Place, spark: SparkSession, filled: FilledTables) -> None:
+def test_a_build_on_another_spark_makes_the_same_tables(
+    place: Place, spark: SparkSession, filled: FilledTables
+) -> None:
     done, there = place.after("build")
 
     for table in _DERIVED:
@@ -96,7 +98,7 @@ def test_a_build_elsewhere_makes_the_same_tables(place: Place, spark: SparkSessi
     assert rows["rebalances"] == filled.storage.read(spark, TABLES["rebalances"]).count() > 0
 
 
-def test_a_second_ingest_on_a_server_goes_on(place: Place, spark: SparkSession, broker: str) -> None:
+def test_a_second_ingest_on_a_server_continues(place: Place, spark: SparkSession, broker: str) -> None:
     home, (_, there) = place.home, place.after("ingest")
     commit(broker, unique_name("later"), make_topic(broker, records=8), 1, 2, 3)
 

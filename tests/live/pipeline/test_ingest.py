@@ -37,7 +37,9 @@ def _ingest(spark: SparkSession, storage: Storage, broker: str, **settings: int)
 
 
 @pytest.mark.usefixtures("topic")
-def test_the_tables_hold_what_a_plain_client_reads(spark: SparkSession, storage: Storage, broker: str) -> None:
+def test_the_tables_have_the_commits_that_a_plain_client_reads(
+    spark: SparkSession, storage: Storage, broker: str
+) -> None:
     done = _ingest(spark, storage, broker)
 
     there = read_directly(broker)
@@ -47,9 +49,7 @@ def test_the_tables_hold_what_a_plain_client_reads(spark: SparkSession, storage:
     assert done.records == there.total() + storage.read(spark, GROUP_EVENTS).count()
 
 
-def test_a_second_run_brings_what_came_since_and_nothing_twice(
-    spark: SparkSession, storage: Storage, broker: str, topic: str
-) -> None:
+def test_a_second_run_adds_only_new_records(spark: SparkSession, storage: Storage, broker: str, topic: str) -> None:
     _ingest(spark, storage, broker)
     again = _ingest(spark, storage, broker)
     commit(broker, unique_name("later"), topic, 1, 2, 3)
@@ -61,7 +61,7 @@ def test_a_second_run_brings_what_came_since_and_nothing_twice(
 
 
 @pytest.mark.usefixtures("topic")
-def test_a_limit_makes_several_batches_of_the_same_rows(spark: SparkSession, storage: Storage, broker: str) -> None:
+def test_a_limit_makes_several_batches_with_the_same_rows(spark: SparkSession, storage: Storage, broker: str) -> None:
     reported: list[tuple[str, int, int]] = []
 
     done = ingest(
@@ -81,7 +81,7 @@ def test_a_limit_makes_several_batches_of_the_same_rows(spark: SparkSession, sto
     assert commits_in(spark, storage) == read_directly(broker)
 
 
-def test_commits_of_an_aborted_transaction_are_not_there_and_their_offsets_are_a_gap(
+def test_commits_of_an_aborted_transaction_are_a_data_gap(
     spark: SparkSession, storage: Storage, broker: str, topic: str
 ) -> None:
     _ingest(spark, storage, broker)
@@ -110,7 +110,7 @@ def test_reading_leaves_no_group_and_no_record(spark: SparkSession, storage: Sto
 
 
 @pytest.mark.usefixtures("topic")
-def test_a_run_that_shall_stop_stops(spark: SparkSession, storage: Storage, broker: str) -> None:
+def test_a_continuous_run_stops_on_request(spark: SparkSession, storage: Storage, broker: str) -> None:
     asked: list[bool] = []
 
     def stop() -> bool:
@@ -123,7 +123,7 @@ def test_a_run_that_shall_stop_stops(spark: SparkSession, storage: Storage, brok
     assert commits_in(spark, storage) == read_directly(broker)
 
 
-def test_brokers_that_are_not_there_are_one_sentence(spark: SparkSession, storage: Storage) -> None:
+def test_unreachable_brokers_are_reported_in_one_sentence(spark: SparkSession, storage: Storage) -> None:
     reported = r"^cannot connect to 127\.0\.0\.1:1: Connection refused$"
     with pytest.raises(SourceError, match=reported):
         ingest(spark, storage, {"bootstrap.servers": "127.0.0.1:1"}, timeout_s=1)

@@ -38,7 +38,7 @@ def _seen(command: list[str]) -> str:
     return _CONTROLS.sub("", seen.decode())
 
 
-def test_it_sees_that_spark_starts_and_how_many_offsets_are_read(broker: str, tmp_path: Path) -> None:
+def test_a_terminal_shows_the_start_of_spark_and_the_offsets_read(broker: str, tmp_path: Path) -> None:
     commit(broker, unique_name("watched"), make_topic(broker, records=8), *range(30))
     brokers = Brokers({"bootstrap.servers": broker}, 30)
     there = brokers.topic().partitions

@@ -142,7 +142,7 @@ def ended(name: str, running: dict[str, Future[Ended]]) -> Ended:
     return running[name].result()
 
 
-def test_it_is_reported_once_and_is_the_exit_code(ended: Ended, name: str) -> None:
+def test_the_signal_is_reported_once_and_is_the_exit_code(ended: Ended, name: str) -> None:
     exit_code, reported = (130, "interrupted") if ENDINGS[name].number == signal.SIGINT else (143, "terminated")
 
     assert ended.exit_code == exit_code, ended.stderr
@@ -150,7 +150,7 @@ def test_it_is_reported_once_and_is_the_exit_code(ended: Ended, name: str) -> No
     assert "py4j" not in ended.stderr
 
 
-def test_what_was_written_until_then_is_counted(ended: Ended) -> None:
+def test_rows_written_before_the_signal_are_counted(ended: Ended) -> None:
     rows = {table["table"]: table["rows"] for table in ended.document["tables"]}
 
     assert ended.document["status"] == "complete"
@@ -159,7 +159,7 @@ def test_what_was_written_until_then_is_counted(ended: Ended) -> None:
 
 
 @pytest.mark.parametrize("name", ["by sigterm to all"], indirect=True)
-def test_the_next_run_goes_on_there(ended: Ended, spark: SparkSession, broker: str) -> None:
+def test_the_next_run_continues_at_the_position(ended: Ended, spark: SparkSession, broker: str) -> None:
     commit(broker, unique_name("after"), make_topic(broker, records=8), 1, 2)
 
     ingest(spark, ended.storage, {"bootstrap.servers": broker})
@@ -167,7 +167,7 @@ def test_the_next_run_goes_on_there(ended: Ended, spark: SparkSession, broker: s
     assert commits_in(spark, ended.storage) == read_directly(broker)
 
 
-def test_no_secret_is_in_what_it_wrote_nor_in_what_spark_did(ended: Ended) -> None:
+def test_no_secret_is_in_the_output_or_in_the_log_of_spark(ended: Ended) -> None:
     assert "INFO org.apache.spark" in ended.log
     assert "hunter2" not in ended.stdout + ended.stderr + ended.log
     kept = [path for path in Path(ended.storage.into).rglob("*") if path.is_file()]

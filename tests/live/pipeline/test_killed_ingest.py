@@ -39,9 +39,7 @@ def write_records(broker: str) -> None:
         delete(broker, group)
 
 
-def test_after_a_kill_amid_a_commit_the_next_run_makes_it_as_if_it_had_never_died(
-    spark: SparkSession, storage: Storage, broker: str
-) -> None:
+def test_the_next_run_repairs_a_commit_that_was_killed(spark: SparkSession, storage: Storage, broker: str) -> None:
     write_records(broker)
     died = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("killed_ingest.py")), broker, storage.into],
@@ -62,7 +60,7 @@ def test_after_a_kill_amid_a_commit_the_next_run_makes_it_as_if_it_had_never_die
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_run_that_ends_before_or_after_a_commit_leaves_whole_batches(
+def test_a_run_that_ends_around_a_commit_leaves_whole_batches(
     spark: SparkSession, storage: Storage, broker: str, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_records(broker)

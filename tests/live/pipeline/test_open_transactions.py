@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kafka_groups.pipeline.doctor import open_transactions
-from kafka_groups.pipeline.facts.decode import partition_of
+from kafka_groups.pipeline.facts.decode.partitioner import partition_of
 from kafka_groups.pipeline.facts.source.brokers import Brokers
 from tests.fakes.fake_admin import run
 from tests.live.groups.topics import make_topic, unique_name

@@ -55,7 +55,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Sandbox
 def test_a_first_ingest_brings_nothing_and_ends_well_and_a_later_one_brings_all(
     broker: sandbox.Sandbox, spark: SparkSession, storage: Storage, mocker: MockerFixture
 ) -> None:
-    mocker.patch("kafka_groups.pipeline.spark.start_session", side_effect=lambda **_: nullcontext(spark))
+    mocker.patch("kafka_groups.pipeline.spark.session.start_session", side_effect=lambda **_: nullcontext(spark))
     flags = ("pipeline", "ingest", "--data-dir", storage.into, "--format", "json")
 
     first = run(*flags, bootstrap=broker.bootstrap)
@@ -177,7 +177,7 @@ def test_it_ends_at_a_topic_that_was_recreated_and_reports_what_it_wrote(lived: 
 def test_the_next_run_is_refused_before_spark_starts_and_doctor_says_why(
     broker: sandbox.Sandbox, lived: Lived, mocker: MockerFixture
 ) -> None:
-    started = mocker.patch("kafka_groups.pipeline.spark.start_session")
+    started = mocker.patch("kafka_groups.pipeline.spark.session.start_session")
     at = ("--data-dir", lived.storage.into, "--format", "json")
 
     again = run("pipeline", "ingest", *at, bootstrap=broker.bootstrap)

@@ -28,7 +28,7 @@ exec {python} "$@"
 """
 
 
-def test_an_ingest_waits_for_a_worker_that_is_late(
+def test_an_ingest_waits_for_a_late_worker(
     broker: str, spark: SparkSession, storage: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow, seen = tmp_path / "python", tmp_path / "seen"

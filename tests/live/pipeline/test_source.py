@@ -12,8 +12,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from kafka_groups.pipeline.api import KafkaGroupsSource
-from kafka_groups.pipeline.facts.decode import partition_of
-from kafka_groups.pipeline.spark import error_in
+from kafka_groups.pipeline.facts.decode.partitioner import partition_of
+from kafka_groups.pipeline.spark.spark_errors import error_in
 from tests.live.groups.topics import client_properties, make_topic, unique_name
 from tests.live.pipeline.offsets_topic import IDENTITY, TOPIC, commit, read_directly
 
@@ -46,13 +46,13 @@ def _read(spark: SparkSession, broker: str, **options: Any) -> DataFrame:
 
 
 @pytest.mark.usefixtures("group")
-def test_a_notebook_reads_all_there_is(spark: SparkSession, broker: str) -> None:
+def test_a_notebook_reads_all_commits(spark: SparkSession, broker: str) -> None:
     rows = _read(spark, broker).where("kind = 'offset_commit'").select(*IDENTITY).collect()
 
     assert {tuple(row) for row in rows} == set(read_directly(broker))
 
 
-def test_one_group_is_read_from_its_partition_alone(
+def test_one_group_is_read_only_from_its_partition(
     spark: SparkSession, broker: str, group: str, partitions: int
 ) -> None:
     rows = _read(spark, broker, group=group).collect()
@@ -61,7 +61,7 @@ def test_one_group_is_read_from_its_partition_alone(
     assert {row["source_partition"] for row in rows} == {partition_of(group, partitions)}
 
 
-def test_offsets_may_be_named(spark: SparkSession, broker: str, group: str, partitions: int) -> None:
+def test_starting_offsets_may_be_numbers(spark: SparkSession, broker: str, group: str, partitions: int) -> None:
     home = str(partition_of(group, partitions))
     last = max(row["source_offset"] for row in _read(spark, broker, group=group).collect())
 
@@ -70,18 +70,20 @@ def test_offsets_may_be_named(spark: SparkSession, broker: str, group: str, part
     assert [row["source_offset"] for row in rows] == [last]
 
 
-def test_both_words_are_offsets_to_start_at(spark: SparkSession, broker: str, group: str) -> None:
+def test_starting_offsets_may_be_earliest_or_latest(spark: SparkSession, broker: str, group: str) -> None:
     assert _read(spark, broker, group=group, startingOffsets="latest").count() == 0
     assert _read(spark, broker, group=group, startingOffsets="earliest").count() == 3
 
 
-def test_offsets_beyond_the_end_are_refused(spark: SparkSession, broker: str, group: str, partitions: int) -> None:
+def test_starting_offsets_behind_the_end_are_refused(
+    spark: SparkSession, broker: str, group: str, partitions: int
+) -> None:
     home = str(partition_of(group, partitions))
     with pytest.raises(Exception, match=rf"offset 99999 for partition {home} of __consumer_offsets, which ends at"):
         _read(spark, broker, group=group, startingOffsets=f'{{"{home}": 99999}}').collect()
 
 
-def test_a_stream_goes_on_from_its_checkpoint(
+def test_a_stream_continues_at_its_checkpoint(
     spark: SparkSession, broker: str, partitions: int, tmp_path: Path
 ) -> None:
     group, topic = unique_name("streamed"), make_topic(broker, records=8)
@@ -116,6 +118,6 @@ def test_no_secret_is_in_a_plan_or_in_an_error(spark: SparkSession, capfd: pytes
     assert "\n" not in str(error_in(str(caught.value)))
 
 
-def test_an_option_that_does_not_exist_is_named(spark: SparkSession, broker: str) -> None:
+def test_an_unknown_option_is_named(spark: SparkSession, broker: str) -> None:
     with pytest.raises(Exception, match="no option 'startingofset'"):
         _read(spark, broker, startingOfset="earliest")

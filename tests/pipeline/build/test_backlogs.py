@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_groups.pipeline.facts.source.plan import Log
-from kafka_groups.pipeline.facts.source.positions import commit_batch, read_position
+from kafka_groups.pipeline.facts.source.position import Position
+from kafka_groups.pipeline.facts.source.table_positions import commit_batch, read_position
 from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
@@ -35,7 +35,7 @@ def offsets_end(partition: int, end: int | None, *, seconds: float = LAST_SAMPLE
 def set_position(storage: Storage, topic_id: str | None = None) -> None:
     """Let an ingest end at POSITION."""
     position = read_position(storage, "c", topic_id, list(POSITION))
-    commit_batch(storage, [], "c", position, Log(topic_id, POSITION))
+    commit_batch(storage, [], "c", position, Position(topic_id, POSITION))
 
 
 def sentences(storage: Storage) -> list[str]:

@@ -27,14 +27,14 @@ class FakePipeline:
     def __init__(self, mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> None:
         self._mocker = mocker
         self._monkeypatch = monkeypatch
-        self.prepared = self._fake("facts.ingestion", "prepared")
-        self.prepared.side_effect = self._create_directory
+        self.open_ingestion = self._fake("facts.ingestion", "open_ingestion")
+        self.open_ingestion.side_effect = self._create_directory
         self.ingest = mocker.Mock(name="ingest")
         self.ingest.return_value = SimpleNamespace(cluster_id="c", batches=2, records=30, rows={"offset_commits": 28})
         self.total = mocker.Mock(name="total")
         self.total.return_value = SimpleNamespace(cluster_id="c", batches=0, records=0, rows={})
-        self.prepared.return_value = nullcontext(
-            SimpleNamespace(run=self.ingest, total=self.total, topic_is_there=True)
+        self.open_ingestion.return_value = nullcontext(
+            SimpleNamespace(run=self.ingest, result=self.total, topic_exists=True)
         )
         self.sample = self._fake("facts.sample", "sample")
         self.sample.return_value = SimpleNamespace(
@@ -54,7 +54,7 @@ class FakePipeline:
         self.report = self._fake("report.history_reader", "read_history")
         self.compact = self._fake("store.compaction", "compact")
         self.compact.return_value = SimpleNamespace(dates=1, files_before=9, files_after=2, removed_dates=1)
-        self.spark = mocker.patch("kafka_groups.pipeline.spark.start_session")
+        self.spark = mocker.patch("kafka_groups.pipeline.spark.session.start_session")
         self.spark.return_value = nullcontext("spark")
         self.clients = {
             name: mocker.patch(f"kafka_groups.pipeline.commands.{name}.GroupAdmin") for name in ("sample", "backfill")

@@ -16,7 +16,7 @@ MAKERS = ("ingest", "sample", "backfill")
 
 def make_brokers_unavailable(fakes: FakePipeline) -> None:
     """Let every connection to the cluster fail."""
-    fakes.prepared.side_effect = SourceError("unavailable")
+    fakes.open_ingestion.side_effect = SourceError("unavailable")
     fakes.sample.side_effect = fakes.backfill.side_effect = ConnectionFailedError("unavailable")
 
 

@@ -212,7 +212,7 @@ def test_an_error_after_a_signal_is_not_reported(fakes: FakePipeline, data_dir: 
 
 
 def test_the_brokers_are_checked_before_spark_is_started(fakes: FakePipeline, data_dir: str) -> None:
-    fakes.prepared.side_effect = SourceError("no")
+    fakes.open_ingestion.side_effect = SourceError("no")
     assert run("pipeline", "ingest", "--data-dir", data_dir) == (1, "", "Error: no\n")
     fakes.spark.assert_not_called()
 

@@ -47,8 +47,8 @@ def test_ingest_reports_what_it_wrote(fakes: FakePipeline, data_dir: str) -> Non
     outcome = run("pipeline", "ingest", "--data-dir", data_dir)
     assert (outcome.exit_code, outcome.stdout) == (0, "TABLE           ROWS\noffset_commits    28\n")
     assert outcome.stderr.endswith("s: batches 2, records 30, rows written 28.\n")
-    assert fakes.prepared.call_args.args[1]["bootstrap.servers"] == "b1:9092"
-    assert fakes.prepared.call_args.kwargs == {"timeout_s": 30.0}
+    assert fakes.open_ingestion.call_args.args[1]["bootstrap.servers"] == "b1:9092"
+    assert fakes.open_ingestion.call_args.kwargs == {"timeout_s": 30.0}
 
 
 def test_ingest_continues_with_continuous(fakes: FakePipeline, data_dir: str) -> None:

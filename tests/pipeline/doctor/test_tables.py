@@ -11,8 +11,8 @@ import pytest
 
 from kafka_groups.pipeline.doctor.check import Check
 from kafka_groups.pipeline.doctor.tables import check_tables
-from kafka_groups.pipeline.facts.source.plan import Log
-from kafka_groups.pipeline.facts.source.positions import commit_batch, read_position
+from kafka_groups.pipeline.facts.source.position import Position
+from kafka_groups.pipeline.facts.source.table_positions import commit_batch, read_position
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import INGEST_GAPS, UNKNOWN_RECORDS, Table
 from tests.pipeline.store.commits import append, commits, written
@@ -32,7 +32,7 @@ def gap(start: int, until: int, missing: int, reason: str) -> dict[str, Any]:
     return found | {"missing": missing, "reason": reason}
 
 
-def checks_of(storage: Storage, cluster_id: str | None = None, log: Log | None = None) -> dict[str, Check]:
+def checks_of(storage: Storage, cluster_id: str | None = None, log: Position | None = None) -> dict[str, Check]:
     """What is found in a directory, by the name of the check."""
     return {check.check: check for check in check_tables(storage.into, cluster_id, log)}
 
@@ -40,7 +40,9 @@ def checks_of(storage: Storage, cluster_id: str | None = None, log: Log | None =
 def read_until(storage: Storage, cluster_id: str, ends: dict[int, int], topic_id: str | None = None) -> None:
     """Leave the tables as an ingest does: a batch of one commit ended at these offsets."""
     files = written(storage, commits([1], cluster=cluster_id))
-    commit_batch(storage, files, cluster_id, read_position(storage, cluster_id, topic_id, ends), Log(topic_id, ends))
+    commit_batch(
+        storage, files, cluster_id, read_position(storage, cluster_id, topic_id, ends), Position(topic_id, ends)
+    )
 
 
 def test_in_new_tables_only_the_missing_ingest_is_a_warning(storage: Storage) -> None:
@@ -98,17 +100,17 @@ def test_a_range_that_is_reported_twice_counts_once(
 
 def test_the_offsets_that_ingest_has_left_to_read_are_counted(storage: Storage) -> None:
     read_until(storage, "mine", {0: 10, 1: 5})
-    ingest = checks_of(storage, "mine", Log(None, {0: 12, 1: 5, 2: 3}))["ingest"]
+    ingest = checks_of(storage, "mine", Position(None, {0: 12, 1: 5, 2: 3}))["ingest"]
     assert ingest == Check("ingest", "ok", "5 offsets are left to read")
     assert checks_of(storage)["ingest"].detail == "it has run for mine"
-    assert checks_of(storage, "other", Log(None, {0: 1}))["ingest"].status == "warning"
+    assert checks_of(storage, "other", Position(None, {0: 1}))["ingest"].status == "warning"
 
 
 def test_a_topic_that_is_not_the_one_that_was_read_fails(storage: Storage) -> None:
     read_until(storage, "mine", {0: 10, 1: 5}, "old")
-    recreated = checks_of(storage, "mine", Log("new", {0: 12, 1: 8}))["ingest"]
-    cut = checks_of(storage, "mine", Log("old", {0: 12, 1: 4}))["ingest"]
-    deleted = checks_of(storage, "mine", Log(None, {}))["ingest"]
+    recreated = checks_of(storage, "mine", Position("new", {0: 12, 1: 8}))["ingest"]
+    cut = checks_of(storage, "mine", Position("old", {0: 12, 1: 4}))["ingest"]
+    deleted = checks_of(storage, "mine", Position(None, {}))["ingest"]
     assert {found.status for found in (recreated, cut, deleted)} == {"failed"}
     assert "was recreated: its topic id is new now" in recreated.detail
     assert "partition 1 of __consumer_offsets ends at 4, but was read up to offset 5" in cut.detail

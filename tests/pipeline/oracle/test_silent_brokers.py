@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_groups.pipeline.facts.source.plan import Log
-from kafka_groups.pipeline.facts.source.positions import commit_batch, read_position
+from kafka_groups.pipeline.facts.source.position import Position
+from kafka_groups.pipeline.facts.source.table_positions import commit_batch, read_position
 from kafka_groups.pipeline.report.history import GroupHistory, History
 from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
@@ -141,7 +141,7 @@ def missing_of(directory: Path, facts: dict[str, list[Row]]) -> list[str]:
     storage = new_storage(directory)
     put_all(storage, "b", facts)
     ends_read = dict.fromkeys(range(COORDINATORS), 0) | {coordinator_partition(HEARD, COORDINATORS): 2}
-    commit_batch(storage, [], "c", read_position(storage, "c", None, list(ends_read)), Log(None, ends_read))
+    commit_batch(storage, [], "c", read_position(storage, "c", None, list(ends_read)), Position(None, ends_read))
     sentences = [*build_here(storage).missing]
     sentences += read_history(storage, since_ms=START_MS, until_ms=START_MS + (SAMPLES[-1] + MINUTE) * 1_000).missing
     return [sentence for sentence in sentences if "until ingest" in sentence]

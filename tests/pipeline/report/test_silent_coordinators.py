@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.facts.decode import partition_of
+from kafka_groups.pipeline.facts.decode.partitioner import partition_of
 from kafka_groups.pipeline.facts.sample import sample
 from kafka_groups.pipeline.report.history import GroupHistory
 from kafka_groups.pipeline.report.history_reader import read_history

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from kafka_groups.pipeline.facts.decode import partition_of
+from kafka_groups.pipeline.facts.decode.partitioner import partition_of
 from kafka_groups.pipeline.report.history import GroupHistory, History
 from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.store import Storage

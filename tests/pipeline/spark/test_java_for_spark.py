@@ -1,4 +1,4 @@
-"""Which Java Spark gets, and what is said where there is none that it runs on."""
+"""The Java that Spark gets, and the error without one that it runs on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FULL = "java.base jdk.incubator.vector"
 
 
 def java(home: Path, version: str, modules: str = FULL) -> Path:
-    """A program that responds like a Java of this version with these modules; the home's `bin` is made."""
+    """Return a program, below this home, that responds like a Java of this version with these modules."""
     lines = "".join(f"echo {module}@{version}; " for module in modules.split())
     path = home / "bin" / "java"
     path.parent.mkdir(parents=True)
@@ -32,7 +32,7 @@ def java(home: Path, version: str, modules: str = FULL) -> Path:
 
 
 def refusal(environment: dict[str, str]) -> str:
-    """Why there is no Java."""
+    """Return the error that names the rejected Javas."""
     with pytest.raises(SparkMissingError) as caught:
         find_java(environment)
     return str(caught.value)
@@ -53,9 +53,7 @@ def test_java_home_comes_before_path(tmp_path: Path) -> None:
         ("17.0.9", "java.base", "is Java 17 without the module jdk.incubator.vector"),
     ],
 )
-def test_what_spark_does_not_run_on_is_passed_over_and_named(
-    tmp_path: Path, version: str, modules: str, given: str
-) -> None:
+def test_an_unusable_java_is_skipped_and_named(tmp_path: Path, version: str, modules: str, given: str) -> None:
     java(tmp_path / "home", version, modules)
     good = java(tmp_path / "good", "17.0.1")
     home = str(tmp_path / "home")
@@ -66,17 +64,17 @@ def test_what_spark_does_not_run_on_is_passed_over_and_named(
     )
 
 
-def test_without_any_java_one_line_says_where_it_was_looked_for_and_how_to_get_one() -> None:
+def test_without_java_one_line_has_the_places_and_the_next_step() -> None:
     message = refusal({"PATH": ""})
     assert "(none is in JAVA_HOME or on PATH); set JAVA_HOME to one" in message
     assert "\n" not in message
 
 
-def test_a_java_home_without_a_java_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_a_java_home_without_a_java_is_named_in_the_error(tmp_path: Path) -> None:
     assert f"JAVA_HOME ({tmp_path}) does not start" in refusal({"JAVA_HOME": str(tmp_path), "PATH": ""})
 
 
-def test_one_is_fetched_only_if_none_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_jdk_is_fetched_only_if_no_java_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "cjdk", SimpleNamespace(java_home=lambda **_: tmp_path / "fetched"))
     there = java(tmp_path / "home", "17.0.1")
     assert find_java({"PATH": ""}, fetch=True) == tmp_path / "fetched" / "bin" / "java"
@@ -92,7 +90,7 @@ def test_fetching_requests_a_jdk_17_from_cjdk(
     assert cjdk.java_home.call_args.kwargs["version"] == "17"
 
 
-def test_what_keeps_cjdk_from_fetching_is_one_line(mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_cjdk_is_reported_in_one_line(mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     cjdk = SimpleNamespace(java_home=mocker.Mock(side_effect=OSError("no route\nto anywhere")))
     monkeypatch.setitem(sys.modules, "cjdk", cjdk)
     with pytest.raises(SparkMissingError) as caught:
@@ -100,13 +98,13 @@ def test_what_keeps_cjdk_from_fetching_is_one_line(mocker: MockerFixture, monkey
     assert str(caught.value) == "cannot download a JDK: no route; install one and set JAVA_HOME"
 
 
-def test_without_cjdk_its_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_without_cjdk_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cjdk", None)
     with pytest.raises(SparkMissingError, match="pip install cjdk"):
         fetch_java()
 
 
-def test_a_home_is_what_holds_the_java_behind_all_links(tmp_path: Path) -> None:
+def test_the_home_of_a_linked_java_is_that_of_its_target(tmp_path: Path) -> None:
     real = java(tmp_path / "real", "17.0.1")
     link = tmp_path / "bin" / "java-link"
     link.parent.mkdir()
@@ -114,7 +112,7 @@ def test_a_home_is_what_holds_the_java_behind_all_links(tmp_path: Path) -> None:
     assert home_of(link) == tmp_path / "real"
 
 
-def test_a_shim_stands_in_no_home(tmp_path: Path) -> None:
+def test_a_shim_has_no_home(tmp_path: Path) -> None:
     shim = tmp_path / "shims" / "java"
     shim.parent.mkdir()
     shim.write_text("#!/bin/sh\n")

@@ -1,4 +1,4 @@
-"""What is said before Spark is started: a package that is missing or old, a server that is not there."""
+"""Errors before Spark is started: a package that is missing or old, a server that cannot be reached."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import pytest
 
 from kafka_groups.errors import PipelineError, SparkMissingError
-from kafka_groups.pipeline.spark import _said_by_java, start_session
-from kafka_groups.pipeline.spark.requirements import check_answers, check_connect, check_master, check_pyspark
+from kafka_groups.pipeline.spark.requirements import check_connect, check_master, check_pyspark, check_server
+from kafka_groups.pipeline.spark.session import start_session
 from kafka_groups.sandbox.ports import free_ports
 
 
-def test_without_pyspark_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_without_pyspark_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.version", None)
     with pytest.raises(SparkMissingError) as caught:
         check_pyspark()
@@ -32,12 +32,12 @@ def test_an_old_pyspark_is_refused_with_its_version(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("version", ["4.2.0", "4.10.1", "4.3.0.dev1", "5.0.0"])
-def test_newer_ones_are_taken(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+def test_newer_versions_of_pyspark_are_accepted(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.version", SimpleNamespace(__version__=version))
     assert check_pyspark() == version
 
 
-def test_what_spark_connect_lacks_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_of_spark_connect_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "grpc", None)
     with pytest.raises(SparkMissingError) as caught:
         check_connect()
@@ -45,14 +45,14 @@ def test_what_spark_connect_lacks_is_named_with_its_extra(monkeypatch: pytest.Mo
     assert str(caught.value) == message
 
 
-def test_a_server_that_is_not_there_is_reported_at_once(tmp_path: Path) -> None:
+def test_an_unreachable_server_is_reported_at_once(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     session = start_session(remote=f"sc://127.0.0.1:{port}", log=tmp_path / "log")
     with pytest.raises(PipelineError, match=f"cannot connect to the Spark Connect server 127.0.0.1:{port}"), session:
         pytest.fail("there is no server")
 
 
-def test_a_master_that_is_not_there_is_reported_at_once(tmp_path: Path) -> None:
+def test_an_unreachable_master_is_reported_at_once(tmp_path: Path) -> None:
     ports = free_ports(2)
     master = f"spark://127.0.0.1:{ports[0]},[::1]:{ports[1]}"
     session = start_session(master=master, log=tmp_path / "log")
@@ -63,7 +63,7 @@ def test_a_master_that_is_not_there_is_reported_at_once(tmp_path: Path) -> None:
         pytest.fail("there is no master")
 
 
-def test_one_of_several_masters_is_enough_and_others_are_left_to_spark() -> None:
+def test_one_reachable_master_is_enough() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
@@ -72,30 +72,13 @@ def test_one_of_several_masters_is_enough_and_others_are_left_to_spark() -> None
         check_master(other)
 
 
-@pytest.mark.parametrize(
-    ("said", "why"),
-    [
-        ("Error occurred during initialization of VM\nToo small maximum heap\n", "Too small maximum heap"),
-        ("Error occurred during initialization of VM\n", "Error occurred during initialization of VM"),
-        ("Invalid heap: -Xmx1x\nError: Could not create the Java Virtual Machine.\nmore\n", "Invalid heap: -Xmx1x"),
-        ('Exception in thread "main" org.apache.Broken: no\n\tat Main\n', "org.apache.Broken: no"),
-        ("WARN nothing\n", None),
-    ],
-)
-def test_why_a_jvm_ended_is_read_from_what_it_said_this_time(tmp_path: Path, said: str, why: str | None) -> None:
-    log = tmp_path / "log"
-    before = "Error occurred during initialization of VM\nof a run before\n"
-    log.write_text(before + said)
-    assert _said_by_java(log, len(before)) == why
-
-
 @pytest.mark.parametrize("name", ["https_proxy", "HTTPS_PROXY", "grpc_proxy"])
-def test_behind_a_proxy_the_client_has_to_find_out_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_behind_a_proxy_the_server_is_not_checked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "http://proxy")
-    check_answers(f"sc://127.0.0.1:{free_ports(1)[0]}")
+    check_server(f"sc://127.0.0.1:{free_ports(1)[0]}")
 
 
-def test_without_java_nothing_is_started_and_no_log_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_java_no_session_starts_and_no_log_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     session = start_session(master="local[2]", log=tmp_path / "log")

@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.facts.decode import decode, gap_rows
-from kafka_groups.pipeline.facts.decode.columns import RAW
-from kafka_groups.pipeline.facts.ingestion import split_records
+from kafka_groups.pipeline.facts.decode.data_gaps import DataGap, gap_row
+from kafka_groups.pipeline.facts.decode.decoded_records import rows_by_table
+from kafka_groups.pipeline.facts.decode.raw_records import RawRecords
+from kafka_groups.pipeline.facts.decode.records import decode
 from kafka_groups.pipeline.store import new_writer
 from kafka_groups.pipeline.store.parquet_writer import FileWriter
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, TABLES
@@ -32,11 +33,11 @@ def commit_value(offset: int, at_ms: int) -> bytes:
 def decoded(*rows: tuple[bytes | None, bytes | None], at_ms: int = NOON_MS) -> pa.RecordBatch:
     """Decode such keys and values as records of partition 3."""
     columns = [list(range(len(rows))), [at_ms] * len(rows), [key for key, _ in rows], [value for _, value in rows]]
-    return decode(pa.record_batch(columns, schema=RAW), "c", 3)
+    return decode(pa.record_batch(columns, schema=RawRecords.schema()), "c", 3)
 
 
 def parts(batch: pa.RecordBatch) -> dict[str, list[dict[str, object]]]:
-    return {table.name: rows.to_pylist() for table, rows in split_records(batch)}
+    return {table.name: rows.to_pylist() for table, rows in rows_by_table(batch).items()}
 
 
 def test_each_record_is_a_row_of_exactly_one_table() -> None:
@@ -58,13 +59,13 @@ def test_each_record_is_a_row_of_exactly_one_table() -> None:
 def test_the_columns_are_exactly_those_of_the_tables() -> None:
     batch = decoded((commit_key(), commit_value(5, NOON_MS)), (b"\0\2\0\1g", None), (None, None))
 
-    assert all(rows.schema == table.arrow() for table, rows in split_records(batch))
+    assert all(rows.schema == table.arrow() for table, rows in rows_by_table(batch).items())
 
 
 def test_a_gap_is_a_row_of_ingest_gaps() -> None:
-    rows = gap_rows("c", 3, from_offset=5, until_offset=9, missing=2, reason="compacted", at_ms=NOON_MS)
+    rows = gap_row("c", 3, DataGap(5, 9, 2, "compacted"), found_at_ms=NOON_MS)
 
-    ((table, part),) = split_records(rows)
+    ((table, part),) = rows_by_table(rows).items()
 
     assert table is INGEST_GAPS
     assert part.schema == table.arrow()
@@ -86,7 +87,7 @@ def test_a_tombstone_has_the_time_of_its_record() -> None:
 
 def _write(into: Path, batch: pa.RecordBatch) -> FileWriter:
     writer = new_writer(str(into), "b")
-    for table, rows in split_records(batch):
+    for table, rows in rows_by_table(batch).items():
         writer.write(table, rows)
     return writer
 
@@ -149,7 +150,7 @@ def test_a_directory_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
 
 
 def test_an_exception_deletes_the_files(tmp_path: Path) -> None:
-    rows = next(part for _, part in split_records(decoded((commit_key(), commit_value(1, NOON_MS)))))
+    rows = rows_by_table(decoded((commit_key(), commit_value(1, NOON_MS))))[OFFSET_COMMITS]
 
     def fail() -> None:
         with new_writer(str(tmp_path), "b") as writer:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.build.coverage import Coverage
 from kafka_groups.pipeline.build.sentences import format_minute, name_cluster
-from kafka_groups.pipeline.facts.source.positions import read_position
+from kafka_groups.pipeline.facts.source.table_positions import read_position
 from kafka_groups.pipeline.store import Queries, Storage
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 

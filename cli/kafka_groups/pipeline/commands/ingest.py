@@ -73,15 +73,15 @@ def ingest(
     _check_flags(once=once, continuous=continuous, interval=interval)
     client = librdkafka_settings(connection)
     with start_run("ingest", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.facts.ingestion import prepared
+        from kafka_groups.pipeline.facts.ingestion import open_ingestion
         from kafka_groups.pipeline.facts.source.brokers import check_client
         from kafka_groups.pipeline.store import open_storage
 
         check_client(client.properties)
         storage = open_storage(data_dir, create=True)
-        with prepared(storage, client.properties, timeout_s=client.timeout_s) as ingestion:
-            run.summarize = lambda: _summary(ingestion.total(), run.seconds())
-            if not ingestion.topic_is_there:
+        with open_ingestion(storage, client.properties, timeout_s=client.timeout_s) as ingestion:
+            run.summarize = lambda: _summary(ingestion.result(), run.seconds())
+            if not ingestion.topic_exists:
                 run.print_note(_NO_TOPIC)
             interval_s = (interval or _DEFAULT_INTERVAL_S) if continuous else None
             _read_records(run, ingestion, spark_choice, interval_s, records_per_batch)

@@ -29,7 +29,7 @@ def open_spark_session(choice: SparkChoice, *, brief: bool) -> Iterator[SparkSes
 
     A temporary log is deleted at the end, unless an error names it. Raises PipelineError if Spark cannot start.
     """
-    from kafka_groups.pipeline.spark import start_session
+    from kafka_groups.pipeline.spark.session import start_session
 
     log = choice.spark_log or _temporary_log()
     is_kept = choice.spark_log is not None

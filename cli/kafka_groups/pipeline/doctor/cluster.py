@@ -15,7 +15,7 @@ from kafka_groups.pipeline.doctor.compaction_horizon import check_horizon, find_
 from kafka_groups.pipeline.doctor.dense_records import COMMITTED_RECORDS, LOOK_SHARE
 from kafka_groups.pipeline.doctor.open_transactions import check_transactions
 from kafka_groups.pipeline.facts.source.brokers import Brokers, new_consumer, source_error
-from kafka_groups.pipeline.facts.source.plan import Log, Offsets
+from kafka_groups.pipeline.facts.source.position import Offsets, Position
 from kafka_groups.pipeline.facts.topic_settings import read_topic_settings
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.settings.librdkafka import ClientProperties
@@ -31,7 +31,7 @@ class ClusterChecks(NamedTuple):
 
     checks: list[Check]
     cluster_id: str | None
-    log: Log | None
+    log: Position | None
 
 
 class _TopicOffsets(NamedTuple):
@@ -68,14 +68,14 @@ def check_cluster(client: ClientProperties, timeout_s: float) -> ClusterChecks:
         return ClusterChecks([*checks, Check(name, FAILED, str(error))], cluster_id, None)
     if not offsets.log_starts:
         detail = f"{OFFSETS_TOPIC} does not exist: this cluster has had no group so far"
-        return ClusterChecks([*checks, Check(name, WARNING, detail)], cluster_id, Log(None, {}))
+        return ClusterChecks([*checks, Check(name, WARNING, detail)], cluster_id, Position(None, {}))
     count = sum(offsets.stable_ends[partition] - start for partition, start in offsets.log_starts.items())
     detail = f"{len(offsets.log_starts):,} partitions, {count:,} offsets from log start to log end"
     checks.append(Check(name, OK, detail))
     checks += _check_reading(client, offsets, timeout_s)
     checks.append(check_transactions(client, offsets.log_ends, offsets.stable_ends, timeout_s))
     checks.append(_check_topic_settings(client, timeout_s))
-    return ClusterChecks(checks, cluster_id, Log(offsets.topic_id, offsets.stable_ends))
+    return ClusterChecks(checks, cluster_id, Position(offsets.topic_id, offsets.stable_ends))
 
 
 def _request_offsets(brokers: Brokers) -> _TopicOffsets:

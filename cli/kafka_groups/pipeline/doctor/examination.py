@@ -9,7 +9,7 @@ from kafka_groups.pipeline.doctor.check import WARNING, Check
 from kafka_groups.pipeline.doctor.machine import check_machine
 from kafka_groups.pipeline.doctor.requests import check_requests
 from kafka_groups.pipeline.doctor.tables import check_tables
-from kafka_groups.pipeline.facts.source.plan import Log
+from kafka_groups.pipeline.facts.source.position import Position
 from kafka_groups.progress import Progress, ignore_progress
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def examine(
     checks = check_machine(environment)
     progress("checking", 1, 3)
     cluster_id: str | None = None
-    log: Log | None = None
+    log: Position | None = None
     if client is None:
         checks.append(Check("brokers", WARNING, "no cluster is named; give -b HOST:PORT or --profile NAME to check it"))
     else:

@@ -14,7 +14,7 @@ from kafka_groups.pipeline.doctor.check import OK, WARNING, Check
 from kafka_groups.pipeline.doctor.compaction_horizon import spell_time
 from kafka_groups.pipeline.doctor.dense_records import ALL_RECORDS, LOOK_SHARE, read_dense_times
 from kafka_groups.pipeline.facts.source.brokers import new_consumer
-from kafka_groups.pipeline.facts.source.plan import Offsets
+from kafka_groups.pipeline.facts.source.position import Offsets
 from kafka_groups.settings.librdkafka import ClientProperties
 
 # Transactions of streams end within moments; brokers abort those of 15 minutes (transaction.max.timeout.ms).

@@ -7,8 +7,10 @@ from typing import Final
 
 from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
-from kafka_groups.pipeline.facts.source.plan import Log, count_between, lost
-from kafka_groups.pipeline.facts.source.positions import read_position, was_read
+from kafka_groups.pipeline.facts.source.continuity import describe_loss
+from kafka_groups.pipeline.facts.source.plan import count_between
+from kafka_groups.pipeline.facts.source.position import Position
+from kafka_groups.pipeline.facts.source.table_positions import read_position, was_read
 from kafka_groups.pipeline.report.gaps import count_missing_offsets
 from kafka_groups.pipeline.store import Queries, Storage, open_storage
 from kafka_groups.pipeline.store.marker import is_new
@@ -27,7 +29,7 @@ _UNKNOWN_TYPES: Final = """
 _INGESTED_CLUSTERS: Final = "SELECT DISTINCT cluster_id FROM {rows} WHERE date = {date} AND origin = 'topic'"
 
 
-def check_tables(data_dir: str, cluster_id: str | None, log: Log | None) -> list[Check]:
+def check_tables(data_dir: str, cluster_id: str | None, log: Position | None) -> list[Check]:
     """Return the checks of the tables in a directory. Nothing is raised.
 
     `cluster_id` is that of the cluster that was connected to, None without one. `log` has the last stable offsets of
@@ -92,14 +94,14 @@ def _check_ingested_clusters(storage: Storage, queries: Queries) -> Check:
     return Check("ingest", OK, f"it has run for {', '.join(clusters)}")
 
 
-def _check_ingest(storage: Storage, cluster_id: str, log: Log | None) -> Check:
+def _check_ingest(storage: Storage, cluster_id: str, log: Position | None) -> Check:
     """Return how many offsets of a cluster ingest has left to read. Raises SourceError and StorageError."""
     if not was_read(storage, cluster_id):
         return Check("ingest", WARNING, f"it has not written records of cluster {cluster_id} to this directory yet")
     if log is None:
         return Check("ingest", WARNING, "it has run; its backlog is unknown, because the log end offsets are unknown")
     next_offsets = read_position(storage, cluster_id, log.topic_id, log.ends).start.ends
-    problem = lost(next_offsets, log.ends)
+    problem = describe_loss(next_offsets, log.ends)
     if problem is not None:
         return Check("ingest", FAILED, problem)
     return Check("ingest", OK, f"{count_between(next_offsets, log.ends):,} offsets are left to read")

@@ -21,7 +21,7 @@ import pyarrow.dataset as ds
 
 from kafka_groups.admin import GroupAdmin, OffsetAndTimestamp, PartitionTime, Topic
 from kafka_groups.model import Failure, TopicPartition
-from kafka_groups.pipeline.facts.decode.columns import topic_id_text
+from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
 from kafka_groups.pipeline.facts.time_grid import NEVER_MS, LookupPeriod, TimeGrid
 from kafka_groups.pipeline.frames.arrays import Ints
 from kafka_groups.pipeline.store import Storage

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from kafka_groups.admin import Topic
 from kafka_groups.model import GroupDescription, GroupListing, GroupOffsets, Member, TopicPartition
-from kafka_groups.pipeline.facts.decode.columns import topic_id_text
+from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 

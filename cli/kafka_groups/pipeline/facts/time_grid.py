@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from kafka_groups.admin import OffsetAndTimestamp, PartitionTime
 from kafka_groups.model import TopicPartition
-from kafka_groups.pipeline.facts.decode.columns import LATEST_MS
+from kafka_groups.pipeline.facts.decode.conversions import LATEST_MS
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints, milliseconds_to_microseconds
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from kafka_groups.pipeline.build.coverage import Coverage
-from kafka_groups.pipeline.facts.decode import partition_of
+from kafka_groups.pipeline.facts.decode.partitioner import partition_of
 from kafka_groups.pipeline.report.last_rows import LastRows
 from kafka_groups.pipeline.report.period import FRESH_MS, GroupKey, Period, PeriodTables
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS

@@ -30,3 +30,8 @@ def spell_type(kind: pa.DataType, *, is_short: bool = False) -> str:
     if pa.types.is_list(kind):
         return f"ARRAY<{spell_type(kind.value_type, is_short=is_short)}>"
     return _SPELLED[kind]
+
+
+def spell_schema(schema: pa.Schema) -> str:
+    """Return the columns of an Arrow schema as Spark's DDL spells them."""
+    return ", ".join(f"`{field.name}` {spell_type(field.type)}" for field in schema)

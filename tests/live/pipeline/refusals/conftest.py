@@ -36,7 +36,7 @@ def committed(secured: SecuredBroker, topic: str) -> str:
 @pytest.fixture
 def run_ingest(spark: SparkSession, storage: Storage, mocker: MockerFixture) -> Ingest:
     """`pipeline ingest --format json` with these options, on the Spark of the tests; and its document."""
-    mocker.patch("kafka_groups.pipeline.spark.start_session", side_effect=lambda **_: nullcontext(spark))
+    mocker.patch("kafka_groups.pipeline.spark.session.start_session", side_effect=lambda **_: nullcontext(spark))
 
     def work(*flags: str) -> tuple[Outcome, dict[str, Any]]:
         reported = run("pipeline", "ingest", "--data-dir", storage.into, *flags, "--format", "json", bootstrap=None)

@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 def test_without_a_right_to_the_topic_the_error_says_what_helps_and_spark_is_not_started(
     secured: SecuredBroker, storage: Storage, mocker: MockerFixture
 ) -> None:
-    started = mocker.patch("kafka_groups.pipeline.spark.start_session")
+    started = mocker.patch("kafka_groups.pipeline.spark.session.start_session")
     flags = ("--data-dir", storage.into, "--format", "json")
     outcome = run("pipeline", "ingest", *flags, bootstrap=secured.bootstrap)
 

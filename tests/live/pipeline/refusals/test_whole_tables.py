@@ -81,7 +81,7 @@ def test_a_disk_that_fills_up_under_a_batch_is_reported_and_the_next_run_brings_
     tmp_path: Path,
     mocker: MockerFixture,
 ) -> None:
-    mocker.patch("kafka_groups.pipeline.spark.start_session", side_effect=lambda **_: nullcontext(spark))
+    mocker.patch("kafka_groups.pipeline.spark.session.start_session", side_effect=lambda **_: nullcontext(spark))
     with small_disk(tmp_path / "disk", megabytes=2) as disk:
         into = str(disk / "tables")
         storage = new_storage(Path(into))

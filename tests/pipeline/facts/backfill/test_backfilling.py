@@ -8,7 +8,7 @@ import pytest
 
 from kafka_groups.errors import ConnectionFailedError
 from kafka_groups.pipeline.facts import backfill as backfills
-from kafka_groups.pipeline.facts.decode.columns import topic_id_text
+from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
 from kafka_groups.pipeline.store import Storage, open_storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 from kafka_groups.protocol import Struct

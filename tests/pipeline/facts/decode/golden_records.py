@@ -1,4 +1,4 @@
-"""golden/records.jsonl: records that Kafka's own classes wrote (golden/GoldenRecords.java says how)."""
+"""golden/records.jsonl: records that Kafka's own classes wrote (by golden/GoldenRecords.java)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kafka_groups.pipeline.facts.decode import decode
-from kafka_groups.pipeline.facts.decode.columns import RAW
+from kafka_groups.pipeline.facts.decode.raw_records import RawRecords
+from kafka_groups.pipeline.facts.decode.records import decode
 
 Row = dict[str, Any]
 
 
 class Golden(NamedTuple):
-    """One record: its bytes, and what Kafka's own JSON converters say is in them, by the names of its schema files."""
+    """A record: its bytes, and the fields that Kafka's JSON converters read from them."""
 
     type: int
     name: str
@@ -60,15 +60,15 @@ BY_NAME = {str(golden): golden for golden in GOLDEN}
 
 
 def raw(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
-    """These keys and values as a chunk, a record a second."""
+    """Return keys and values as RawRecords, one a second, from offset 100."""
     keys, values = [key for key, _ in pairs], [value for _, value in pairs]
     offsets = list(range(100, 100 + len(pairs)))
     times = [1_700_000_000_000 + 1000 * place for place in range(len(pairs))]
-    return pa.record_batch([offsets, times, keys, values], schema=RAW)
+    return pa.record_batch([offsets, times, keys, values], schema=RawRecords.schema())
 
 
 def rows_of(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> list[Row]:
-    """The rows of a chunk of these keys and values; Arrow found nothing wrong with them."""
+    """Return the decoded rows of keys and values, after Arrow's validation."""
     batch = decode(raw(pairs), "c1", 7)
     batch.validate(full=True)
     rows: list[Row] = batch.to_pylist()
@@ -76,6 +76,6 @@ def rows_of(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> list[Row]:
 
 
 def row_of(key: bytes | None, value: bytes | None) -> Row:
-    """The row of one record."""
+    """Return the decoded row of one record."""
     [row] = rows_of([(key, value)])
     return row

@@ -1,4 +1,4 @@
-"""Commits that are read all at once, against the reader of tables, one by one."""
+"""Commits decoded many at once, compared with the same commits decoded one by one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_groups.pipeline.facts.decode.columns import topic_id_text
 from kafka_groups.pipeline.facts.decode.commits import commit_columns
-from kafka_groups.pipeline.facts.decode.record_types import ALL, SCHEMAS, read_value
+from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
+from kafka_groups.pipeline.facts.decode.record_schemas import OFFSET_COMMIT
+from kafka_groups.pipeline.facts.decode.record_types import RECORD_TYPES, read_value
 from kafka_groups.protocol import compile_writer
 from tests.pipeline.facts.decode.golden_records import row_of, rows_of
 
@@ -42,7 +43,7 @@ COMMITS = st.fixed_dictionaries(
 
 def _written(version: int, commit: dict[str, Any]) -> bytes:
     out = bytearray(version.to_bytes(2, "big"))
-    compile_writer(SCHEMAS["OffsetCommit"], version=version, flexible=version == 4)(out, commit)
+    compile_writer(OFFSET_COMMIT, version=version, flexible=version == 4)(out, commit)
     return bytes(out)
 
 
@@ -77,7 +78,7 @@ def _columns(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_alone(value: bytes) -> dict[str, Any]:
-    return commit_columns(read_value(ALL[1], value))
+    return commit_columns(read_value(RECORD_TYPES[1], value))
 
 
 def _microseconds(time: datetime | None) -> int | None:
@@ -85,14 +86,14 @@ def _microseconds(time: datetime | None) -> int | None:
 
 
 @given(st.lists(VALUES, max_size=10))
-def test_every_commit_is_what_the_table_says(values: list[bytes]) -> None:
+def test_commits_read_at_once_equal_commits_read_one_by_one(values: list[bytes]) -> None:
     rows = rows_of([(KEY, value) for value in values])
     assert [_columns(row) for row in rows] == [_read_alone(value) for value in values]
     assert {row["kind"] for row in rows} <= {"offset_commit"}
 
 
 @given(st.lists(st.one_of(st.none(), st.binary(max_size=60), VALUES), max_size=8), st.integers(0, 4))
-def test_bytes_that_are_no_commit_hide_none_of_their_neighbours(values: list[bytes | None], version: int) -> None:
+def test_other_bytes_between_commits_do_not_change_the_commits(values: list[bytes | None], version: int) -> None:
     good = _written(version, {"offset": 5, "metadata": "here", "commit_timestamp": 1_700_000_000_000})
     mixed = [value for pair in zip(values, [good] * len(values), strict=True) for value in pair]
     rows = rows_of([(KEY, value) for value in mixed])
@@ -101,8 +102,8 @@ def test_bytes_that_are_no_commit_hide_none_of_their_neighbours(values: list[byt
 
 @pytest.mark.parametrize("version", range(5))
 @pytest.mark.parametrize("size", [0, 1, 126, 127, 128, 4096, 16_382])
-def test_commits_with_metadata_of_any_usual_size_are_read_at_once(version: int, size: int, mocker: Any) -> None:
-    one_by_one = mocker.patch("kafka_groups.pipeline.facts.decode.read_value")
+def test_commits_with_metadata_of_usual_sizes_are_read_at_once(version: int, size: int, mocker: Any) -> None:
+    one_by_one = mocker.patch("kafka_groups.pipeline.facts.decode.records.read_value")
     value = _written(version, {"offset": 5, "metadata": "m" * size, "topic_id": TOPIC_ID})
     assert row_of(KEY, value)["metadata"] == "m" * size
     one_by_one.assert_not_called()
@@ -121,7 +122,7 @@ def test_a_tombstone_is_a_commit_without_an_offset() -> None:
     assert row["value_version"] is None
 
 
-def test_metadata_that_is_not_utf_8_stays_visible_and_leaves_the_rest_alone() -> None:
+def test_metadata_that_is_not_utf_8_has_visible_escapes() -> None:
     odd = b"\x00\x03" + bytes(12) + b"\x00\x02\xff\xc3" + bytes(8)
     fine = _written(4, {"metadata": "grüppe"})
     assert [row["metadata"] for row in rows_of([(KEY, odd), (KEY, fine), (KEY, None)])] == [
@@ -131,33 +132,33 @@ def test_metadata_that_is_not_utf_8_stays_visible_and_leaves_the_rest_alone() ->
     ]
 
 
-def test_names_that_are_not_utf_8_stay_visible() -> None:
+def test_names_that_are_not_utf_8_have_visible_escapes() -> None:
     row = row_of(b"\x00\x01\x00\x02\xffg\x00\x02t\xfe\x00\x00\x00\x05", None)
     assert (row["group"], row["topic"]) == ("\\xffg", "t\\xfe")
 
 
-def test_a_topic_id_reads_as_kafkas_tools_print_it() -> None:
+def test_a_topic_id_is_what_kafkas_tools_print() -> None:
     assert row_of(KEY, _written(4, {"topic_id": TOPIC_ID}))["topic_id"] == "ASNFZ4mrze8BI0VniavN7w"
 
 
-def test_topic_ids_that_are_alike_in_one_half_stay_apart() -> None:
+def test_topic_ids_with_an_equal_half_are_different() -> None:
     ids = [UUID(int=(first << 64) + second) for first, second in [(7, 1), (7, 2), (8, 1), (7, 1)]]
     rows = rows_of([(KEY, _written(4, {"topic_id": topic_id})) for topic_id in ids])
     assert [row["topic_id"] for row in rows] == [topic_id_text(topic_id.bytes) for topic_id in ids]
 
 
 @pytest.mark.parametrize("milliseconds", [-1, 2**63 - 1, -(2**63), 253_402_300_800_000])
-def test_a_time_that_is_none_is_null(milliseconds: int) -> None:
+def test_an_unknown_or_impossible_time_is_null(milliseconds: int) -> None:
     row = row_of(KEY, _written(1, {"commit_timestamp": milliseconds, "expire_timestamp": milliseconds}))
     assert (row["commit_time"], row["expire_time"]) == (None, None)
 
 
-def test_a_chunk_of_commits_has_empty_columns_for_all_else() -> None:
+def test_a_commit_is_null_in_the_columns_of_other_kinds() -> None:
     [row] = rows_of([(KEY, _written(4, {"offset": 1}))])
     assert (row["event"], row["raw"], row["gap"]) == (None, None, None)
 
 
-def test_legacy_keys_are_commits_too() -> None:
+def test_a_legacy_key_is_a_key_of_a_commit() -> None:
     assert row_of(b"\x00\x00" + KEY[2:], _written(1, {"offset": 9}))["committed_offset"] == 9
 
 
@@ -172,7 +173,7 @@ def test_legacy_keys_are_commits_too() -> None:
         b"\x00\x04" + bytes(12) + b"\x83\x80\x01" + b"m" * 16_386 + bytes(7) + b"\x01\x00\x10" + bytes(16),
     ],
 )
-def test_what_only_looks_like_a_commit_is_unknown(value: bytes) -> None:
+def test_a_value_that_only_resembles_a_commit_is_unknown(value: bytes) -> None:
     row = row_of(KEY, value)
     assert (row["kind"], row["metadata"], row["raw"]["value"]) == ("unknown", None, value)
 
@@ -210,7 +211,7 @@ def test_a_null_in_a_key_is_an_empty_name(key: bytes, names: tuple[str, str]) ->
     assert row["committed_offset"] == 6
 
 
-def test_what_only_looks_like_a_key_of_a_commit_is_unknown() -> None:
+def test_a_key_that_only_resembles_that_of_a_commit_is_unknown() -> None:
     # With a group of -3 bytes, the topic's length would be read out of the type and the group's.
     key = b"\x00\x01\xff\xfd" + bytes(514)
     assert (row_of(key, None)["kind"], row_of(key, None)["group"]) == ("unknown", None)

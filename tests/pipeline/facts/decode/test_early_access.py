@@ -1,4 +1,4 @@
-"""Layouts that only an early access had, of KIP-848 groups in 3.7 and of share groups in 4.0, are kept unread.
+"""Layouts that only an early access had, of KIP-848 groups in 3.7 and of share groups in 4.0, are unknown records.
 
 The bytes are from the classes of kafka-group-coordinator 3.7.2 and 4.0: MessageUtil.toVersionPrefixedBytes(0, value).
 """
@@ -33,7 +33,7 @@ _ORDERS = "02" + _ID + "076f7264657273" + "030000000000000003" + "00"
         ("ShareGroupStatePartitionMetadata", _ORDERS + "01" + "00"),
     ],
 )
-def test_what_an_early_access_wrote_is_unknown_and_kept(name: str, value: str) -> None:
+def test_layouts_of_an_early_access_are_unknown_and_kept(name: str, value: str) -> None:
     data = bytes.fromhex("0000" + value)
     row = row_of(BY_NAME[f"{name}-vNone-tombstone"].key_bytes, data)
     assert (row["kind"], row["value_version"], row["raw"]["value"]) == ("unknown", 0, data)

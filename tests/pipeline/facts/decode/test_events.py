@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.facts.decode import record_types
-from kafka_groups.pipeline.facts.decode.record_types import ALL, COMMITS, SCHEMAS
+from kafka_groups.pipeline.facts.decode.record_schemas import GROUP_METADATA
+from kafka_groups.pipeline.facts.decode.record_types import COMMIT_TYPES, RECORD_TYPES
 from kafka_groups.protocol import compile_writer
 from tests.pipeline.facts.decode.golden_records import BY_NAME, GOLDEN, Row, row_of
 
@@ -28,7 +29,7 @@ def _filled(event: Row) -> Row:
     return {name: value for name, value in event.items() if value is not None and name != "details"}
 
 
-def test_the_members_of_a_classic_group_show_topics_and_partitions() -> None:
+def test_members_of_a_classic_group_have_topics_and_partitions() -> None:
     assert _filled(_event("GroupMetadata-v3-subscription-3")) == {
         "type": "GroupMetadata",
         "event_type": "generation",
@@ -53,13 +54,13 @@ def test_the_members_of_a_classic_group_show_topics_and_partitions() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 9])
-def test_all_versions_of_the_consumer_protocol_are_read_newer_ones_as_the_last(version: int) -> None:
+def test_all_versions_of_the_consumer_protocol_are_read(version: int) -> None:
     assert _filled(_event(f"GroupMetadata-v3-subscription-{version}")) == _filled(
         _event("GroupMetadata-v3-subscription-3")
     )
 
 
-def test_members_of_kafka_connect_have_no_topics_but_their_bytes_are_kept() -> None:
+def test_members_of_kafka_connect_have_their_bytes_in_details() -> None:
     event = _event("GroupMetadata-v3-connect")
     [member] = event["members"]
     assert (event["protocol_type"], member["member_id"]) == ("connect", "m1")
@@ -70,13 +71,13 @@ def test_members_of_kafka_connect_have_no_topics_but_their_bytes_are_kept() -> N
 def _group_of(subscription: bytes, assignment: bytes) -> bytes:
     member = {"member_id": "m1", "subscription": subscription, "assignment": assignment}
     out = bytearray(b"\x00\x03")
-    write = compile_writer(SCHEMAS["GroupMetadata"], version=3, flexible=False)
+    write = compile_writer(GROUP_METADATA, version=3, flexible=False)
     write(out, {"protocol_type": "consumer", "members": [member]})
     return bytes(out)
 
 
 @pytest.mark.parametrize("broken", [b"", b"\x00", b"\x00\x01\x7f\xff\xff\xff", b"\xff\xff\x00\x00\x00\x00"])
-def test_a_member_whose_bytes_are_broken_is_a_member_all_the_same(broken: bytes) -> None:
+def test_a_member_with_unreadable_bytes_is_still_a_member(broken: bytes) -> None:
     event = row_of(BY_NAME["GroupMetadata-vNone-tombstone"].key_bytes, _group_of(broken, broken))["event"]
     assert event["event_type"] == "generation"
     assert [(member["member_id"], member["topics"], member["assignment"]) for member in event["members"]] == [
@@ -89,7 +90,7 @@ def test_a_group_without_members_is_empty() -> None:
     assert (event["event_type"], event["epoch"], event["members"], event["leader"]) == ("group_emptied", 8, [], None)
 
 
-def test_a_kip_848_member_has_its_name_its_host_and_what_it_wants() -> None:
+def test_a_kip_848_member_has_its_client_host_and_topics() -> None:
     assert _filled(_event("ConsumerGroupMemberMetadata-v0-full")) == {
         "type": "ConsumerGroupMemberMetadata",
         "event_type": "member_metadata",
@@ -101,7 +102,7 @@ def test_a_kip_848_member_has_its_name_its_host_and_what_it_wants() -> None:
     }
 
 
-def test_a_member_that_speaks_the_new_protocol_has_its_null_read() -> None:
+def test_a_member_without_the_classic_protocol_has_a_null_for_it() -> None:
     details = json.loads(_event("ConsumerGroupMemberMetadata-v0-nulls")["details"])
     assert details["classic_member_metadata"] is None
 
@@ -122,7 +123,7 @@ def test_an_assignment_has_its_epochs_state_and_topic_ids() -> None:
         ("StreamsGroup", ["UNKNOWN", "STABLE", "UNREVOKED_TASKS", "UNRELEASED_TASKS"]),
     ],
 )
-def test_states_are_named_as_in_the_kind_of_group(name: str, states: list[str]) -> None:
+def test_states_have_the_names_of_their_kind_of_group(name: str, states: list[str]) -> None:
     golden = BY_NAME[f"{name}CurrentMemberAssignment-v0-away"]
     assert golden.value_bytes is not None
     # Version, two epochs, state.
@@ -136,13 +137,13 @@ def test_a_static_member_that_left_is_away(kind: str) -> None:
     assert (event["event_type"], event["epoch"]) == ("static_member_away", -2)
 
 
-def test_a_target_says_when_it_was_computed_if_the_broker_does() -> None:
+def test_a_target_has_its_time_if_the_broker_wrote_it() -> None:
     name = "ConsumerGroupTargetAssignmentMetadata-v0-"
     assert _event(name + "tags")["state_time"] == A_TIME.replace(microsecond=2000)
     assert _event(name + "full")["state_time"] is None
 
 
-def test_an_expression_is_in_the_details_of_its_tombstone_too() -> None:
+def test_a_tombstone_of_an_expression_has_it_in_its_details() -> None:
     for variant in ["v0-full", "vNone-tombstone"]:
         details = json.loads(_event(f"ConsumerGroupRegularExpression-{variant}")["details"])
         assert details["regular_expression"] == "s2"
@@ -153,18 +154,21 @@ def test_bytes_in_details_are_base64() -> None:
     assert re.fullmatch(r"[A-Za-z0-9+/]{3}[A-Za-z0-9+/=]", details["members"][0]["subscription"])
 
 
-def test_a_tombstone_says_nothing_but_what_it_removes() -> None:
-    for golden in [golden for golden in GOLDEN if golden.variant == "tombstone" and golden.type not in COMMITS]:
+def test_a_tombstone_has_only_a_type_and_a_member() -> None:
+    for golden in [golden for golden in GOLDEN if golden.variant == "tombstone" and golden.type not in COMMIT_TYPES]:
         event = row_of(golden.key_bytes, None)["event"]
         assert set(_filled(event)) <= {"type", "event_type", "member_id"}
         assert event["event_type"].endswith(("removed", "left"))
 
 
-def test_every_event_type_is_explained_once_and_no_other() -> None:
+def test_the_docstring_explains_each_event_type_once() -> None:
     row = re.compile(r"^\| (\w+) \| ([\d, ]+) \| .* \| (\w+)(?: \(.*\))? \|$", re.MULTILINE)
     explained = row.findall(record_types.__doc__ or "")
     described = {(written, removed, int(kind)) for written, kinds, removed in explained for kind in kinds.split(", ")}
     special = {("group_emptied", "group_removed", 2)}
     special |= {("static_member_away", "member_assignment_removed", kind) for kind in (8, 22)}
-    assert described == {(kind.written, kind.removed, kind.id) for kind in ALL if kind.id not in COMMITS} | special
+    assert (
+        described
+        == {(kind.written, kind.removed, kind.id) for kind in RECORD_TYPES if kind.id not in COMMIT_TYPES} | special
+    )
     assert len({written for written, _, _ in explained}) == len(explained)

@@ -1,4 +1,4 @@
-"""What Kafka's own classes wrote, decoded: by its own JSON converters and by us."""
+"""Records that Kafka's classes wrote, compared with the output of Kafka's JSON converters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.facts.decode.record_types import ALL, COMMITS
+from kafka_groups.pipeline.facts.decode.record_types import COMMIT_TYPES, RECORD_TYPES
 from tests.pipeline.facts.decode.golden_records import BY_NAME, GOLDEN, Golden, row_of, rows_of
 
 
@@ -19,19 +19,19 @@ def _chunk(records: Iterable[Golden]) -> list[tuple[bytes | None, bytes | None]]
 
 ROWS = list(zip(GOLDEN, rows_of(_chunk(GOLDEN)), strict=True))
 
-# What a field holds that the bytes do not mention; Kafka's converters leave such fields out.
-UNSAID: list[Any] = [None, 0, -1, []]
+# Values of absent fields, which Kafka's converters omit.
+ABSENT_VALUES: list[Any] = [None, 0, -1, []]
 
 
-def _said(ours: Any, theirs: Any) -> Any:
-    """Our values without those that theirs does not mention, if they are what an absent field holds."""
+def _without_absent(ours: Any, theirs: Any) -> Any:
+    """Return our values without fields that Kafka's converters omit, if these have the value of an absent field."""
     if isinstance(ours, list) and isinstance(theirs, list):
-        return [_said(our, their) for our, their in zip(ours, theirs, strict=True)]
+        return [_without_absent(our, their) for our, their in zip(ours, theirs, strict=True)]
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return {
-            name: _said(value, theirs.get(name))
+            name: _without_absent(value, theirs.get(name))
             for name, value in ours.items()
-            if name in theirs or value not in UNSAID
+            if name in theirs or value not in ABSENT_VALUES
         }
     return ours
 
@@ -40,20 +40,20 @@ def _at(milliseconds: int | None) -> datetime | None:
     return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def test_every_type_and_version_is_among_them_with_a_tombstone() -> None:
+def test_golden_records_have_every_type_version_and_tombstone() -> None:
     wanted = {
         (record_type.id, version)
-        for record_type in ALL
+        for record_type in RECORD_TYPES
         for version in [None, *range(1 if record_type.id == 0 else record_type.newest_version + 1)]
     }
     assert {(golden.type, golden.version) for golden in GOLDEN} == wanted
 
 
-def test_the_types_have_the_names_that_kafka_gives_them() -> None:
-    assert {(golden.type, golden.name) for golden in GOLDEN} == {(kind.id, kind.name) for kind in ALL}
+def test_types_have_kafkas_names() -> None:
+    assert {(golden.type, golden.name) for golden in GOLDEN} == {(kind.id, kind.name) for kind in RECORD_TYPES}
 
 
-def test_a_key_is_what_kafka_says_it_is() -> None:
+def test_keys_equal_those_of_kafkas_converters() -> None:
     for golden, row in ROWS:
         member_id = (row["event"] or {}).get("member_id")
         assert (row["record_type"], row["value_version"]) == (golden.type, golden.version)
@@ -63,8 +63,8 @@ def test_a_key_is_what_kafka_says_it_is() -> None:
         assert names == {name: golden.key.get(name) for name in names}
 
 
-def test_a_commit_is_what_kafka_says_it_is() -> None:
-    commits = [(row, golden.value) for golden, row in ROWS if golden.type in COMMITS and golden.value is not None]
+def test_commits_equal_those_of_kafkas_converters() -> None:
+    commits = [(row, golden.value) for golden, row in ROWS if golden.type in COMMIT_TYPES and golden.value is not None]
     assert commits
     for row, value in commits:
         assert row["kind"] == "offset_commit"
@@ -77,23 +77,23 @@ def test_a_commit_is_what_kafka_says_it_is() -> None:
         assert (row["event"], row["raw"], row["gap"]) == (None, None, None)
 
 
-def test_the_details_of_an_event_are_what_kafka_says_is_in_its_value() -> None:
+def test_details_of_events_equal_those_of_kafkas_converters() -> None:
     for golden, row in ROWS:
-        if golden.type in COMMITS:
+        if golden.type in COMMIT_TYPES:
             continue
         assert row["kind"] == "group_event"
         assert row["event"]["type"] == golden.name
         details = json.loads(row["event"]["details"] or "null")
         expression = {"regular_expression": golden.key["regular_expression"]} if golden.type == 16 else {}
         expected = golden.value if golden.value is None and not expression else {**expression, **(golden.value or {})}
-        assert _said(details, expected) == expected
+        assert _without_absent(details, expected) == expected
 
 
 _KEY = ("group", "topic", "partition", "record_type", "tombstone")
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_a_value_that_is_cut_or_goes_on_is_kept_as_unknown(version: int) -> None:
+def test_a_value_that_is_too_short_or_too_long_is_unknown(version: int) -> None:
     for golden, whole in ROWS:
         if golden.value_bytes is None or golden.version != version:
             continue
@@ -108,14 +108,14 @@ def test_a_value_that_is_cut_or_goes_on_is_kept_as_unknown(version: int) -> None
             assert row["committed_offset"] is None
 
 
-def test_a_key_cut_anywhere_is_kept_as_unknown() -> None:
-    keys = [BY_NAME[f"{kind.name}-vNone-tombstone"].key_bytes for kind in ALL]
+def test_a_key_that_is_too_short_is_unknown() -> None:
+    keys = [BY_NAME[f"{kind.name}-vNone-tombstone"].key_bytes for kind in RECORD_TYPES]
     cuts = [key[:size] for key in keys for size in range(len(key))]
     for row, cut in zip(rows_of([(cut, b"\x00\x00") for cut in cuts]), cuts, strict=True):
         assert (row["kind"], row["group"], row["raw"]["key"]) == ("unknown", None, cut)
 
 
-def test_records_of_all_kinds_in_one_chunk_are_decoded_as_each_on_its_own() -> None:
+def test_records_of_a_chunk_are_decoded_as_if_they_were_alone() -> None:
     moved = {"source_offset", "record_time"}
     for golden, row in ROWS:
         alone = row_of(golden.key_bytes, golden.value_bytes)

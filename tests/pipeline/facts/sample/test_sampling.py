@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kafka_groups.pipeline.facts.decode.columns import topic_id_text
+from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id

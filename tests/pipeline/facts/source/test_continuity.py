@@ -1,4 +1,4 @@
-"""A topic that is not the one that was read before is reported, and nothing is passed over in silence."""
+"""A topic that lacks records that were read is refused."""
 
 from __future__ import annotations
 
@@ -7,53 +7,54 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.facts.source.plan import Log, lost, sound_log
+from kafka_groups.pipeline.facts.source.continuity import describe_loss, wait_for_end
+from kafka_groups.pipeline.facts.source.position import Position
 
-READ = Log("old", {0: 10, 7: 103})
-
-
-def _look(*logs: Log) -> Log:
-    """Return the log in the end, if the topic looks like these, one after the other."""
-    following: Iterator[Log] = iter(logs[1:])
-    return sound_log(READ, lambda: next(following), first=logs[0], patience_s=5 if len(logs) > 1 else 0)
+READ = Position("old", {0: 10, 7: 103})
 
 
-def test_a_log_that_has_all_that_was_read_is_sound() -> None:
-    log = Log("old", {0: 10, 7: 200, 8: 3})
+def _look(*logs: Position) -> Position:
+    """Return the end that is accepted if requests return these ends, one after another."""
+    following: Iterator[Position] = iter(logs[1:])
+    return wait_for_end(READ, lambda: next(following), first=logs[0], timeout_s=5 if len(logs) > 1 else 0)
+
+
+def test_an_end_behind_the_position_is_returned_at_once() -> None:
+    log = Position("old", {0: 10, 7: 200, 8: 3})
 
     assert _look(log) is log
-    assert lost(READ.ends, log.ends) is None
+    assert describe_loss(READ.ends, log.ends) is None
 
 
-def test_a_topic_that_was_recreated_is_reported_whatever_it_holds_by_now() -> None:
+def test_a_recreated_topic_is_refused_also_if_it_is_larger() -> None:
     with pytest.raises(
         SourceError, match=r"recreated: its topic id is new now.*directory \(--data-dir\) or a new checkpoint"
     ):
-        _look(Log("new", {0: 500, 7: 500}))
+        _look(Position("new", {0: 500, 7: 500}))
 
 
-def test_a_checkpoint_that_knows_no_id_takes_the_one_that_it_finds() -> None:
-    log = Log("new", {0: 10})
+def test_a_position_without_a_topic_id_takes_the_current_one() -> None:
+    log = Position("new", {0: 10})
 
-    assert sound_log(Log(None, {0: 10}), lambda: log, first=log, patience_s=0) is log
+    assert wait_for_end(Position(None, {0: 10}), lambda: log, first=log, timeout_s=0) is log
 
 
-def test_a_partition_that_ends_before_what_was_read_is_reported_with_what_to_delete() -> None:
+def test_a_partition_that_ends_before_the_position_is_refused() -> None:
     with pytest.raises(SourceError, match=r"partition 7 .* ends at 80, but was read up to offset 103: .*unclean"):
-        _look(Log("old", {0: 10, 7: 80}))
-    assert "use a new directory (--data-dir) or a new checkpoint" in str(lost(READ.ends, {0: 10, 7: 102}))
+        _look(Position("old", {0: 10, 7: 80}))
+    assert "use a new directory (--data-dir) or a new checkpoint" in str(describe_loss(READ.ends, {0: 10, 7: 102}))
 
 
-def test_a_topic_that_was_deleted_is_reported() -> None:
+def test_a_deleted_topic_is_refused() -> None:
     with pytest.raises(SourceError, match=r"partition 0 .* does not exist, but was read up to offset 10"):
-        _look(Log(None, {}))
+        _look(Position(None, {}))
 
 
-def test_requests_to_a_new_leader_that_does_not_know_yet_what_is_stable_are_retried() -> None:
-    later = Log("old", {0: 10, 7: 103})
+def test_a_lower_end_of_a_new_leader_is_requested_again() -> None:
+    later = Position("old", {0: 10, 7: 103})
 
-    assert _look(Log("old", {0: 10, 7: 101}), later) is later
+    assert _look(Position("old", {0: 10, 7: 101}), later) is later
 
 
-def test_partitions_of_which_nothing_was_read_may_go() -> None:
-    assert lost({0: 0}, {}) is None
+def test_a_missing_partition_without_records_read_is_no_loss() -> None:
+    assert describe_loss({0: 0}, {}) is None

@@ -1,149 +1,224 @@
-"""Commits, nearly all records there are, read at once: each field of all of them by one gather.
+"""Commits, which are nearly all records, decoded many at once with numpy.
 
-Fields are read of all records, whatever they are, and then the sizes show of which records they are right. What this
-cannot read, `record_types` does; what it reads is what that one would (tests hold both against each other).
+Each field is read at its presumed position in all rows, whatever these contain. Then the sizes show in which rows the
+fields were right. `record_types` reads the other rows. Both give the same columns, and tests compare them.
+
+A value (OffsetCommitValue.json) is: version int16, offset int64, leader_epoch int32 (since version 3), metadata string,
+commit_timestamp int64, expire_timestamp int64 (version 1 only), and in version 4 the tagged fields: none, or topic_id.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafka_groups.pipeline.facts.decode.columns import EARLIEST_MS, LATEST_MS, NO_TIME_MS, microseconds, topic_id_text
-from kafka_groups.pipeline.facts.decode.record_types import COMMITS
-from kafka_groups.pipeline.frames.columns import TIMESTAMP
+from kafka_groups.pipeline.facts.decode.conversions import NO_TIME_MS, microseconds, timestamp_column, topic_id_text
+from kafka_groups.pipeline.facts.decode.record_types import COMMIT_TYPES, PREFIX_BYTES
+from kafka_groups.pipeline.frames.arrays import Flags, Ints
 from kafka_groups.protocol import Struct, decode_visibly
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
-
-_EPOCHS_SINCE: Final = 3
-_NEWEST_VERSION: Final = 4
-_ABSENT: Final = -1
+_INT16_BYTES: Final = 2
+_INT32_BYTES: Final = 4
+_INT64_BYTES: Final = 8
+_LEADER_EPOCH_SINCE: Final = 3
+_EXPIRE_TIMESTAMP_VERSION: Final = 1
+_COMPACT_VERSION: Final = 4  # The newest version, the only one with compact strings and tagged fields.
+_NO_EPOCH: Final = -1
+# A compact length is a varint of its value plus one: seven bits in each byte, the lowest first. All bytes but the last
+# one have this bit. Metadata of 127 bytes and more has a length of two bytes; the default limit is 4096 bytes.
 _MORE_FOLLOWS: Final = 0x80
+_BITS_OF_VARINT_BYTE: Final = 7
 _TOPIC_ID_BYTES: Final = 16
-_TOPIC_ID_TAG: Final = int.from_bytes([1, 0, _TOPIC_ID_BYTES])  # before the id: one tag, number 0, sixteen bytes
+# The bytes before a topic id: one tagged field follows, its tag is 0, and it has sixteen bytes.
+_TOPIC_ID_TAG: Final = int.from_bytes([1, 0, _TOPIC_ID_BYTES])
 _TAG_BYTES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """Keys or values end to end: where each starts, and where it ends; one that is None ends where it starts."""
+class PackedBytes:
+    """A column of byte strings in one array: row i is `data[starts[i]:ends[i]]`, and a null row is empty."""
 
     data: npt.NDArray[np.uint8]
     starts: Ints
     ends: Ints
 
-    def numbers(self, layout: str, at: Ints) -> Ints:
-        """Return the big-endian numbers at these places; layout is u1, i2, i4 or i8. Any number outside of the data."""
+    def read_numbers(self, layout: str, positions: Ints) -> Ints:
+        """Return the big-endian number at each position of `data`; the layout is u1, i2, i4 or i8.
+
+        At a position outside of the data the number is undefined.
+        """
         width = np.dtype(layout).itemsize
         if len(self.data) < width:
-            return np.zeros(len(at), np.int64)
-        # Every byte is the start of a number: they overlap, and only those at `at` are looked at.
+            return np.zeros(len(positions), np.int64)
         last = len(self.data) - width
+        # Element i is the number that starts at byte i, so the elements overlap. Nothing is copied.
         numbers: Any = np.ndarray(last + 1, f">{layout}", self.data.data, strides=(1,))
-        return numbers[np.clip(at, 0, last)].astype(np.int64)  # type: ignore[no-any-return]  # numpy says Any
+        return numbers[np.clip(positions, 0, last)].astype(np.int64)  # type: ignore[no-any-return]  # numpy says Any
 
-    def texts(self, at: Ints, sizes: Ints, known: Flags) -> Any:
-        """Return an Arrow column of the texts at these places; null where they are not known."""
-        sizes = np.where(known, sizes, 0)
-        ends = np.zeros(len(at) + 1, np.int32)
-        np.cumsum(sizes, out=ends[1:])
+    def read_strings(self, positions: Ints, sizes: Ints, is_known: Flags) -> Any:
+        """Return an Arrow column of the strings at these positions of `data`, with sizes in bytes.
+
+        A row is null where `is_known` is false. Bytes that are not UTF-8 get visible escapes.
+        """
+        sizes = np.where(is_known, sizes, 0)
+        offsets = np.zeros(len(positions) + 1, np.int32)
+        np.cumsum(sizes, out=offsets[1:])
         filled = np.flatnonzero(sizes)
-        places = np.repeat(at[filled] - ends[filled], sizes[filled]) + np.arange(ends[-1])
-        buffers = [pa.array(known).buffers()[1], pa.py_buffer(ends), pa.py_buffer(self.data[places])]
-        column = pa.Array.from_buffers(pa.binary(), len(at), buffers)
+        # The byte at place p of the result comes from place p + shift of `data`.
+        shifts = np.repeat(positions[filled] - offsets[filled], sizes[filled])
+        characters = self.data[shifts + np.arange(offsets[-1])]
+        validity = pa.array(is_known).buffers()[1]
+        buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(characters)]
+        column = pa.Array.from_buffers(pa.binary(), len(positions), buffers)
         try:
             return column.cast(pa.string())
-        except pa.ArrowInvalid:  # not UTF-8
-            texts = [None if body is None else decode_visibly(body) for body in column.to_pylist()]
+        except pa.ArrowInvalid:  # Some row is not UTF-8.
+            texts = [None if data is None else decode_visibly(data) for data in column.to_pylist()]
             return pa.array(texts, pa.string())
 
 
-def pack(column: Any) -> Packed:
-    """Return what is in a large_binary Arrow column, without a copy."""
+def pack(column: Any) -> PackedBytes:
+    """Return an Arrow column of large_binary as PackedBytes, without a copy of the bytes."""
     _, offsets, data = column.buffers()
+    # A slice of a column has the buffers of the whole column.
     edges = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-    return Packed(np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8), edges[:-1], edges[1:])
+    content = np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)
+    return PackedBytes(content, edges[:-1], edges[1:])
 
 
-def read_keys(keys: Packed) -> tuple[Flags, dict[str, Any]]:
-    """Return which keys are those of commits, and their columns; what these hold for other keys is undefined."""
-    kind, group_size = (keys.numbers("i2", keys.starts + place) for place in (0, 2))
-    group_at = keys.starts + 4
-    topic_at = group_at + group_size + 2
-    topic_size = keys.numbers("i2", topic_at - 2)
+def read_keys(keys: PackedBytes) -> tuple[Flags, dict[str, Any]]:
+    """Return which keys are keys of commits, and the Arrow columns of all keys by name.
+
+    The columns have a row for each key. Rows of other keys are undefined.
+    """
+    record_type = keys.read_numbers("i2", keys.starts)
+    group_size_at = keys.starts + PREFIX_BYTES
+    group_size = keys.read_numbers("i2", group_size_at)
+    group_at = group_size_at + _INT16_BYTES
+    topic_size_at = group_at + group_size
+    topic_size = keys.read_numbers("i2", topic_size_at)
+    topic_at = topic_size_at + _INT16_BYTES
     partition_at = topic_at + topic_size
-    is_read = np.isin(kind, list(COMMITS)) & (group_size >= 0) & (topic_size >= 0) & (partition_at + 4 == keys.ends)
+    has_sizes = (group_size >= 0) & (topic_size >= 0)
+    is_whole = partition_at + _INT32_BYTES == keys.ends
+    is_read = np.isin(record_type, list(COMMIT_TYPES)) & has_sizes & is_whole
     return is_read, {
-        "record_type": pa.array(kind.astype(np.int16)),
-        "group": keys.texts(group_at, group_size, is_read),
-        "topic": keys.texts(topic_at, topic_size, is_read),
-        "partition": pa.array(keys.numbers("i4", partition_at).astype(np.int32)),
+        "record_type": pa.array(record_type.astype(np.int16)),
+        "group": keys.read_strings(group_at, group_size, is_read),
+        "topic": keys.read_strings(topic_at, topic_size, is_read),
+        "partition": pa.array(keys.read_numbers("i4", partition_at).astype(np.int32)),
     }
 
 
-def read_values(values: Packed, wanted: Flags) -> tuple[Flags, dict[str, Any]]:
-    """Return which of the wanted values were read (as OffsetCommitValue.json says), and columns, null for the rest."""
-    starts = values.starts
-    version = values.numbers("i2", starts)
-    has_epoch, has_expiry, is_compact = version >= _EPOCHS_SINCE, version == 1, version == _NEWEST_VERSION
-    size_at = starts + 10 + 4 * has_epoch
-    # Metadata of 127 bytes and more has a length of two bytes; it may have 4096 (offset.metadata.max.bytes).
-    first, second = (values.numbers("u1", size_at + place) for place in range(2))
-    is_wide = first >= _MORE_FOLLOWS
-    compact_size = np.where(is_wide, first & (_MORE_FOLLOWS - 1) | second << 7, first) - 1
-    text_size = np.where(is_compact, compact_size, values.numbers("i2", size_at))
-    text_at = size_at + np.where(is_compact, 1 + is_wide, 2)
-    time_at = text_at + text_size
-    tags_at = time_at + 8 + 8 * has_expiry
-    tags_size = values.ends - tags_at
-    # There is no number of three bytes: the one before it is read, too, and left out.
-    tag = values.numbers("i4", tags_at - 1) & (1 << 8 * _TAG_BYTES) - 1
-    has_id = is_compact & (tags_size == _TAG_BYTES + _TOPIC_ID_BYTES) & (tag == _TOPIC_ID_TAG)
-    has_no_tags = np.where(is_compact, (tags_size == 1) & (values.numbers("u1", tags_at) == 0), tags_size == 0)
-    is_known = (version >= 0) & (version <= _NEWEST_VERSION) & ~(is_compact & is_wide & (second >= _MORE_FOLLOWS))
-    is_read = wanted & is_known & (text_size >= 0) & (has_id | has_no_tags)
-    epoch = np.where(has_epoch, values.numbers("i4", starts + 10), _ABSENT)
+class _Layout(NamedTuple):
+    """Where the fields of each value are, as positions in the packed bytes, if it is a value of a commit.
+
+    `metadata_size` is in bytes. `is_supported` is false for a version or a length that only `record_types` reads.
+    """
+
+    version: Ints
+    offset_at: Ints
+    has_epoch: Flags
+    epoch_at: Ints
+    metadata_at: Ints
+    metadata_size: Ints
+    time_at: Ints
+    has_expiry: Flags
+    tags_at: Ints
+    is_supported: Flags
+
+
+def _find_layout(values: PackedBytes) -> _Layout:
+    """Return the layout of each value, computed from its version and the length of its metadata."""
+    version = values.read_numbers("i2", values.starts)
+    has_epoch = version >= _LEADER_EPOCH_SINCE
+    has_expiry = version == _EXPIRE_TIMESTAMP_VERSION
+    is_compact = version == _COMPACT_VERSION
+    offset_at = values.starts + PREFIX_BYTES
+    epoch_at = offset_at + _INT64_BYTES
+    size_at = epoch_at + _INT32_BYTES * has_epoch
+    first_byte = values.read_numbers("u1", size_at)
+    second_byte = values.read_numbers("u1", size_at + 1)
+    has_two_bytes = first_byte >= _MORE_FOLLOWS
+    two_byte_size = first_byte & (_MORE_FOLLOWS - 1) | second_byte << _BITS_OF_VARINT_BYTE
+    compact_size = np.where(has_two_bytes, two_byte_size, first_byte) - 1
+    has_three_bytes = is_compact & has_two_bytes & (second_byte >= _MORE_FOLLOWS)
+    metadata_size = np.where(is_compact, compact_size, values.read_numbers("i2", size_at))
+    metadata_at = size_at + np.where(is_compact, 1 + has_two_bytes, _INT16_BYTES)
+    time_at = metadata_at + metadata_size
+    return _Layout(
+        version=version,
+        offset_at=offset_at,
+        has_epoch=has_epoch,
+        epoch_at=epoch_at,
+        metadata_at=metadata_at,
+        metadata_size=metadata_size,
+        time_at=time_at,
+        has_expiry=has_expiry,
+        tags_at=time_at + _INT64_BYTES + _INT64_BYTES * has_expiry,
+        is_supported=(version >= 0) & (version <= _COMPACT_VERSION) & ~has_three_bytes,
+    )
+
+
+def read_values(values: PackedBytes, is_wanted: Flags) -> tuple[Flags, dict[str, Any]]:
+    """Return which of the wanted values were read, and the Arrow columns of all values by name.
+
+    The columns have a row for each value; a value that was not read is null in all of them.
+    """
+    layout = _find_layout(values)
+    is_compact = layout.version == _COMPACT_VERSION
+    tags_size = values.ends - layout.tags_at
+    # Three bytes are no number of numpy: these are the lower three of four, of which the first is before the tags.
+    tag = values.read_numbers("i4", layout.tags_at - 1) & (1 << 8 * _TAG_BYTES) - 1
+    has_topic_id = is_compact & (tags_size == _TAG_BYTES + _TOPIC_ID_BYTES) & (tag == _TOPIC_ID_TAG)
+    has_zero_tags = (tags_size == 1) & (values.read_numbers("u1", layout.tags_at) == 0)
+    has_no_tags = np.where(is_compact, has_zero_tags, tags_size == 0)
+    # The fields end where the value ends, or the positions are wrong.
+    is_whole = has_topic_id | has_no_tags
+    is_read = is_wanted & layout.is_supported & (layout.metadata_size >= 0) & is_whole
+    epoch = np.where(layout.has_epoch, values.read_numbers("i4", layout.epoch_at), _NO_EPOCH)
+    commit_ms = np.where(is_read, values.read_numbers("i8", layout.time_at), NO_TIME_MS)
+    expiry = values.read_numbers("i8", layout.time_at + _INT64_BYTES)
+    expiry_ms = np.where(is_read & layout.has_expiry, expiry, NO_TIME_MS)
     return is_read, {
-        "value_version": pa.array(version.astype(np.int16), mask=~is_read),
-        "committed_offset": pa.array(values.numbers("i8", starts + 2), mask=~is_read),
-        "leader_epoch": pa.array(epoch.astype(np.int32), mask=~is_read | (epoch == _ABSENT)),
-        "metadata": values.texts(text_at, text_size, is_read),
-        "commit_time": as_times(np.where(is_read, values.numbers("i8", time_at), NO_TIME_MS)),
-        "expire_time": as_times(np.where(is_read & has_expiry, values.numbers("i8", time_at + 8), NO_TIME_MS)),
-        "topic_id": _topic_ids(values, tags_at + _TAG_BYTES, is_read & has_id),
+        "value_version": pa.array(layout.version.astype(np.int16), mask=~is_read),
+        "committed_offset": pa.array(values.read_numbers("i8", layout.offset_at), mask=~is_read),
+        "leader_epoch": pa.array(epoch.astype(np.int32), mask=~is_read | (epoch == _NO_EPOCH)),
+        "metadata": values.read_strings(layout.metadata_at, layout.metadata_size, is_read),
+        "commit_time": timestamp_column(commit_ms),
+        "expire_time": timestamp_column(expiry_ms),
+        "topic_id": _read_topic_ids(values, layout.tags_at + _TAG_BYTES, is_read & has_topic_id),
     }
 
 
-def _topic_ids(values: Packed, at: Ints, known: Flags) -> Any:
-    """Return the topic ids at these places as Kafka prints them; few are different."""
-    halves = np.stack([values.numbers("i8", at[known]), values.numbers("i8", at[known] + 8)], axis=1)
-    ids = pa.py_buffer(halves.astype(">i8").tobytes())
-    encoded = pa.Array.from_buffers(pa.binary(_TOPIC_ID_BYTES), len(halves), [None, ids]).dictionary_encode()
-    texts = pa.array(map(topic_id_text, encoded.dictionary.to_pylist()), pa.string())
-    places = np.zeros(len(at), np.int64)
-    places[known] = encoded.indices.to_numpy()
-    return texts.take(pa.array(places, mask=~known))
+def _read_topic_ids(values: PackedBytes, positions: Ints, has_topic_id: Flags) -> Any:
+    """Return an Arrow column of the topic ids at these positions, as Kafka prints them; null where there is none."""
+    first_halves = values.read_numbers("i8", positions[has_topic_id])
+    second_halves = values.read_numbers("i8", positions[has_topic_id] + _INT64_BYTES)
+    ids = np.stack([first_halves, second_halves], axis=1).astype(">i8")
+    id_column = pa.Array.from_buffers(pa.binary(_TOPIC_ID_BYTES), len(ids), [None, pa.py_buffer(ids.tobytes())])
+    # A chunk has few different ids, and only these are rendered as text.
+    distinct_ids = id_column.dictionary_encode()
+    texts = pa.array(map(topic_id_text, distinct_ids.dictionary.to_pylist()), pa.string())
+    places = np.zeros(len(positions), np.int64)
+    places[has_topic_id] = distinct_ids.indices.to_numpy()
+    return texts.take(pa.array(places, mask=~has_topic_id))
 
 
 def commit_columns(value: Struct) -> dict[str, Any]:
-    """Return the same columns of one commit that was read on its own; times in microseconds."""
+    """Return the columns of `read_values` of one value that `record_types` has read; times in µs since 1970.
+
+    The version is not among them.
+    """
     return {
         "committed_offset": value["offset"],
-        "leader_epoch": None if value["leader_epoch"] == _ABSENT else value["leader_epoch"],
+        "leader_epoch": None if value["leader_epoch"] == _NO_EPOCH else value["leader_epoch"],
         "metadata": value["metadata"],
         "commit_time": microseconds(value["commit_timestamp"]),
         "expire_time": microseconds(value["expire_timestamp"]),
         "topic_id": topic_id_text(value["topic_id"].bytes),
     }
-
-
-def as_times(milliseconds: Ints) -> Any:
-    """Return a column of times; null where there is none."""
-    none = (milliseconds == NO_TIME_MS) | (milliseconds < EARLIEST_MS) | (milliseconds > LATEST_MS)
-    return pa.array(np.where(none, 0, milliseconds) * 1000, mask=none).cast(TIMESTAMP)

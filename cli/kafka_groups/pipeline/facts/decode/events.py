@@ -1,65 +1,75 @@
-"""Records other than commits, as the struct `event` of the columns."""
+"""Records other than commits, as the struct `event` of DecodedRecords."""
 
 from __future__ import annotations
 
 import json
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64encode
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
 from kafka_groups.kinds import SIMPLE, find_kind
-from kafka_groups.pipeline.facts.decode.columns import microseconds, topic_id_text
-from kafka_groups.pipeline.facts.decode.record_types import PREFIX_BYTES, SCHEMAS, RecordType, read_prefix
-from kafka_groups.protocol import Cursor, SchemaError, Struct, compile_reader
+from kafka_groups.pipeline.facts.decode.conversions import microseconds, topic_id_text
+from kafka_groups.pipeline.facts.decode.record_schemas import (
+    CONSUMER_PROTOCOL_ASSIGNMENT,
+    CONSUMER_PROTOCOL_SUBSCRIPTION,
+)
+from kafka_groups.pipeline.facts.decode.record_types import PREFIX_BYTES, RecordType, read_prefix
+from kafka_groups.protocol import Cursor, Read, SchemaError, Struct, compile_reader
 
-_CONSUMER_PROTOCOL: Final = {
-    "topics": compile_reader(SCHEMAS["ConsumerProtocolSubscription"], version=0, flexible=False),
-    "assigned_partitions": compile_reader(SCHEMAS["ConsumerProtocolAssignment"], version=0, flexible=False),
-}
-# MemberState of org.apache.kafka.coordinator.group.modern and .streams (4.4.0): not the same numbers.
+# All versions of the consumer protocol begin with the fields of version 0.
+_READ_SUBSCRIPTION: Final = compile_reader(CONSUMER_PROTOCOL_SUBSCRIPTION, version=0, flexible=False)
+_READ_ASSIGNMENT: Final = compile_reader(CONSUMER_PROTOCOL_ASSIGNMENT, version=0, flexible=False)
+# MemberState of org.apache.kafka.coordinator.group.modern and of …group.streams (4.4.0), which have other numbers.
 _MEMBER_STATES: Final = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
 _STREAMS_MEMBER_STATES: Final = {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"}
-# The states by the type of the record that has one.
-_STATES_OF: Final = {
+# By the name of the record type; other types have no state of a member.
+_STATES_BY_TYPE: Final = {
     "ConsumerGroupCurrentMemberAssignment": _MEMBER_STATES,
     "ShareGroupCurrentMemberAssignment": _MEMBER_STATES,
     "StreamsGroupCurrentMemberAssignment": _STREAMS_MEMBER_STATES,
 }
-# LEAVE_GROUP_STATIC_MEMBER_EPOCH of ConsumerGroupHeartbeatRequest, and of its sister for streams groups.
+# LEAVE_GROUP_STATIC_MEMBER_EPOCH of ConsumerGroupHeartbeatRequest and of StreamsGroupHeartbeatRequest.
 _STATIC_MEMBER_AWAY: Final = -2
 
 
-def _plain(value: bytes | UUID) -> str:
-    """Return what JSON does not have as text: bytes in base64, ids as Kafka prints them."""
-    return urlsafe_b64encode(value.bytes)[:-2].decode() if isinstance(value, UUID) else b64encode(value).decode()
+def _json_text(value: bytes | UUID) -> str:
+    """Return a value that JSON does not have as text: an id as Kafka prints it, bytes in base64."""
+    if isinstance(value, UUID):
+        # JSON has the zero id, too, which `topic_id_text` returns as None.
+        return topic_id_text(value.bytes) or "A" * 22
+    return b64encode(value).decode()
 
 
-_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain)
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_json_text)
 
 
-def event_of(record_type: RecordType, names: Struct, value: Struct | None) -> dict[str, Any]:
-    """Return the event of a record, from the names in its key and its value (None for a tombstone)."""
-    # A column of its own for one type of key would be empty everywhere else.
-    regex = {name: text for name, text in names.items() if name == "regular_expression"}
-    said = value or {}
-    states = _STATES_OF.get(record_type.name, {})
+def event_columns(record_type: RecordType, key: Struct, value: Struct | None) -> dict[str, Any]:
+    """Return the fields of the struct `event` of a record, by name.
+
+    `key` and `value` are the fields that `record_types` has read; the value of a tombstone is None.
+    """
+    fields = value or {}
     return {
         "type": record_type.name,
         "event_type": _event_type(record_type, value),
-        "epoch": _first(said, "epoch", "assignment_epoch", "member_epoch", "generation"),
-        "previous_epoch": said.get("previous_member_epoch"),
-        "member_id": names.get("member_id"),
-        "member_state": states.get(said["state"], "UNKNOWN") if "state" in said else None,
-        "group_instance_id": said.get("instance_id"),
-        **{name: said.get(name) for name in ("client_id", "client_host", "protocol_type", "protocol", "leader")},
-        "state_time": _state_time(said),
-        "topics": _topics(said),
-        "members": _classic_members(said) if "members" in said else None,
-        "assignment": _assignment(_first(said, "topic_partitions", "assigned_partitions")),
-        "pending_revocation": _assignment(said.get("partitions_pending_revocation")),
-        "details": _JSON.encode(regex | said) if regex or said else None,
+        "epoch": _first_present(fields, "epoch", "assignment_epoch", "member_epoch", "generation"),
+        "previous_epoch": fields.get("previous_member_epoch"),
+        "member_id": key.get("member_id"),
+        "member_state": _member_state(record_type, fields),
+        "group_instance_id": fields.get("instance_id"),
+        "client_id": fields.get("client_id"),
+        "client_host": fields.get("client_host"),
+        "protocol_type": fields.get("protocol_type"),
+        "protocol": fields.get("protocol"),
+        "leader": fields.get("leader"),
+        "state_time": _state_time(fields),
+        "topics": _topics(fields),
+        "members": _classic_members(fields) if "members" in fields else None,
+        "assignment": _assignment(_first_present(fields, "topic_partitions", "assigned_partitions")),
+        "pending_revocation": _assignment(fields.get("partitions_pending_revocation")),
+        "details": _details(key, fields),
     }
 
 
@@ -68,56 +78,92 @@ def _event_type(record_type: RecordType, value: Struct | None) -> str:
         return record_type.removed
     if value.get("members") == []:
         return "group_emptied"
-    return "static_member_away" if value.get("member_epoch") == _STATIC_MEMBER_AWAY else record_type.written
+    if value.get("member_epoch") == _STATIC_MEMBER_AWAY:
+        return "static_member_away"
+    return record_type.written
 
 
-def _first(value: Struct, *names: str) -> Any:
-    return next((value[name] for name in names if name in value), None)
+def _first_present(fields: Struct, *names: str) -> Any:
+    """Return the first of these fields that the struct has; None if it has none of them."""
+    return next((fields[name] for name in names if name in fields), None)
 
 
-def _state_time(value: Struct) -> int | None:
-    # Brokers before 4.3 do not say when they computed a target assignment (0).
-    known = value.get("assignment_timestamp") or _first(value, "current_state_timestamp", "timestamp")
-    return None if known is None else microseconds(known)
+def _member_state(record_type: RecordType, fields: Struct) -> str | None:
+    """Return the name of a member's state, "UNKNOWN" for an unknown number; None for records without a state."""
+    if "state" not in fields:
+        return None
+    states = _STATES_BY_TYPE.get(record_type.name, {})
+    return states.get(fields["state"], "UNKNOWN")
 
 
-def _topics(value: Struct) -> list[str] | None:
-    """Return the topics that are in a value: in structs, by name, or as a member's subscription."""
-    if "subtopologies" in value:
-        return sorted({topic for part in value["subtopologies"] for topic in part["source_topics"]})
-    if "initialized_topics" in value:
-        topics = [*value.get("initializing_topics", ()), *value["initialized_topics"]]
-        return sorted({topic["topic_name"] for topic in topics})
-    topics = _first(value, "topics", "subscribed_topic_names")
-    return topics and [topic["topic_name"] if isinstance(topic, dict) else topic for topic in topics]
+def _state_time(fields: Struct) -> int | None:
+    """Return the time of the group's state, of a target assignment or of a resolved expression, in µs since 1970."""
+    # Brokers before 4.3 write 0 as the time of a target assignment.
+    time_ms = fields.get("assignment_timestamp") or _first_present(fields, "current_state_timestamp", "timestamp")
+    return None if time_ms is None else microseconds(time_ms)
+
+
+def _topics(fields: Struct) -> list[str] | None:
+    """Return the names of the topics that a group or a member reads; None for records without topics."""
+    if "subtopologies" in fields:
+        return sorted({topic for subtopology in fields["subtopologies"] for topic in subtopology["source_topics"]})
+    if "initialized_topics" in fields:
+        structs = [*fields.get("initializing_topics", ()), *fields["initialized_topics"]]
+        return sorted({topic["topic_name"] for topic in structs})
+    topics = _first_present(fields, "topics", "subscribed_topic_names")
+    if topics is None:
+        return None
+    return [topic["topic_name"] if isinstance(topic, dict) else topic for topic in topics]
+
+
+def _details(key: Struct, fields: Struct) -> str | None:
+    """Return the fields of the value as JSON, after the expression that the key may have; None without both."""
+    details = dict(fields)
+    # Only one type of record has an expression in its key, so it has no column of its own.
+    if "regular_expression" in key:
+        details = {"regular_expression": key["regular_expression"], **fields}
+    return _JSON.encode(details) if details else None
 
 
 def _assignment(topics: Iterable[Struct] | None) -> list[dict[str, Any]] | None:
+    """Return topic ids as texts, with their partitions; None for records without an assignment."""
     if topics is None:
         return None
     return [{"topic_id": topic_id_text(topic["topic_id"].bytes), "partitions": topic["partitions"]} for topic in topics]
 
 
-def _classic_members(value: Struct) -> list[dict[str, Any]]:
-    # The bytes of Connect's workers, for one, have another layout.
-    is_consumer = find_kind(SIMPLE.group_type, value["protocol_type"]).has_consumer_members
-    return [
-        {
-            **{name: member[name] for name in ("member_id", "group_instance_id", "client_id", "client_host")},
-            # Brokers older than 0.10.1 had no such timeout (-1).
-            "rebalance_timeout_ms": None if member["rebalance_timeout"] < 0 else member["rebalance_timeout"],
-            "session_timeout_ms": member["session_timeout"],
-            "topics": _of_consumer(member["subscription"], "topics") if is_consumer else None,
-            "assignment": _of_consumer(member["assignment"], "assigned_partitions") if is_consumer else None,
-        }
-        for member in value["members"]
-    ]
+def _classic_members(fields: Struct) -> list[dict[str, Any]]:
+    """Return the members of a classic group. Their topics and partitions are None if they are no consumers."""
+    # The bytes of Kafka Connect's workers, for example, have another layout.
+    has_consumers = find_kind(SIMPLE.group_type, fields["protocol_type"]).has_consumer_members
+    return [_classic_member(member, is_consumer=has_consumers) for member in fields["members"]]
 
 
-def _of_consumer(data: bytes, field: str) -> Any:
-    """Return a field of what a consumer wrote about its membership; None if these bytes are something else."""
+def _classic_member(member: Struct, *, is_consumer: bool) -> dict[str, Any]:
+    subscription: Struct = {}
+    assignment: Struct = {}
+    if is_consumer:
+        subscription = _read_consumer_bytes(member["subscription"], _READ_SUBSCRIPTION)
+        assignment = _read_consumer_bytes(member["assignment"], _READ_ASSIGNMENT)
+    return {
+        "member_id": member["member_id"],
+        "group_instance_id": member["group_instance_id"],
+        "client_id": member["client_id"],
+        "client_host": member["client_host"],
+        # Brokers older than 0.10.1 had no such timeout (-1).
+        "rebalance_timeout_ms": None if member["rebalance_timeout"] < 0 else member["rebalance_timeout"],
+        "session_timeout_ms": member["session_timeout"],
+        "topics": subscription.get("topics"),
+        "assignment": assignment.get("assigned_partitions"),
+    }
+
+
+def _read_consumer_bytes(data: bytes, read: Read) -> Struct:
+    """Return the fields of a subscription or an assignment that a consumer wrote; no fields if it is something else."""
     version = read_prefix(data)
+    if version is None or version < 0:
+        return {}
     with suppress(SchemaError):
-        if version is not None and version >= 0:
-            return _CONSUMER_PROTOCOL[field](Cursor(data, PREFIX_BYTES))[field]
-    return None
+        fields: Struct = read(Cursor(data, PREFIX_BYTES))
+        return fields
+    return {}

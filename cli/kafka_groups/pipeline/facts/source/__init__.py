@@ -1,8 +1,12 @@
 """`__consumer_offsets` as a Python data source of Spark, over librdkafka: no jar, no group joined, nothing committed.
 
-datasource.py  the classes that Spark calls, and their options
-plan.py        which offsets are read, by which task, and whether the topic still has what was read
-ranges.py      the records of a range of offsets, and the offsets that hold none
-brokers.py     requests to the brokers, and their errors as sentences
-positions.py   how far an ingest has read, in the logs of the tables
+datasource.py       the classes that Spark calls
+source_options.py   the options of these classes
+plan.py             ranges of offsets, and the tasks that read them
+ranges.py           the records of a range of offsets, and its data gaps
+brokers.py          requests to the brokers, and their errors as sentences
+addresses.py        a quick check of bootstrap addresses
+position.py         an offset in each partition, as Spark's checkpoints and Delta's logs have it
+table_positions.py  the position of an ingest, in the logs of the tables
+continuity.py       checks that the topic still has the records that were read
 """

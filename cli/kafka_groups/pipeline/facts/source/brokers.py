@@ -1,9 +1,7 @@
-"""Requests to the brokers about `__consumer_offsets`, and their errors as sentences that hold no secret."""
+"""Requests to the brokers about `__consumer_offsets`, and their errors as sentences without secrets."""
 
 from __future__ import annotations
 
-import re
-import socket
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -21,8 +19,9 @@ from kafka_groups.admin.librdkafka import (
     open_consumer,
 )
 from kafka_groups.errors import SettingsError, SourceError, UnreachableError
-from kafka_groups.pipeline.facts.decode import partition_of
-from kafka_groups.pipeline.facts.source.plan import Log
+from kafka_groups.pipeline.facts.decode.partitioner import partition_of
+from kafka_groups.pipeline.facts.source.addresses import unreachable_reason
+from kafka_groups.pipeline.facts.source.position import Position
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.protocol.errors import error_code
 from kafka_groups.settings.librdkafka import ClientProperties
@@ -30,20 +29,24 @@ from kafka_groups.settings.librdkafka import ClientProperties
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
-_READING: Final[Mapping[str, Any]] = {
+DEFAULT_TIMEOUT_S: Final = 60.0
+_SERVERS: Final = "bootstrap.servers"
+_CONSUMER_PROPERTIES: Final[Mapping[str, Any]] = {
     "isolation.level": "read_committed",
-    # Bounds what waits in memory, and what is fetched beyond a range's end for nothing.
+    # These bound the memory of fetched records, and what is fetched in vain behind the end of a range.
     "queued.max.messages.kbytes": 8_192,
     "fetch.message.max.bytes": 2 * 2**20,
     "fetch.max.bytes": 8 * 2**20,
-    # At the end of a partition the broker is to say so at once.
+    # At the end of a partition the broker responds at once, without a wait for further records.
     "fetch.wait.max.ms": 10,
     "fetch.queue.backoff.ms": 5,
 }
 _POLL_S: Final = 0.01
-_LATE: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})
-# librdkafka's own errors that pass by themselves: it goes on after these, and says them again and again.
-_PASSING: Final = frozenset(
+# librdkafka's own timeout is as long as ours, so its response may come a little later.
+_RESPONSE_DELAY_S: Final = 1.0
+_TIMEOUT_CODES: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})
+# librdkafka's own errors after which it retries. It reports them again and again meanwhile.
+_RETRIABLE_CODES: Final = frozenset(
     {
         KafkaError._ALL_BROKERS_DOWN,
         KafkaError._TRANSPORT,
@@ -54,82 +57,100 @@ _PASSING: Final = frozenset(
         KafkaError._UNKNOWN_PARTITION,
     }
 )
-_NOT_FOUND: Final = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
-_CREDENTIALS: Final = (
+_UNKNOWN_TOPIC_CODES: Final = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
+_CREDENTIALS_REFUSED: Final = (
     "the brokers refused the credentials; check sasl.mechanism, sasl.username and sasl.password, or the certificate"
 )
-_REFUSED: Final = {
+# Errors that end a request at once, because no retry helps: the reason and the next step.
+_REFUSALS: Final = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: (
         "not allowed: this needs READ on that topic; allow it, or use `kafka-groups pipeline sample`, which does not "
         "need it: build derives lag and verdicts from samples"
     ),
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "not allowed: this needs DESCRIBE on the cluster; allow it",
-    **dict.fromkeys(CREDENTIAL_CODES, _CREDENTIALS),
+    **dict.fromkeys(CREDENTIAL_CODES, _CREDENTIALS_REFUSED),
 }
 
 _LATEST: Final = OffsetSpec.latest()
-_NO_ID: Final = "A" * 22  # as a broker without topic ids returns them
-_FOR_URLS: Final = str.maketrans("+/", "-_")
-_ADDRESS: Final = re.compile(r"(?:\w+://)?(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/\[\]]+))(?::(?P<port>[0-9]+))?")
-_PORT: Final = 9092  # librdkafka's, where an address names none
-_LONGEST_TRY_S: Final = 5.0
+# librdkafka's text for the zero id, which a broker without topic ids (before 2.8) has.
+_ZERO_TOPIC_ID: Final = "A" * 22
+# Kafka prints topic ids in base64 for URLs, librdkafka in plain base64.
+_BASE64_FOR_URLS: Final = str.maketrans("+/", "-_")
 
 
 class Topic(NamedTuple):
-    """The topic: its id, None where brokers return none (before 2.8), and its partitions."""
+    """`__consumer_offsets`: its id, None where brokers return none (before 2.8), and its partitions in order."""
 
     id: str | None
     partitions: list[int]
 
 
 class Brokers:
-    """Requests to a cluster about the topic; each fails with SourceError, at the latest after the timeout."""
+    """Requests to a cluster about `__consumer_offsets`.
+
+    Each request ends within the timeout, in seconds. Methods raise UnreachableError if no broker responds, and
+    SourceError for other errors.
+    """
 
     def __init__(self, client: ClientProperties, timeout_s: float) -> None:
-        """Connect lazily with these properties of librdkafka."""
+        """Create a client of librdkafka with these properties; it connects at the first request."""
         self._client = dict(client)
         self._timeout_s = timeout_s
-        self._said: KafkaError | None = None
-        self._admin = new_admin(client, self._listen)
+        self._reported_error: KafkaError | None = None
+        self._admin = new_admin(client, self._note_error)
 
     def cluster(self) -> tuple[str, int]:
-        """Return the cluster's id and its number of brokers; does not wait where nobody listens."""
-        if why := why_unreachable(self._client.get("bootstrap.servers", ""), self._timeout_s):
-            msg = f"cannot connect to {_where(self._client)}: {why}"
+        """Return the cluster's id and its number of brokers.
+
+        Fails at once, before the timeout, if nothing listens at any of the addresses.
+        """
+        reason = unreachable_reason(self._client.get(_SERVERS, ""), self._timeout_s)
+        if reason is not None:
+            msg = f"cannot connect to {_addresses(self._client)}: {reason}"
             raise UnreachableError(msg)
-        found = self._answer(self._admin.describe_cluster(request_timeout=self._timeout_s))
-        return str(found.cluster_id), len(found.nodes)
+        cluster = self._wait_for(self._admin.describe_cluster(request_timeout=self._timeout_s))
+        return str(cluster.cluster_id), len(cluster.nodes)
 
     def topic(self) -> Topic:
-        """Return the topic as it is now; without an id and partitions if no group has ever been on the cluster."""
+        """Return the topic; without an id and partitions if it does not exist, because no group has ever existed."""
         responses = self._admin.describe_topics(TopicCollection([OFFSETS_TOPIC]), request_timeout=self._timeout_s)
-        described = self._answer(responses[OFFSETS_TOPIC], absent=_NOT_FOUND)
-        if described is None:
+        description = self._wait_for(responses[OFFSETS_TOPIC], absent_codes=_UNKNOWN_TOPIC_CODES)
+        if description is None:
             return Topic(None, [])
-        # Kafka writes ids for URLs, librdkafka does not.
-        topic_id = str(described.topic_id).translate(_FOR_URLS)
-        return Topic(None if topic_id == _NO_ID else topic_id, sorted(each.id for each in described.partitions))
+        topic_id = str(description.topic_id).translate(_BASE64_FOR_URLS)
+        partitions = sorted(partition.id for partition in description.partitions)
+        return Topic(None if topic_id == _ZERO_TOPIC_ID else topic_id, partitions)
 
     def earliest(self, partitions: Sequence[int]) -> dict[int, int]:
-        """Return the first offset of each partition that can still be read."""
-        return {number: found.offset for number, found in self._listed(partitions, OffsetSpec.earliest()).items()}
+        """Return the log start offset of each of these partitions."""
+        offsets = self._list_offsets(partitions, OffsetSpec.earliest())
+        return {partition: result.offset for partition, result in offsets.items()}
 
     def latest(self, partitions: Sequence[int], *, is_stable: bool = True) -> dict[int, int]:
-        """Return the last stable offsets, where committed records end; without `is_stable`, the log end offsets."""
-        return {number: found.offset for number, found in self._listed(partitions, is_stable=is_stable).items()}
+        """Return the last stable offset of each of these partitions; without `is_stable`, the log end offset."""
+        offsets = self._list_offsets(partitions, is_stable=is_stable)
+        return {partition: result.offset for partition, result in offsets.items()}
 
-    def log(self, group: str | None = None) -> Log:
-        """Return the topic with the offsets of `latest`, or only the partition that has the records of the group."""
+    def end_position(self, group: str | None = None) -> Position:
+        """Return the topic's id, and last stable offset and leader epoch of each partition.
+
+        With a group, only the partition that has its records is in the result.
+        """
         topic_id, partitions = self.topic()
         if group is not None and partitions:
             partitions = [partition_of(group, len(partitions))]
-        found = self._listed(partitions)
-        epochs = {number: offset.leader_epoch for number, offset in found.items() if offset.leader_epoch is not None}
-        return Log(topic_id, {number: offset.offset for number, offset in found.items()}, epochs)
+        ends: dict[int, int] = {}
+        epochs: dict[int, int] = {}
+        for partition, result in self._list_offsets(partitions).items():
+            ends[partition] = result.offset
+            if result.leader_epoch is not None:
+                epochs[partition] = result.leader_epoch
+        return Position(topic_id, ends, epochs)
 
-    def _listed(
+    def _list_offsets(
         self, partitions: Sequence[int], spec: OffsetSpec = _LATEST, *, is_stable: bool = True
     ) -> dict[int, Any]:
+        """Return librdkafka's result for each of these partitions, with one request."""
         if not partitions:
             return {}
         responses = self._admin.list_offsets(
@@ -137,93 +158,89 @@ class Brokers:
             isolation_level=IsolationLevel.READ_COMMITTED if is_stable else IsolationLevel.READ_UNCOMMITTED,
             request_timeout=self._timeout_s,
         )
-        return {found.partition: self._answer(response) for found, response in responses.items()}
+        return {place.partition: self._wait_for(response) for place, response in responses.items()}
 
-    def _answer(self, response: Future[Any], absent: frozenset[int] = frozenset()) -> Any:
-        """Return the response, None for an error of `absent`; what librdkafka retries in vain is not waited for."""
-        self._said = None
-        until = time.monotonic() + self._timeout_s + 1
-        while not response.done() and time.monotonic() < until:
+    def _wait_for(self, response: Future[Any], absent_codes: frozenset[int] = frozenset()) -> Any:
+        """Return the result of a response, None for an error with one of these codes.
+
+        Raises SourceError at once for a refusal, which librdkafka would retry until the timeout.
+        """
+        self._reported_error = None
+        deadline = time.monotonic() + self._timeout_s + _RESPONSE_DELAY_S
+        while not response.done() and time.monotonic() < deadline:
             self._admin.poll(_POLL_S)
-            if self._said is not None and self._said.code() in _REFUSED:
-                raise source_error(self._said, self._client)
+            if self._reported_error is not None and self._reported_error.code() in _REFUSALS:
+                raise source_error(self._reported_error, self._client)
         try:
             return response.result(0)
-        except KafkaException as error:
-            if error.args[0].code() in absent:
+        except KafkaException as exception:
+            error = exception.args[0]
+            if error.code() in absent_codes:
                 return None
-            if error.args[0].code() not in _LATE:
-                raise source_error(error.args[0], self._client) from None
+            if error.code() not in _TIMEOUT_CODES:
+                raise source_error(error, self._client) from None
         except TimeoutError:
             pass
-        raise self._too_late()
+        raise self._timeout_error()
 
-    def _too_late(self) -> SourceError:
-        why = f": {describe_error(self._said, self._client)}" if self._said is not None else ""
-        return UnreachableError(f"no broker of {_where(self._client)} responded within {self._timeout_s:g} s{why}")
+    def _timeout_error(self) -> UnreachableError:
+        reason = ""
+        if self._reported_error is not None:
+            reason = f": {describe_error(self._reported_error, self._client)}"
+        return UnreachableError(
+            f"no broker of {_addresses(self._client)} responded within {self._timeout_s:g} s{reason}"
+        )
 
-    def _listen(self, error: KafkaError) -> None:
-        """Note what librdkafka says beside the responses: a refusal counts most, else its first words with a reason."""
-        # _ALL_BROKERS_DOWN follows what says which and why.
-        if self._said is None or self._said.code() == KafkaError._ALL_BROKERS_DOWN or error.code() in _REFUSED:
-            self._said = error
+    def _note_error(self, error: KafkaError) -> None:
+        """Remember an error that librdkafka reports beside the responses: a refusal, or else the first other error."""
+        is_first = self._reported_error is None
+        # This one follows another error, which has the reason.
+        is_without_reason = self._reported_error is not None and (
+            self._reported_error.code() == KafkaError._ALL_BROKERS_DOWN
+        )
+        if is_first or is_without_reason or error.code() in _REFUSALS:
+            self._reported_error = error
 
 
-def new_admin(client: ClientProperties, listen: ErrorCallback = ignore_error) -> AdminClient:
-    """Return an Admin client; `listen` receives errors of the whole client. SourceError: a property is refused."""
+def new_admin(client: ClientProperties, on_error: ErrorCallback = ignore_error) -> AdminClient:
+    """Return an Admin client of librdkafka; `on_error` gets errors that belong to no request.
+
+    Raises SourceError if librdkafka refuses a property.
+    """
     try:
-        return open_admin_client(client, on_error=listen)
+        return open_admin_client(client, on_error=on_error)
     except SettingsError as error:
         raise SourceError(str(error)) from None
 
 
 def new_consumer(client: ClientProperties, properties: Mapping[str, Any] | None = None) -> Consumer:
-    """Return a consumer of the topic; `properties` replace its own. SourceError: a property is refused."""
+    """Return a consumer for the topic; `properties` replace those of this module.
+
+    Raises SourceError if librdkafka refuses a property.
+    """
     try:
-        return open_consumer(Consumer, client, {**_READING, **(properties or {})})
+        return open_consumer(Consumer, client, {**_CONSUMER_PROPERTIES, **(properties or {})})
     except SettingsError as error:
         raise SourceError(str(error)) from None
 
 
 def check_client(client: ClientProperties) -> None:
     """Raise SettingsError with librdkafka's own words if it refuses one of these properties."""
-    open_consumer(Consumer, client, _READING).close()
+    open_consumer(Consumer, client, _CONSUMER_PROPERTIES).close()
 
 
-def is_passing(error: KafkaError) -> bool:
+def is_retriable(error: KafkaError) -> bool:
     """Return whether the same request may succeed soon."""
-    # A topic that is unknown may have been deleted, too: the next look at the brokers compares its id.
-    return error.code() in _PASSING or error_code(error.code()).retriable
+    # An unknown topic may also have been deleted. The next request for its id shows that.
+    return error.code() in _RETRIABLE_CODES or error_code(error.code()).retriable
 
 
 def source_error(error: KafkaError, client: ClientProperties) -> SourceError:
-    """Return what a broker or librdkafka said, as one sentence."""
-    said = _REFUSED.get(error.code()) or describe_error(error, client)
-    kind = UnreachableError if is_passing(error) else SourceError
-    return kind(f"__consumer_offsets cannot be read from {_where(client)}: {said}")
+    """Return the error of a broker or of librdkafka as one sentence: UnreachableError if a retry may succeed."""
+    reason = _REFUSALS.get(error.code()) or describe_error(error, client)
+    error_class = UnreachableError if is_retriable(error) else SourceError
+    return error_class(f"__consumer_offsets cannot be read from {_addresses(client)}: {reason}")
 
 
-def _where(client: ClientProperties) -> str:
-    return client.get("bootstrap.servers", "no address")
-
-
-def why_unreachable(servers: str, timeout_s: float) -> str | None:
-    """Return why none of these addresses can be reached; None if one can, or one does not respond soon."""
-    reasons = []
-    for address in filter(None, map(str.strip, servers.split(","))):
-        if (found := _ADDRESS.fullmatch(address)) is None:
-            return None
-        host, port = found["v6"] or found["host"], int(found["port"] or _PORT)
-        try:
-            socket.create_connection((host, port), timeout=min(timeout_s, _LONGEST_TRY_S)).close()
-        except (TimeoutError, OverflowError, UnicodeError):
-            return None
-        except socket.gaierror as error:
-            # A resolver that is away says nothing of the name.
-            away = "cannot be resolved now" if error.errno == socket.EAI_AGAIN else "has no address"
-            reasons.append(f"the host name {host!r} {away}")
-        except OSError as error:
-            reasons.append(error.strerror or str(error))
-        else:
-            return None
-    return "; ".join(dict.fromkeys(reasons)) or None
+def _addresses(client: ClientProperties) -> str:
+    return client.get(_SERVERS, "no address")

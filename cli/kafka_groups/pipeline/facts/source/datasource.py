@@ -1,134 +1,80 @@
-"""The classes that Spark calls, and their options. They hold options only; requests are sent where Spark runs them."""
+"""The classes that Spark calls for the format "kafka_groups".
+
+Spark sends them between the driver, its Python workers and the tasks, so they hold options only, and send requests
+where Spark runs them.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from kafka_groups.errors import SourceError
-from kafka_groups.numerals import parse_decimal, parse_integer
-from kafka_groups.pipeline.facts.decode.columns import RECORD
+from kafka_groups.pipeline.facts.decode.decoded_records import DecodedRecords
 from kafka_groups.pipeline.facts.source import plan
-from kafka_groups.pipeline.facts.source.brokers import Brokers
-from kafka_groups.pipeline.facts.source.plan import EARLIEST, LATEST, TIMEOUT_S, Log, Offsets, Range
-from kafka_groups.pipeline.facts.source.ranges import read_rows
-from kafka_groups.pipeline.tables.spark_types import spell_type
+from kafka_groups.pipeline.facts.source.brokers import DEFAULT_TIMEOUT_S, Brokers
+from kafka_groups.pipeline.facts.source.continuity import wait_for_end
+from kafka_groups.pipeline.facts.source.plan import Range
+from kafka_groups.pipeline.facts.source.position import Offsets, Position
+from kafka_groups.pipeline.facts.source.ranges import read_ranges
+from kafka_groups.pipeline.facts.source.source_options import read_options
+from kafka_groups.pipeline.tables.spark_types import spell_schema
 from kafka_groups.settings.librdkafka import ClientProperties
-from kafka_groups.settings.properties import RESERVED_KEYS
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-_PREFIX: Final = "kafka."
-_WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
-
-Position = dict[str, Any]  # how Spark keeps one, in JSON
+Checkpoint = dict[str, Any]  # A position as `Position.to_checkpoint` returns it.
 
 
 class KafkaGroupsSource(DataSource):
     """The records of `__consumer_offsets`, decoded: format "kafka_groups", for spark.read and spark.readStream.
 
-    Options: kafka.<property of librdkafka>, startingOffsets (earliest, latest, or JSON such as {"0": 23}; -2 is
-    earliest, -1 latest; none beyond the end), group (that one only, from its partition only), maxRecordsPerBatch (of a
-    stream), minPartitions (tasks that run at once: their number is a multiple of it), timeout (seconds without any
-    progress).
+    Options: kafka.<property of librdkafka>; startingOffsets (earliest, latest, or JSON such as {"0": 23}, where -2 is
+    earliest and -1 latest; no offset behind the end); group (only that group, from its partition alone);
+    maxRecordsPerBatch (of a stream); minPartitions (tasks that run at once: their number is a multiple of it); timeout
+    (seconds without any progress).
     """
 
     @classmethod
     def name(cls) -> str:
-        """Return the name that Spark knows it by."""
+        """Return the name of the format."""
         return "kafka_groups"
 
     def schema(self) -> str:
-        """Return columns.RECORD."""
+        """Return the columns of DecodedRecords as Spark's DDL. SourceError if an option cannot be used."""
         read_options(self.options)
-        return ", ".join(f"`{field.name}` {spell_type(field.type)}" for field in RECORD)
+        return spell_schema(DecodedRecords.schema())
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return a reader of all that there is now."""
+        """Return a reader of all records that the topic has now."""
         return _BatchReader(**read_options(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return a reader of what came since the checkpoint."""
+        """Return a reader of the records since the checkpoint of a stream."""
         return _StreamReader(**read_options(self.options))
-
-
-def _offsets(text: str) -> dict[int, int] | int:
-    """Read a word for all partitions, or offsets by partition from JSON like {"0": 23, "1": -2}."""
-    if text in _WORDS:
-        return _WORDS[text]
-    offsets = {parse_integer(partition): offset for partition, offset in json.loads(text).items()}
-    if not all(type(offset) is int and offset >= EARLIEST for offset in offsets.values()):
-        raise ValueError
-    return offsets
-
-
-def _number(text: str) -> int:
-    if (number := parse_integer(text)) < 1:
-        raise ValueError
-    return number
-
-
-def _seconds(text: str) -> float:
-    if not 0 < (seconds := parse_decimal(text)) < float("inf"):
-        raise ValueError
-    return seconds
-
-
-_WHOLE: Final = "a whole number, at least 1"
-# The field of a reader, what reads it (ValueError or AttributeError if it cannot), and what can be written.
-_OPTIONS: Final[Mapping[str, tuple[str, Callable[[str], Any], str]]] = {
-    "startingOffsets": ("starting", _offsets, 'earliest, latest, or offsets as JSON: {"0": 23}'),
-    "group": ("group", str, ""),
-    "maxRecordsPerBatch": ("records_per_batch", _number, _WHOLE),
-    "minPartitions": ("tasks_at_once", _number, _WHOLE),
-    "timeout": ("timeout_s", _seconds, "a number of seconds greater than 0"),
-}
-
-
-def read_options(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a reader; SourceError names an option that is not known or cannot be used."""
-    names = {name.lower(): name for name in _OPTIONS}
-    client: dict[str, str] = {}
-    found: dict[str, Any] = {}
-    # Spark knows no upper case in the names of options.
-    for name, text in ((name.lower(), text) for name, text in given.items()):
-        if name in names:
-            field_name, read, usable = _OPTIONS[names[name]]
-            try:
-                found[field_name] = read(text)
-            except (ValueError, AttributeError):
-                msg = f"the option {names[name]} cannot be {text!r}; write {usable}"
-                raise SourceError(msg) from None
-        elif name.startswith(_PREFIX):
-            client[name.removeprefix(_PREFIX)] = text
-        else:
-            known = ", ".join(_OPTIONS)
-            msg = f"kafka_groups has no option {name!r}; its options are kafka.<property of librdkafka>, {known}"
-            raise SourceError(msg)
-    if not client.get("bootstrap.servers"):
-        raise SourceError("the option kafka.bootstrap.servers is missing; set it to host:port of the brokers")
-    return {"client": {name: text for name, text in client.items() if name not in RESERVED_KEYS}} | found
 
 
 @dataclass
 class _Reader:
-    """What both readers do, and their options; `client` are properties of librdkafka, secrets among them."""
+    """The options of both readers, and their common methods.
+
+    `client` are properties of librdkafka, secrets among them. `starting` is that of `plan.starting_offsets`. `group` is
+    the only group to read, None for all groups. `records_per_batch` is None for no limit.
+    """
 
     client: ClientProperties = field(repr=False)
-    starting: Offsets | int | None = None  # None: earliest
+    starting: Offsets | int | None = None
     group: str | None = None
-    records_per_batch: int | None = None  # None: no limit
+    records_per_batch: int | None = None
     tasks_at_once: int = 1
-    timeout_s: float = TIMEOUT_S
+    timeout_s: float = DEFAULT_TIMEOUT_S
 
     @cached_property
     def brokers(self) -> Brokers:
@@ -139,76 +85,74 @@ class _Reader:
         return self.brokers.cluster()[0]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what can travel to tasks: a client cannot."""
+        """Return the attributes that can be sent to tasks; a client of librdkafka cannot."""
         return {name: value for name, value in self.__dict__.items() if name != "brokers"}
 
-    def log(self) -> Log:
-        return self.brokers.log(self.group)
+    def request_end(self) -> Position:
+        return self.brokers.end_position(self.group)
+
+    def request_starts(self, end: Position) -> dict[int, int]:
+        """Return the offsets to start at, in the partitions of `end`."""
+        earliest = self.brokers.earliest(sorted(end.ends))
+        return plan.starting_offsets(self.starting, earliest, end.ends)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[InputPartition]:
-        return [InputPartition((cluster_id, task)) for task in plan.tasks_of(ranges, at_once=self.tasks_at_once)]
+        """Return the tasks that read these ranges, as Spark takes them; `read` gets each one back."""
+        tasks = plan.split_into_tasks(ranges, self.tasks_at_once)
+        return [InputPartition((cluster_id, task)) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield rows of DecodedRecords of a task."""
+        # If there is no task, Spark calls this with a partition of its own.
         if partition.value is None:
-            return iter(())  # where there is nothing to read, Spark makes a partition of its own
-        rows = read_rows(self.client, self.timeout_s, *partition.value)
-        group = self.group
-        return rows if group is None else (batch.filter(pc.equal(batch["group"], group)) for batch in rows)
+            return
+        cluster_id, ranges = partition.value
+        for rows in read_ranges(self.client, self.timeout_s, cluster_id, ranges):
+            yield rows if self.group is None else rows.filter(pc.equal(rows["group"], self.group))
 
 
 class _BatchReader(_Reader, DataSourceReader):
     def partitions(self) -> list[InputPartition]:
-        cluster_id, log = self.cluster_id, self.log()
-        starts = plan.started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
-        return self.tasks(cluster_id, plan.ranges_between(starts, log.ends))
+        # This is the first request, because its error is the best one if no broker responds.
+        cluster_id = self.cluster_id
+        end = self.request_end()
+        return self.tasks(cluster_id, plan.ranges_between(self.request_starts(end), end.ends))
 
 
 @dataclass
 class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A reader whose position is in Spark's checkpoint only, with the cluster and the topic: it fits no other ones."""
+    """A reader whose position is only in Spark's checkpoint, which belongs to one cluster and one topic."""
 
-    _target: Log | None = None
+    # The end of a run with the trigger availableNow, None for other triggers.
+    _run_end: Position | None = None
 
-    def initialOffset(self) -> Position:
-        cluster_id, log = self.cluster_id, self.log()
-        starts = plan.started(self.starting, self.brokers.earliest(sorted(log.ends)), log.ends)
-        return position_of(cluster_id, Log(log.topic_id, starts))
+    def initialOffset(self) -> Checkpoint:
+        cluster_id = self.cluster_id
+        end = self.request_end()
+        return Position(end.topic_id, self.request_starts(end)).to_checkpoint(cluster_id)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable() if self.records_per_batch is None else ReadMaxRows(self.records_per_batch)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Fix the end of the run: what comes after this call is left for the next run."""
-        self._target = self.log()
+        """Fix the end of the run: records that are written after this call are left for the next run."""
+        self._run_end = self.request_end()
 
-    def latestOffset(self, start: Position, limit: ReadLimit) -> Position:
-        read = log_in(start, self.cluster_id)
-        log = plan.sound_log(read, self.log, first=self._target or self.log(), patience_s=self.timeout_s)
-        if self._target is not None:
-            self._target = log
-        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        ends = {**read.ends, **plan.limited(read.ends, log.ends, most)}
-        # Another epoch alone is no batch.
-        return start if ends == read.ends else position_of(self.cluster_id, log._replace(ends=ends))
+    def latestOffset(self, start: Checkpoint, limit: ReadLimit) -> Checkpoint:
+        read = Position.from_checkpoint(start, self.cluster_id)
+        first_end = self._run_end or self.request_end()
+        end = wait_for_end(read, self.request_end, first=first_end, timeout_s=self.timeout_s)
+        if self._run_end is not None:
+            self._run_end = end
+        max_offsets = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        batch_ends = {**read.ends, **plan.limit_ends(read.ends, end.ends, max_offsets)}
+        # A position that differs only in its epochs would make Spark run an empty batch.
+        if batch_ends == read.ends:
+            return start
+        return end._replace(ends=batch_ends).to_checkpoint(self.cluster_id)
 
-    def partitions(self, start: Position, end: Position) -> list[InputPartition]:
-        read, wanted = (log_in(position, self.cluster_id) for position in (start, end))
-        return self.tasks(self.cluster_id, plan.ranges_between(read.ends, wanted.ends, read.epochs))
-
-
-def position_of(cluster_id: str, log: Log) -> Position:
-    """Return the ends of a log as Spark's checkpoint keeps them, with the cluster and the topic that they belong to."""
-    ends, epochs = ({str(each): found[each] for each in sorted(found)} for found in (log.ends, log.epochs))
-    return {"cluster_id": cluster_id, "topic_id": log.topic_id, "ends": ends, "leader_epochs": epochs}
-
-
-def log_in(position: Position, cluster_id: str) -> Log:
-    """Return the log in what Spark kept; SourceError if that belongs to another cluster."""
-    if (kept := position["cluster_id"]) != cluster_id:
-        msg = (
-            f"the checkpoint belongs to cluster {kept}, and the brokers to cluster {cluster_id}; "
-            "use a directory or a checkpoint for each cluster"
-        )
-        raise SourceError(msg)
-    found = ({int(each): at for each, at in position[name].items()} for name in ("ends", "leader_epochs"))
-    return Log(position["topic_id"], *found)
+    def partitions(self, start: Checkpoint, end: Checkpoint) -> list[InputPartition]:
+        batch_start = Position.from_checkpoint(start, self.cluster_id)
+        batch_end = Position.from_checkpoint(end, self.cluster_id)
+        ranges = plan.ranges_between(batch_start.ends, batch_end.ends, batch_start.epochs)
+        return self.tasks(self.cluster_id, ranges)

@@ -1,166 +1,157 @@
-"""Which offsets a batch reads, by which task, and whether the log still has what was read before."""
+"""The plan of a batch: which offsets it reads, and which task reads them. Ingest and the data source share it."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import SourceError
+from kafka_groups.pipeline.facts.source.position import NO_OFFSETS, Offsets
 
-TIMEOUT_S: Final = 60.0
+# Kafka's numbers for the log start offset and the log end offset.
 EARLIEST: Final = -2
 LATEST: Final = -1
 
-# A task costs a tenth of a second whatever it reads, a batch half of one: neither may be small, nor too many.
-_WORTH_A_TASK: Final = 100_000
-_WORTH_A_CORE: Final = 250_000
-_RECORDS_PER_TASK: Final = 1_000_000
-_MOST_TASKS: Final = 64
-_RECORDS_PER_BATCH: Final = 4_000_000
-_MOST_BATCHES: Final = 50
-
-LOST_RECORDS: Final = (
-    "the brokers lost records that were read (an unclean leader election), or the topic was recreated; to read all "
-    "records that it has, use a new directory (--data-dir) or a new checkpoint"
-)
-_PAUSE_S: Final = 0.5
-
-Offsets = Mapping[int, int]  # by source partition
-_NONE: Final[Offsets] = MappingProxyType({})
+# Each task takes a tenth of a second and each batch half a second, whatever they read. So each one reads at least the
+# first of these numbers of offsets, and their number is limited.
+_MIN_OFFSETS_PER_TASK: Final = 100_000
+_OFFSETS_PER_CORE: Final = 250_000
+_MAX_OFFSETS_PER_TASK: Final = 1_000_000
+_MAX_TASKS: Final = 64
+_OFFSETS_PER_BATCH: Final = 4_000_000
+_MAX_BATCHES: Final = 50
 
 
 class Range(NamedTuple):
-    """Offsets start..end (the last one excluded) of a source partition."""
+    """The offsets from `start` to `end` - 1 of a partition of `__consumer_offsets`.
+
+    `epoch` is the epoch of a leader that had all records before the start, None if it is unknown. If the leader's log
+    now lacks such records, reading fails.
+    """
 
     partition: int
     start: int
     end: int
-    epoch: int | None = None  # of a leader that had all records before the start: a log without them is another one
+    epoch: int | None = None
+
+    def size(self) -> int:
+        """Return the number of offsets."""
+        return self.end - self.start
 
 
-class Log(NamedTuple):
-    """A state of the topic: its id if brokers return it, where its partitions end, and their leaders' epochs."""
+def ranges_between(starts: Offsets, ends: Offsets, epochs: Offsets = NO_OFFSETS) -> list[Range]:
+    """Return the range between start and end of each partition, by partition; none where there is nothing between.
 
-    topic_id: str | None
-    ends: Offsets
-    epochs: Offsets = _NONE
-
-
-def ranges_between(starts: Offsets, ends: Offsets, epochs: Offsets = _NONE) -> list[Range]:
-    """Return the ranges between; a partition without a start is new, and is read from offset 0."""
-    return [
-        Range(partition, starts.get(partition, 0), end, epochs.get(partition))
-        for partition, end in sorted(ends.items())
-        if end > starts.get(partition, 0)
-    ]
+    A partition without a start is new, and is read from offset 0.
+    """
+    ranges = []
+    for partition, end in sorted(ends.items()):
+        start = starts.get(partition, 0)
+        if end > start:
+            ranges.append(Range(partition, start, end, epochs.get(partition)))
+    return ranges
 
 
 def count_between(starts: Offsets, ends: Offsets) -> int:
-    """Return the number of offsets between."""
-    return sum(one.end - one.start for one in ranges_between(starts, ends))
+    """Return the number of offsets in `ranges_between` these starts and ends."""
+    return sum(range_.size() for range_ in ranges_between(starts, ends))
 
 
-def started(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) -> dict[int, int]:
-    """Return where to start in every partition: as wanted by number, or by one word for all (EARLIEST, LATEST).
+def starting_offsets(wanted: Offsets | int | None, earliest: Offsets, latest: Offsets) -> dict[int, int]:
+    """Return the offset at which to start in each partition of `latest`.
 
-    SourceError for a partition that is not there, and for an offset beyond its end, where nothing would come.
+    `wanted` are offsets by partition, or one number for all partitions; EARLIEST and LATEST stand for the offsets of
+    these names. None, and a partition that is not among the wanted ones, mean EARLIEST.
+
+    Raises SourceError for a partition that does not exist, and for an offset behind the end of its partition, where no
+    record would come.
     """
-    requested = wanted if isinstance(wanted, Mapping) else {}
-    if strange := sorted(requested.keys() - latest.keys()):
-        msg = f"__consumer_offsets has no partition {strange[0]}; it has {len(latest)} partitions, from 0"
+    wanted_offsets: Offsets = wanted if isinstance(wanted, Mapping) else NO_OFFSETS
+    default = wanted if isinstance(wanted, int) else EARLIEST
+    missing = sorted(wanted_offsets.keys() - latest.keys())
+    if missing:
+        msg = f"__consumer_offsets has no partition {missing[0]}; it has {len(latest)} partitions, from 0"
         raise SourceError(msg)
-    words = {EARLIEST: earliest, LATEST: latest}
-    offsets = {each: requested.get(each, wanted if isinstance(wanted, int) else EARLIEST) for each in latest}
-    starts = {partition: words[o][partition] if o in words else o for partition, o in offsets.items()}
-    for partition, start in starts.items():
-        if start > latest[partition]:
+    starts: dict[int, int] = {}
+    for partition, end in latest.items():
+        start = wanted_offsets.get(partition, default)
+        if start == EARLIEST:
+            start = earliest[partition]
+        elif start == LATEST:
+            start = end
+        if start > end:
             msg = (
                 f"startingOffsets has offset {start} for partition {partition} of __consumer_offsets, which ends at "
-                f"{latest[partition]}; write an offset up to that, -1 (latest) or -2 (earliest)"
+                f"{end}; write an offset up to that, -1 (latest) or -2 (earliest)"
             )
             raise SourceError(msg)
+        starts[partition] = start
     return starts
 
 
-def limited(starts: Offsets, ends: Offsets, limit: int | None) -> dict[int, int]:
-    """Return ends, none below its start, that leave at most so many offsets between, shared out by what there is."""
-    spans = {partition: max(0, end - starts.get(partition, 0)) for partition, end in ends.items()}
-    total = sum(spans.values())
-    if limit is not None and total > limit:
-        shares = {partition: span * limit // total for partition, span in spans.items()}
-        if not any(shares.values()):  # more partitions than records that may be read: go on with one of them
-            largest = max(spans, key=lambda partition: spans[partition])
-            shares[largest] = min(limit, spans[largest])
-        spans = shares
-    return {partition: starts.get(partition, 0) + span for partition, span in spans.items()}
+def limit_ends(starts: Offsets, ends: Offsets, max_offsets: int | None) -> dict[int, int]:
+    """Return an end for each partition of `ends`, with at most `max_offsets` offsets between starts and ends in total.
 
-
-def automatic_limit(starts: Offsets, ends: Offsets, at_once: int = 1) -> int:
-    """Return how many offsets a batch reads: some millions, or a share of the whole; more for many tasks at once."""
-    # Offsets are not records: in a partition that was compacted for years nearly all of them are deleted.
-    return max(_RECORDS_PER_BATCH, at_once * _WORTH_A_CORE, -(-count_between(starts, ends) // _MOST_BATCHES))
-
-
-def tasks_of(ranges: Sequence[Range], at_once: int = 1) -> list[tuple[Range, ...]]:
-    """Return ranges in tasks of equal size: large ones are split, small ones share a task.
-
-    If there is enough to read, the number of tasks is a multiple of those that run at once, so that all end together.
+    The offsets are shared out in proportion to the offsets of each partition. No end is before its start. None means no
+    limit. As long as there are offsets, the result has at least one.
     """
-    total = sum(one.end - one.start for one in ranges)
-    count = -(-total // max(_RECORDS_PER_TASK, -(-total // _MOST_TASKS)))
-    count = max(count, min(-(-count // at_once) * at_once, total // _WORTH_A_TASK))
-    # All offsets in a row, cut at equal distances.
+    sizes = {partition: max(0, end - starts.get(partition, 0)) for partition, end in ends.items()}
+    total = sum(sizes.values())
+    if max_offsets is not None and total > max_offsets:
+        shares = {partition: size * max_offsets // total for partition, size in sizes.items()}
+        if not any(shares.values()):
+            # There are more partitions than offsets that may be read, so this batch reads one partition.
+            largest = max(sizes, key=lambda partition: sizes[partition])
+            shares[largest] = min(max_offsets, sizes[largest])
+        sizes = shares
+    return {partition: starts.get(partition, 0) + size for partition, size in sizes.items()}
+
+
+def default_batch_size(starts: Offsets, ends: Offsets, cores: int = 1) -> int:
+    """Return the maximum number of offsets of a batch of an ingest from these starts to these ends.
+
+    It is some millions, more for many cores, and a fiftieth of a large backlog.
+    """
+    # There may be far fewer records than offsets: compaction has deleted nearly all of an old partition.
+    share_of_backlog = _divide_up(count_between(starts, ends), _MAX_BATCHES)
+    return max(_OFFSETS_PER_BATCH, cores * _OFFSETS_PER_CORE, share_of_backlog)
+
+
+def split_into_tasks(ranges: Sequence[Range], cores: int = 1) -> list[tuple[Range, ...]]:
+    """Return the ranges in tasks of equal numbers of offsets: large ranges are split, small ones share a task.
+
+    The tasks have all offsets in the order of the ranges. If there is enough to read, the number of tasks is a multiple
+    of the cores, which run as many tasks at once, so that all cores end together.
+    """
+    total = sum(range_.size() for range_ in ranges)
+    count = _number_of_tasks(total, cores)
     tasks: list[list[Range]] = [[]]
     planned = 0
     for whole in ranges:
         rest = whole
         while rest.start < rest.end:
-            if planned == (until := total * len(tasks) // count):
+            # All offsets are taken in a row, which is cut at equal distances.
+            cut = total * len(tasks) // count
+            if planned == cut:
                 tasks.append([])
                 continue
-            end = min(rest.end, rest.start + until - planned)
-            tasks[-1].append(rest._replace(end=end))
-            planned += end - rest.start
+            end = min(rest.end, rest.start + cut - planned)
+            part = rest._replace(end=end)
+            tasks[-1].append(part)
+            planned += part.size()
+            # Only the first part is checked against the epoch, because only that one begins at the position.
             rest = rest._replace(start=end, epoch=None)
     return [tuple(task) for task in tasks if task]
 
 
-def lost(read: Offsets, ends: Offsets) -> str | None:
-    """Return the first partition that lacks what was read, as a sentence; None if all of it is there."""
-    for partition, offset in sorted(read.items()):
-        if offset > ends.get(partition, 0):
-            what = f"ends at {ends[partition]}" if partition in ends else "does not exist"
-            place = f"partition {partition} of __consumer_offsets {what}, but was read up to offset {offset}"
-            return f"{place}: {LOST_RECORDS}"
-    return None
+def _number_of_tasks(offsets: int, cores: int) -> int:
+    """Return the number of tasks for this number of offsets, which is 0 for none."""
+    task_size = max(_MAX_OFFSETS_PER_TASK, _divide_up(offsets, _MAX_TASKS))
+    count = _divide_up(offsets, task_size)
+    multiple_of_cores = _divide_up(count, cores) * cores
+    return max(count, min(multiple_of_cores, offsets // _MIN_OFFSETS_PER_TASK))
 
 
-def changed_topic(topic_id: str | None) -> SourceError:
-    """Return the error of a topic that was read, and now is another one with this id, or none."""
-    now = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
-    return SourceError(
-        f"__consumer_offsets was read, and {now}, so the old offsets do not apply; use a new directory (--data-dir) "
-        "or a new checkpoint"
-    )
-
-
-def sound_log(read: Log, look: Callable[[], Log], *, first: Log, patience_s: float) -> Log:
-    """Return the log, from `first` or a later look, that has all that was read.
-
-    A new leader may for a while know less of what is stable than the last one did, so it is looked at for so long.
-    SourceError if it stays like that, and at once if it is another topic (which brokers without topic ids hide): the
-    history of a group follows the order of offsets.
-    """
-    log = first
-    until = time.monotonic() + patience_s
-    while True:
-        if None not in (read.topic_id, log.topic_id) and read.topic_id != log.topic_id:
-            raise changed_topic(log.topic_id)
-        if (said := lost(read.ends, log.ends)) is None:
-            return log
-        if time.monotonic() >= until:
-            raise SourceError(said)
-        time.sleep(_PAUSE_S)
-        log = look()
+def _divide_up(dividend: int, divisor: int) -> int:
+    """Return the quotient, rounded up."""
+    return -(-dividend // divisor)

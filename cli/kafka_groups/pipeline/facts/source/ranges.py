@@ -1,4 +1,4 @@
-"""The records of a range of offsets, in chunks, and the offsets of it that hold none."""
+"""The records of ranges of offsets, in chunks, and the offsets of the ranges that have no record."""
 
 from __future__ import annotations
 
@@ -7,179 +7,222 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from kafka_groups.admin.librdkafka import describe_error
 from kafka_groups.errors import SourceError, UnreachableError
-from kafka_groups.pipeline.facts.decode import decode, gap_rows
-from kafka_groups.pipeline.facts.decode.columns import RAW
-from kafka_groups.pipeline.facts.source.brokers import is_passing, new_consumer, source_error
-from kafka_groups.pipeline.facts.source.plan import LOST_RECORDS, Range
+from kafka_groups.pipeline.facts.decode.data_gaps import COMPACTED, DELETED, DataGap, gap_row
+from kafka_groups.pipeline.facts.decode.raw_records import RawRecords
+from kafka_groups.pipeline.facts.decode.records import decode
+from kafka_groups.pipeline.facts.source.brokers import is_retriable, new_consumer, source_error
+from kafka_groups.pipeline.facts.source.continuity import LOST_RECORDS
+from kafka_groups.pipeline.facts.source.plan import Range
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.settings.librdkafka import ClientProperties
 
-CHUNK: Final = 32_768  # with a queue of 8 MB, a worker that writes files stayed at 298 MiB of its 400
-_CHUNK_BYTES: Final = 8 * 2**20  # of records with large values less are as many
-# Messages are taken apart, and let go, while the processor's cache still has them: a third of a task's time.
-_AT_ONCE: Final = 2_048
-# consume() waits for as many as were requested, also behind the last record; it must not wait long if those are few.
+# With chunks of this size and a queue of 8 MB, a worker that writes files stayed at 298 MiB of its 400.
+CHUNK_RECORDS: Final = 32_768
+# Large values fill a chunk with fewer records.
+_CHUNK_BYTES: Final = 8 * 2**20
+# So few messages are converted and freed while they are still in the processor's cache, which saves a third of the
+# time of a task.
+_MESSAGES_PER_CALL: Final = 2_048
+# `consume` waits until it has the requested number of messages, also behind the last record of the partition. With few
+# records left that is likely, so the wait is short.
 _POLL_S: Final = 0.1
 _SHORT_POLL_S: Final = 0.02
-_FEW: Final = 5_000
+_FEW_OFFSETS: Final = 5_000
 
 
-class Hole(NamedTuple):
-    """Offsets from..until (the last one included), of which `missing` hold no record."""
-
-    from_offset: int
-    until_offset: int
-    missing: int
-    reason: str
-
-
-def read_rows(
+def read_ranges(
     client: ClientProperties, timeout_s: float, cluster_id: str, ranges: Sequence[Range]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of these ranges, and the gaps between them, as rows of columns.RECORD."""
+    """Yield rows of DecodedRecords for the records of these ranges and for the data gaps in them.
+
+    Each batch has rows of one partition. Rows of a partition ascend by offset. Errors are those of RangeReader.
+    """
     with closing(new_consumer(client)) as consumer:
-        for wanted in ranges:
-            for found in RangeReader(consumer, wanted, client, timeout_s).read():
-                if isinstance(found, Hole):
-                    at_ms = time.time_ns() // 1_000_000
-                    yield gap_rows(cluster_id, wanted.partition, **found._asdict(), at_ms=at_ms)
+        for range_ in ranges:
+            for part in RangeReader(consumer, range_, client, timeout_s).read():
+                if isinstance(part, DataGap):
+                    now_ms = time.time_ns() // 1_000_000
+                    yield gap_row(cluster_id, range_.partition, part, found_at_ms=now_ms)
                 else:
-                    yield decode(found, cluster_id, wanted.partition)
+                    yield decode(part, cluster_id, range_.partition)
 
 
 @dataclass
 class RangeReader:
-    """Reads one range with a consumer that is used for nothing else meanwhile.
+    """A reader of one range, with a consumer that nothing else uses meanwhile. `read` may be called once.
 
-    UnreachableError if nothing comes for so many seconds; SourceError for what brokers refuse, and if the log is
-    another one than was read up to the range's start.
+    Raises UnreachableError if no record arrives for `timeout_s` seconds. Raises SourceError for what brokers refuse,
+    and if the log is another one than was read up to the start of the range.
     """
 
     consumer: Consumer
-    wanted: Range
+    range: Range
     client: ClientProperties = field(repr=False)
     timeout_s: float
 
     def __post_init__(self) -> None:
-        self._next = self._since = self.wanted.start
-        self._found = 0  # records from `_since` on
-        self._is_done = False
-        self._holes: list[Hole] = []
-        self._trouble = "nothing came"
+        self._next_offset = self.range.start
+        # Offsets from here to `_next_offset` without a record are missing; `_records_since` counts those with one.
+        self._counted_from = self.range.start
+        self._records_since = 0
+        self._is_complete = False
+        self._gaps: list[DataGap] = []
+        # Why the next record does not come, if librdkafka has reported a reason.
+        self._reason: str | None = None
 
-    def read(self) -> Iterator[pa.RecordBatch | Hole]:
-        """Yield the records in offset order, each data gap behind the records before it."""
-        partition, start, end, epoch = self.wanted
-        # With an epoch, librdkafka first checks on the leader whether the log is still the one read so far (KIP-320).
-        place = TopicPartition(OFFSETS_TOPIC, partition, start, leader_epoch=-1 if epoch is None else epoch)
-        self.consumer.assign([place])
+    def read(self) -> Iterator[pa.RecordBatch | DataGap]:
+        """Yield chunks of RawRecords, in the order of offsets, each data gap behind the records before it."""
+        self._assign(self.range.start, self.range.epoch)
         deadline = time.monotonic() + self.timeout_s
-        while not self._is_done and self._next < end:
-            before = self._next
-            if records := self._chunk():
-                yield records
-            yield from self._holes
-            self._holes = []
-            if self._next > before:
+        while not self._is_complete and self._next_offset < self.range.end:
+            offset_before = self._next_offset
+            chunk = self._read_chunk()
+            if chunk is not None:
+                yield chunk
+            yield from self._take_gaps()
+            if self._next_offset > offset_before:
                 deadline = time.monotonic() + self.timeout_s
-            elif time.monotonic() > deadline and not self._is_done:
-                msg = (
-                    f"partition {partition} of __consumer_offsets could not be read from offset {before} to {end}: "
-                    f"no record within {self.timeout_s:g} s, {self._trouble}"
-                )
-                raise UnreachableError(msg)
-        self._note_missing(end)
-        yield from self._holes
+            elif time.monotonic() > deadline and not self._is_complete:
+                raise self._timeout_error()
+        self._note_missing(self.range.end)
+        yield from self._take_gaps()
 
-    def _chunk(self) -> pa.RecordBatch | None:
-        """Return the next records, as many as fit; None if none came."""
-        # The collector would look at tens of thousands of messages repeatedly: a third of the time.
-        was_on = gc.isenabled()
+    def _assign(self, offset: int, epoch: int | None = None) -> None:
+        """Begin at this offset. With an epoch, librdkafka first checks whether the log is still the same (KIP-320)."""
+        leader_epoch = -1 if epoch is None else epoch
+        place = TopicPartition(OFFSETS_TOPIC, self.range.partition, offset, leader_epoch=leader_epoch)
+        self.consumer.assign([place])
+
+    def _timeout_error(self) -> UnreachableError:
+        reason = "" if self._reason is None else f" ({self._reason})"
+        return UnreachableError(
+            f"cannot read partition {self.range.partition} of __consumer_offsets from offset {self._next_offset} to "
+            f"{self.range.end}: no record within {self.timeout_s:g} s{reason}; check the brokers, or use a longer "
+            "timeout"
+        )
+
+    def _read_chunk(self) -> pa.RecordBatch | None:
+        """Return the next records as one batch of RawRecords, at most a chunk; None if none came."""
+        # The collector would visit tens of thousands of messages again and again, which takes a third of the time.
+        was_enabled = gc.isenabled()
         gc.disable()
         try:
-            found: list[pa.RecordBatch] = []
-            while not self._is_done and (left := CHUNK - sum(map(len, found))) > 0:
-                is_large = sum(part["key"].nbytes + part["value"].nbytes for part in found) >= _CHUNK_BYTES
-                if is_large or not self._consume(min(_AT_ONCE, left, self.wanted.end - self._next), found):
-                    break
+            batches: list[pa.RecordBatch] = []
+            records = 0
+            size = 0
+            is_more_available = True
+            while is_more_available and not self._is_complete and records < CHUNK_RECORDS and size < _CHUNK_BYTES:
+                rest = min(CHUNK_RECORDS - records, self.range.end - self._next_offset)
+                batch, is_more_available = self._consume(min(_MESSAGES_PER_CALL, rest))
+                if batch is not None:
+                    batches.append(batch)
+                    records += batch.num_rows
+                    size += batch["key"].nbytes + batch["value"].nbytes
             # pyarrow 18 has no concat_batches.
-            return pa.Table.from_batches(found).combine_chunks().to_batches()[0] if found else None
+            return pa.Table.from_batches(batches).combine_chunks().to_batches()[0] if batches else None
         finally:
-            if was_on:
+            if was_enabled:
                 gc.enable()
 
-    def _consume(self, wanted: int, found: list[pa.RecordBatch]) -> bool:
-        """Put so many messages behind what was found; whether all came. They are freed when this returns."""
-        few = self.wanted.end - self._next <= _FEW
-        messages = self.consumer.consume(wanted, _SHORT_POLL_S if few else _POLL_S)
-        errors = list(filter(Message.error, messages))
-        self._gather([message for message in messages if not message.error()] if errors else messages, found)
+    def _consume(self, count: int) -> tuple[pa.RecordBatch | None, bool]:
+        """Return the records of the next messages, at most `count`, and whether more are likely to be available now.
+
+        The batch is None if there is no record of the range. The messages are freed when this returns.
+        """
+        is_near_end = self.range.end - self._next_offset <= _FEW_OFFSETS
+        messages = self.consumer.consume(count, _SHORT_POLL_S if is_near_end else _POLL_S)
+        errors = [message for message in messages if message.error()]
+        if not errors:
+            return self._to_batch(messages), len(messages) == count
+        batch = self._to_batch([message for message in messages if not message.error()])
         for message in errors:
-            self._take_in(message)
-        return not errors and len(messages) == wanted
+            self._handle_error(message)
+        return batch, False
 
-    def _gather(self, messages: list[Message], found: list[pa.RecordBatch]) -> None:
-        """Put what the messages hold behind what was found."""
+    def _to_batch(self, messages: list[Message]) -> pa.RecordBatch | None:
+        """Return the records of messages that are in the range, and move on behind them; None if there is none."""
         offsets: list[Any] = list(map(Message.offset, messages))
-        if offsets and offsets[-1] >= self.wanted.end - 1:
-            self._is_done = True
-            # What lies behind the end shows that the last offsets of the range are empty.
-            keep = sum(offset < self.wanted.end for offset in offsets)
-            messages, offsets = messages[:keep], offsets[:keep]
+        if offsets and offsets[-1] >= self.range.end - 1:
+            self._is_complete = True
+            # A record behind the range shows that the last offsets of the range have no record.
+            count = sum(offset < self.range.end for offset in offsets)
+            messages = messages[:count]
+            offsets = offsets[:count]
         if not offsets:
-            return
-        self._next = offsets[-1] + 1
-        self._found += len(offsets)
-        times = [stamp for _, stamp in map(Message.timestamp, messages)]
-        keys, values = list(map(Message.key, messages)), list(map(Message.value, messages))
-        found.append(pa.record_batch([offsets, times, keys, values], schema=RAW))
+            return None
+        self._next_offset = offsets[-1] + 1
+        self._records_since += len(offsets)
+        times_ms = [time_ms for _, time_ms in map(Message.timestamp, messages)]
+        keys = list(map(Message.key, messages))
+        values = list(map(Message.value, messages))
+        return pa.record_batch([offsets, times_ms, keys, values], schema=RawRecords.schema())
 
-    def _take_in(self, message: Message) -> None:
+    def _handle_error(self, message: Message) -> None:
+        """Handle a message that is an error: the end of the partition, deleted records, or a problem of a broker.
+
+        Raises SourceError if it does not pass by itself.
+        """
         error: Any = message.error()
         code = error.code()
         if code == KafkaError._PARTITION_EOF:
-            # Short of the end it is a leader that does not yet know how far the records are stable: go on waiting.
-            self._is_done = self._is_done or (message.offset() or 0) >= self.wanted.end
-            self._trouble = f"the partition ends at {message.offset()}"
+            # Before the end of the range, a new leader may not know yet how far the records are stable: wait for that.
+            self._is_complete = self._is_complete or (message.offset() or 0) >= self.range.end
+            self._reason = f"the partition ends at {message.offset()}"
         elif code == KafkaError._AUTO_OFFSET_RESET:
-            self._pass_over_lost()
-        elif is_passing(error):
-            self._trouble = describe_error(error, self.client)
+            self._skip_deleted()
+        elif is_retriable(error):
+            self._reason = describe_error(error, self.client)
         else:
             raise source_error(error, self.client)
 
-    def _pass_over_lost(self) -> None:
-        """Go on where the log begins now, if that is behind the requested place."""
-        place = TopicPartition(OFFSETS_TOPIC, self.wanted.partition)
+    def _skip_deleted(self) -> None:
+        """Continue at the log start offset if it is behind the next offset; SourceError if the log is another one."""
+        log_start, log_end = self._request_bounds()
+        if log_start <= self._next_offset:
+            raise self._truncation_error(log_end)
+        self._note_missing(self._next_offset)
+        next_offset = min(log_start, self.range.end)
+        self._gaps.append(DataGap(self._next_offset, next_offset - 1, next_offset - self._next_offset, DELETED))
+        self._next_offset = next_offset
+        self._counted_from = next_offset
+        self._records_since = 0
+        if next_offset < self.range.end:
+            self._assign(next_offset)
+
+    def _request_bounds(self) -> tuple[int, int]:
+        """Return the log start offset and the log end offset of the partition."""
+        place = TopicPartition(OFFSETS_TOPIC, self.range.partition)
         try:
             bounds: Any = self.consumer.get_watermark_offsets(place, timeout=self.timeout_s, cached=False)
         except KafkaException as error:
             raise source_error(error.args[0], self.client) from None
-        low, high = bounds
-        if low <= self._next:
-            what = (
-                f"ends at {high}, but was read up to offset {self._next}"
-                if high < self._next
-                else f"was truncated below offset {self._next} since it was read, and was written again from there"
-            )
-            msg = f"partition {place.partition} of {OFFSETS_TOPIC} {what}: {LOST_RECORDS}"
-            raise SourceError(msg)
-        self._note_missing(self._next)
-        low = min(low, self.wanted.end)
-        self._holes.append(Hole(self._next, low - 1, low - self._next, "deleted"))
-        self._next = self._since = low
-        self._found = 0
-        if low < self.wanted.end:
-            self.consumer.assign([TopicPartition(OFFSETS_TOPIC, place.partition, low)])
+        log_start, log_end = bounds
+        return log_start, log_end
 
-    def _note_missing(self, until: int) -> None:
-        """Note the offsets since the last jump that held no record."""
-        if missing := until - self._since - self._found:
-            self._holes.append(Hole(self._since, until - 1, missing, "compacted"))
+    def _truncation_error(self, log_end: int) -> SourceError:
+        if log_end < self._next_offset:
+            state = f"ends at {log_end}, but was read up to offset {self._next_offset}"
+        else:
+            state = (
+                f"was truncated below offset {self._next_offset} since it was read, and was written again from there"
+            )
+        return SourceError(f"partition {self.range.partition} of {OFFSETS_TOPIC} {state}: {LOST_RECORDS}")
+
+    def _note_missing(self, end: int) -> None:
+        """Add a data gap if offsets from `_counted_from` to `end` - 1 had no record."""
+        missing = end - self._counted_from - self._records_since
+        if missing:
+            self._gaps.append(DataGap(self._counted_from, end - 1, missing, COMPACTED))
+
+    def _take_gaps(self) -> list[DataGap]:
+        """Return the data gaps that were noted since the last call."""
+        gaps = self._gaps
+        self._gaps = []
+        return gaps

@@ -1,4 +1,4 @@
-"""How an ingest ends whose Spark has ended, and how it does not where brokers are away for a while."""
+"""Runs of an ingest: their batches, and their end if Spark ends or brokers do not respond."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafka_groups.errors import PipelineError, SourceError, StorageError, UnreachableError
-from kafka_groups.pipeline.facts.ingestion import Batch, Ingestion
+from kafka_groups.pipeline.facts.ingest_tasks import Batch
+from kafka_groups.pipeline.facts.ingestion import Ingestion
 from kafka_groups.pipeline.facts.source.brokers import Topic
-from kafka_groups.pipeline.facts.source.plan import Log
-from kafka_groups.pipeline.facts.source.positions import commit_batch, read_position
+from kafka_groups.pipeline.facts.source.position import Position
+from kafka_groups.pipeline.facts.source.table_positions import commit_batch, read_position
 from kafka_groups.pipeline.store import NewFile, Storage
 from kafka_groups.pipeline.store.delta_log import DeltaLog
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
@@ -41,7 +42,7 @@ def brokers(mocker: MockerFixture) -> Any:
     """Brokers with two partitions of ten records each."""
     made = mocker.Mock()
     made.topic.return_value = Topic("id", [0, 1])
-    made.log.return_value = Log("id", {0: 10, 1: 10})
+    made.end_position.return_value = Position("id", {0: 10, 1: 10})
     made.earliest.return_value = {0: 0, 1: 0}
     return made
 
@@ -52,16 +53,16 @@ def ingestion(storage: Storage, brokers: Any) -> Ingestion:
     return Ingestion(storage, {}, brokers, "c", 0.01)
 
 
-def commit(ingestion: Ingestion, end: Log) -> None:
+def commit(ingestion: Ingestion, end: Position) -> None:
     """Commit an empty batch, as another program does."""
     storage = ingestion.storage
     commit_batch(storage, [], "c", read_position(storage, "c", end.topic_id, end.ends), end)
 
 
-def test_a_jvm_that_was_ended_together_with_us_is_no_error(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
-    asked = iter([False, False, True, True])
+def test_a_jvm_that_ends_after_a_stop_request_is_no_error(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
+    stop_requests = iter([False, False, True, True])
     run_batch.side_effect = PipelineError("Answer from Java side is empty")
-    assert ingestion.run(mocker.Mock(), stop=lambda: next(asked)).batches == 0
+    assert ingestion.run(mocker.Mock(), stop=lambda: next(stop_requests)).batches == 0
 
 
 def test_a_jvm_that_ends_by_itself_is_an_error(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
@@ -70,7 +71,7 @@ def test_a_jvm_that_ends_by_itself_is_an_error(ingestion: Ingestion, run_batch: 
         ingestion.run(mocker.Mock())
 
 
-def test_a_run_reads_in_batches_until_the_end_that_it_found(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
+def test_a_run_reads_batches_up_to_the_end_at_its_start(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
     calls: list[tuple[Any, ...]] = []
     done = ingestion.run(mocker.Mock(), records_per_batch=8, progress=lambda *of: calls.append(of))
     starts, ends = zip(*map(ranges_of, run_batch.call_args_list), strict=True)
@@ -80,43 +81,49 @@ def test_a_run_reads_in_batches_until_the_end_that_it_found(ingestion: Ingestion
     assert calls == [("ingesting", number, 20) for number in (0, 8, 16, 20)]
 
 
-def test_a_batch_that_was_not_read_because_of_a_signal_is_not_committed(
-    ingestion: Ingestion, run_batch: Any, mocker: Any
-) -> None:
+def test_an_interrupted_batch_is_not_committed(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
     run_batch.side_effect = lambda *_: None
     assert ingestion.run(mocker.Mock()).batches == 0
 
 
-def test_a_continuous_run_outlives_brokers_that_are_away(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+def test_a_continuous_run_goes_on_after_unreachable_brokers(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
     notes: list[str] = []
-    brokers.log.side_effect = [UnreachableError("away"), UnreachableError("still away"), Log("id", {0: 10, 1: 10})]
+    brokers.end_position.side_effect = [
+        UnreachableError("away"),
+        UnreachableError("still away"),
+        Position("id", {0: 10, 1: 10}),
+    ]
 
     done = ingestion.run(
-        mocker.Mock(), continuous=True, every_s=0.0, note=notes.append, stop=lambda: brokers.log.call_count == 3
+        mocker.Mock(),
+        continuous=True,
+        every_s=0.0,
+        note=notes.append,
+        stop=lambda: brokers.end_position.call_count == 3,
     )
 
     assert done.batches == 0
     assert notes == [f"{what}; the next attempt is in 0 s" for what in ("away", "still away")]
 
 
-def test_a_run_that_ends_by_itself_does_not_wait_for_brokers(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
-    brokers.log.side_effect = UnreachableError("away")
+def test_a_single_run_ends_with_unreachable_brokers(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+    brokers.end_position.side_effect = UnreachableError("away")
     with pytest.raises(UnreachableError, match="away"):
         ingestion.run(mocker.Mock())
 
 
-def test_what_no_waiting_mends_ends_a_continuous_run_too(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
-    ingestion.look()
-    brokers.log.return_value = Log("another", {0: 10})
+def test_a_recreated_topic_ends_a_continuous_run(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+    ingestion.request_end()
+    brokers.end_position.return_value = Position("another", {0: 10})
     with pytest.raises(SourceError, match="was recreated: its topic id is another now"):
         ingestion.run(mocker.Mock(), continuous=True)
 
 
-def test_a_batch_is_not_committed_to_tables_that_another_program_has_changed(
+def test_a_batch_is_not_committed_after_another_program_changed_tables(
     ingestion: Ingestion, run_batch: Any, mocker: Any
 ) -> None:
     def change(*_: object) -> list[NewFile]:
-        commit(ingestion, Log("id", {0: 3, 1: 3}))
+        commit(ingestion, Position("id", {0: 3, 1: 3}))
         return []
 
     run_batch.side_effect = change
@@ -124,38 +131,40 @@ def test_a_batch_is_not_committed_to_tables_that_another_program_has_changed(
         ingestion.run(mocker.Mock())
 
 
-def test_a_partition_that_brokers_did_not_return_at_first_begins_where_it_was(
+def test_a_partition_that_is_returned_later_begins_at_its_position(
     ingestion: Ingestion, brokers: Any, run_batch: Any, mocker: Any
 ) -> None:
-    commit(ingestion, Log("id", {0: 3, 1: 4}))
-    whole = brokers.log.return_value
-    brokers.log.return_value = Log("id", {0: 10})
-    ingestion.look()
-    brokers.log.return_value = whole
+    commit(ingestion, Position("id", {0: 3, 1: 4}))
+    whole = brokers.end_position.return_value
+    brokers.end_position.return_value = Position("id", {0: 10})
+    ingestion.request_end()
+    brokers.end_position.return_value = whole
     ingestion.run(mocker.Mock())
     assert ranges_of(run_batch.call_args)[0] == {0: 3, 1: 4}
 
 
-def test_a_topic_that_was_read_is_waited_for(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
-    commit(ingestion, Log(None, {0: 3, 1: 4}))
-    brokers.log.side_effect = [Log(None, {}), Log(None, {}), Log(None, {0: 5, 1: 5})]
-    mocker.patch("kafka_groups.pipeline.facts.ingestion._STEP_S", 0)
+def test_a_run_waits_for_a_topic_that_was_read(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
+    commit(ingestion, Position(None, {0: 3, 1: 4}))
+    brokers.end_position.side_effect = [Position(None, {}), Position(None, {}), Position(None, {0: 5, 1: 5})]
+    mocker.patch("kafka_groups.pipeline.facts.ingestion._PAUSE_S", 0)
     ingestion.timeout_s = 60
-    assert ingestion.look().ends == {0: 5, 1: 5}
-    assert ingestion._position == Log(None, {0: 3, 1: 4})
+    assert ingestion.request_end().ends == {0: 5, 1: 5}
+    assert ingestion._position == Position(None, {0: 3, 1: 4})
 
 
-def test_a_topic_that_is_not_there_yet_is_looked_for_again(ingestion: Ingestion, brokers: Any, mocker: Any) -> None:
-    there = brokers.log.return_value
-    brokers.log.return_value = Log(None, {})
-    ingestion.look()
-    assert not ingestion.topic_is_there
+def test_a_topic_that_does_not_exist_yet_is_read_by_a_later_run(
+    ingestion: Ingestion, brokers: Any, mocker: Any
+) -> None:
+    there = brokers.end_position.return_value
+    brokers.end_position.return_value = Position(None, {})
+    ingestion.request_end()
+    assert not ingestion.topic_exists
     assert ingestion.run(mocker.Mock()).batches == 0
-    brokers.log.return_value = there
+    brokers.end_position.return_value = there
     assert ingestion.run(mocker.Mock()).batches == 1
 
 
-def test_a_batch_is_not_committed_if_the_topic_was_recreated_while_it_was_read(
+def test_a_batch_of_a_topic_recreated_meanwhile_is_not_committed(
     ingestion: Ingestion, brokers: Any, run_batch: Any, mocker: Any
 ) -> None:
     def recreate(*_: object) -> list[NewFile]:
@@ -181,11 +190,11 @@ def killed_batch(ingestion: Ingestion, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(DeltaLog, "commit", die_before_commits)
         with pytest.raises(KeyboardInterrupt):
-            commit(ingestion, Log("id", {0: 6, 1: 8}))
+            commit(ingestion, Position("id", {0: 6, 1: 8}))
 
 
 @pytest.mark.usefixtures("killed_batch")
-def test_after_a_first_batch_that_was_killed_it_begins_where_the_log_begins(
+def test_after_a_killed_first_batch_a_run_begins_at_the_log_start(
     ingestion: Ingestion, brokers: Any, run_batch: Any, mocker: Any
 ) -> None:
     brokers.earliest.return_value = {0: 4, 1: 7}
@@ -194,7 +203,7 @@ def test_after_a_first_batch_that_was_killed_it_begins_where_the_log_begins(
 
 
 @pytest.mark.usefixtures("killed_batch")
-def test_a_log_that_ends_before_what_one_of_the_tables_has_is_refused(ingestion: Ingestion, brokers: Any) -> None:
-    brokers.log.return_value = Log("id", {0: 10, 1: 7})
+def test_a_log_that_ends_before_the_rows_of_a_table_is_refused(ingestion: Ingestion, brokers: Any) -> None:
+    brokers.end_position.return_value = Position("id", {0: 10, 1: 7})
     with pytest.raises(SourceError, match="partition 1 of __consumer_offsets ends at 7, but was read up to offset 8"):
-        ingestion.look()
+        ingestion.request_end()

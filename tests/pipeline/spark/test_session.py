@@ -1,9 +1,8 @@
-"""A session says nothing on our streams, runs workers on this Python, and ends on request."""
+"""A session writes nothing to the streams of its program, runs workers on this Python, and ends on request."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,14 +16,14 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import PipelineError
-from kafka_groups.pipeline.spark import _local_options, _working, noise_goes_to
+from kafka_groups.pipeline.spark.session import _options_of_new_jvm, report_spark_errors
 from tests.live.pipeline.sparks import connect_server
 
 PROGRAM = """
 import json, sys, time
 from pathlib import Path
 from kafka_groups.errors import PipelineError
-from kafka_groups.pipeline.spark import start_session
+from kafka_groups.pipeline.spark.session import start_session
 log, kind, at, what = sys.argv[1:]
 
 def session():
@@ -58,25 +57,25 @@ if kind == "master":
 
 @dataclass(frozen=True, kw_only=True)
 class Ran:
-    """What a program with sessions wrote to its streams, its exit code, and what it found."""
+    """The output and the exit code of a program with sessions, and the facts that it wrote to a file."""
 
-    said: tuple[str, str, int]
+    output: tuple[str, str, int]
     found: dict[str, Any]
     log: Path
 
 
 def run(log: Path, kind: str, at: str) -> Ran:
-    """A program that opens sessions one after the other, apart from this process."""
+    """Run a program that opens sessions one after another, in a process of its own."""
     program = [sys.executable, "-c", PROGRAM, str(log), kind, at, "work"]
     done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=200)
     up = Path(f"{log}.up")
     found = json.loads(up.read_text()) if up.exists() else {}
-    return Ran(said=(done.stdout, done.stderr, done.returncode), found=found, log=log)
+    return Ran(output=(done.stdout, done.stderr, done.returncode), found=found, log=log)
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Ran]]:
-    """Programs by where their sessions are, at the same time: most of one is a start, on one core."""
+    """Run a program for each place of sessions at the same time, because a start uses one core."""
     home = tmp_path_factory.mktemp("sessions")
     with ThreadPoolExecutor(2) as pool, connect_server(home) as server:
         places = {"master": "local[2]", "remote": server}
@@ -86,9 +85,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Ra
 
 @pytest.mark.spark
 @pytest.mark.parametrize("kind", ["master", "remote"])
-def test_nothing_of_sparks_noise_reaches_our_streams(ran: Callable[[str], Ran], kind: str) -> None:
+def test_output_of_spark_does_not_reach_the_streams(ran: Callable[[str], Ran], kind: str) -> None:
     done = ran(kind)
-    assert done.said == ("", "", 0)
+    assert done.output == ("", "", 0)
     assert (done.found["python"], done.found["zone"]) == (sys.executable, "UTC")
     assert done.found["connect"] == (kind == "remote")
     # The workers of a server write to its own log.
@@ -96,12 +95,12 @@ def test_nothing_of_sparks_noise_reaches_our_streams(ran: Callable[[str], Ran], 
 
 
 @pytest.mark.spark
-def test_a_brief_session_compiles_lightly(ran: Callable[[str], Ran]) -> None:
+def test_a_brief_session_compiles_less(ran: Callable[[str], Ran]) -> None:
     assert ran("master").found["brief"]
 
 
-def test_another_session_than_a_brief_one_has_the_whole_compiler() -> None:
-    assert "spark.driver.extraJavaOptions" not in _local_options("local[2]", "1g", brief=False)
+def test_other_sessions_have_the_whole_compiler() -> None:
+    assert "spark.driver.extraJavaOptions" not in _options_of_new_jvm("local[2]", "1g", brief=False)
 
 
 @pytest.mark.spark
@@ -109,9 +108,7 @@ def test_another_session_than_a_brief_one_has_the_whole_compiler() -> None:
     ("what", "reason"),
     [("failed", "broken on purpose"), ("thrown", "java.lang.ClassNotFoundException: no.such.Class")],
 )
-def test_a_failure_of_sparks_or_javas_is_one_line_that_names_its_log(
-    ran: Callable[[str], Ran], what: str, reason: str
-) -> None:
+def test_an_error_of_spark_or_java_is_one_line_with_the_log(ran: Callable[[str], Ran], what: str, reason: str) -> None:
     done = ran("master")
     error = done.found[what]
     assert error.startswith("Spark failed: ")
@@ -121,11 +118,11 @@ def test_a_failure_of_sparks_or_javas_is_one_line_that_names_its_log(
     assert "\n" not in error
 
 
-def test_a_scratch_disk_that_is_full_is_reported_as_what_it_is(tmp_path: Path) -> None:
+def test_a_full_scratch_disk_is_reported(tmp_path: Path) -> None:
     from pyspark.errors import PySparkException
 
     thrown = "Job aborted due to stage failure\njava.io.IOException: No space left on device\n\tat java.base"
-    with pytest.raises(PipelineError) as caught, _working(tmp_path / "log"):
+    with pytest.raises(PipelineError) as caught, report_spark_errors(tmp_path / "log"):
         raise PySparkException(thrown)
     assert str(caught.value) == (
         "no space is left in Spark's scratch directory (SPARK_LOCAL_DIRS, else /tmp); free some, and run "
@@ -141,14 +138,16 @@ def test_a_scratch_disk_that_is_full_is_reported_as_what_it_is(tmp_path: Path) -
         ("local[1]", "1x", "Spark did not start: Invalid maximum heap size: -Xmx1x"),
     ],
 )
-def test_why_a_jvm_ended_at_its_start_is_reported(tmp_path: Path, master: str, memory: str, given: str) -> None:
+def test_the_reason_of_a_jvms_end_at_its_start_is_reported(
+    tmp_path: Path, master: str, memory: str, given: str
+) -> None:
     log = tmp_path / "log"
     log.write_text('Exception in thread "main" of a run before\n')
     program = """
 import sys
 from pathlib import Path
 from kafka_groups.errors import PipelineError
-from kafka_groups.pipeline.spark import start_session
+from kafka_groups.pipeline.spark.session import start_session
 try:
     start_session(master=sys.argv[1], memory=sys.argv[2], log=Path(sys.argv[3])).__enter__()
 except PipelineError as error:
@@ -184,12 +183,12 @@ def test_ctrl_c_ends_a_session_and_its_jvm(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_threads_of_a_session_whose_jvm_was_killed_report_nothing_later(tmp_path: Path) -> None:
+def test_after_the_kill_of_a_jvm_no_thread_writes_to_the_streams(tmp_path: Path) -> None:
     log = tmp_path / "log"
     program = """
 import os, signal, socketserver, sys, time
 from pathlib import Path
-from kafka_groups.pipeline.spark import start_session
+from kafka_groups.pipeline.spark.session import start_session
 
 report = socketserver.BaseServer.handle_error
 socketserver.BaseServer.handle_error = lambda *of: (time.sleep(0.5), report(*of))
@@ -207,25 +206,3 @@ time.sleep(2)  # the thread of finalizers looks for work once a second
     )
     assert (done.stdout, done.stderr) == ("", "")
     assert "EOFError" in log.read_text()
-
-
-def test_what_is_said_meanwhile_goes_to_the_log_and_no_longer(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    log = tmp_path / "log"
-    with noise_goes_to(log):
-        os.write(1, b"one ")
-        os.write(2, b"two")
-    os.write(1, b"three")
-    assert log.read_text() == "one two"
-    assert capfd.readouterr() == ("three", "")
-
-
-def test_a_log_that_cannot_be_written_is_reported_with_its_option(tmp_path: Path) -> None:
-    quiet = noise_goes_to(tmp_path / "mistyped" / "log")
-    with (
-        pytest.raises(PipelineError, match=r"cannot write the log of Spark, .*name another file with --spark-log"),
-        quiet,
-    ):
-        pytest.fail("there is no such directory")
-    assert list(tmp_path.iterdir()) == []

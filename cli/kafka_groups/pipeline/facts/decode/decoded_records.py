@@ -1,0 +1,116 @@
+"""The frame of decoded records, which Spark's format "kafka_groups" returns, and its rows as rows of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_groups.pipeline.frames.batches import make_batch
+from kafka_groups.pipeline.frames.columns import BOOLEAN, INT16, INT32, INT64, OFFSET, STRING, TIMESTAMP, column
+from kafka_groups.pipeline.frames.frame import Frame, frame
+from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS, Table
+
+# Kinds of rows.
+COMMIT: Final = "offset_commit"
+EVENT: Final = "group_event"
+UNKNOWN: Final = "unknown"
+GAP: Final = "gap"
+
+_EVENT_COLUMNS: Final = (
+    "type",
+    "event_type",
+    "epoch",
+    "previous_epoch",
+    "member_id",
+    "member_state",
+    "group_instance_id",
+    "client_id",
+    "client_host",
+    "protocol_type",
+    "protocol",
+    "leader",
+    "state_time",
+    "topics",
+    "members",
+    "assignment",
+    "pending_revocation",
+    "details",
+)
+_RAW_COLUMNS: Final = ("key", "value", "problem")
+_GAP_COLUMNS: Final = ("from_offset", "until_offset", "missing", "reason")
+
+
+def _struct_of(table: Table, names: Sequence[str]) -> Any:
+    """Return the Arrow type of a struct with these columns of a table."""
+    schema = table.frame.schema()
+    return pa.struct([schema.field(name) for name in names])
+
+
+@frame
+class DecodedRecords(Frame):
+    """A row is a record of `__consumer_offsets`, decoded, or a range of offsets without a record (a data gap).
+
+    A column that is not of the row's kind is null. Columns have the meaning that they have in the tables.
+    """
+
+    cluster_id: Any = column(STRING, "Kafka's id of the cluster")
+    kind: Any = column(STRING, "offset_commit, group_event, unknown (a record that was not decoded) or gap")
+    source_partition: Any = column(INT32, "partition of __consumer_offsets")
+    source_offset: Any = column(INT64, "offset of the record; of a gap, the first offset", unit=OFFSET)
+    record_time: Any = column(TIMESTAMP, "when the broker appended the record; of a gap, when it was found")
+    record_type: Any = column(INT16, "type of the record's key")
+    value_version: Any = column(INT16, "version of the value; null for tombstones")
+    tombstone: Any = column(BOOLEAN, "true if the record has no value and deletes an earlier one")
+    group: Any = column(STRING, "id of the group")
+    topic: Any = column(STRING, "name of the topic of a commit")
+    partition: Any = column(INT32, "partition of the topic of a commit")
+    committed_offset: Any = column(INT64, "the next offset that the group would read", unit=OFFSET)
+    leader_epoch: Any = column(INT32, "epoch of the leader that the consumer read from")
+    metadata: Any = column(STRING, "metadata that the consumer committed with the offset")
+    commit_time: Any = column(TIMESTAMP, "when it was committed (broker's clock); null for tombstones")
+    expire_time: Any = column(TIMESTAMP, "when it expires, if a client requested a retention of its own")
+    topic_id: Any = column(STRING, "id of the topic of a commit, where the broker wrote it (since 4.1)")
+    event: Any = column(_struct_of(GROUP_EVENTS, _EVENT_COLUMNS), "the event, of the kind group_event")
+    raw: Any = column(_struct_of(UNKNOWN_RECORDS, _RAW_COLUMNS), "bytes and problem, of the kind unknown")
+    gap: Any = column(_struct_of(INGEST_GAPS, _GAP_COLUMNS), "the range of offsets, of the kind gap")
+
+
+# The table that has the rows of a kind, and the struct whose fields are columns of it.
+_TABLE_BY_KIND: Final[dict[str, tuple[Table, str | None]]] = {
+    COMMIT: (OFFSET_COMMITS, None),
+    EVENT: (GROUP_EVENTS, "event"),
+    UNKNOWN: (UNKNOWN_RECORDS, "raw"),
+    GAP: (INGEST_GAPS, "gap"),
+}
+
+
+def rows_by_table(records: pa.RecordBatch) -> dict[Table, pa.RecordBatch]:
+    """Return rows of DecodedRecords as rows of the tables that have their kinds, in the same order.
+
+    A table without a row is missing from the result.
+    """
+    rows: dict[Table, pa.RecordBatch] = {}
+    for kind, (table, struct) in _TABLE_BY_KIND.items():
+        is_kind = pc.equal(records["kind"], kind)
+        if is_kind.true_count == records.num_rows > 0:
+            rows[table] = _table_rows(table, struct, records)
+        elif is_kind.true_count:
+            rows[table] = _table_rows(table, struct, records.filter(is_kind))
+    return rows
+
+
+def _table_rows(table: Table, struct: str | None, records: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows of DecodedRecords, which are all of the table's kind, as rows of the table."""
+    columns: dict[str, Any] = dict(zip(records.schema.names, records.columns, strict=True))
+    if struct is not None:
+        names = [field.name for field in records[struct].type]
+        columns |= zip(names, records[struct].flatten(), strict=True)
+    columns["origin"] = "topic"
+    # Only the table of gaps has this column.
+    columns["found_at"] = records["record_time"]
+    # Only the table of commits has this one, and rows are dated by it, so it is never null there.
+    columns["commit_time"] = pc.coalesce(records["commit_time"], records["record_time"])
+    return make_batch(table.frame, columns, size=records.num_rows, fill_null=True)

@@ -1,0 +1,133 @@
+"""The tasks of a batch of an ingest: one job of Spark, whose tasks read ranges of the topic and write files.
+
+Spark carries only numbers of tasks to the workers, and lists of files back.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafka_groups.pipeline.facts.decode.decoded_records import rows_by_table
+from kafka_groups.pipeline.facts.source.plan import Range
+from kafka_groups.pipeline.facts.source.position import NO_OFFSETS, Offsets
+from kafka_groups.pipeline.facts.source.ranges import read_ranges
+from kafka_groups.pipeline.spark.connect_retries import retry_until
+from kafka_groups.pipeline.spark.spark_errors import error_in
+from kafka_groups.pipeline.store import NewFile, new_writer
+from kafka_groups.pipeline.store.data_files import DATA_FILE_SCHEMA, from_rows, to_rows
+from kafka_groups.pipeline.tables.spark_types import spell_schema
+from kafka_groups.settings.librdkafka import ClientProperties
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_STOP_CHECK_INTERVAL_S: Final = 0.5
+_LOCAL_MASTER: Final = re.compile(r"local(?:\[(?P<cores>[0-9]+|\*).*\])?")
+_CORES_OF_A_CLUSTER: Final = 64
+
+ShouldStop = Callable[[], bool]
+
+
+class Batch(NamedTuple):
+    """A batch, as its tasks get it.
+
+    The names of its files begin with `name`. `client` are properties of librdkafka, secrets among them. `timeout_s`
+    limits requests and waits for records. `tasks` has the ranges that each task reads. `ahead` has, by the name of a
+    table, the offset of each partition below which the table has all rows already; ingest_gaps is never among these
+    tables.
+    """
+
+    name: str
+    data_dir: str
+    client: ClientProperties
+    timeout_s: float
+    cluster_id: str
+    tasks: Sequence[Sequence[Range]]
+    ahead: Mapping[str, Offsets]
+
+
+def count_cores(spark: SparkSession) -> int:
+    """Return how many tasks run at the same time, from the name of the master; 64 for a cluster, which has no number.
+
+    On a smaller cluster some tasks wait for a core, which costs little; with too few tasks, cores would be idle.
+    """
+    # Spark Connect does not have sparkContext.defaultParallelism.
+    match = _LOCAL_MASTER.fullmatch(spark.conf.get("spark.master", None) or "")
+    if match is None:
+        return _CORES_OF_A_CLUSTER
+    if match["cores"] == "*":
+        return os.cpu_count() or 1
+    return int(match["cores"] or 1)
+
+
+def run_batch(spark: SparkSession, batch: Batch, should_stop: ShouldStop) -> list[NewFile] | None:
+    """Run the tasks of a batch, and return the files that they wrote, which are not committed yet.
+
+    Returns None, after an interrupt of the tasks, if `should_stop` returns true before they end. Raises the error that
+    a task raised, and PipelineError for other errors of Spark.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    count = len(batch.tasks)
+    try:
+        with retry_until(spark, should_stop), ThreadPoolExecutor(max_workers=1) as pool:
+            # Each task gets one row, the number of the task.
+            numbers = spark.range(0, count, 1, count)
+            files = numbers.mapInArrow(partial(run_tasks, batch), spell_schema(DATA_FILE_SCHEMA))
+            result = pool.submit(files.collect)
+            is_stopped = False
+            while not wait([result], _STOP_CHECK_INTERVAL_S).done:
+                is_stopped = is_stopped or should_stop()
+                if is_stopped:
+                    # This is repeated, because there is no job to interrupt yet while Spark plans it.
+                    spark.interruptAll()
+            if is_stopped:
+                return None
+            rows = [row.asDict() for row in result.result()]
+            return from_rows(pa.Table.from_pylist(rows, schema=DATA_FILE_SCHEMA))
+    except (PySparkException, Py4JError) as error:
+        raise error_in(str(error)) from None
+
+
+def run_tasks(batch: Batch, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Run the tasks with the numbers in the column `id`, and yield a row of DATA_FILE_SCHEMA for each file written.
+
+    A task that raises an error leaves no file. The files of a task that is killed are in no list, and `compact` deletes
+    them later.
+    """
+    for rows in numbers:
+        for number in rows["id"].to_pylist():
+            files = _run_task(batch, batch.tasks[number])
+            if files:
+                yield to_rows(files)
+
+
+def _run_task(batch: Batch, ranges: Sequence[Range]) -> list[NewFile]:
+    """Read the records of the ranges, and write them to files of the tables."""
+    with new_writer(batch.data_dir, batch.name) as writer:
+        for records in read_ranges(batch.client, batch.timeout_s, batch.cluster_id, ranges):
+            for table, rows in rows_by_table(records).items():
+                writer.write(table, skip_stored_rows(rows, batch.ahead.get(table.name, NO_OFFSETS)))
+        return writer.close()
+
+
+def skip_stored_rows(rows: pa.RecordBatch, ahead: Offsets) -> pa.RecordBatch:
+    """Return the rows that their table does not have yet.
+
+    All rows are of one partition of `__consumer_offsets`. `ahead` has, by partition, the offset below which the table
+    has all rows; a partition that is missing there has none.
+    """
+    partition = rows["source_partition"][0].as_py()
+    first_offset = ahead.get(partition, 0)
+    if first_offset == 0:
+        return rows
+    return rows.filter(pc.greater_equal(rows["source_offset"], first_offset))

@@ -1,0 +1,62 @@
+"""Checks that `__consumer_offsets` still has the records that were read, so that nothing is skipped silently."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from kafka_groups.errors import SourceError
+from kafka_groups.pipeline.facts.source.position import Offsets, Position
+
+LOST_RECORDS: Final = (
+    "the brokers lost records that were read (an unclean leader election), or the topic was recreated; to read all "
+    "records that it has, use a new directory (--data-dir) or a new checkpoint"
+)
+_PAUSE_S: Final = 0.5
+
+
+def describe_loss(read: Offsets, ends: Offsets) -> str | None:
+    """Return a sentence about the first partition that ends before what was read; None if all of it is there.
+
+    `read` are the next offsets of reading, `ends` the current ends, each by partition.
+    """
+    for partition, offset in sorted(read.items()):
+        if offset > ends.get(partition, 0):
+            state = f"ends at {ends[partition]}" if partition in ends else "does not exist"
+            problem = f"partition {partition} of __consumer_offsets {state}, but was read up to offset {offset}"
+            return f"{problem}: {LOST_RECORDS}"
+    return None
+
+
+def topic_changed_error(topic_id: str | None) -> SourceError:
+    """Return the error of a topic that was read and is now another one: `topic_id` is its id, None if there is none."""
+    state = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
+    return SourceError(
+        f"__consumer_offsets was read, and {state}, so the old offsets do not apply; use a new directory (--data-dir) "
+        "or a new checkpoint"
+    )
+
+
+def wait_for_end(read: Position, request_end: Callable[[], Position], *, first: Position, timeout_s: float) -> Position:
+    """Return an end of the topic that is not before the position that was read.
+
+    It is `first`, or one that `request_end` returns later. For a moment, a new leader may return a lower last stable
+    offset than the leader before, so requests are repeated until the timeout.
+
+    Raises SourceError if the end stays before the position, because records were lost. Raises SourceError at once if
+    the topic id is another one; brokers without topic ids do not show this.
+    """
+    end = first
+    deadline = time.monotonic() + timeout_s
+    while True:
+        has_ids = read.topic_id is not None and end.topic_id is not None
+        if has_ids and read.topic_id != end.topic_id:
+            raise topic_changed_error(end.topic_id)
+        loss = describe_loss(read.ends, end.ends)
+        if loss is None:
+            return end
+        if time.monotonic() >= deadline:
+            raise SourceError(loss)
+        time.sleep(_PAUSE_S)
+        end = request_end()

@@ -1,0 +1,112 @@
+"""A position in `__consumer_offsets`: an offset in each partition.
+
+Two places keep positions: the checkpoint of a Spark stream, as JSON, and the Delta logs of the tables, as versions of
+applications (`txn` actions, which have a text and a number each).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Self
+
+from kafka_groups.errors import SourceError
+
+Offsets = Mapping[int, int]  # A number, mostly an offset, by partition of `__consumer_offsets`.
+NO_OFFSETS: Final[Offsets] = MappingProxyType({})
+_NO_TOPIC_ID: Final = "-"  # Stands for the topic id where brokers return none.
+
+
+class Position(NamedTuple):
+    """An offset in each partition of `__consumer_offsets`, up to which the records were read or can be read.
+
+    `topic_id` is Kafka's id of the topic, None where brokers return none (before 2.8). `ends` are the offsets of the
+    next records. `epochs` are the epochs of leaders that had all records before the ends; some partitions have none.
+    """
+
+    topic_id: str | None
+    ends: Offsets
+    epochs: Offsets = NO_OFFSETS
+
+    def to_checkpoint(self, cluster_id: str) -> dict[str, Any]:
+        """Return the position as Spark's checkpoint keeps it, in JSON, with the cluster that it belongs to."""
+        return {
+            "cluster_id": cluster_id,
+            "topic_id": self.topic_id,
+            "ends": {str(partition): self.ends[partition] for partition in sorted(self.ends)},
+            "leader_epochs": {str(partition): self.epochs[partition] for partition in sorted(self.epochs)},
+        }
+
+    @classmethod
+    def from_checkpoint(cls, content: Mapping[str, Any], cluster_id: str) -> Self:
+        """Return the position that `to_checkpoint` returned; SourceError if it belongs to another cluster."""
+        if content["cluster_id"] != cluster_id:
+            msg = (
+                f"the checkpoint belongs to cluster {content['cluster_id']}, and the brokers to cluster {cluster_id}; "
+                "use a directory or a checkpoint for each cluster"
+            )
+            raise SourceError(msg)
+        return cls(
+            content["topic_id"],
+            {int(partition): end for partition, end in content["ends"].items()},
+            {int(partition): epoch for partition, epoch in content["leader_epochs"].items()},
+        )
+
+    def to_versions(self, cluster_id: str) -> dict[str, int]:
+        """Return the position as versions of applications in a Delta log.
+
+        There is one application for the topic, one for each end, and one for each epoch.
+        """
+        topic = self.topic_id or _NO_TOPIC_ID
+        versions = {topic_application(cluster_id): _topic_number(topic)}
+        for partition, end in self.ends.items():
+            versions[_end_application(cluster_id, topic, partition)] = end
+        for partition, epoch in self.epochs.items():
+            versions[_epoch_application(cluster_id, topic, partition)] = epoch
+        return versions
+
+    @classmethod
+    def from_versions(
+        cls, versions: Mapping[str, int], cluster_id: str, topic_id: str | None, partitions: Collection[int]
+    ) -> Self | None:
+        """Return the position of these partitions in a Delta log to which `to_versions` was written.
+
+        `topic_id` is the id that brokers return now. Returns None if the position belongs to a topic with another id.
+        """
+        number = versions[topic_application(cluster_id)]
+        if topic_id is not None and number == _topic_number(topic_id):
+            topic = topic_id
+        elif number == _topic_number(_NO_TOPIC_ID):
+            # The brokers returned no topic id when this was written, so the topic is taken to be the same one.
+            topic = _NO_TOPIC_ID
+        else:
+            return None
+        ends: dict[int, int] = {}
+        epochs: dict[int, int] = {}
+        for partition in partitions:
+            end = versions.get(_end_application(cluster_id, topic, partition))
+            if end is not None:
+                ends[partition] = end
+            epoch = versions.get(_epoch_application(cluster_id, topic, partition))
+            if epoch is not None:
+                epochs[partition] = epoch
+        return cls(None if topic == _NO_TOPIC_ID else topic, ends, epochs)
+
+
+def topic_application(cluster_id: str) -> str:
+    """Return the application of the topic, which every position in a Delta log has."""
+    return f"{cluster_id}/topic"
+
+
+def _end_application(cluster_id: str, topic: str, partition: int) -> str:
+    return f"{cluster_id}/{topic}/{partition}"
+
+
+def _epoch_application(cluster_id: str, topic: str, partition: int) -> str:
+    return f"{cluster_id}/{topic}/{partition}/epoch"
+
+
+def _topic_number(topic: str) -> int:
+    """Return a hash of a topic id as the version of an application, which is a number of at most 63 bits."""
+    return int.from_bytes(hashlib.sha256(topic.encode()).digest()[:7])

@@ -1,0 +1,127 @@
+"""The position of an ingest: versions of applications in the Delta logs of the tables that it writes.
+
+Each batch is one commit of each table, with the rows and the position. So the log of a table shows which records the
+table has. After a kill between two commits, or with a table from a backup, some tables have more records than others;
+the next batch then begins where the table with the fewest ends, and tasks skip the rows that a table has already.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from kafka_groups.pipeline.facts.source.continuity import topic_changed_error
+from kafka_groups.pipeline.facts.source.position import Offsets, Position, topic_application
+from kafka_groups.pipeline.store import NewFile, Storage
+from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
+
+# The tables that an ingest writes, in the order of their commits.
+_TABLES: Final = (GROUP_EVENTS, INGEST_GAPS, UNKNOWN_RECORDS, OFFSET_COMMITS)
+_NOTHING_READ: Final = Position(None, {})
+
+
+class TablePosition(NamedTuple):
+    """The records of a cluster that the tables have.
+
+    `start` is where the next batch begins so that no table lacks a record; a partition that no table has is missing.
+    `ahead` has, for each table with records behind the start, the next offset of the partitions concerned. `batches`
+    has the number of the last batch of each table, None before the first one. Tables are named.
+    """
+
+    start: Position
+    ahead: Mapping[str, Offsets]
+    batches: Mapping[str, int | None]
+
+    def extend_ends(self, ends: Offsets) -> dict[int, int]:
+        """Return these ends of a batch, raised where a table has more records, so that no table is ahead afterwards."""
+        extended = dict(ends)
+        for offsets in self.ahead.values():
+            for partition, end in ends.items():
+                extended[partition] = max(extended[partition], offsets.get(partition, end))
+        return extended
+
+
+NO_TABLE_POSITION: Final = TablePosition(_NOTHING_READ, {}, {})
+
+
+def was_read(storage: Storage, cluster_id: str) -> bool:
+    """Return whether a table has a batch of the cluster."""
+    application = _batch_application(cluster_id)
+    return any(application in storage.log(table).transactions() for table in _TABLES)
+
+
+def read_position(
+    storage: Storage, cluster_id: str, topic_id: str | None, partitions: Collection[int]
+) -> TablePosition:
+    """Return what the tables have of these partitions; `topic_id` is the id that brokers return now.
+
+    Raises SourceError if a table has records of a topic with another id: groups' events are sorted by offset, so the
+    records of two topics must not be mixed. Raises StorageError for a log that cannot be read.
+    """
+    positions: dict[str, Position] = {}
+    batches: dict[str, int | None] = {}
+    for table in _TABLES:
+        versions = storage.log(table).transactions()
+        batches[table.name] = versions.get(_batch_application(cluster_id))
+        positions[table.name] = _NOTHING_READ
+        if batches[table.name] is not None:
+            position = Position.from_versions(versions, cluster_id, topic_id, partitions)
+            if position is None:
+                raise topic_changed_error(topic_id)
+            positions[table.name] = position
+    start = _lowest_position(list(positions.values()))
+    return TablePosition(start, _offsets_ahead(positions, start), batches)
+
+
+def _lowest_position(positions: Sequence[Position]) -> Position:
+    """Return for each partition the lowest end, with its epoch; 0 if a position does not have the partition.
+
+    The topic id is that of all positions, None if they differ.
+    """
+    ends: dict[int, int] = {}
+    epochs: dict[int, int] = {}
+    for partition in sorted({partition for position in positions for partition in position.ends}):
+        lowest = min(positions, key=lambda position: position.ends.get(partition, 0))
+        ends[partition] = lowest.ends.get(partition, 0)
+        if partition in lowest.epochs:
+            epochs[partition] = lowest.epochs[partition]
+    topic_ids = {position.topic_id for position in positions}
+    return Position(topic_ids.pop() if len(topic_ids) == 1 else None, ends, epochs)
+
+
+def _offsets_ahead(positions: Mapping[str, Position], start: Position) -> dict[str, Offsets]:
+    """Return the ends behind the start, by table and partition; tables without one are missing."""
+    ahead: dict[str, Offsets] = {}
+    for table, position in positions.items():
+        offsets = {partition: end for partition, end in position.ends.items() if end > start.ends[partition]}
+        # A gap that another table has missed has to be a row, even if the table of gaps has it already.
+        if offsets and table != INGEST_GAPS.name:
+            ahead[table] = offsets
+    return ahead
+
+
+def commit_batch(
+    storage: Storage, files: Sequence[NewFile], cluster_id: str, before: TablePosition, end: Position
+) -> TablePosition:
+    """Commit the files of a batch that began at `before` and ended at `end`, and return what the tables have then.
+
+    Raises StorageError if another program has committed a batch since `before` was read.
+    """
+    number = secrets.randbits(62)
+    versions = end.to_versions(cluster_id)
+    # Tables that differ get all versions. So do all tables if brokers return another topic id since an upgrade.
+    is_even = not before.ahead and before.start.topic_id == end.topic_id
+    versions_before = before.start.to_versions(cluster_id) if is_even else {}
+    # Each commit has these two, so Delta refuses one of two commits at the same time.
+    application = _batch_application(cluster_id)
+    topic = topic_application(cluster_id)
+    changed = {name: version for name, version in versions.items() if versions_before.get(name) != version}
+    transactions = {application: number, topic: versions[topic], **changed}
+    expected = {table: {application: batch} for table, batch in before.batches.items()}
+    storage.append(files, transactions, expected=expected, tables=_TABLES)
+    return TablePosition(end, {}, {table.name: number for table in _TABLES})
+
+
+def _batch_application(cluster_id: str) -> str:
+    return f"{cluster_id}/batch"
