@@ -34,7 +34,7 @@ def commits_at(*seconds: float, key: int = 0, source_offsets: Sequence[int] | No
 def jumps_ms(*parts: Commits, keys: int = 1) -> list[int]:
     """Return the jump of each key."""
     activity, _ = measure_activity(order_commits(*parts), empty_key_summary(keys))
-    return activity.clock_jump_ms.tolist()
+    return [*map(int, activity.clock_jump_ms)]
 
 
 def test_times_that_rise_in_the_log_have_no_jump() -> None:
