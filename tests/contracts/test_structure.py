@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+import pytest
 from grimp import build_graph
 
 import kafka_groups
@@ -20,6 +21,9 @@ from kafka_groups.rendering.schemas import CLIENT_ERROR_NAMES, INTERRUPTED
 PACKAGE = Path(kafka_groups.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES = 300
+TESTS = Path(__file__).parents[1]
+TESTS_WITH_SHORT_NAMES = ("pipeline", "live/pipeline", "bench/pipeline")
+MOST_CHARACTERS = 72
 CONTRACT_NAMES = {
     "TIMEOUT",
     "NAME_NOT_RESOLVED",
@@ -46,6 +50,23 @@ def nodes_of(file: Path) -> Sequence[ast.AST]:
 def test_no_file_has_more_than_300_lines() -> None:
     lengths = {str(file.relative_to(PACKAGE)): len(file.read_text().splitlines()) for file in FILES}
     assert {name: length for name, length in lengths.items() if length > MOST_LINES} == {}
+
+
+def names_of_tests(directory: Path) -> list[str]:
+    """Return the names of the test functions in a directory and below it."""
+    return [
+        node.name
+        for file in sorted(directory.rglob("test_*.py"))
+        for node in nodes_of(file)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    ]
+
+
+@pytest.mark.parametrize("directory", TESTS_WITH_SHORT_NAMES)
+def test_names_of_the_pipelines_tests_have_at_most_72_characters(directory: str) -> None:
+    names = names_of_tests(TESTS / directory)
+    assert names
+    assert [name for name in names if len(name) > MOST_CHARACTERS] == []
 
 
 def importers() -> dict[str, set[str]]:

@@ -50,7 +50,7 @@ def test_a_faster_copy_is_noise_as_a_slower_one() -> None:
     assert comparison(old=[1.0], new=[1.25], copy=[1.0]).noise() == 1.25
 
 
-def test_a_tenth_more_memory_is_the_limit() -> None:
+def test_more_than_a_tenth_more_memory_is_larger() -> None:
     assert not comparison([1.0], [1.0], [1.0], new_mib=110.0).is_larger()
     assert comparison([1.0], [1.0], [1.0], new_mib=111.0).is_larger()
 

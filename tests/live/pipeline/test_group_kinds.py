@@ -33,7 +33,7 @@ def test_every_kind_of_group_writes_records_of_its_own(filled: FilledTables, kin
     assert any(row["type"].startswith(kind) for row in filled.rows(GROUP_EVENTS, origin="topic"))
 
 
-def test_no_record_of_any_of_them_is_unknown_and_none_is_lost(filled: FilledTables) -> None:
+def test_no_record_of_any_kind_of_group_is_unknown_or_lost(filled: FilledTables) -> None:
     facts = [row for table in (OFFSET_COMMITS, GROUP_EVENTS) for row in filled.rows(table, origin="topic")]
 
     assert filled.rows(UNKNOWN_RECORDS) == []
@@ -125,7 +125,7 @@ def test_a_group_that_assigns_partitions_itself_has_commits_and_no_event(filled:
     assert filled.events(filled.kinds.assigned) == []
 
 
-def test_a_transactions_commit_is_there_if_it_was_committed_and_not_if_it_was_aborted(filled: FilledTables) -> None:
+def test_only_the_commit_of_a_committed_transaction_is_read(filled: FilledTables) -> None:
     group = filled.kinds.transactional
     (row,) = filled.rows(OFFSET_COMMITS, group=group, origin="topic")
 
@@ -143,5 +143,5 @@ def test_metadata_is_whole_whatever_its_length(filled: FilledTables) -> None:
     assert {(row["partition"], row["committed_offset"], row["leader_epoch"]) for row in rows} == {(0, 1, 0), (1, 2, 0)}
 
 
-def test_a_reset_is_one_more_commit(filled: FilledTables) -> None:
+def test_a_reset_is_a_commit_after_the_others(filled: FilledTables) -> None:
     assert filled.commits(filled.kinds.reset) == [(0, 6), (0, 2)]

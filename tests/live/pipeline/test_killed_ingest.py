@@ -60,7 +60,7 @@ def test_the_next_run_repairs_a_commit_that_was_killed(spark: SparkSession, stor
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_run_that_ends_around_a_commit_leaves_whole_batches(
+def test_an_ingest_that_ends_before_or_after_a_commit_leaves_whole_batches(
     spark: SparkSession, storage: Storage, broker: str, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_records(broker)

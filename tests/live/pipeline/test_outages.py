@@ -52,7 +52,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Sandbox
         sandbox.down("outage", home=home)
 
 
-def test_a_first_ingest_brings_nothing_and_ends_well_and_a_later_one_brings_all(
+def test_a_first_ingest_of_a_new_cluster_reads_nothing_and_a_later_one_all(
     broker: sandbox.Sandbox, spark: SparkSession, storage: Storage, mocker: MockerFixture
 ) -> None:
     mocker.patch("kafka_groups.pipeline.spark.session.start_session", side_effect=lambda **_: nullcontext(spark))
@@ -154,7 +154,7 @@ def lived(broker: sandbox.Sandbox, tmp_path_factory: pytest.TempPathFactory) -> 
     )
 
 
-def test_it_outlives_a_broker_that_is_frozen_for_longer_than_the_timeout(lived: Lived) -> None:
+def test_a_continuous_ingest_survives_a_broker_frozen_beyond_the_timeout(lived: Lived) -> None:
     away = [line for line in lived.stderr.splitlines() if "; the next attempt is in 1 s" in line]
 
     assert away
@@ -162,7 +162,7 @@ def test_it_outlives_a_broker_that_is_frozen_for_longer_than_the_timeout(lived: 
     assert set(lived.groups[:2]) <= _committed(lived.storage)
 
 
-def test_it_ends_at_a_topic_that_was_recreated_and_reports_what_it_wrote(lived: Lived) -> None:
+def test_a_continuous_ingest_ends_at_a_recreated_topic_with_a_report(lived: Lived) -> None:
     assert lived.exit_code == 3
     assert lived.document["status"] == "partial"
     (error,) = lived.document["errors"]

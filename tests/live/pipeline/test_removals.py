@@ -77,7 +77,7 @@ def test_a_deleted_group_is_reported_as_deleted_with_all_its_offsets(
     assert filled.rows(LAG_HISTORY, group=group) == filled.rows(GROUP_STATUS, group=group) == []
 
 
-def test_no_group_that_is_still_there_is_reported_as_deleted(filled: FilledTables, state_at: StateAt) -> None:
+def test_no_existing_group_is_reported_as_deleted(filled: FilledTables, state_at: StateAt) -> None:
     removals = filled.rows(GROUP_EVENTS, event_type="group_removed")
     deleted = {row["group"] for row in removals if state_at(row["group"], row["record_time"])[0] == "Dead"}
 
@@ -98,9 +98,7 @@ def test_an_empty_classic_group_that_a_kip_848_member_joins_has_moved(filled: Fi
     assert filled.commits(group) == [(0, 1), (0, 3), (1, 5)]
 
 
-def test_a_group_that_moves_with_its_members_there_and_back_is_never_reported_as_deleted(
-    filled: FilledTables, state_at: StateAt
-) -> None:
+def test_a_group_that_is_upgraded_and_downgraded_is_never_deleted(filled: FilledTables, state_at: StateAt) -> None:
     group = filled.kinds.migrated
     tombstones = filled.events(group, "group_removed")
 
@@ -109,7 +107,7 @@ def test_a_group_that_moves_with_its_members_there_and_back_is_never_reported_as
     assert None not in {offset for _, offset in filled.commits(group)}
 
 
-def test_a_group_that_moves_has_rebalances_of_both_protocols_and_members_that_stay_did_not_join(
+def test_a_migrated_group_has_rebalances_of_both_protocols(
     filled: FilledTables,
 ) -> None:
     rows = by_time(filled.rows(REBALANCES, group=filled.kinds.migrated), "started_at", "generation")

@@ -220,7 +220,7 @@ def test_records_out_of_order_are_found_as_brokers_find_them(any_cluster: Cluste
     assert found == {key.time_ms: None if point is None else point.offset for key, point in each.items()}
 
 
-def test_a_partition_may_stand_in_a_request_once(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partition_twice_in_a_request_is_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     topic = make_topic(cluster.bootstrap, records=1)
     rows = [{"partition_index": 0, "timestamp": moment} for moment in (1, 2)]
     monkeypatch.setattr(

@@ -82,14 +82,14 @@ def test_a_lower_bound_is_never_above_the_truth(rows: list[Row]) -> None:
     assert [row for row in bounds if not 0 < row["time_lag_ms"] <= row["truth_ms"]] == []
 
 
-def test_what_was_written_before_the_grid_is_at_least_as_old_as_the_grid(filled: FilledTables, rows: list[Row]) -> None:
+def test_records_older_than_the_grid_have_a_lower_bound_of_time_lag(filled: FilledTables, rows: list[Row]) -> None:
     quiet = [row for row in rows if row["partition"] == QUIET and row["lag"] > 0]
 
     assert {row["time_lag_quality"] for row in quiet} == {"lower_bound"}
     assert [row["time_lag_ms"] for row in quiet] == [ms(row["observed_at"]) - filled.grid[0] for row in quiet]
 
 
-def test_nothing_left_to_read_is_no_lag(filled: FilledTables, rows: list[Row]) -> None:
+def test_a_group_with_nothing_left_to_read_has_no_lag(filled: FilledTables, rows: list[Row]) -> None:
     done = [row for row in rows if row["group"] == filled.timed.groups[-1]]
 
     assert {row["lag"] for row in done} == {0}
@@ -106,7 +106,7 @@ def test_records_that_were_deleted_before_they_were_read_are_a_loss(rows: list[R
     assert all(row["retention_margin"] < 0 for row in _of(rows, "data_loss"))
 
 
-def test_only_what_nothing_is_known_of_is_unknown(rows: list[Row]) -> None:
+def test_the_time_lag_is_unknown_only_on_an_emptied_log(rows: list[Row]) -> None:
     unknown = _of(rows, "unknown")
 
     assert {row["partition"] for row in unknown} <= {EMPTIED}

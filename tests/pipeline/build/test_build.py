@@ -109,7 +109,7 @@ def _moment(row: Row) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("portion_of", [in_any_order, partly_late])
-def test_a_random_history_has_the_same_rows_whatever_is_built_between_its_portions(
+def test_a_random_history_has_the_same_rows_if_built_in_portions(
     tmp_path: Path, portion_of: Callable[[Row, random.Random], int]
 ) -> None:
     facts, chance = facts_of(300, 1), random.Random(1)
@@ -183,9 +183,7 @@ def test_a_compaction_during_a_build_changes_nothing(tmp_path: Path, at_once: Fa
     assert dates_of(build_here(storage)) == ["2026-11-20", "2026-11-21"]
 
 
-def test_the_date_before_a_new_one_is_built_again_only_if_a_rebalance_ended_since(
-    tmp_path: Path, at_once: Facts
-) -> None:
+def test_the_date_before_is_built_again_only_if_a_rebalance_ended_since(tmp_path: Path, at_once: Facts) -> None:
     facts, storage = two_days(), new_storage(tmp_path)
     early = {name: [row for row in rows if time_of(row) < MIDNIGHT] for name, rows in facts.items()}
     late = {name: [row for row in rows if time_of(row) >= MIDNIGHT] for name, rows in facts.items()}

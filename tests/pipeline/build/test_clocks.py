@@ -150,7 +150,7 @@ def test_where_ingest_ended_verdicts_rest_on_samples(rows: list[Row]) -> None:
 
 
 @rows_of("group_status", "just before")
-def test_with_a_sample_that_saw_a_later_commit_than_ingest_no_group_has_stopped(rows: list[Row]) -> None:
+def test_groups_whose_last_commit_only_a_sample_saw_have_not_stopped(rows: list[Row]) -> None:
     assert "STOP" not in {row["verdict"] for row in rows}
     assert (rows[0]["rule"], rows[0]["window_end"]) == ("incomplete", at(97))
 
@@ -191,21 +191,19 @@ def test_a_lower_offset_on_another_log_is_no_rewind(rows: list[Row]) -> None:
 
 
 @rows_of("group_status", "two samplers")
-def test_an_end_that_was_determined_before_that_of_an_earlier_request_is_no_new_log(rows: list[Row]) -> None:
+def test_a_lower_log_end_that_is_higher_in_the_next_sample_is_no_new_log(rows: list[Row]) -> None:
     assert [row["evaluated_at"].minute for row in rows] == [*range(20)]
     assert [row["rule"] for row in rows] == ["incomplete", *["lag_unknown"] * 10, *["falling_behind"] * 9]
     assert rows[-1]["window_start"].minute == 10
 
 
 @rows_of("group_status", "truncated")
-def test_ends_that_stay_lower_are_of_another_log_however_soon_they_are_sampled(rows: list[Row]) -> None:
+def test_log_ends_that_stay_lower_belong_to_another_log(rows: list[Row]) -> None:
     assert rows[-1]["window_start"].minute == 11
 
 
 @pytest.mark.parametrize(("seconds", "used"), [(30, [100, 160]), (30.001, [100, 97, 160])])
-def test_an_end_that_fell_for_once_is_of_the_same_log_within_half_a_minute(
-    tmp_path: Path, seconds: float, used: list[int]
-) -> None:
+def test_a_log_end_lower_for_half_a_minute_at_most_is_not_used(tmp_path: Path, seconds: float, used: list[int]) -> None:
     log_ends = [ends(0, 100), ends(seconds, 97), ends(60, 160)]
 
     storage = built(tmp_path, {"offset_commits": [commit(-1, 5, source=1)], "partition_offsets": log_ends})

@@ -47,12 +47,12 @@ def time_lags(tmp_path_factory: pytest.TempPathFactory) -> TimeLags:
     }
 
 
-def test_what_was_deleted_is_at_least_as_old_as_the_first_record_that_is_kept(time_lags: TimeLags) -> None:
+def test_deleted_records_are_at_least_as_old_as_the_first_retained_one(time_lags: TimeLags) -> None:
     assert time_lags["cut", 0] == (200, "data_loss")
     assert time_lags["unsampled", 0] == (200, "lower_bound")
 
 
-def test_of_an_emptied_log_only_the_ends_of_samples_are_a_bound(time_lags: TimeLags) -> None:
+def test_only_sampled_log_ends_bound_the_time_lag_on_an_emptied_log(time_lags: TimeLags) -> None:
     assert time_lags["emptied", 0] == (None, "data_loss")
     assert time_lags["emptied", 30] == (30, "data_loss")
 

@@ -26,7 +26,7 @@ def begun(storage: Storage) -> list[tuple[int, str]]:
     return [(row["generation"], f"{row['started_at']:%d %H:%M:%S}") for row in rows]
 
 
-def test_a_rebalance_that_may_have_begun_on_the_day_before_is_there_though_that_day_has_no_facts(
+def test_a_rebalance_may_begin_on_a_day_before_that_has_no_facts(
     tmp_path: Path,
 ) -> None:
     storage = new_storage(tmp_path)
@@ -39,7 +39,7 @@ def test_a_rebalance_that_may_have_begun_on_the_day_before_is_there_though_that_
     assert build_here(storage).dates == ()
 
 
-def test_a_day_without_facts_between_two_has_the_same_rows_at_once_and_day_by_day(tmp_path: Path) -> None:
+def test_a_day_without_facts_has_the_same_rows_at_once_and_day_by_day(tmp_path: Path) -> None:
     early = {
         "group_events": [generation(0, 1, source=1)],
         "offset_commits": [commit(0, 5, source=2)],
@@ -60,7 +60,7 @@ def test_a_day_without_facts_between_two_has_the_same_rows_at_once_and_day_by_da
     assert len(read(at_once, "lag_history")) == 1
 
 
-def test_rebalances_of_a_day_of_which_no_record_was_read_are_unknown_at_once_and_day_by_day(tmp_path: Path) -> None:
+def test_rebalances_are_unknown_on_a_day_without_any_record(tmp_path: Path) -> None:
     """Samples alone show the groups on the day before. A rebalance of one may have begun on it, and did not."""
     early = {
         "offset_commits": [commit(0, 5), commit(0, 5, group="other")],
@@ -91,7 +91,7 @@ def test_rebalances_of_a_day_of_which_no_record_was_read_are_unknown_at_once_and
     assert counted(by_day) == counted(at_once)
 
 
-def test_a_fact_that_comes_after_a_gap_of_more_than_the_lookback_finds_the_members_of_before_it(
+def test_members_are_known_after_a_gap_longer_than_the_lookback(
     tmp_path: Path,
 ) -> None:
     """In the gap the states of partitions end, those of groups do not: both tables have other dates then."""

@@ -130,7 +130,7 @@ def topics(tables: dict[str, list[Row]]) -> Days:
     return {(row["cluster_id"], row["topic"], row["date"]): row for row in tables["topic_daily"]}
 
 
-def test_only_the_commit_on_a_partition_that_brokers_do_not_know_any_more_is_orphaned(groups: Days) -> None:
+def test_a_commit_is_orphaned_only_on_a_partition_that_no_longer_exists(groups: Days) -> None:
     orphaned = {cluster for (cluster, _, _), row in groups.items() if row["orphaned_partitions"]}
 
     assert groups["deleted", "g", TODAY]["orphaned_partitions"] == 1
@@ -149,7 +149,7 @@ def test_skew_is_that_between_partitions_of_one_topic(groups: Days) -> None:
     assert groups["caught up", "g", TODAY]["skew"] is None
 
 
-def test_a_day_has_the_least_retention_margin_and_that_of_the_last_observation(groups: Days) -> None:
+def test_a_day_has_its_least_and_its_last_retention_margin(groups: Days) -> None:
     margins = {
         cluster: (row["retention_margin"], row["last_retention_margin"], row["retention_left_ms"])
         for (cluster, _, _), row in groups.items()

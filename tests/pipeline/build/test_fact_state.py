@@ -53,9 +53,7 @@ def test_rows_that_a_compaction_joined_to_one_file_cause_no_build(noted: Storage
     [commit(2, 3, source=2), commit(2, 2, source=3), commit(3, 2, source=2), commit(2, None, source=2)],
     ids=["offset", "place", "time", "removal"],
 )
-def test_as_many_rows_with_other_values_cause_a_build_also_if_files_were_joined_since(
-    noted: Storage, other: dict[str, object]
-) -> None:
+def test_changed_values_cause_a_build_even_after_files_were_joined(noted: Storage, other: dict[str, object]) -> None:
     put_all(noted, "b2", {"offset_commits": [other]})
     join_files(noted)
 
@@ -71,7 +69,7 @@ def make_derived(storage: Storage, *dates: str) -> None:
     state_of(storage).save(storage)
 
 
-def test_a_date_that_a_derived_table_lost_is_built_again_with_all_dates_after_it(noted: Storage) -> None:
+def test_a_date_that_a_derived_table_lost_is_built_again(noted: Storage) -> None:
     make_derived(noted, "2026-11-20")
     assert dates_of(noted) == []
     shutil.rmtree(Path(noted.into, LAG_HISTORY.name))
@@ -91,7 +89,7 @@ def test_a_state_that_was_removed_is_made_again_with_its_date(tmp_path: Path, ta
     assert dates_of(storage) == ["2026-11-20"]
 
 
-def test_what_retention_removed_is_not_lost(noted: Storage) -> None:
+def test_dates_that_retention_removed_are_not_built_again(noted: Storage) -> None:
     make_derived(noted, "2026-11-10", "2026-11-20")
     done = compact(noted, keep=keep_all(timedelta(days=8)), now=NOON)
 

@@ -76,7 +76,7 @@ def test_the_longest_rebalance_timeout_is_unknown_with_static_members(
     assert record.member_ids == tuple(row["member_id"] for row in members)
 
 
-def test_a_sample_without_a_list_says_nothing_of_the_members() -> None:
+def test_a_sample_without_a_list_leaves_members_unknown() -> None:
     rows = [sample(0, "Stable"), sample(60, "Empty"), sample(120, "Stable", "a"), sample(120, "Stable", "a")]
     events = read_day_events(table(rows), np.zeros(4, np.int64))
 

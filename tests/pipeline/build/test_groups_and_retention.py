@@ -105,7 +105,7 @@ def test_each_partition_counts_as_it_was_last_observed(storage: Storage) -> None
     ]
 
 
-def test_the_time_until_records_are_lost_is_known_before(days: dict[str, Row]) -> None:
+def test_the_time_until_records_are_lost_is_forecast(days: dict[str, Row]) -> None:
     hour = 3_600_000
     assert {name: days[name]["retention_left_ms"] for name in OBSERVED} == {
         "deleted faster than it reads": 4 * hour,

@@ -129,7 +129,7 @@ def test_samples_after_a_removal_do_not_show_when_the_last_change_was(tmp_path: 
     assert last[NOON.date()] == last[NOON.date() - timedelta(days=1)] == NOON - timedelta(hours=36)
 
 
-def test_records_of_the_day_before_count_though_samples_had_missed_the_commit_then(tmp_path: Path) -> None:
+def test_records_of_the_day_before_count_if_samples_missed_the_commit(tmp_path: Path) -> None:
     """That samples miss it says nothing as long as records are read, and its removal is one of them."""
     midnight = 12 * HOUR
     commits = [
@@ -153,7 +153,7 @@ def test_records_of_the_day_before_count_though_samples_had_missed_the_commit_th
     assert [row["consume_rate"] for row in read(storage, "lag_history") if row["date"] == tomorrow] == [None, None]
 
 
-def test_a_sample_that_saw_its_commit_before_midnight_has_it_after_midnight_too(tmp_path: Path) -> None:
+def test_a_commit_sampled_before_midnight_counts_after_midnight(tmp_path: Path) -> None:
     """The sampler's clock is ahead: the record is younger than the log end."""
     midnight = 12 * HOUR
     commits = [commit(midnight - 1, 10), commit(midnight - 0.5, 20, source=1)]
@@ -186,7 +186,7 @@ def states_after(storage: Storage, day: date) -> tuple[KeyState, LogState]:
     return KeyState.unpack(keys, np.arange(len(keys)), len(keys)), LogState.unpack(log, np.arange(1), 1)
 
 
-def test_a_state_has_the_last_slots_of_a_busy_past_and_all_of_a_quiet_one(tmp_path: Path) -> None:
+def test_a_state_keeps_the_last_commits_that_a_window_and_lags_need(tmp_path: Path) -> None:
     minutes = range(-3 * DAY, 0, MINUTE)
     busy = [commit(seconds, seconds + 10 * DAY, source=seconds + 10 * DAY, group="busy") for seconds in minutes]
     quiet = [commit(seconds, int(seconds > -2 * DAY), group="quiet") for seconds in minutes]
@@ -208,7 +208,7 @@ def test_a_state_has_the_last_slots_of_a_busy_past_and_all_of_a_quiet_one(tmp_pa
 
 
 @pytest.mark.parametrize("min_distance_ms", [7_001, DAY * 1_000 + 1])
-def test_a_slot_that_begins_before_midnight_goes_on_after_it(tmp_path: Path, min_distance_ms: int) -> None:
+def test_a_window_slot_that_begins_before_midnight_ends_after_it(tmp_path: Path, min_distance_ms: int) -> None:
     times = range(-60 * 2_000, 0, MINUTE)
     commits = [commit(seconds, number, source=number) for number, seconds in enumerate(times)]
     facts = {"offset_commits": commits, "partition_offsets": [ends(hour * HOUR, 5_000) for hour in range(-11, 1)]}

@@ -132,7 +132,7 @@ def test_a_deleted_group_has_no_verdict_any_more(tables: dict[str, list[Row]]) -
     assert {row["evaluated_at"].minute for row in status} == {*range(LEFT + 1)}
 
 
-def test_commits_end_with_their_topic_though_the_log_end_of_the_new_one_is_not_known_at_first(tmp_path: Path) -> None:
+def test_commits_end_with_their_topic_before_the_new_log_end_is_known(tmp_path: Path) -> None:
     facts = {
         "offset_commits": [commit(0, 10)],
         "partition_offsets": [ends(1, 20, topic_id="A"), ends(61, None, topic_id="B"), ends(121, 25, topic_id="B")],

@@ -55,7 +55,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 @pytest.mark.parametrize("until", ["group_daily", THE_END])
-def test_after_a_killed_build_with_other_settings_the_old_settings_have_all_their_rows_again(
+def test_old_settings_restore_all_rows_after_a_killed_build_with_others(
     tmp_path: Path, killed: Callable[..., None], until: str
 ) -> None:
     days = range(6)  # more than have a state
@@ -74,7 +74,7 @@ def test_after_a_killed_build_with_other_settings_the_old_settings_have_all_thei
 
 
 @pytest.mark.parametrize("table", ["lag_history", "rebalances", "group_status", "group_daily"])
-def test_a_build_that_is_killed_at_a_table_leaves_the_day_before_to_the_next_one(
+def test_the_day_before_is_built_by_the_next_build_if_one_is_killed(
     tmp_path: Path, killed: Callable[..., None], table: str
 ) -> None:
     """The rebalance begins before midnight; a record after it shows that it took longer than the day."""

@@ -12,7 +12,7 @@ from tests.pipeline.fact_rows import Row, commit, ends, new_storage, put_all
 DAY: Final = 86_400
 
 
-def test_samples_alone_give_lag_and_verdicts_and_there_are_sentences_about_what_is_missing(tmp_path: Path) -> None:
+def test_samples_alone_give_lag_and_verdicts_and_a_report_of_missing_data(tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
     put_all(
         storage,

@@ -118,14 +118,14 @@ def test_the_worst_verdict_is_the_worst_of_any_partition_at_any_time(
     assert groups["two partitions", "g", TODAY]["worst_verdict"] == "STOP"
 
 
-def test_readers_are_groups_that_moved_on_the_day_and_committed_are_those_with_a_commit_at_its_end(
+def test_readers_are_counted_apart_from_groups_with_a_commit(
     topics: Days,
 ) -> None:
     day = topics["readers", "t", TODAY]
     assert (day["readers"], day["committed"]) == (3, 5)
 
 
-def test_topics_of_a_group_are_those_on_which_it_has_a_commit_at_the_days_end(groups: Days) -> None:
+def test_topics_of_a_group_have_a_commit_at_the_end_of_the_day(groups: Days) -> None:
     of_groups = {
         (cluster, group): groups[cluster, group, TODAY]["topics"]
         for cluster, group in (("two partitions", "g"), ("missed for long", "g"), ("readers", "goes 1"))
@@ -144,7 +144,7 @@ def test_the_offsets_topic_has_a_row_only_where_a_group_reads_it(topics: Days) -
     assert (day["committed"], day["messages_produced"], day["is_unread"]) == (1, 1_200, False)
 
 
-def test_a_commit_is_orphaned_once_samples_miss_its_partition_for_more_than_ten_minutes(groups: Days) -> None:
+def test_a_commit_is_orphaned_once_samples_miss_its_partition_for_long(groups: Days) -> None:
     assert groups["missed lately", "g", TODAY]["orphaned_partitions"] == 0
     assert groups["missed for long", "g", TODAY]["orphaned_partitions"] == 1
 
@@ -166,7 +166,7 @@ def test_rebalances_are_counted_where_records_are_read(groups: Days) -> None:
     assert (sampled["rebalances"], sampled["rebalance_ms"]) == (None, None)
 
 
-def test_rebalances_of_a_streams_group_are_not_known_though_its_records_are_read(groups: Days) -> None:
+def test_rebalances_of_a_streams_group_are_unknown_despite_its_records(groups: Days) -> None:
     streaming = groups["members", "streaming", TODAY]
     assert (streaming["rebalances"], streaming["rebalance_ms"], streaming["commits"]) == (None, None, 1)
 
@@ -177,7 +177,7 @@ def test_a_rate_of_commits_is_per_second(groups: Days) -> None:
     assert (day["commits"], day["commit_rate"]) == (2, pytest.approx(2 / (DAY / 2 + 3)))
 
 
-def test_the_worst_verdict_is_also_that_of_a_partition_that_was_last_observed_before_midnight(tmp_path: Path) -> None:
+def test_the_worst_verdict_includes_partitions_observed_before_midnight(tmp_path: Path) -> None:
     """Such a partition counts for its group for ten minutes."""
     midnight = DAY // 2
     facts = {

@@ -24,7 +24,7 @@ TODAY: Final = NOON.date()
 Days = dict[tuple[str, str, date], dict[str, Any]]
 
 
-def test_the_least_that_is_kept_is_what_a_build_of_the_last_two_days_looks_back_to() -> None:
+def test_the_least_retention_is_the_lookback_of_a_build_of_two_days() -> None:
     assert timedelta(days=signature(build).parameters["lookback_days"].default + 1) == LEAST_KEEP
 
 
@@ -92,13 +92,13 @@ def test_members_and_readers_whose_last_record_is_older_are_still_known(days: tu
         )
 
 
-def test_what_is_left_of_an_old_date_causes_no_build(days: tuple[Days, Days], storage: Storage) -> None:
+def test_remaining_rows_of_an_old_date_cause_no_build(days: tuple[Days, Days], storage: Storage) -> None:
     assert days
     assert compact(storage, keep=keep_all(LEAST_KEEP), now=NOON).removed == ()
     assert build_here(storage).dates == ()
 
 
-def test_with_other_settings_members_and_readers_are_known_from_the_records_that_retention_left(
+def test_members_and_readers_are_known_after_retention_and_other_settings(
     days: tuple[Days, Days], storage: Storage
 ) -> None:
     build_here(storage, lookback_days=8)
@@ -165,7 +165,7 @@ ABSURD: Final = {
     ],
     ids=["log end", "absurd time", "members"],
 )
-def test_a_fact_that_is_older_than_what_is_kept_changes_no_date(removed: Storage, late: dict[str, list[Row]]) -> None:
+def test_a_fact_older_than_the_retention_changes_no_date(removed: Storage, late: dict[str, list[Row]]) -> None:
     storage = removed
     before = rows_in(storage)
     put_all(storage, "late", late)
@@ -179,7 +179,7 @@ def test_a_fact_that_is_older_than_what_is_kept_changes_no_date(removed: Storage
     assert tomorrow["busy"]["members_max"] == 1
 
 
-def test_a_fact_of_before_the_states_changes_no_date_before_its_own(tmp_path: Path) -> None:
+def test_a_fact_older_than_all_states_changes_no_date_before_its_own(tmp_path: Path) -> None:
     """Without a state, all facts that are left are read: rows of earlier dates would lack what was removed."""
     storage = built_and_removed(tmp_path, 14)
     before = rows_in(storage, until=NOON.date() - timedelta(days=13))
@@ -224,7 +224,7 @@ def test_members_are_still_known_after_the_states_of_a_table_were_deleted(remove
 
 
 @pytest.mark.slow
-def test_a_random_history_keeps_its_rows_while_retention_removes_dates_and_old_records_are_read_again(
+def test_a_random_history_keeps_its_rows_while_retention_removes_dates(
     tmp_path: Path,
 ) -> None:
     facts = facts_of(402, 1)

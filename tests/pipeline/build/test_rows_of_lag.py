@@ -91,7 +91,7 @@ def test_two_observations_within_a_second_are_enough_for_rates(find: Find) -> No
     assert (second["consume_rate"], second["produce_rate"]) == (10.0, 20.0)
 
 
-def test_what_was_committed_after_a_removal_is_no_reading_on(find: Find) -> None:
+def test_rates_do_not_span_the_removal_of_a_commit(find: Find) -> None:
     rates = {minute: find("removed", "g", minute * MINUTE)["consume_rate"] for minute in (12, 13, 22, 23)}
 
     # Ten minutes after the first row that follows the removal, all that a rate is computed from is after it.
@@ -106,25 +106,25 @@ def test_the_commit_of_a_row_has_its_own_time(find: Find) -> None:
     assert find("both", "g", 60)["commit_time"] == 1
 
 
-def test_of_a_sample_and_a_backfill_of_one_time_the_sample_is_believed(find: Find) -> None:
+def test_a_sample_has_precedence_over_a_backfill_of_the_same_time(find: Find) -> None:
     assert (find("both", "g", 60)["origin"], find("both", "g", 60)["lag"]) == ("sample", 95)
     assert (find("both", "g", 30)["origin"], find("both", "g", 30)["lag"]) == ("backfill", 75)
 
 
-def test_a_backfills_end_far_below_what_was_committed_by_then_is_no_log_end(find: Find) -> None:
+def test_a_backfilled_log_end_far_below_the_commit_is_not_used(find: Find) -> None:
     assert (find("ahead", "g", 45)["lag"], find("ahead", "behind", 30)["lag"]) == (-1, 50)
     with pytest.raises(KeyError):
         find("ahead", "g", 30)
 
 
-def test_at_the_last_stable_offset_before_the_log_end_a_time_lag_of_0_is_a_lower_bound(find: Find) -> None:
+def test_a_time_lag_of_0_at_the_last_stable_offset_is_a_lower_bound(find: Find) -> None:
     at_stable, behind = find("open", "g", 60), find("open", "behind", 60)
 
     assert (at_stable["lag"], at_stable["time_lag_ms"], at_stable["time_lag_quality"]) == (10, 0, "lower_bound")
     assert (behind["time_lag_ms"], behind["time_lag_quality"]) == (45_000, "interpolated")
 
 
-def test_a_window_goes_from_its_first_commit_to_its_last_and_a_groups_over_all_of_its_partitions(
+def test_a_group_has_the_window_that_spans_those_of_its_partitions(
     tables: dict[str, list[Row]],
 ) -> None:
     windows = {

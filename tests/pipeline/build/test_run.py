@@ -99,7 +99,7 @@ def test_an_absurd_commit_does_not_end_the_build_of_all_groups(tmp_path: Path) -
         assert others == before[name]
 
 
-def test_files_of_derived_tables_have_the_documented_columns_whose_times_have_a_zone(whole: Storage) -> None:
+def test_files_of_derived_tables_have_the_documented_schema(whole: Storage) -> None:
     for name in DERIVED:
         files = whole.files(TABLES[name])
         assert files

@@ -34,7 +34,7 @@ RulesAt = dict[tuple[str, float], str]
     ],
     ids=["records", "samples"],
 )
-def test_a_commit_leaves_the_lag_to_the_log_end_of_its_own_time(is_record: bool, lags: list[int]) -> None:
+def test_the_lag_at_a_commit_is_that_of_the_log_end_at_its_time(is_record: bool, lags: list[int]) -> None:
     at_us, ends_us = (np.array(times) * 1_000_000 for times in ([-30, 0, 15, 45, 60, 90, 150], [0, 60, 120, 180]))
     commits = new_commits(
         key=np.zeros(len(at_us), np.int64),
@@ -84,7 +84,7 @@ def rules_of(rules: RulesAt, cluster: str) -> list[str]:
     return [rule for (name, _), rule in sorted(rules.items()) if name == cluster]
 
 
-def test_a_group_falls_behind_though_it_commits_more_often_than_it_is_sampled(rules: RulesAt) -> None:
+def test_a_group_that_commits_between_samples_can_fall_behind(rules: RulesAt) -> None:
     # At noon it had not committed. Each later sample is a point.
     assert rules_of(rules, "slow") == [
         *["lag_unknown"] * (COMMIT_POINTS - 1),
@@ -92,7 +92,7 @@ def test_a_group_falls_behind_though_it_commits_more_often_than_it_is_sampled(ru
     ]
 
 
-def test_an_offset_that_did_not_move_since_the_first_sample_is_stopped_after_ten_minutes(rules: RulesAt) -> None:
+def test_an_offset_that_never_moved_is_stopped_after_ten_minutes(rules: RulesAt) -> None:
     assert rules_of(rules, "first") == [*["incomplete"] * 10, *["stopped"] * 3]
 
 

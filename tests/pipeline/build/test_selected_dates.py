@@ -54,16 +54,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
     return rows_of(storage)
 
 
-def test_only_the_selected_dates_get_rows_and_the_others_are_left_to_the_next_build(
-    storage: Storage, whole: dict[str, list[Row]]
-) -> None:
+def test_dates_outside_the_selection_are_left_to_the_next_build(storage: Storage, whole: dict[str, list[Row]]) -> None:
     assert built(storage, SECOND, THIRD) == (SECOND, THIRD)
     assert dates_of(storage) == {SECOND, THIRD}
     assert built(storage) == (FIRST, SECOND, THIRD, FOURTH)
     assert rows_of(storage) == whole
 
 
-def test_pieces_give_the_rows_of_one_build(storage: Storage, whole: dict[str, list[Row]]) -> None:
+def test_dates_selected_one_by_one_give_the_rows_of_one_build(storage: Storage, whole: dict[str, list[Row]]) -> None:
     for day in (SECOND, FIRST, FOURTH, THIRD):
         built(storage, day, day)
     built(storage)
@@ -96,7 +94,7 @@ def test_dates_without_a_change_are_built_only_by_a_full_build(storage: Storage,
     assert rows_of(storage) == whole
 
 
-def test_after_a_full_build_of_an_old_date_late_facts_are_added_to_the_members_that_there_are(tmp_path: Path) -> None:
+def test_late_facts_keep_known_members_after_a_full_build_of_an_old_date(tmp_path: Path) -> None:
     """States are kept of the lookback and two days before it: those between an old date and these are gone."""
     storage, whole = new_storage(tmp_path / "storage"), new_storage(tmp_path / "whole")
     assigned = {"epoch": 1, "member_state": "STABLE"}
@@ -127,7 +125,7 @@ def test_after_a_full_build_of_an_old_date_late_facts_are_added_to_the_members_t
     assert max(row["members_max"] or 0 for row in rows_of(whole)["group_daily"]) == 8
 
 
-def test_a_selection_without_dates_says_nothing_of_facts_that_no_build_has_read(storage: Storage) -> None:
+def test_a_selection_without_dates_reports_no_missing_data(storage: Storage) -> None:
     assert build_here(storage, selection=DateRange(date(2030, 1, 1))).missing == ()
 
 

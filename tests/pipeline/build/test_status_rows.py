@@ -63,7 +63,7 @@ def test_a_group_has_the_verdict_of_its_worst_partition(tmp_path: Path) -> None:
     assert {(row["partition"], row["verdict"]) for row in last} == {(None, "STALL"), (0, "STALL"), (1, "OK")}
 
 
-def test_a_healthy_group_is_no_warning_and_one_that_reads_nine_of_ten_records_is(tmp_path: Path) -> None:
+def test_only_a_group_that_reads_nine_of_ten_records_has_a_warning(tmp_path: Path) -> None:
     def reader(group: str, share: float, place: int) -> list[Row]:
         own = {"group": group, "topic": "s"}
         return [commit(n, int(share * 100 * n), source=10_000 * place + n, **own) for n in range(1, 1_800)]

@@ -76,7 +76,7 @@ def test_the_note_on_one_omitted_group_is_in_the_singular(data_dir: str) -> None
 
 
 @every_format
-def test_a_page_has_20_groups_beside_any_format(data_dir: str, tmp_path: Path, output_format: str) -> None:
+def test_a_page_has_20_groups_whatever_the_output_format(data_dir: str, tmp_path: Path, output_format: str) -> None:
     page = tmp_path / "page.html"
     outcome = report(data_dir, output_format, "--html", str(page))
     text = page.read_text(encoding="utf-8")

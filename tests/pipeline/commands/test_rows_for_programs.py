@@ -54,13 +54,13 @@ def cells(command: str, data_dir: str) -> list[Row]:
 
 
 @pytest.mark.parametrize("command", [*WRITING, "build"])
-def test_a_row_is_a_written_table(data_dir: str, command: str) -> None:
+def test_a_row_has_a_table_and_the_number_of_rows_written(data_dir: str, command: str) -> None:
     (line,) = lines(command, data_dir)
     assert line["table"] == WRITING.get(command, "lag_history")
     assert cells(command, data_dir) == [{"TABLE": line["table"], "ROWS": str(line["rows"])}]
 
 
-def test_without_work_there_is_no_row(fakes: FakePipeline, data_dir: str) -> None:
+def test_a_build_without_work_prints_no_row(fakes: FakePipeline, data_dir: str) -> None:
     fakes.build.return_value.rows = {}
     assert lines("build", data_dir) == []
     assert run("pipeline", "build", "--data-dir", data_dir, "--format", "csv").stdout == "TABLE,ROWS\n"

@@ -112,7 +112,7 @@ def test_records_that_lie_close_together_by_chance_are_no_tail() -> None:
     assert 89_600 <= tails(logs, {0: (0, 100_000)})[0].offset <= 90_400
 
 
-def test_a_log_that_begins_later_meanwhile_has_a_gap_there() -> None:
+def test_a_log_whose_start_rises_meanwhile_has_a_gap() -> None:
     logs = Logs({0: list(range(1_000)), 1: list(range(1_000))})
     logs.begins_at = {0: 500}
     found = tails(logs, dict.fromkeys(range(2), (0, 1_000)))

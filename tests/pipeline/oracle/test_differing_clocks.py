@@ -106,6 +106,37 @@ def test_generations_around_midnight_follow_each_other_in_the_log(tmp_path: Path
     assert changes[6] == (3, [], ["c"])
 
 
+def consumed_at_midnight(directory: Path, *offsets: int | None) -> int:
+    """Return the messages consumed in all days by commits of these offsets, in the order of the log; None is no commit.
+
+    The second commit is dated to the next day by a clock that is ahead, the first and the third are not.
+    """
+    times = (MIDNIGHT - 10, MIDNIGHT + 5, MIDNIGHT - 2, MIDNIGHT + 60)
+    commits = [
+        commit(seconds, offset, source=source)
+        for source, (seconds, offset) in enumerate(zip(times, offsets, strict=True))
+        if offset is not None
+    ]
+    return sum(day["messages_consumed"] for day in days_of(directory, {"offset_commits": commits}))
+
+
+def test_a_commit_that_a_clock_dates_to_the_next_day_loses_no_messages(tmp_path: Path) -> None:
+    assert consumed_at_midnight(tmp_path, 100, 110, 130, 140) == 40
+
+
+def test_a_commit_set_back_with_the_date_of_the_next_day_is_not_counted(tmp_path: Path) -> None:
+    """From 100 back to 90, and on to 140: 50 messages were consumed. The build counts 30 from 100 to 130, then 10.
+
+    The day before is derived without the second commit, and has counted the commits around it by then.
+    """
+    assert consumed_at_midnight(tmp_path, 100, 90, 130, 140) == 40
+
+
+def test_a_first_commit_with_the_date_of_the_next_day_is_not_counted(tmp_path: Path) -> None:
+    """The build counts from the second commit in the log, 130, on."""
+    assert consumed_at_midnight(tmp_path, None, 100, 130, 140) == 10
+
+
 # The suspicions of defect 45 that concern clocks.
 
 

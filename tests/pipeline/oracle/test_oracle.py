@@ -20,7 +20,6 @@ def test_a_world_has_the_tables_that_the_documentation_describes(seed: int) -> N
     assert compare_worlds(seed, 1) == []
 
 
-@pytest.mark.xfail(strict=True, reason="defect 36")
 def test_a_world_whose_coordinators_move_between_clocks_has_its_true_history() -> None:
     """Around midnight they move from a broker whose clock is ahead, so that generations and commits change places."""
     assert compare_worlds(23, 1) == []

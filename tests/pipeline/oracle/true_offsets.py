@@ -10,8 +10,8 @@ from typing import Final
 
 from tests.pipeline.oracle.oracle_evidence import Row
 from tests.pipeline.oracle.world_facts import World
-from tests.pipeline.oracle.world_groups import Group, Reader
-from tests.pipeline.oracle.world_logs import FIRST
+from tests.pipeline.oracle.world_groups import Group, Reader, TrueCommit
+from tests.pipeline.oracle.world_logs import DAY_MS, FIRST
 
 # Of log ends that are older than an hour only some are kept, so that the age is less precise.
 PRECISE_MS: Final = 3_300_000
@@ -31,12 +31,30 @@ def readers_by_key(world: World) -> dict[tuple[str, str, int], tuple[Group, Read
     }
 
 
+def counted_commits(commits: Sequence[TrueCommit]) -> list[TrueCommit]:
+    """Return the commits of a reader without those that have a later date than a commit behind them in the log.
+
+    A clock ahead at midnight dates a commit to the next day. A build derives the day before without it, and has counted
+    the commits behind it by then: it cannot count the commit between two that it has counted. So the advance from the
+    commit before to the commit behind counts. That is less if the commit left out was below both: it was set back, and
+    the records that were read again are missing.
+    """
+    counted = []
+    earliest_day = float("inf")
+    for commit in reversed(commits):
+        day = commit.clock_ms // DAY_MS
+        if day <= earliest_day:
+            counted.append(commit)
+            earliest_day = day
+    return counted[::-1]
+
+
 def true_consumption(reader: Reader) -> tuple[int, int]:
-    """Return by how much commits advanced, and the most that can be counted if removals were not read."""
+    """Return by how much the counted commits advanced, and the most that can be counted if removals were not read."""
     true = most = 0
     previous: int | None = None
     was_removed = False
-    for commit in reader.commits:
+    for commit in counted_commits(reader.commits):
         if commit.offset is None:
             was_removed = True
             continue

@@ -84,7 +84,7 @@ def test_a_column_that_only_new_rows_have_is_a_difference() -> None:
     assert comparison.unexpected_places() == ["lags, skew: 1 rows of seeds 7"]
 
 
-def test_examples_are_of_different_columns() -> None:
+def test_examples_of_differences_show_different_columns() -> None:
     old: Rows = {(*KEY, number): ROW for number in range(4)}
     new: Rows = {(*KEY, number): ROW | {"lag" if number else "rate": 9} for number in range(4)}
 

@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.report.findings import KINDS, GroupDayRow, UnreadTopic, describe_group, describe_topic
+from kafka_groups.pipeline.report.findings import (
+    KINDS,
+    ClockJump,
+    GroupDayRow,
+    UnreadTopic,
+    describe_clocks,
+    describe_group,
+    describe_topic,
+)
+from kafka_groups.pipeline.report.html.page import _KINDS
+from kafka_groups.pipeline.report.json.schema import _FINDINGS
 
 HOUR = 3_600_000
 TODAY = date(2026, 11, 20)
@@ -166,7 +176,21 @@ def test_a_topic_without_readers_is_reported() -> None:
         "Topic t: no group has a commit on it at the end of 2026-11-20 (of the 7 days until then), and "
         "no known member reads it; 1,000 records were written between the first and the last observation of that day."
     )
-    assert set(KINDS) == {"retention_risk", "orphaned_commit", "idle_group", "unread_topic", "skew"}
+
+
+def test_every_kind_has_a_heading_on_the_page_and_is_in_the_schema() -> None:
+    kinds = {"retention_risk", "clock_difference", "orphaned_commit", "idle_group", "unread_topic", "skew"}
+    assert set(KINDS) == set(_KINDS) == set(_FINDINGS) == kinds
+
+
+@pytest.mark.parametrize(("jump_ms", "difference"), [(5_000, "5s"), (19_999, "19s"), (301_000, "5m1s")])
+def test_a_difference_of_clocks_is_reported_as_a_lower_bound(jump_ms: int, difference: str) -> None:
+    jump = ClockJump(cluster_id="c", group="g", day_ms=0, day=TODAY, clock_jump_ms=jump_ms)
+
+    assert describe_clocks(jump) == (
+        f"broker clocks differ by at least {difference}, or one was set back: commit times of group g fell by that on "
+        "2026-11-20. Times of lag and of rebalances may be off by as much."
+    )
 
 
 @pytest.mark.parametrize(

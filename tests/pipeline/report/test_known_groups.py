@@ -163,7 +163,7 @@ def test_a_partition_without_the_last_sample_counts_with_the_one_before(reported
     assert halves.produce_rate == pytest.approx(4.0)
 
 
-def test_a_partition_below_zero_does_not_hide_that_another_is_behind(reported: History) -> None:
+def test_a_partition_with_negative_lag_does_not_hide_that_of_another(reported: History) -> None:
     mixed = named(reported, "mixed")
     # 310 - 10; the other's log ends at 500, before what was committed.
     assert (mixed.lag, mixed.points[-1].lag, mixed.verdict) == (300, 300, "STALL")
@@ -185,7 +185,7 @@ def test_ids_without_data_are_unknown_with_the_nearest_known_id(storage: Storage
     }
 
 
-def test_selected_groups_without_any_lag_are_not_all_that_the_tables_hold(storage: Storage) -> None:
+def test_selected_groups_without_any_lag_are_reported_as_such(storage: Storage) -> None:
     asked = read_history(storage, since_ms=START, until_ms=END, groups=["sharing"])
     assert asked.missing == ("No lag is known of the selected groups in this period.",)
 

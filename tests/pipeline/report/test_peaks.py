@@ -63,7 +63,7 @@ def test_few_points_stay_as_they_are() -> None:
     assert reduce_points(points, parts=2) is points
 
 
-def test_of_many_points_peaks_and_gaps_are_kept_in_order() -> None:
+def test_peaks_and_gaps_of_many_points_are_kept_in_order() -> None:
     points = [LagPoint(at, at % 7, 7 - at % 7) for at in range(10_000)]
     points[5_001] = LagPoint(5_001, 900, 1)
     points[5_002] = LagPoint(5_002, 2, 9_000)

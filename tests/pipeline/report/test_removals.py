@@ -139,7 +139,7 @@ def test_a_group_whose_commits_were_all_removed_is_not_judged(reported: History)
     assert judged == sorted(judged, reverse=True)
 
 
-def test_before_its_commits_were_removed_it_was_judged(storage: Storage) -> None:
+def test_a_group_is_judged_before_its_commits_are_removed(storage: Storage) -> None:
     before = named(read_history(storage, since_ms=START, until_ms=START + 280_000), "expired")
     assert (before.verdict, before.lag, before.evaluated_ms) == ("UNKNOWN", 40, START + 240_000)
 

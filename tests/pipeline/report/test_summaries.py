@@ -78,7 +78,7 @@ def test_unused_groups_come_after_all_others_but_deleted_ones() -> None:
     assert [one.is_unused for one in found] == [False, False, False, True, False]
 
 
-def test_of_one_verdict_the_largest_lag_comes_first() -> None:
+def test_groups_of_one_verdict_are_ordered_by_lag() -> None:
     lags = [summary(str(lag), rule="stopped", lag=lag) for lag in (5, 70, 6)]
 
     assert [one.lag for one in sorted(lags, key=severity_order)] == [70, 6, 5]
@@ -146,7 +146,7 @@ def test_a_group_has_caught_up_only_when_all_of_its_partitions_have(reported: Hi
     assert (caught_up_ms["closes up"], caught_up_ms["in part"]) == (700_000, None)
 
 
-def test_there_are_findings_of_the_selected_groups_alone(reported: History) -> None:
+def test_only_the_selected_groups_have_findings(reported: History) -> None:
     assert [(finding.kind, finding.group) for finding in reported.findings] == [("idle_group", "idle")]
 
 

@@ -123,7 +123,7 @@ def test_a_rebalance_that_ended_in_the_period_may_have_begun_before_it(storage: 
     assert turn.started_ms < late.from_ms < (turn.ended_ms or 0)
 
 
-def test_partitions_that_count_nowhere_are_reported(reported: History) -> None:
+def test_partitions_that_lag_does_not_include_are_reported(reported: History) -> None:
     """The group also committed on a topic that no sample has."""
     group = group_of(reported, "silent")
     assert (group.lag, group.lag_quality, group.verdict) == (0, "lower_bound", "OK")
@@ -137,7 +137,7 @@ def test_partitions_that_count_nowhere_are_reported(reported: History) -> None:
     ]
 
 
-def test_before_partitions_fell_silent_their_lag_counts(storage: Storage) -> None:
+def test_the_lag_of_partitions_counts_until_their_broker_is_silent(storage: Storage) -> None:
     until = START + (AFTER[5] + 2 * MINUTE) * 1_000
     reported = read_history(storage, since_ms=START, until_ms=until)
     group = group_of(reported, "silent")

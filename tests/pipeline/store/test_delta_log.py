@@ -118,7 +118,7 @@ def test_removing_a_file_that_is_already_removed_is_refused(storage: Storage) ->
         other.commit(remove=deleted)
 
 
-def test_of_two_compactions_of_the_same_files_one_is_refused(storage: Storage) -> None:
+def test_one_of_two_compactions_of_the_same_files_is_refused(storage: Storage) -> None:
     """The library would take both, because the first one says that it changes no row."""
     for number in range(2):
         append(storage, f"w-{number}", commits([number]))
@@ -167,7 +167,7 @@ def test_a_table_that_another_program_just_made_is_read_again(
     assert seen(storage) == Counter([1])
 
 
-def test_of_two_writers_with_the_same_application_one_is_refused(storage: Storage) -> None:
+def test_one_of_two_writers_with_the_same_application_is_refused(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
     one, other = DeltaLog(storage.directory, OFFSET_COMMITS), DeltaLog(storage.directory, OFFSET_COMMITS)
     assert one.transactions() == other.transactions() == {}

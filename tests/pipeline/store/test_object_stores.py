@@ -127,7 +127,7 @@ def test_the_slower_of_two_compactions_changes_nothing(remote: Storage, monkeypa
     assert offsets_in(remote) == Counter([*range(4), *range(10, 14)])
 
 
-def test_of_two_writers_with_the_same_transaction_one_is_refused(remote: Storage) -> None:
+def test_one_of_two_writers_with_the_same_transaction_is_refused(remote: Storage) -> None:
     append(remote, "w-1", commits([1]))
     one, other = DeltaLog(remote.directory, OFFSET_COMMITS), DeltaLog(remote.directory, OFFSET_COMMITS)
     assert one.transactions() == other.transactions() == {}

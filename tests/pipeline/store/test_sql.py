@@ -49,5 +49,5 @@ def test_braces_that_are_written_twice_belong_to_the_sql() -> None:
 @pytest.mark.parametrize(
     ("conditions", "rendered"), [([], "FALSE"), (["a = 1"], "(a = 1)"), (["a", "b AND c"], "(a) OR (b AND c)")]
 )
-def test_any_of_conditions_is_a_condition(conditions: list[str], rendered: str) -> None:
+def test_any_of_joins_conditions_to_one_condition(conditions: list[str], rendered: str) -> None:
     assert any_of(Sql(condition) for condition in conditions) == rendered

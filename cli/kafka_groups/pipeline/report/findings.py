@@ -1,4 +1,4 @@
-"""Findings: groups and topics that need attention, each with a sentence."""
+"""Findings: groups, topics and clusters that need attention, each with a sentence."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from kafka_groups.groups.selection import Selectors
+from kafka_groups.pipeline.build.sentences import name_cluster
 from kafka_groups.pipeline.report.history import Finding
 from kafka_groups.pipeline.report.known_groups import KnownGroups
 from kafka_groups.pipeline.report.period import GroupKey, PeriodTables, date_of
 from kafka_groups.pipeline.tables import GROUP_DAILY, TOPIC_DAILY
+from kafka_groups.rendering.durations import format_duration
 
-KINDS: Final = ("retention_risk", "orphaned_commit", "idle_group", "unread_topic", "skew")
+KINDS: Final = ("retention_risk", "clock_difference", "orphaned_commit", "idle_group", "unread_topic", "skew")
 # A skew of 3.0 means that one partition has three times the records of an average one.
 _LEAST_SKEW: Final = 3.0
 # A loss is forecast a day ahead, so that there is time to prevent it.
 _FORECAST_MS: Final = 86_400_000
 _HOUR_MS: Final = 3_600_000
+# NTP keeps clocks within a second of each other, so that a difference of several seconds shows one that is wrong.
+_LEAST_CLOCK_JUMP_MS: Final = 5_000
 # The rates of a day are known after its first hour, and its first observation may be some minutes late.
 _WITHOUT_RATES_MS: Final = 4_200_000
 # The margins of days before the period are not reported; of the day before it, only the forecast is.
@@ -33,6 +37,12 @@ _DAYS_WITH_FINDINGS: Final = """
     )
     WHERE day IN ({newest_dates}) OR retention_margin < 0 OR retention_left_ms IS NOT NULL
     ORDER BY cluster_id, "group", day DESC
+"""
+# The largest jump of a cluster comes first.
+_CLOCK_JUMPS: Final = """
+    SELECT cluster_id, "group", at_ms AS day_ms, date AS day, clock_jump_ms FROM period_rows
+    WHERE clock_jump_ms >= {least_ms} AND date IN ({newest_dates})
+    ORDER BY cluster_id, clock_jump_ms DESC, "group"
 """
 # No group needs to read the topics of Kafka itself.
 _UNREAD_TOPICS: Final = """
@@ -76,13 +86,28 @@ class UnreadTopic(NamedTuple):
     lookback_days: int | None
 
 
+class ClockJump(NamedTuple):
+    """By how many milliseconds the times of a group's commits fell at most on a day, between records of one log.
+
+    `day_ms` is the day in milliseconds since 1970.
+    """
+
+    cluster_id: str
+    group: str
+    day_ms: int
+    day: date
+    clock_jump_ms: int
+
+
 def find_findings(tables: PeriodTables, selectors: Selectors, groups: KnownGroups) -> tuple[Finding, ...]:
     """Return the findings on the newest day of each cluster in the period, by kind; older days are over.
 
     Lost records are reported for all days of the period. A forecast of the day before holds while the newest day is too
-    short for rates. Removed groups have no findings, and topics are reported only if all groups are selected.
+    short for rates. Removed groups have no findings. Clocks are compared by the commits of the selected groups, and
+    topics are reported only if all groups are selected.
     """
     findings = _find_group_findings(tables, selectors, groups)
+    findings += _find_clock_differences(tables, selectors, groups)
     if selectors.selects_all():
         findings += _find_unread_topics(tables, groups)
     return tuple(sorted(findings, key=lambda finding: KINDS.index(finding.kind)))
@@ -95,7 +120,7 @@ def _find_group_findings(tables: PeriodTables, selectors: Selectors, groups: Kno
         _DAYS_WITH_FINDINGS,
         tables.period.from_midnight(days_before=1),
         first_date=date_of(tables.period.since_ms),
-        newest_dates=sorted(set(map(date_of, groups.newest_day_ms.values()))),
+        newest_dates=_newest_dates(groups),
     )
     findings = []
     for (cluster, group_id), days in groupby(rows, lambda row: GroupKey(row.cluster_id, row.group)):
@@ -108,6 +133,36 @@ def _find_group_findings(tables: PeriodTables, selectors: Selectors, groups: Kno
         for kind, sentence in describe_group(list(days), date_of(day_ms), passed_ms):
             findings.append(Finding(kind=kind, cluster_id=cluster, group=group_id, topic=None, message=sentence))
     return findings
+
+
+def _newest_dates(groups: KnownGroups) -> list[date]:
+    """Return the newest days of all clusters, each once and ascending."""
+    return sorted(set(map(date_of, groups.newest_day_ms.values())))
+
+
+def _find_clock_differences(tables: PeriodTables, selectors: Selectors, groups: KnownGroups) -> list[Finding]:
+    """Return one finding for each cluster whose clocks differ, from the group with the largest jump."""
+    jumps = tables.select(
+        ClockJump,
+        GROUP_DAILY,
+        _CLOCK_JUMPS,
+        tables.period.from_midnight(),
+        least_ms=_LEAST_CLOCK_JUMP_MS,
+        newest_dates=_newest_dates(groups),
+    )
+    findings: dict[str, Finding] = {}
+    for jump in jumps:
+        group = groups.by_key.get(GroupKey(jump.cluster_id, jump.group))
+        is_reported = group is not None and group.removal is None and selectors.selects(jump.group)
+        if is_reported and jump.day_ms == groups.newest_day_ms[jump.cluster_id] and jump.cluster_id not in findings:
+            findings[jump.cluster_id] = Finding(
+                kind="clock_difference",
+                cluster_id=jump.cluster_id,
+                group=None,
+                topic=None,
+                message=name_cluster(describe_clocks(jump), jump.cluster_id, groups.coverages),
+            )
+    return list(findings.values())
 
 
 def _find_unread_topics(tables: PeriodTables, groups: KnownGroups) -> list[Finding]:
@@ -167,6 +222,15 @@ def describe_topic(topic: UnreadTopic) -> str:
         observations = "between the first and the last observation of that day"
         written = f"; {topic.messages_produced:,} {records} written {observations}"
     return f"Topic {topic.topic}: {readers}{written}."
+
+
+def describe_clocks(jump: ClockJump) -> str:
+    """Return the sentences on the clocks of brokers that differ; the first letter is small."""
+    difference = format_duration(jump.clock_jump_ms)
+    return (
+        f"broker clocks differ by at least {difference}, or one was set back: commit times of group {jump.group} "
+        f"fell by that on {jump.day}. Times of lag and of rebalances may be off by as much."
+    )
 
 
 def _describe_losses(today: GroupDayRow | None, earlier_days: Sequence[GroupDayRow]) -> Iterator[str]:

@@ -94,7 +94,10 @@ class GroupHistory:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """A finding: `kind` is idle_group, orphaned_commit, unread_topic, skew or retention_risk."""
+    """A finding on a group, on a topic (`group` is None), or on a cluster (both are None).
+
+    `kind` is retention_risk, clock_difference, orphaned_commit, idle_group, unread_topic or skew.
+    """
 
     kind: str
     cluster_id: str

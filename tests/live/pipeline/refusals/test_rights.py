@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 
 @pytest.mark.usefixtures("committed")
-def test_without_a_right_to_the_topic_the_error_says_what_helps_and_spark_is_not_started(
+def test_without_a_right_to_the_topic_spark_is_not_started(
     secured: SecuredBroker, storage: Storage, mocker: MockerFixture
 ) -> None:
     started = mocker.patch("kafka_groups.pipeline.spark.session.start_session")
@@ -48,9 +48,7 @@ def test_without_a_right_to_the_topic_the_error_says_what_helps_and_spark_is_not
     started.assert_not_called()
 
 
-def test_a_backfill_without_a_right_to_settings_goes_on_and_says_what_it_does_not_know(
-    secured: SecuredBroker, storage: Storage
-) -> None:
+def test_a_backfill_without_a_right_to_settings_succeeds_with_a_note(secured: SecuredBroker, storage: Storage) -> None:
     silent = make_topic(secured.bootstrap, records=3)
     secured.allow("ANONYMOUS", AclOperation.DESCRIBE, silent)
     flags = ("--data-dir", storage.into, "--since", "5m", "--topic", silent)
@@ -86,9 +84,7 @@ def test_doctor_reports_rights_that_are_missing(secured: SecuredBroker, committe
     assert [of_operator[name][0] for name in ("list groups", "describe groups", "log end offsets")] == ["ok"] * 3
 
 
-def test_doctor_reports_the_versions_of_the_brokers_and_what_samples_can_request(
-    secured: SecuredBroker, committed: str
-) -> None:
+def test_doctor_reports_versions_of_brokers_and_requests_of_samples(secured: SecuredBroker, committed: str) -> None:
     reported = run("pipeline", "doctor", "--format", "json", bootstrap=secured.bootstrap).stdout
 
     found = {check["check"]: check for check in json.loads(reported)["checks"]}
@@ -113,7 +109,7 @@ def test_samples_are_taken_as_far_as_rights_go(
     assert {(error["group"], error["name"]) for error in document["errors"]} == {(closed, "GROUP_AUTHORIZATION_FAILED")}
 
 
-def test_who_may_not_read_the_topic_and_has_a_login_samples_and_backfills(
+def test_a_user_without_a_right_to_read_the_topic_samples_and_backfills(
     secured: SecuredBroker, storage: Storage, topic: str, committed: str
 ) -> None:
     """As on managed clusters."""
@@ -138,7 +134,7 @@ def test_a_login_that_is_refused_ends_a_sampler_that_has_never_sampled(
     assert (reported.exit_code, "authentication failed for user 'operator'" in reported.stderr) == (1, True)
 
 
-def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_nor_commits(
+def test_a_sample_sees_no_commits_on_a_topic_that_may_not_be_described(
     secured: SecuredBroker, storage: Storage, committed: str
 ) -> None:
     """So where a sample sees a commit and not its partition, the partition is deleted."""
@@ -156,7 +152,7 @@ def test_of_a_topic_that_may_not_be_described_a_sample_sees_neither_partitions_n
 
 
 @pytest.mark.usefixtures("committed")
-def test_a_right_to_describe_the_topic_and_not_to_read_it_is_an_error_out_of_spark(
+def test_ingest_fails_with_a_right_to_describe_the_topic_but_not_to_read(
     secured: SecuredBroker, storage: Storage, run_ingest: Ingest
 ) -> None:
     outcome, document = run_ingest(*secured.flags("describer"))

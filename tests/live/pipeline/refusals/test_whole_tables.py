@@ -52,7 +52,7 @@ def test_tables_of_a_backup_go_on_from_their_own_position(
     assert places_in(spark, storage) == places(broker)
 
 
-def test_a_table_that_is_older_than_the_others_gets_its_rows_and_the_others_no_row_twice(
+def test_a_table_older_than_the_others_gets_its_rows_and_none_twice(
     broker: str, storage: Storage, spark: SparkSession, run_ingest: Ingest, tmp_path: Path
 ) -> None:
     """The state of a run that was killed between two tables, and of a backup that was made meanwhile."""
@@ -73,7 +73,7 @@ def test_a_table_that_is_older_than_the_others_gets_its_rows_and_the_others_no_r
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
-def test_a_disk_that_fills_up_under_a_batch_is_reported_and_the_next_run_brings_all(
+def test_the_next_run_writes_all_after_a_disk_filled_up_in_a_batch(
     secured: SecuredBroker,
     topic: str,
     committed: str,

@@ -98,7 +98,7 @@ def test_a_group_moves_only_if_a_record_of_the_other_protocol_follows(
     assert [at_time(days, seconds)[0] for seconds in (10.1, 10.5)] == [between, state]
 
 
-def test_a_group_that_moves_at_midnight_is_dead_until_its_next_record_alone() -> None:
+def test_a_group_that_moves_at_midnight_is_dead_until_its_next_record() -> None:
     """Brokers write both records in one batch with one time, so that midnight does not come between them."""
     upgraded = [generation(0, 1, "m"), removed(MIDNIGHT - 0.1, "GroupMetadata"), *joins(MIDNIGHT + 0.1, 2, "m")]
     downgraded = [*joins(0, 1, "m"), removed(MIDNIGHT - 0.1), generation(MIDNIGHT + 0.1, 2, "m")]

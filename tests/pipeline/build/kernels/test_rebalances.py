@@ -45,7 +45,7 @@ def test_a_join_phase_lasts_no_longer_than_the_longest_rebalance_timeout(
 
 
 @pytest.mark.parametrize(("story", "number"), [("given up once", 3), ("static", 2), ("old broker", 2)])
-def test_if_it_may_have_lasted_longer_only_the_record_before_bounds_it(story: str, number: int) -> None:
+def test_a_rebalance_of_unknown_length_is_bounded_by_the_record_before(story: str, number: int) -> None:
     assert took(story, number) == ("bound", (7_200 - 5) * 1_000)
 
 

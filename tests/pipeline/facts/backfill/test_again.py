@@ -104,7 +104,7 @@ def test_a_partition_that_failed_is_written_by_the_next_backfill(cluster: Script
     assert set(identities(storage).values()) == {1}
 
 
-def test_a_finer_grid_fills_in_what_is_between(cluster: ScriptedCluster, storage: Storage) -> None:
+def test_a_finer_grid_adds_the_times_between(cluster: ScriptedCluster, storage: Storage) -> None:
     run(cluster, storage, topics=["quiet"], until_ms=MIDNIGHT_MS + HOUR_MS)
     run(cluster, storage, step_ms=MINUTE_MS // 2, until_ms=MIDNIGHT_MS + HOUR_MS)
 

@@ -224,7 +224,7 @@ def test_progress_ends_with_all_rows(cluster: ScriptedCluster, storage: Storage)
 
 
 @pytest.mark.parametrize(("since", "until", "step"), [(-1, 8, 1), (9, 8, 1), (0, 8, 0), (1, 8, 10)])
-def test_a_backfill_of_no_time_is_refused(
+def test_a_backfill_of_an_empty_period_or_without_a_step_is_refused(
     cluster: ScriptedCluster, storage: Storage, since: int, until: int, step: int
 ) -> None:
     with pytest.raises(ValueError, match="a step greater than 0"):

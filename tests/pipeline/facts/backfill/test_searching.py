@@ -87,7 +87,7 @@ def test_a_quiet_partition_costs_one_look_up_for_a_year_of_minutes() -> None:
     assert look_ups(grid_of(times, log), log) == 1
 
 
-def test_a_few_records_cost_hardly_more_look_ups_than_they_are() -> None:
+def test_a_few_records_cost_at_most_as_many_look_ups() -> None:
     log = Log([20_000 * number for number in (3, 17, 18, 400, 1_300)])
     times = range(0, DAY_MS // 3, 20_000)
     assert look_ups(grid_of(times, log), log) <= len(log.records)

@@ -41,5 +41,5 @@ def test_a_commit_without_a_time_has_the_time_of_its_record_in_the_table() -> No
     assert rows["commit_time"] == rows["record_time"] == records["record_time"]
 
 
-def test_no_rows_are_rows_of_no_table() -> None:
+def test_decoding_no_rows_gives_no_tables() -> None:
     assert rows_by_table(decode(raw([]), "c1", 7)) == {}

@@ -132,12 +132,12 @@ def test_states_have_the_names_of_their_kind_of_group(name: str, states: list[st
 
 
 @pytest.mark.parametrize("kind", ["ConsumerGroup", "StreamsGroup"])
-def test_a_static_member_that_left_is_away(kind: str) -> None:
+def test_a_static_member_that_left_has_the_event_static_member_away(kind: str) -> None:
     event = _event(f"{kind}CurrentMemberAssignment-v0-away")
     assert (event["event_type"], event["epoch"]) == ("static_member_away", -2)
 
 
-def test_a_target_has_its_time_if_the_broker_wrote_it() -> None:
+def test_a_target_assignment_has_the_time_that_the_broker_wrote() -> None:
     name = "ConsumerGroupTargetAssignmentMetadata-v0-"
     assert _event(name + "tags")["state_time"] == A_TIME.replace(microsecond=2000)
     assert _event(name + "full")["state_time"] is None

@@ -37,7 +37,7 @@ def test_documents_are_as_the_schema_says(given: Any) -> None:
     assert errors_in(json.loads(json.dumps(history_document(given)))) == []
 
 
-def test_a_small_history_key_by_key() -> None:
+def test_a_document_of_a_small_history_has_all_keys_and_values() -> None:
     worst = group(
         lag=3,
         points=points(3),

@@ -121,7 +121,7 @@ def test_a_window_of_middling_width_has_the_rule_and_since_when(window: Callable
     ]
 
 
-def test_a_report_says_as_of_when_and_its_rows_only_where_one_is_old(make_screen: MakeScreen) -> None:
+def test_rows_of_a_report_have_as_of_only_if_one_is_old(make_screen: MakeScreen) -> None:
     fresh, old = (group(name, evaluated_ms=TO - age) for name, age in (("fresh", 10 * MINUTE), ("old", 11 * MINUTE)))
     newest = group("newest", evaluated_ms=TO)
     out, err = drawn_on(make_screen(), history(newest, fresh, evaluated_ms=TO))

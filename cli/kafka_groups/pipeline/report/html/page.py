@@ -31,6 +31,7 @@ _KINDS: Final = {
     "unread_topic": "Unread topic",
     "skew": "Skew",
     "retention_risk": "Retention risk",
+    "clock_difference": "Clock difference",
 }
 
 

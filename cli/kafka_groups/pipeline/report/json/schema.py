@@ -23,7 +23,7 @@ from kafka_groups.rendering.schemas import (
 _VERDICTS: Final = ("OK", "UNKNOWN", "WARN", "STOP", "STALL", "REWIND")
 _TIME_LAG_QUALITIES: Final = ("exact", "interpolated", "lower_bound", "compacted", "data_loss", "unknown")
 _LAG_QUALITIES: Final = ("exact", "lower_bound", "outdated", "unknown")
-_FINDINGS: Final = ("idle_group", "orphaned_commit", "unread_topic", "skew", "retention_risk")
+_FINDINGS: Final = ("idle_group", "orphaned_commit", "unread_topic", "skew", "retention_risk", "clock_difference")
 
 
 def history_schema() -> Schema:
@@ -42,7 +42,7 @@ def history_schema() -> Schema:
             "clusters": texts_schema("The ids of the clusters in the tables."),
             "groups_in_all": number_schema("How many groups there are, including omitted ones.", nullable=False),
             "groups": array_schema("The groups, the worst first.", object_schema(_GROUP)),
-            "findings": array_schema("Groups and topics that need attention.", object_schema(_FINDING)),
+            "findings": array_schema("Groups, topics and clusters that need attention.", object_schema(_FINDING)),
             "gaps": texts_schema("Offsets without a record when they were read, a sentence for each gap."),
             "missing": texts_schema("Data that the tables lack, a sentence for each."),
             "errors": errors_schema(),
@@ -113,7 +113,7 @@ _GROUP: Final = {
 _FINDING: Final = {
     "kind": choice_schema("The kind of the finding.", _FINDINGS),
     "cluster_id": text_schema("The cluster's id."),
-    "group": text_schema("The group; null for a finding on a topic.", nullable=True),
-    "topic": text_schema("The topic; null for a finding on a group.", nullable=True),
+    "group": text_schema("The group; null for a finding on a topic or on the cluster.", nullable=True),
+    "topic": text_schema("The topic; null for a finding on a group or on the cluster.", nullable=True),
     "message": text_schema("The finding as a sentence."),
 }
