@@ -28,9 +28,9 @@ import pyarrow as pa
 
 from kafka_groups.pipeline.build.local_engine import LocalEngine
 from kafka_groups.pipeline.build.run import build
+from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
-from kafka_groups.pipeline.tables.shape import shaped
 from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.store.commits import append
 
@@ -192,7 +192,7 @@ def _facts(groups: int, minutes: Any) -> Iterator[tuple[Table, pa.RecordBatch]]:
     sampled = keys | _commit_columns((minutes_written - 1) * 100, sampled_us)
     for origin, columns in (("topic", records), ("sample", sampled)):
         same = _same(origin, tombstone=False)
-        yield OFFSET_COMMITS, shaped(OFFSET_COMMITS.arrow(), len(group), columns, same)
+        yield OFFSET_COMMITS, make_batch(OFFSET_COMMITS.frame, {**same, **columns}, fill_null=True)
     # The first of the two groups of a topic stands for the topic.
     is_first_group = group % 2 == 0
     topic_minutes = minutes_written[is_first_group]
@@ -204,14 +204,14 @@ def _facts(groups: int, minutes: Any) -> Iterator[tuple[Table, pa.RecordBatch]]:
         "log_start_offset": pa.array(topic_minutes * 10, pa.int64()),
         "log_end_offset": pa.array(topic_minutes * 100 + growth, pa.int64()),
     }
-    yield PARTITION_OFFSETS, shaped(PARTITION_OFFSETS.arrow(), len(topic_minutes), log_ends, _same("sample"))
+    yield PARTITION_OFFSETS, make_batch(PARTITION_OFFSETS.frame, {**_same("sample"), **log_ends}, fill_null=True)
     is_first_partition = partition == 0
     states = {
         "group": keys["group"].filter(pa.array(is_first_partition)),
         "record_time": _times(sampled_us[is_first_partition]),
     }
     same = _same("sample", type="Snapshot", event_type="state_seen", state="Stable", tombstone=False)
-    yield GROUP_EVENTS, shaped(GROUP_EVENTS.arrow(), int(is_first_partition.sum()), states, same)
+    yield GROUP_EVENTS, make_batch(GROUP_EVENTS.frame, {**same, **states}, fill_null=True)
 
 
 def _commit_columns(offsets: Any, times_us: Any) -> dict[str, Any]:

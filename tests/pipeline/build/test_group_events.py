@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.build.frames import EventRows
 from kafka_groups.pipeline.build.group_events import read_day_events
+from kafka_groups.pipeline.build.group_frames import EventRows
 from kafka_groups.pipeline.frames.arrays import NULL
 from tests.pipeline.build.kernels.stories import (
     DAY,

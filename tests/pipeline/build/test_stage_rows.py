@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.build.frames import CommittedOffsets, EventRows, ObservedOffsets
+from kafka_groups.pipeline.build.frames import CommittedOffsets, ObservedOffsets
+from kafka_groups.pipeline.build.group_frames import EventRows
 from kafka_groups.pipeline.build.keyed_tables import gather_keys, sort_rows
 from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch

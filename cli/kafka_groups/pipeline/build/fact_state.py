@@ -1,10 +1,15 @@
-"""Which facts there are, date by date, and which dates a build has to make because of them."""
+"""Which facts there are, date by date, and which dates a build must derive again because of them.
+
+A build saves a note: the files of facts that it has seen, the dates of the tables that it wrote, and its settings. The
+next build compares the directory with this note. A date has changed if its facts are not those of the note; then all
+later dates have changed, too, because each date begins with the state of the date before it.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass, field
 from datetime import date, timedelta
 from typing import Any, Final
 
@@ -12,128 +17,200 @@ from kafka_groups.pipeline.build.coverage import TIMES, Coverage
 from kafka_groups.pipeline.store import DataFile, Storage
 from kafka_groups.pipeline.store.data_files import COMPACTED, COMPACTED_SAMPLES, KEPT, SORTED_SAMPLES
 from kafka_groups.pipeline.store.notes import RETENTION
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, STATE_TABLES, STORED_TABLES
+from kafka_groups.pipeline.tables import DERIVED_TABLES, GROUP_EVENTS, OFFSET_COMMITS, STATE_TABLES
 from kafka_groups.verdicts import Rules
 
 _NOTE: Final = "build"
-_VERSION: Final = 14  # all dates are made again if this number or the settings differ from those of the last build
-_JOINED: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
-_MADE: Final = tuple(table for table in STORED_TABLES.values() if table.derived)  # what a build writes
-Key = tuple[str, str]  # date and table
+# If this number differs from that of the last build, all dates are built again.
+_VERSION: Final = 14
+_COMPACTED_BATCHES: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
+_WRITTEN_TABLES: Final = (*DERIVED_TABLES, *STATE_TABLES)
+_EPOCH: Final = date(1970, 1, 1)
+# A date (YYYY-MM-DD) and the name of a table of facts.
+DateAndTable = tuple[str, str]
+
+
+@dataclass(slots=True)
+class DateFacts:
+    """The facts of a table on a date.
+
+    `files` are the names of the files that no compaction wrote. `last_ms` has by cluster and origin the time of the
+    last fact (ms since 1970), as far as a build has read it.
+    """
+
+    rows: int
+    files: list[str]
+    last_ms: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of_files(cls, files: Collection[DataFile]) -> DateFacts:
+        """Return the facts in files, of which nothing was read."""
+        names = [file.path.rpartition("/")[2] for file in files if file.batch not in _COMPACTED_BATCHES]
+        return cls(rows=sum(file.rows for file in files), files=sorted(names))
+
+    def is_same(self, before: DateFacts) -> bool:
+        """Return whether these are the facts of `before`, possibly compacted since.
+
+        Compaction joins files, so their names change and their rows do not: all other files must be those of before,
+        and the number of rows must be the same.
+        """
+        return self.rows == before.rows and {*self.files} <= {*before.files}
 
 
 class FactState:
-    """The facts of a directory, and what the last build with these settings left: nothing, if it had other ones.
+    """The facts of a directory, compared with those that the last build with the same settings has seen.
 
-    `facts` has by date and table what describes those that retention did not thin, with the last times of each cluster
-    and origin in milliseconds, `changed` those of them that the last build did not see. `first_date` is the first date
-    that retention keeps, `lost` are dates that a derived table has no more, `states` those that have a state.
+    - `files`: the files of facts; `dates`: the dates that have facts.
+    - `facts`: the facts by date and table, without those that retention left of a date.
+    - `changed`: the dates and tables whose facts the last build has not seen.
+    - `lost`: dates on which a table lacks the rows that the last build wrote.
+    - `states`: dates whose state is in the tables of states.
+    - `first_date`: the first date (YYYY-MM-DD) that retention keeps; empty if it keeps all.
     """
 
     def __init__(self, storage: Storage, rules: Rules, lookback_days: int) -> None:
-        self.rules, self.lookback_days = rules, lookback_days
-        last_build, retention = storage.note(_NOTE), storage.note(RETENTION)
+        """Compare a directory with the note of its last build. Raises StorageError."""
+        self.rules = rules
+        self.lookback_days = lookback_days
         self._settings = [_VERSION, *astuple(rules), lookback_days]
-        if last_build.get("settings") != self._settings:
-            last_build = {}
+        note = storage.note(_NOTE)
+        last_build = note if note.get("settings") == self._settings else {}
+        retention = storage.note(RETENTION)
         self.has_last_build = bool(last_build)
         self.first_date = str(retention.get("first_date") or "")
         self.files = [file for table in TIMES for file in storage.files(table)]
         self.dates = {date.fromisoformat(file.date) for file in self.files}
-        grouped: dict[Key, list[DataFile]] = defaultdict(list)
+        self.facts: dict[DateAndTable, DateFacts] = {}
+        self.changed: list[DateAndTable] = []
+        self.lost: set[str] = set()
+        self.states: set[date] = set()
+        self._compare_facts(last_build.get("facts", {}))
+        if last_build:
+            self._compare_tables(storage, last_build["made"], retention.get("derived", {}))
+
+    def _compare_facts(self, facts_before: Mapping[str, Mapping[str, Any]]) -> None:
+        grouped: dict[DateAndTable, list[DataFile]] = defaultdict(list)
         for file in self.files:
             if file.batch != KEPT:
                 grouped[file.date, file.table].append(file)
-        self.facts, self.changed = dict[Key, dict[str, Any]](), list[Key]()
-        for (day, table), found in sorted(grouped.items()):
-            # Other files have other names. Those that compaction joined have the rows of the files before: all others
-            # have to be as they were, and all together need as many rows.
-            rows = sum(file.rows for file in found)
-            names = sorted(file.path.rpartition("/")[2] for file in found if file.batch not in _JOINED)
-            before = last_build.get("facts", {}).get(f"{day} {table}")
-            is_same = before is not None and before["rows"] == rows and {*names} <= {*before["files"]}
-            self.facts[day, table] = {"rows": rows, "files": names, "last_ms": before["last_ms"] if is_same else {}}
-            self.changed += [] if is_same else [(day, table)]
-        self.lost, self.states, lost_states = set[str](), set[date](), set[str]()
-        for made in _MADE if last_build else ():
-            there, first = {*storage.dates(made)}, retention.get("derived", {}).get(made.name, "")
-            # Those that retention removed are not lost.
-            gone = {day for day in last_build["made"].get(made.name, ()) if day >= first} - there
-            self.lost |= gone
-            if made in STATE_TABLES:
-                self.states |= {*map(date.fromisoformat, there)}
-                lost_states |= gone
-        self.states -= {*map(date.fromisoformat, lost_states)}
+        for (day, table), files in sorted(grouped.items()):
+            facts = DateFacts.of_files(files)
+            note = facts_before.get(f"{day} {table}")
+            before = None if note is None else DateFacts(**note)
+            if before is not None and facts.is_same(before):
+                facts.last_ms = before.last_ms
+            else:
+                self.changed.append((day, table))
+            self.facts[day, table] = facts
+
+    def _compare_tables(
+        self, storage: Storage, dates_before: Mapping[str, Sequence[str]], first_dates: Mapping[str, str]
+    ) -> None:
+        """Find the dates whose rows or states were lost since the last build; `first_dates` are those of retention."""
+        lost_states: set[str] = set()
+        for table in _WRITTEN_TABLES:
+            present = {*storage.dates(table)}
+            # Rows that retention removed are not lost.
+            first = first_dates.get(table.name, "")
+            lost = {day for day in dates_before.get(table.name, ()) if day >= first} - present
+            self.lost |= lost
+            if table in STATE_TABLES:
+                self.states |= {date.fromisoformat(day) for day in present}
+                lost_states |= lost
+        self.states -= {date.fromisoformat(day) for day in lost_states}
 
     @property
     def has_old_events(self) -> bool:
-        """Whether older events came than retention keeps, as of a new cluster: their members may still be there."""
+        """Whether events came that are older than what retention keeps: those of a new cluster, for example.
+
+        The members that they show may still be there.
+        """
         return any(table == GROUP_EVENTS.name and day < self.first_date for day, table in self.changed)
 
     def dates_to_build(self) -> list[date]:
-        """Return the dates with facts from the first one that changed, or that a derived table lost, on.
+        """Return the dates with facts, ascending, from the first one that changed or lost rows on.
 
-        Dates that retention does not keep are not built: other facts of them are deleted.
+        Dates that retention does not keep are not built, because other facts of them were removed.
         """
         days = {day for day, _ in self.changed}.union(self.lost)
         first = min((day for day in days if day >= self.first_date), default=None)
-        return [] if first is None else sorted(day for day in self.dates if day.isoformat() >= first)
+        if first is None:
+            return []
+        return sorted(day for day in self.dates if day.isoformat() >= first)
 
     def dates_to_read(self, dates: Sequence[date]) -> list[date]:
-        """Return dates that are to be made, ascending, and before them those with facts that no state accounts for.
+        """Return the dates to build, ascending, and earlier dates with facts that no state includes.
 
-        The date before the first one needs a state before it, too: without one, its rebalances would not be known.
+        `dates` are the dates to build, ascending and at least one. The day before the first one needs a state before
+        it, too: its rebalances are built again, because one may have ended on the first date.
         """
         earlier = {day for day in self.dates if day < dates[0]}
         day_before = dates[0] - timedelta(days=1)
-        is_enough = self.newest_before(day_before) or all(day >= day_before for day in earlier)
-        newest = self.newest_before(dates[0]) if is_enough else None
-        return sorted({*dates, *(day for day in earlier if newest is None or day > newest)})
+        has_state = self.newest_before(day_before) or all(day >= day_before for day in earlier)
+        newest_state = self.newest_before(dates[0]) if has_state else None
+        without_state = {day for day in earlier if newest_state is None or day > newest_state}
+        return sorted({*dates, *without_state})
 
     def newest_before(self, day: date) -> date | None:
-        """Return the newest date before `day` that has a state."""
-        return max((each for each in self.states if each < day), default=None)
+        """Return the newest date before `day` that has a state; None if there is none."""
+        return max((state for state in self.states if state < day), default=None)
 
     def forget_last_build(self) -> None:
-        """Let all dates be made again."""
-        self.changed, self.lost, self.states, self.has_last_build = list(self.facts), set(), set(), False
+        """Mark all dates as changed, and all states as missing."""
+        self.changed = list(self.facts)
+        self.lost = set()
+        self.states = set()
+        self.has_last_build = False
 
-    def set_last_times(self, found: Mapping[tuple[str, str, str, int], int]) -> None:
-        """Take over the last times that a build has read, by table, origin, cluster and days since 1970."""
-        for (table, origin, cluster, number), at_us in found.items():
-            day = str(date(1970, 1, 1) + timedelta(days=number))
+    def set_last_times(self, last_us: Mapping[tuple[str, str, str, int], int]) -> None:
+        """Store the times of the last facts (µs) by table, origin, cluster and day (days since 1970) for `save`."""
+        for (table, origin, cluster, day_number), at_us in last_us.items():
+            day = str(_EPOCH + timedelta(days=day_number))
             if (day, table) in self.facts:
-                self.facts[day, table]["last_ms"].setdefault(cluster, {})[origin] = at_us // 1_000
+                self.facts[day, table].last_ms.setdefault(cluster, {})[origin] = at_us // 1_000
 
     def clusters_read(self, day: str) -> set[str]:
-        """Return the clusters of which records of the date were read, as far as a build has seen it."""
-        known = [self.facts.get((day, table.name), {"last_ms": {}}) for table in (OFFSET_COMMITS, GROUP_EVENTS)]
-        return {cluster for one in known for cluster, origins in one["last_ms"].items() if "topic" in origins}
+        """Return the clusters of which builds have read records on a date (YYYY-MM-DD)."""
+        clusters: set[str] = set()
+        for table in (OFFSET_COMMITS, GROUP_EVENTS):
+            facts = self.facts.get((day, table.name))
+            if facts is not None:
+                clusters |= {cluster for cluster, last_ms in facts.last_ms.items() if "topic" in last_ms}
+        return clusters
 
     def coverages(self) -> dict[str, Coverage]:
-        """Return by cluster the times of its last facts that a build has read."""
-        found: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
-        for (_, table), one in self.facts.items():  # by date, which all of its times are of
-            for cluster, origins in one["last_ms"].items():
-                found[cluster] |= {(table, origin): at_ms for origin, at_ms in origins.items()}
-        return {cluster: Coverage(times) for cluster, times in sorted(found.items())}
+        """Return by cluster the times of the last facts that builds have read."""
+        last_ms: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
+        # Keys are in the order of their dates, so that later times replace earlier ones.
+        for (_, table), facts in self.facts.items():
+            for cluster, last_of_origin in facts.last_ms.items():
+                for origin, at_ms in last_of_origin.items():
+                    last_ms[cluster][table, origin] = at_ms
+        return {cluster: Coverage(times) for cluster, times in sorted(last_ms.items())}
 
     def save(self, storage: Storage, *, pending: Collection[date] = ()) -> None:
-        """Save the state and the dates of the tables for the next build, to which `pending` dates are left."""
-        left = {*map(str, pending)}
-        facts = {f"{day} {table}": one for (day, table), one in self.facts.items() if day not in left}
-        made = {table.name: storage.dates(table) for table in _MADE}
-        storage.save_note(_NOTE, {"settings": self._settings, "facts": facts, "made": made})
+        """Save the note of this build. The facts of `pending` dates are left to the next build. Raises StorageError."""
+        left = {str(day) for day in pending}
+        facts = {
+            f"{day} {table}": {"rows": facts.rows, "files": facts.files, "last_ms": facts.last_ms}
+            for (day, table), facts in self.facts.items()
+            if day not in left
+        }
+        dates = {table.name: storage.dates(table) for table in _WRITTEN_TABLES}
+        storage.save_note(_NOTE, {"settings": self._settings, "facts": facts, "made": dates})
 
 
 def forget_fact_state(storage: Storage) -> None:
-    """Let the next build be one of all dates, until a state is saved. If this one is killed, it replaces its rows."""
+    """Make the next build one of all dates, until a note is saved: a build that is killed replaces all its rows."""
     storage.save_note(_NOTE, {})
     for table in STATE_TABLES:
         storage.replace(table, storage.dates(table), [])
 
 
 def read_last_rules(storage: Storage) -> Rules | None:
-    """Return the rules of the last build; None if there was none."""
-    version, *rules, _ = storage.note(_NOTE).get("settings") or [None, None]
+    """Return the rules of the last build of this version; None if there was none."""
+    settings = storage.note(_NOTE).get("settings")
+    if not settings:
+        return None
+    version, *rules, _lookback_days = settings
     return Rules(*rules) if version == _VERSION else None

@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.build.frames import KeyDays, PartitionStatuses
+from kafka_groups.pipeline.build.frames import PartitionStatuses
 from kafka_groups.pipeline.build.group_events import read_day_events
+from kafka_groups.pipeline.build.group_frames import KeyDays
 from kafka_groups.pipeline.build.kernels.group_daily import GroupedKeyDays
 from kafka_groups.pipeline.build.kernels.group_days import DayEvents
 from kafka_groups.pipeline.build.kernels.group_status import GroupedStatuses

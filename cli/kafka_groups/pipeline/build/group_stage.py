@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, Summary
-from kafka_groups.pipeline.build.frames import TopicDays
 from kafka_groups.pipeline.build.group_batch import GroupBatch
+from kafka_groups.pipeline.build.group_frames import TopicDays
 from kafka_groups.pipeline.build.kernels.group_daily import (
     GroupActivity,
     GroupCounts,

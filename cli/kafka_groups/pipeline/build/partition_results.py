@@ -9,13 +9,13 @@ import numpy as np
 from kafka_groups.pipeline.build.frames import (
     Commits,
     KeyActivity,
-    KeyDays,
     KeySummary,
     LagExtremes,
     LagRows,
     LogEnds,
     PartitionStatuses,
 )
+from kafka_groups.pipeline.build.group_frames import KeyDays
 from kafka_groups.pipeline.build.kernels.log_ends import measure_growth
 from kafka_groups.pipeline.build.kernels.segments import last_values
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.build.frames import KeyDays, PartitionStatuses, TopicDays
+from kafka_groups.pipeline.build.frames import PartitionStatuses
+from kafka_groups.pipeline.build.group_frames import KeyDays, TopicDays
 from kafka_groups.pipeline.build.kernels.segments import DAY_US
 from kafka_groups.pipeline.build.kernels.time_lag import QUALITIES
 from kafka_groups.pipeline.build.kernels.verdicts import RULES

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.build.fact_summary import FactSummaries
-from kafka_groups.pipeline.build.frames import CommittedOffsets, EventRows, ObservedOffsets, TopicDays
+from kafka_groups.pipeline.build.frames import CommittedOffsets, ObservedOffsets
+from kafka_groups.pipeline.build.group_frames import EventRows, TopicDays
 from kafka_groups.pipeline.build.kernels.segments import segment_starts
 from kafka_groups.pipeline.build.keyed_tables import gather_keys
 from kafka_groups.pipeline.build.packing import ListOfRows, pack

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, Summary
-from kafka_groups.pipeline.build.frames import TopicDays
+from kafka_groups.pipeline.build.group_frames import TopicDays
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, reduce_segments, sum_segments
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints, to_codes, to_flags, to_ints
 from kafka_groups.pipeline.frames.batches import make_batch

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.build.frames import EventRows
 from kafka_groups.pipeline.build.group_events import read_day_events
+from kafka_groups.pipeline.build.group_frames import EventRows
 from kafka_groups.pipeline.build.kernels.group_days import DayEvents, GroupDay, build_group_days
 
 Row = dict[str, Any]

@@ -26,7 +26,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_groups.pipeline.build.frames import KeyDays
+from kafka_groups.pipeline.build.group_frames import KeyDays
 from kafka_groups.pipeline.build.kernels.group_status import FRESH_MS, GroupStatuses, least_known
 from kafka_groups.pipeline.build.kernels.segments import (
     DAY_US,

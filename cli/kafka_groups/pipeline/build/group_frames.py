@@ -1,0 +1,94 @@
+"""The frames of the stage of groups: what is read of events, and what a group's day is summed up from."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pyarrow as pa
+
+from kafka_groups.pipeline.frames.arrays import Flags, Ints
+from kafka_groups.pipeline.frames.columns import (
+    BOOLEAN,
+    DAYS,
+    INT32,
+    INT64,
+    MICROSECONDS,
+    MILLISECONDS,
+    OFFSET,
+    RECORDS,
+    STRING,
+    STRINGS,
+    column,
+)
+from kafka_groups.pipeline.frames.frame import Frame, frame
+
+# What is read of a member in a list of members.
+MEMBER: Final = pa.struct(
+    [
+        ("member_id", STRING),
+        ("group_instance_id", STRING),
+        ("rebalance_timeout_ms", INT32),
+        ("topics", STRINGS),
+        ("assignment", pa.list_(pa.struct([("topic", STRING)]))),
+    ]
+)
+
+
+@frame
+class EventRows(Frame):
+    """A row is a row of `group_events`: a record of a group, or a sampled state. Its lists need Arrow."""
+
+    origin: Any = column(STRING, "topic or sample")
+    source_partition: Any = column(INT32, "partition of __consumer_offsets; null for samples")
+    source_offset: Any = column(INT64, "offset of the record in that partition; null for samples", unit=OFFSET)
+    at_us: Any = column(INT64, "time of the record or of the sample", unit=MICROSECONDS)
+    type: Any = column(STRING, "Kafka's name of the record, or Snapshot for samples")
+    event_type: Any = column(STRING, "the event, in one word")
+    epoch: Any = column(INT32, "generation or epoch of the event")
+    previous_epoch: Any = column(INT32, "epoch of the member before the event")
+    member_id: Any = column(STRING, "the member, where the event concerns one")
+    member_state: Any = column(STRING, "state of the member")
+    state_us: Any = column(INT64, "when a classic group entered the state before this record", unit=MICROSECONDS)
+    expression: Any = column(STRING, "the regular expression that a member subscribed to")
+    topics: Any = column(STRINGS, "topics that the event names")
+    members: Any = column(pa.list_(MEMBER), "all members of a classic generation, or those that a sample saw")
+    group_type: Any = column(STRING, "type of the group in samples")
+    state: Any = column(STRING, "state of the group in samples")
+
+
+@frame
+class KeyDays(Frame):
+    """A row is what a group's day is summed up from: a key on a day, with the numbers of the frames named behind."""
+
+    consumed: Ints = column(INT64, "see KeyActivity", unit=RECORDS)
+    commits: Ints = column(INT64, "see KeyActivity")
+    moves: Ints = column(INT64, "see KeyActivity")
+    sampled_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
+    has_commit: Flags = column(BOOLEAN, "see KeyActivity")
+    removed_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
+    clock_jump_ms: Ints = column(INT64, "see KeyActivity", unit=MILLISECONDS)
+    moved_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
+    commit_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
+    has_records: Flags = column(BOOLEAN, "see KeySummary")
+    is_orphaned: Flags = column(BOOLEAN, "true if the commit outlived its partition")
+    is_quiet: Flags = column(BOOLEAN, "true if the partition was observed twice, with the same log end")
+    time_lag_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
+    margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
+    last_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
+    last_margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
+    retention_left_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
+
+
+@frame
+class TopicDays(Frame):
+    """A row is a topic on a day, as far as a task or a batch saw it: sums over its partitions and groups."""
+
+    cluster_id: Any = column(STRING, "Kafka's id of the cluster")
+    topic: Any = column(STRING, "name of the topic")
+    day: Any = column(INT32, "the day", unit=DAYS)
+    readers: Any = column(INT64, "groups whose commits on it advanced")
+    committed: Any = column(INT64, "groups that have a commit on it at the end of the day")
+    partitions: Any = column(INT64, "partitions that were observed")
+    produced: Any = column(INT64, "growth of its log ends; null if no log was observed twice", unit=RECORDS)
+    sampled_us: Any = column(INT64, "the last sample that saw a partition of it", unit=MICROSECONDS)
+    is_named: Any = column(BOOLEAN, "true if a member of a group subscribes to it or has partitions of it")
