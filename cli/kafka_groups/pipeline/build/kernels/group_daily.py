@@ -6,9 +6,9 @@ written to it that day, because many clients commit nothing on a partition witho
 
     skew = largest consumption * partitions that were read or written / total consumption
 
-A topic of which the group consumed fewer than 1,000 offsets says nothing about skew.
+A topic from which the group consumed fewer than 1,000 offsets says nothing about skew.
 
-Three partitions of one topic, of which the last one was quiet, and 3,000 records consumed:
+Three partitions of one topic, the last one quiet, and 3,000 records consumed:
 
     >>> topic_skew(
     ...     consumed=np.array([2_000, 1_000, 0]),
