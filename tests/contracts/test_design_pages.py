@@ -15,9 +15,7 @@ PACKAGE: Final = Path(kafka_groups.__file__).parent
 ROOT: Final = PACKAGE.parents[1]
 INDEX: Final = ROOT / "docs/design/README.md"
 PAGES: Final = sorted((ROOT / "docs/design").rglob("*.md"))
-# The pipeline's page is not in the folder of the others.
-WITH_MAPS: Final = (*PAGES, PACKAGE.parent / "DESIGN.md")
-LINKING: Final = sorted({*WITH_MAPS, ROOT / "README.md", *(ROOT / "docs").rglob("*.md")})
+LINKING: Final = sorted({ROOT / "README.md", *(ROOT / "docs").rglob("*.md")})
 MOST_LINES: Final = 150
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]*)\)")
 _BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
@@ -38,7 +36,7 @@ def map_paths(text: str) -> Iterator[str]:
 
 def mapped() -> dict[str, list[str]]:
     """Return the files and folders of each map, by the name of its page."""
-    return {page.name: list(map_paths(page.read_text())) for page in WITH_MAPS}
+    return {page.name: list(map_paths(page.read_text())) for page in PAGES}
 
 
 def anchors(text: str) -> set[str]:
@@ -68,7 +66,7 @@ def test_every_file_is_in_a_map() -> None:
     assert [path for path in paths if path not in known and not path.startswith(folders)] == []
 
 
-@pytest.mark.parametrize("page", WITH_MAPS, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_file_of_a_map_exists(page: Path) -> None:
     assert [path for path in map_paths(page.read_text()) if not (PACKAGE / path).exists()] == []
 

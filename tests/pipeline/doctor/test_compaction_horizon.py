@@ -144,7 +144,7 @@ def test_a_refusal_of_the_brokers_is_raised() -> None:
 @pytest.mark.parametrize(
     ("found", "status", "reported"),
     [
-        ({0: LogTail(0, 1_000), 1: LogTail(0, 9_000)}, "ok", "every record so far is retained"),
+        ({0: LogTail(0, 1_000), 1: LogTail(0, 9_000)}, "ok", "every record is retained"),
         (
             {0: LogTail(0, 1_000), 1: LogTail(7, 9_000)},
             "ok",

@@ -141,7 +141,7 @@ def test_an_older_layout_or_another_tool_is_reported(storage: Storage) -> None:
     marker = Path(storage.into, MARKER)
     content = json.loads(marker.read_text())
     marker.write_text(json.dumps({**content, "schema_version": 1}))
-    with pytest.raises(StorageError, match=r"of an older layout \(schema 1\).*; name a new directory"):
+    with pytest.raises(StorageError, match=r"have an older layout \(schema 1\).*; name a new directory"):
         open_storage(storage.into)
     marker.write_text(json.dumps({**content, "what": "other"}))
     with pytest.raises(StorageError, match="not a directory of this pipeline"):

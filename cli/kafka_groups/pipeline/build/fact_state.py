@@ -44,7 +44,7 @@ class DateFacts:
 
     @classmethod
     def of_files(cls, files: Collection[DataFile]) -> DateFacts:
-        """Return the facts in files, of which nothing was read."""
+        """Return the facts in files, before anything is read from the files."""
         names = [file.path.rpartition("/")[2] for file in files if file.batch not in _COMPACTED_BATCHES]
         return cls(rows=sum(file.rows for file in files), files=sorted(names))
 
@@ -171,7 +171,7 @@ class FactState:
                 self.facts[day, table].last_ms.setdefault(cluster, {})[origin] = at_us // 1_000
 
     def clusters_read(self, day: str) -> set[str]:
-        """Return the clusters of which builds have read records on a date (YYYY-MM-DD)."""
+        """Return the clusters whose records of a date (YYYY-MM-DD) builds have read."""
         clusters: set[str] = set()
         for table in (OFFSET_COMMITS, GROUP_EVENTS):
             facts = self.facts.get((day, table.name))

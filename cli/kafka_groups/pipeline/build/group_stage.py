@@ -34,7 +34,7 @@ from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
 from kafka_groups.verdicts import VERDICTS
 
-# A group of which no event and no state is known.
+# A group without a known event and without a known state.
 _WITHOUT_EVENTS: Final = next(build_group_days(None, {}, [0]))
 
 
@@ -44,7 +44,7 @@ class GroupDayResults:
 
     day: int
     tables: Mapping[Table, Any]  # record batch by table
-    topic_days: Any  # record batch of TopicDays; None on a day of which only rebalances are built
+    topic_days: Any  # record batch of TopicDays; None on a day for which only rebalances are built
 
 
 def build_groups(batch: GroupBatch, settings: Settings, summary: Summary) -> Iterator[GroupDayResults]:

@@ -1,9 +1,9 @@
 """Rows of frames in binary values: what Spark moves between the stages, and what a build carries from day to day.
 
-The JVM handles each value of each row, so many rows in one binary value are much less work for it than one row each. A
-value holds lists of rows, each of one frame: first the number of rows of each list, then the rows of each list, column
-after column in the order in which the frame declares them. All are 64-bit numbers in this machine's byte order; floats
-are their bits. Both ends of a value are the same version of this program on the same kind of machine.
+The JVM handles each value of each row. Many rows in one binary value are therefore much less work for it than one row
+each. A value holds lists of rows, each of one frame: first the number of rows of each list, then the rows of each list,
+column after column in the order in which the frame declares them. All are 64-bit numbers in this machine's byte order;
+floats are their bits. Both ends of a value are the same version of this program on the same kind of machine.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def check_cluster(client: ClientProperties, timeout_s: float) -> ClusterChecks:
     except SourceError as error:
         return ClusterChecks([*checks, Check(name, FAILED, str(error))], cluster_id, None)
     if not offsets.log_starts:
-        detail = f"{OFFSETS_TOPIC} does not exist: this cluster has had no group so far"
+        detail = f"{OFFSETS_TOPIC} does not exist: this cluster has not had any group yet"
         return ClusterChecks([*checks, Check(name, WARNING, detail)], cluster_id, Position(None, {}))
     count = sum(offsets.stable_ends[partition] - start for partition, start in offsets.log_starts.items())
     detail = f"{len(offsets.log_starts):,} partitions, {count:,} offsets from log start to log end"

@@ -19,7 +19,7 @@ from kafka_groups.pipeline.doctor.dense_records import LOOK_SHARE, read_dense_ti
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
-# So many places of each partition are looked at before halving.
+# The number of places of each partition that are looked at before halving.
 _PLACES: Final = 16
 # Halving ends when the horizon is known within this part of the offsets of a partition.
 _PRECISION: Final = 1 / 256
@@ -114,7 +114,7 @@ def check_horizon(tails: Mapping[int, LogTail], partitions_with_records: int) ->
     # A log that has every record from offset 0 on has lost nothing.
     shortened = {partition: tail.time_ms for partition, tail in tails.items() if tail.offset > 0}
     if not shortened:
-        return Check(name, OK, "every record so far is retained, according to a search in some places of the log")
+        return Check(name, OK, "every record is retained, according to a search in some places of the log")
     begin_ms = {partition: time_ms for partition, time_ms in shortened.items() if time_ms is not None}
     without_tail = sorted(shortened.keys() - begin_ms.keys())
     if without_tail:

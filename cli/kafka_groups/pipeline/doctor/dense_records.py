@@ -18,9 +18,9 @@ COMMITTED_RECORDS: Final[Mapping[str, Any]] = {"fetch.message.max.bytes": 65_536
 ALL_RECORDS: Final[Mapping[str, Any]] = {**COMMITTED_RECORDS, "isolation.level": "read_uncommitted"}
 # One look takes at most this share of the time for a search: a partition that needs longer is not looked at again.
 LOOK_SHARE: Final = 0.25
-# So many records are read in one place.
+# The number of records that are read in one place.
 _RECORDS: Final = 60
-# Records lie close together if each takes at most so many offsets: the marker of its transaction takes one, too.
+# Records lie close together if each takes at most this number of offsets: the marker of its transaction takes one, too.
 _OFFSETS_PER_RECORD: Final = 3
 # An interrupt (Ctrl-C) has to wait for this long.
 _POLL_S: Final = 0.1

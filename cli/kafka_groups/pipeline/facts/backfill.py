@@ -46,7 +46,7 @@ _ROW_KEY: Final = ["topic", "partition", "observed_at"]
 
 @dataclass(kw_only=True)
 class Backfilled:
-    """What a backfill has written so far.
+    """What a backfill has written until now.
 
     `partitions` have a known log end offset, and `times` is how many times are looked up of each. `days` were committed
     with `rows`; `look_ups` is how many pairs of a partition and a time were requested for them.

@@ -123,8 +123,8 @@ def _run_task(batch: Batch, ranges: Sequence[Range]) -> list[NewFile]:
 def skip_stored_rows(rows: pa.RecordBatch, ahead: Offsets) -> pa.RecordBatch:
     """Return the rows that their table does not have yet.
 
-    All rows are of one partition of `__consumer_offsets`. `ahead` has, by partition, the offset below which the table
-    has all rows; a partition that is missing there has none.
+    All rows belong to one partition of `__consumer_offsets`. `ahead` has, by partition, the offset below which the
+    table has all rows; a partition that is missing there has none.
     """
     partition = rows["source_partition"][0].as_py()
     first_offset = ahead.get(partition, 0)

@@ -110,7 +110,7 @@ class Ingestion:
     _rows: Counter[str] = field(default_factory=Counter)
 
     def result(self) -> Ingested:
-        """Return what was written so far."""
+        """Return what was written until now."""
         records = self._rows.total() - self._rows[INGEST_GAPS.name]
         return Ingested(cluster_id=self.cluster_id, batches=self._batches, records=records, rows=dict(self._rows))
 

@@ -18,7 +18,7 @@ from kafka_groups.progress import Progress, ignore_progress
 
 @dataclass(kw_only=True, slots=True)
 class Compacted:
-    """What a compaction has done so far.
+    """What a compaction has done until now.
 
     `joined` are the dates with joined or sorted files in any table; `files_before` and `files_after` are the numbers of
     those files before and after. `removed` has table and date of each date that was removed. Dates are YYYY-MM-DD.
@@ -80,8 +80,8 @@ def _replace_files(
 ) -> None:
     """Replace files by sorted ones, as planned, with a commit for each replacement, and add them to `compacted`.
 
-    Files of which another program removed one meanwhile stay as they are. `progress` is called with the step and the
-    number of sorted rows.
+    If another program removed one of the files meanwhile, the others stay as they are. `progress` is called with the
+    step and the number of sorted rows.
     """
     counter = StepCounter(progress, step, sum(replacement.rows for replacement in replacements))
     for replacement in replacements:

@@ -59,7 +59,7 @@ def write_marker(directory: RootDirectory) -> None:
 
 
 def has_marker(directory: RootDirectory) -> bool:
-    """Return whether the directory has a marker, which then is of this schema version.
+    """Return whether the directory has a marker, which then has this schema version.
 
     Raises StorageError for a marker that cannot be parsed, that another program wrote, or of another schema version.
     """
@@ -95,7 +95,7 @@ def _describe_problem(directory: RootDirectory, content: dict[str, Any]) -> str 
         )
     if version < SCHEMA_VERSION:
         return (
-            f"the tables in {directory.into} are of an older layout (schema {version}), which this version does not "
+            f"the tables in {directory.into} have an older layout (schema {version}), which this version does not "
             "read; name a new directory, and run ingest, backfill and build again"
         )
     return None

@@ -75,7 +75,7 @@ def _write_parquet_files(storage: Storage, output: Path, table: Table, files: Se
 
 
 def _write_csv_file(storage: Storage, output: Path, table: Table, files: Sequence[DataFile]) -> None:
-    """Write one CSV file with the rows of all files, of which there is at least one, in their order."""
+    """Write one CSV file with the rows of all files (at least one) in their order."""
     empty = pa.RecordBatch.from_pylist([], table.arrow())
     schema = _to_csv_columns(empty, "").schema
     with open_new_file(output / f"{table.name}.csv") as opened, csv.CSVWriter(opened, schema) as writer:

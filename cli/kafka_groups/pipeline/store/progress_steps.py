@@ -6,7 +6,7 @@ from kafka_groups.progress import Progress
 
 
 class StepCounter:
-    """The number of finished items of one step, of which there are `total`.
+    """The number of finished items of one step, which has `total` items.
 
     It reports 0 at once, and each new number by `add`. A step without items reports nothing.
     """

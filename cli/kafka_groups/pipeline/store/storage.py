@@ -148,7 +148,7 @@ class Storage:
             self.directory.forget(file.path)
 
     def dates(self, table: Table) -> list[str]:
-        """Return the dates of which the table has rows, in ascending order, without those of unfinished samples."""
+        """Return the dates for which the table has rows, in ascending order, without those of unfinished samples."""
         return sorted({file.date for file in self.files(table)})
 
     def files(self, table: Table, dates: Collection[str] | None = None, *, unfinished: bool = False) -> list[DataFile]:

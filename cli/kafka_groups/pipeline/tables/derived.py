@@ -204,7 +204,7 @@ class GroupDaily(Frame):
     skew: Any = column(
         FLOAT64,
         "largest share of a partition in the consumption of a topic, divided by the mean share; 1 is even. It is "
-        "that of the most uneven topic of which at least 1,000 offsets were consumed; null if there is none. A "
+        "that of the most uneven topic with at least 1,000 consumed offsets; null if there is none. A "
         "partition without a commit counts if nothing was written to it that day",
     )
     retention_margin: Any = column(INT64, "least retention margin of a partition that day", unit=RECORDS)

@@ -86,7 +86,7 @@ def new_removals(key: Ints, at_us: Ints) -> Commits:
 
 
 def empty_key_summary(size: int) -> KeySummary:
-    """Return the summary of `size` keys of which no earlier day says anything."""
+    """Return the summary of `size` keys about which no earlier day says anything."""
     return KeySummary(
         fact_day=np.full(size, NULL),
         moved_us=np.full(size, NULL),

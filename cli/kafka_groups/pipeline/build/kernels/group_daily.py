@@ -7,9 +7,9 @@ commit, and over those that were quiet, on which nothing was written: many clien
     partitions = partitions with a commit that were not quiet + quiet partitions
     skew = largest consumption * partitions / total consumption
 
-A topic of which the group consumed fewer than 1,000 offsets says nothing about skew.
+A topic from which the group consumed fewer than 1,000 offsets says nothing about skew.
 
-Three partitions of one topic, of which the last one was quiet, and 3,000 records consumed:
+Three partitions of one topic, the last one quiet, and 3,000 records consumed:
 
     >>> topic_skew(
     ...     consumed=np.array([2_000, 1_000, 0]),

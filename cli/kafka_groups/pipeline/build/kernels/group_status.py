@@ -79,7 +79,7 @@ class GroupStatuses:
 
 
 def new_statuses(*, at_us: Ints, lag: Ints) -> PartitionStatuses:
-    """Return statuses of which only the lag is known."""
+    """Return statuses whose only known number is the lag."""
     size = len(at_us)
     return PartitionStatuses(
         key=np.zeros(size, np.int64),

@@ -44,7 +44,7 @@ from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
 # The clocks of producers may be ahead by this much.
 _CLOCK_TOLERANCE_MS: Final = 60_000
-# The commits of a sample were requested after the sample before it, or at most so long before its log ends.
+# The commits of a sample were requested after the sample before it, or at most this time before its log ends.
 _SAMPLE_DURATION_MS: Final = 600_000
 
 
@@ -78,10 +78,10 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
         retention_margin=np.where(end.log_start == NULL, NULL, commit.committed_offset - end.log_start),
     )
     is_possible = end.is_sample | (commit.committed_offset <= end.log_end) | ~is_early_record
-    return rows.take(is_possible & ~_is_of_other_topic(commit, end))
+    return rows.take(is_possible & ~_has_other_topic_id(commit, end))
 
 
-def _is_of_other_topic(commit: Commits, end: LogEnds) -> Flags:
+def _has_other_topic_id(commit: Commits, end: LogEnds) -> Flags:
     """Return whether a commit and a log end are known to belong to different topic ids."""
     is_other: Flags = (commit.topic_id != NULL) & (end.topic_id != NULL) & (commit.topic_id != end.topic_id)
     return is_other

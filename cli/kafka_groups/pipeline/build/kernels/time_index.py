@@ -5,7 +5,7 @@ earlier. A record that a backfill found is a point with the record's own timesta
 day. So that it does not grow without end, points older than an hour become fewer: 32 are kept for each doubling of the
 age, which is one for each 2 % of the age.
 
-Five sampled log ends of one partition, of which two are equal, are four points (times in ms):
+Five sampled log ends of one partition, two of them equal, are four points (times in ms):
 
     >>> from kafka_groups.pipeline.build.kernels.log_ends import new_log_ends
     >>> ends = new_log_ends(

@@ -290,7 +290,7 @@ def _is_read(rows: LagRows, commits: WindowCommits, sampled_offset: Ints) -> Fla
 
 
 def _find_last(stream: Ints, at_us: Ints, incarnation: Ints, rows: LagRows, is_sample: Flags) -> Ints:
-    """Return the place of the last evidence of a stream until each lag row, -1 if it is of another incarnation."""
+    """Return the place of the last evidence of a stream until each lag row; -1 if it belongs to another incarnation."""
     place = last_place_at((stream, at_us), (rows.key * 2 + is_sample, rows.at_us))
     return np.where(take(incarnation, place, -1) == rows.incarnation, place, -1)
 

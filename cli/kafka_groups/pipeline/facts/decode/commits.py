@@ -172,7 +172,7 @@ def read_values(values: PackedBytes, is_wanted: Flags) -> tuple[Flags, dict[str,
     layout = _find_layout(values)
     is_compact = layout.version == _COMPACT_VERSION
     tags_size = values.ends - layout.tags_at
-    # Three bytes are no number of numpy: these are the lower three of four, of which the first is before the tags.
+    # Three bytes are no number of numpy: these are the lower three of four, and the first one is before the tags.
     tag = values.read_numbers("i4", layout.tags_at - 1) & (1 << 8 * _TAG_BYTES) - 1
     has_topic_id = is_compact & (tags_size == _TAG_BYTES + _TOPIC_ID_BYTES) & (tag == _TOPIC_ID_TAG)
     has_zero_tags = (tags_size == 1) & (values.read_numbers("u1", layout.tags_at) == 0)

@@ -17,7 +17,7 @@ COMPACTED: Final = "compacted"  # Compaction, markers of transactions, and abort
 
 
 class DataGap(NamedTuple):
-    """A range of offsets, both ends included, of which `missing` have no record; the reason is one of those above."""
+    """A range of offsets, both ends included; `missing` of them have no record. The reason is one of those above."""
 
     from_offset: int
     until_offset: int

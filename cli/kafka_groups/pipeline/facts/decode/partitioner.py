@@ -11,7 +11,7 @@ def partition_of(group: str, partitions: int) -> int:
     The result is that of Kafka's GroupCoordinatorService.partitionFor.
     """
     unsigned_hash = 0
-    # Java's String.hashCode takes UTF-16 code units, of which a character beyond the first 65,536 has two.
+    # Java's String.hashCode takes UTF-16 code units; a character beyond the first 65,536 has two.
     for (unit,) in struct.iter_unpack(">H", group.encode("utf-16-be", "surrogatepass")):
         unsigned_hash = (31 * unsigned_hash + unit) & 0xFFFF_FFFF
     # Java's hash is a signed number, and the smaller one of these two is its absolute value.

@@ -24,9 +24,9 @@ from kafka_groups.protocol import SchemaError
 def decode(records: pa.RecordBatch, cluster_id: str, partition: int) -> pa.RecordBatch:
     """Return one row of DecodedRecords for each row of RawRecords, in the same order.
 
-    All records are of this partition of `__consumer_offsets`. Never fails because of the content of a record: one that
-    cannot be decoded is a row of the kind "unknown", with its bytes, the problem, and the fields of its key if those
-    were decoded.
+    All records belong to this partition of `__consumer_offsets`. Never fails because of the content of a record: one
+    that cannot be decoded is a row of the kind "unknown", with its bytes, the problem, and the fields of its key if
+    those were decoded.
     """
     common_columns = {
         "cluster_id": cluster_id,
@@ -66,7 +66,8 @@ def _read_commits(records: pa.RecordBatch) -> tuple[Flags, dict[str, Any]]:
 def _decode_one_by_one(records: pa.RecordBatch, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return one row of DecodedRecords for each of the RawRecords.
 
-    `rows` are of the same records, in the same order. Their columns that do not depend on the content are taken over.
+    `rows` belong to the same records, in the same order. Their columns that do not depend on the content are taken
+    over.
     """
     keys = records["key"].to_pylist()
     values = records["value"].to_pylist()
