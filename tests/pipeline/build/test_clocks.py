@@ -219,8 +219,10 @@ def test_rates_do_not_span_two_logs(rows: list[Row]) -> None:
 
 
 @rows_of("group_status", "another log, read")
-def test_records_whose_offsets_go_back_are_a_rewind_on_another_log_too(rows: list[Row]) -> None:
-    assert rows[-1]["verdict"] == "REWIND"
+def test_records_on_another_topic_id_are_no_rewind(rows: list[Row]) -> None:
+    """The removal of the old commit may be lost to compaction."""
+    assert len(rows) == 15
+    assert "REWIND" not in {row["verdict"] for row in rows}
 
 
 @rows_of("lag_history", "minus one")

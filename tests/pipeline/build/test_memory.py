@@ -57,6 +57,7 @@ def facts() -> Iterator[Any]:
             "committed_offset": place,
             "is_record": np.ones(COMMITS, np.bool_),
             "is_removal": np.zeros(COMMITS, np.bool_),
+            "topic_id": np.full(COMMITS, NULL),
         }
         rows = _rows(commits, COMMITS, group=f"group-{group:03}")
         yield from _in_small_batches(pack_commits(iter([rows])))

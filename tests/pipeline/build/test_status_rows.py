@@ -96,13 +96,28 @@ def ms_of(time: datetime) -> int:
     return round(time.astimezone(UTC).timestamp() * 1_000) - NOON_MS
 
 
-def is_ahead(sampled: Sequence[Commit], read: Sequence[Commit], rules: Rules) -> bool:
-    """Whether samples saw another offset since the last record, a later one or a minute later."""
-    if not sampled:
+def is_ahead(sampled: Sequence[Commit], read: Sequence[Commit], next_read: int | None, rules: Rules) -> bool:
+    """Whether samples saw another offset since the last record, a later one or a minute later.
+
+    They did not if the last record of the next minute, `next_read`, has that offset: the clocks differ.
+    """
+    if not sampled or (next_read is not None and next_read >= sampled[-1].offset):
         return False
     newest, last = (thin(commits, rules.min_distance_ms)[-1] for commits in (sampled, read))
     since_ms = newest.at_ms - last.at_ms
     return (newest.offset > last.offset and since_ms > 0) or (newest.offset != last.offset and since_ms > 60_000)
+
+
+def last_record(commits: Sequence[Row], now_ms: int) -> int | None:
+    """The offset of the last record until a minute after a time; None if the commit was removed in between."""
+    offset = None
+    is_removed = False
+    for row in commits:
+        at_ms = ms_of(row["commit_time"])
+        is_removed |= row["tombstone"] and at_ms > now_ms
+        if row["origin"] == "topic" and not row["tombstone"] and at_ms <= now_ms + 60_000:
+            offset = None if is_removed else row["committed_offset"]
+    return offset
 
 
 def window_at(now_ms: int, lag: int, commits: Sequence[Row], log_ends: Sequence[LogEnd], rules: Rules) -> Window:
@@ -124,7 +139,7 @@ def window_at(now_ms: int, lag: int, commits: Sequence[Row], log_ends: Sequence[
     ]
     moved = [(each, max(0, each.end - each.offset)) for each in moves(seen)]
     sampled = [Commit(each.offset, each.at_ms, left) for each, left in moved]
-    is_sampled = not records or is_ahead(sampled, records, rules)
+    is_sampled = not records or is_ahead(sampled, records, last_record(commits, now_ms), rules)
     points = [Point(each.end, left, each.at_ms) for each, left in moved] if is_sampled else lag_points(records, known)
     return Window(
         commits=thin(sampled if is_sampled else records, rules.min_distance_ms)[-rules.intervals :],

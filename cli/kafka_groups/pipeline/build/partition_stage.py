@@ -20,7 +20,7 @@ from kafka_groups.pipeline.build.frames import (
     RateRows,
     TimePoints,
 )
-from kafka_groups.pipeline.build.kernels import committed_offsets, log_ends, verdict_evidence
+from kafka_groups.pipeline.build.kernels import committed_offsets, evidence_windows, log_ends, verdict_evidence
 from kafka_groups.pipeline.build.kernels.inferred_deletions import (
     ABSENT_MS,
     ReadTimes,
@@ -199,7 +199,7 @@ class _DayBuilder:
             self.key_state.window_commits, commits, ends, context, rules.min_distance_ms
         )
         lag_points = verdict_evidence.find_lag_points(self.key_state.lag_points, commits, ends, context)
-        evidence = verdict_evidence.collect_evidence(lag_rows, ends, window_commits, lag_points, rules.intervals)
+        evidence = evidence_windows.collect_evidence(lag_rows, ends, window_commits, lag_points, rules.intervals)
         verdicts = judge_evidence(evidence, rules)
         time_lags = measure_time_lag(lag_rows, ends, points)
         rate_rows, rates = _measure_rates_of_day(self.key_state.rate_rows, lag_rows)

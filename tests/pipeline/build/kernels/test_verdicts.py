@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_groups.pipeline.build.kernels.verdict_evidence import Evidence
+from kafka_groups.pipeline.build.kernels.evidence_windows import Evidence
 from kafka_groups.pipeline.build.kernels.verdicts import RULES, judge_evidence
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.partition_stage import build_partition_days

@@ -153,8 +153,9 @@ def number_incarnations(rows: Commits, size: int) -> Commits:
 def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Commits:
     """Return the ordered rows with the topic ids that are known: the ids in their records, else those of log ends.
 
-    A commit without an id is on the topic of the last log end before it, if the next log end has the same id, or if
-    there is no next one. Otherwise its id stays NULL. `ends` are sorted by partition and time.
+    A sample requests log ends right after commits, so a sampled commit is on the topic of the next log end. A record
+    without an id is on the topic of the last log end before it, if the next log end has the same id, or if there is no
+    next one. Otherwise the id stays NULL. `ends` are sorted by partition and time.
     """
     known = ends.take(ends.is_used & (ends.topic_id != NULL))
     times = (known.partition, known.at_us)
@@ -163,9 +164,12 @@ def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Comm
     following = first_place_at(times, wanted)
     id_before = take(known.topic_id, before)
     id_following = take(known.topic_id, following)
-    is_certain = (before >= 0) & ((following < 0) | (id_before == id_following))
+    is_certain = (following < 0) | (id_before == id_following)
+    id_of_record = np.where(is_certain, id_before, NULL)
+    id_of_sample = np.where(following >= 0, id_following, id_before)
     is_open = (rows.topic_id == NULL) & ~rows.is_removal & ~rows.is_carried
-    return replace(rows, topic_id=np.where(is_open & is_certain, id_before, rows.topic_id))
+    known_id = np.where(rows.is_record, id_of_record, id_of_sample)
+    return replace(rows, topic_id=np.where(is_open, known_id, rows.topic_id))
 
 
 def carry_commits(rows: Commits) -> Commits:

@@ -75,7 +75,7 @@ class GroupCheckpoint:
 
     @classmethod
     def from_json(cls, text: str | None) -> Self:
-        """Return the checkpoint that `to_json` wrote; without a text, that of a group of which nothing is known."""
+        """Return the checkpoint that `to_json` wrote; without a text, that of an unknown group."""
         return cls() if text is None else cls._from_fields(json.loads(text))
 
     def _fields(self) -> dict[str, Any]:

@@ -29,12 +29,11 @@ Three records of one key, and a log end between the second and the third one (ti
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
 from kafka_groups import verdicts
-from kafka_groups.pipeline.build.frames import Commits, LagPoints, LagRows, LogEnds, WindowCommits
+from kafka_groups.pipeline.build.frames import Commits, LagPoints, LogEnds, WindowCommits
 from kafka_groups.pipeline.build.kernels.segments import (
     first_place_at,
     is_among_last,
@@ -42,37 +41,17 @@ from kafka_groups.pipeline.build.kernels.segments import (
     is_segment_start,
     last_place_at,
     last_place_before,
-    previous_places,
     segment_starts,
     take,
-    trace_back,
 )
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Ints
-
-# No two clocks of a cluster should differ by more than this.
-_CLOCK_TOLERANCE_MS: Final = 60_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """The evidence at each lag row. Matrices have a row for each lag row; their last column is the newest one."""
-
-    at_ms: Ints  # time of the lag row
-    current_lag: Ints
-    least_end: Ints  # lowest of the last log ends
-    is_sampled: Flags  # whether the evidence comes from samples
-    slot_ms: Ints  # matrix: time of the first commit of each slot of the window; NULL where the window is not filled
-    committed_offset: Ints  # matrix: the commit of each slot
-    commit_lag: Ints  # matrix: the lag after it
-    point_end: Ints  # matrix: log end of each of the last points; NULL where there is none
-    point_lag: Ints  # matrix: the lag there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitContext:
     """What is known about each commit: whether it is new evidence, and the log ends of its partition around it."""
 
-    is_new_record: Flags  # a record of a commit, of the day
+    is_new_record: Flags  # a record of a commit, of the day, whose topic is certain
     is_new_sample: Flags  # a sample of the day that shows another offset than the sample before
     end_before: Ints  # place of the last log end until the commit; -1 if there is none
     end_following: Ints  # place of the first log end from the commit on; -1 if there is none
@@ -89,11 +68,18 @@ def find_context(commits: Commits, ends: LogEnds, partition_of_key: Ints) -> Com
     shows_another = take(commits.committed_offset, previous_sample) != commits.committed_offset
     times_of_ends = (ends.partition, ends.at_us)
     times_of_commits = (partition_of_key[commits.key], commits.at_us)
+    end_before = last_place_at(times_of_ends, times_of_commits)
+    end_following = first_place_at(times_of_ends, times_of_commits)
+    id_before = take(ends.topic_id, end_before)
+    id_following = take(ends.topic_id, end_following)
+    # A record without a topic id, between samples of two topics, may be on either of them: it is no evidence.
+    is_between_topics = (id_before != NULL) & (id_following != NULL) & (id_before != id_following)
+    is_certain = (commits.topic_id != NULL) | ~is_between_topics
     return CommitContext(
-        is_new_record=is_of_day & commits.is_record & ~commits.is_removal,
+        is_new_record=is_of_day & commits.is_record & ~commits.is_removal & is_certain,
         is_new_sample=is_of_day & is_sample & shows_another,
-        end_before=last_place_at(times_of_ends, times_of_commits),
-        end_following=first_place_at(times_of_ends, times_of_commits),
+        end_before=end_before,
+        end_following=end_following,
     )
 
 
@@ -117,7 +103,7 @@ def find_window_commits(
         lag=_measure_lag_after(commits, ends, context)[chosen],
     )
     rows = WindowCommits.join(carried, day).sort_by("key", "is_sample", "incarnation", "slot_ms", "at_us")
-    first_of_slot = segment_starts(_stream(rows), rows.incarnation, rows.slot_ms // slot_length_ms)
+    first_of_slot = segment_starts(stream_numbers(rows), rows.incarnation, rows.slot_ms // slot_length_ms)
     return replace(rows, slot_ms=rows.slot_ms[first_of_slot])
 
 
@@ -212,9 +198,9 @@ def carry_window_commits(commits: WindowCommits, incarnation: Ints, slots: int) 
 
     Only commits of the present incarnation count; `incarnation` is that of each key.
     """
-    is_last_of_slot = is_segment_end(_stream(commits), commits.incarnation, commits.slot_ms)
+    is_last_of_slot = is_segment_end(stream_numbers(commits), commits.incarnation, commits.slot_ms)
     is_present = commits.incarnation == incarnation[commits.key]
-    return commits.take(is_among_last(is_last_of_slot & is_present, _stream(commits), slots))
+    return commits.take(is_among_last(is_last_of_slot & is_present, stream_numbers(commits), slots))
 
 
 def carry_lag_points(points: LagPoints, incarnation: Ints, log_number: Ints) -> LagPoints:
@@ -224,77 +210,9 @@ def carry_lag_points(points: LagPoints, incarnation: Ints, log_number: Ints) -> 
     """
     is_present = (points.incarnation == incarnation[points.key]) & (points.log_number == log_number[points.key])
     count = np.where(points.is_sample, verdicts.SAMPLE_POINTS, verdicts.COMMIT_POINTS)
-    return points.take(is_among_last(is_present, _stream(points), count))
+    return points.take(is_among_last(is_present, stream_numbers(points), count))
 
 
-def collect_evidence(
-    rows: LagRows, ends: LogEnds, commits: WindowCommits, points: LagPoints, intervals: int
-) -> Evidence:
-    """Return the evidence at each lag row: the commits of the last `intervals` slots, log ends and points."""
-    is_sampled, last_commit = _choose_stream(rows, commits)
-    first_of_slot = segment_starts(_stream(commits), commits.incarnation, commits.slot_ms)
-    previous_slot = previous_places(_stream(commits), commits.incarnation)[first_of_slot]
-    window = trace_back(last_commit, previous_slot, intervals)
-
-    # Incarnations and logs only rise within a stream, so points are in the order of their times.
-    last_point = _find_last(_stream(points), points.at_us, points.incarnation, rows, is_sampled)
-    is_of_log = take(points.log_number, last_point, -1) == rows.log_number
-    previous_point = previous_places(_stream(points), points.incarnation, points.log_number)
-    last_points = trace_back(np.where(is_of_log, last_point, -1), previous_point, verdicts.SAMPLE_POINTS)
-
-    last_ends = trace_back(np.arange(len(ends)), previous_places(ends.partition, ends.log_number), intervals)
-    least_end = take(ends.log_end, last_ends, LARGEST).min(axis=1)
-    return Evidence(
-        at_ms=rows.at_us // 1_000,
-        current_lag=rows.lag,
-        least_end=least_end[rows.observation],
-        is_sampled=is_sampled,
-        slot_ms=take(commits.slot_ms, window),
-        committed_offset=take(commits.committed_offset, window),
-        commit_lag=take(commits.lag, window),
-        point_end=take(points.log_end, last_points),
-        point_lag=take(points.lag, last_points),
-    )
-
-
-def _choose_stream(rows: LagRows, commits: WindowCommits) -> tuple[Flags, Ints]:
-    """Return whether samples are the evidence at each lag row, and the place of the last commit of that stream.
-
-    Samples are, where there is no record, or where one shows a later offset: ingest may be behind. A clock that is
-    ahead makes an old sample look new, but it cannot make its offset higher; so another offset that is not higher must
-    be later by more than clocks may differ.
-    """
-    is_record = np.zeros(len(rows), np.bool_)
-    record = _find_last(_stream(commits), commits.at_us, commits.incarnation, rows, is_record)
-    sample = _find_last(_stream(commits), commits.at_us, commits.incarnation, rows, ~is_record)
-    later_ms = take(commits.slot_ms, sample, 0) - take(commits.slot_ms, record, 0)
-    sampled_offset = take(commits.committed_offset, sample)
-    read_offset = take(commits.committed_offset, record)
-    is_ahead = (sampled_offset > read_offset) & (later_ms > 0)
-    is_different = (sampled_offset != read_offset) & (later_ms > _CLOCK_TOLERANCE_MS)
-    is_behind = (is_ahead | is_different) & ~_is_read(rows, commits, sampled_offset)
-    is_sampled: Flags = (sample >= 0) & ((record < 0) | is_behind)
-    return is_sampled, np.where(is_sampled, sample, record)
-
-
-def _is_read(rows: LagRows, commits: WindowCommits, sampled_offset: Ints) -> Flags:
-    """Return for each lag row whether a record with the sampled offset or a later one was read.
-
-    The clock of a coordinator that is ahead dates it behind the lag row, by no more than clocks may differ.
-    """
-    until_us = rows.at_us + _CLOCK_TOLERANCE_MS * 1_000
-    place = last_place_at((_stream(commits), commits.at_us), (rows.key * 2, until_us))
-    is_same = take(commits.incarnation, place, -1) == rows.incarnation
-    is_read: Flags = is_same & (take(commits.committed_offset, place) >= sampled_offset)
-    return is_read
-
-
-def _find_last(stream: Ints, at_us: Ints, incarnation: Ints, rows: LagRows, is_sample: Flags) -> Ints:
-    """Return the place of the last evidence of a stream until each lag row; -1 if it belongs to another incarnation."""
-    place = last_place_at((stream, at_us), (rows.key * 2 + is_sample, rows.at_us))
-    return np.where(take(incarnation, place, -1) == rows.incarnation, place, -1)
-
-
-def _stream(rows: WindowCommits | LagPoints) -> Ints:
+def stream_numbers(rows: WindowCommits | LagPoints) -> Ints:
     """Return the number of each row's stream: an even one for records of a key, the next one for its samples."""
     return rows.key * 2 + rows.is_sample

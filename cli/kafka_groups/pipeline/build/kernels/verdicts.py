@@ -28,7 +28,7 @@ from typing import Final
 import numpy as np
 
 from kafka_groups import verdicts
-from kafka_groups.pipeline.build.kernels.verdict_evidence import Evidence
+from kafka_groups.pipeline.build.kernels.evidence_windows import Evidence
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 
 # The rules, from the best verdict to the worst; a rule is its place here.

@@ -1,0 +1,110 @@
+"""The evidence at each lag row: the windows of commits, log ends and lag points that a verdict judges.
+
+Records are the evidence where there are any, and samples otherwise, or where records are behind: a sample shows an
+offset that no record has. The matrices have a row for each lag row, and the newest commit or point in the last column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kafka_groups import verdicts
+from kafka_groups.pipeline.build.frames import LagPoints, LagRows, LogEnds, WindowCommits
+from kafka_groups.pipeline.build.kernels.segments import (
+    last_place_at,
+    previous_places,
+    segment_starts,
+    take,
+    trace_back,
+)
+from kafka_groups.pipeline.build.kernels.verdict_evidence import stream_numbers
+from kafka_groups.pipeline.frames.arrays import LARGEST, Flags, Ints
+
+# No two clocks of a cluster should differ by more than this.
+_CLOCK_TOLERANCE_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The evidence at each lag row. Matrices have a row for each lag row; their last column is the newest one."""
+
+    at_ms: Ints  # time of the lag row
+    current_lag: Ints
+    least_end: Ints  # lowest of the last log ends
+    is_sampled: Flags  # whether the evidence comes from samples
+    slot_ms: Ints  # matrix: time of the first commit of each slot of the window; NULL where the window is not filled
+    committed_offset: Ints  # matrix: the commit of each slot
+    commit_lag: Ints  # matrix: the lag after it
+    point_end: Ints  # matrix: log end of each of the last points; NULL where there is none
+    point_lag: Ints  # matrix: the lag there
+
+
+def collect_evidence(
+    rows: LagRows, ends: LogEnds, commits: WindowCommits, points: LagPoints, intervals: int
+) -> Evidence:
+    """Return the evidence at each lag row: the commits of the last `intervals` slots, log ends and points."""
+    is_sampled, last_commit = _choosestream_numbers(rows, commits)
+    first_of_slot = segment_starts(stream_numbers(commits), commits.incarnation, commits.slot_ms)
+    previous_slot = previous_places(stream_numbers(commits), commits.incarnation)[first_of_slot]
+    window = trace_back(last_commit, previous_slot, intervals)
+
+    # Incarnations and logs only rise within a stream, so points are in the order of their times.
+    last_point = _find_last(stream_numbers(points), points.at_us, points.incarnation, rows, is_sampled)
+    is_of_log = take(points.log_number, last_point, -1) == rows.log_number
+    previous_point = previous_places(stream_numbers(points), points.incarnation, points.log_number)
+    last_points = trace_back(np.where(is_of_log, last_point, -1), previous_point, verdicts.SAMPLE_POINTS)
+
+    last_ends = trace_back(np.arange(len(ends)), previous_places(ends.partition, ends.log_number), intervals)
+    least_end = take(ends.log_end, last_ends, LARGEST).min(axis=1)
+    return Evidence(
+        at_ms=rows.at_us // 1_000,
+        current_lag=rows.lag,
+        least_end=least_end[rows.observation],
+        is_sampled=is_sampled,
+        slot_ms=take(commits.slot_ms, window),
+        committed_offset=take(commits.committed_offset, window),
+        commit_lag=take(commits.lag, window),
+        point_end=take(points.log_end, last_points),
+        point_lag=take(points.lag, last_points),
+    )
+
+
+def _choosestream_numbers(rows: LagRows, commits: WindowCommits) -> tuple[Flags, Ints]:
+    """Return whether samples are the evidence at each lag row, and the place of the last commit of that stream.
+
+    Samples are, where there is no record, or where one shows a later offset: ingest may be behind. A clock that is
+    ahead makes an old sample look new, but it cannot make its offset higher; so another offset that is not higher must
+    be later by more than clocks may differ.
+    """
+    is_record = np.zeros(len(rows), np.bool_)
+    record = _find_last(stream_numbers(commits), commits.at_us, commits.incarnation, rows, is_record)
+    sample = _find_last(stream_numbers(commits), commits.at_us, commits.incarnation, rows, ~is_record)
+    later_ms = take(commits.slot_ms, sample, 0) - take(commits.slot_ms, record, 0)
+    sampled_offset = take(commits.committed_offset, sample)
+    read_offset = take(commits.committed_offset, record)
+    is_ahead = (sampled_offset > read_offset) & (later_ms > 0)
+    is_different = (sampled_offset != read_offset) & (later_ms > _CLOCK_TOLERANCE_MS)
+    is_behind = (is_ahead | is_different) & ~_is_read(rows, commits, sampled_offset)
+    is_sampled: Flags = (sample >= 0) & ((record < 0) | is_behind)
+    return is_sampled, np.where(is_sampled, sample, record)
+
+
+def _is_read(rows: LagRows, commits: WindowCommits, sampled_offset: Ints) -> Flags:
+    """Return for each lag row whether a record with the sampled offset or a later one was read.
+
+    The clock of a coordinator that is ahead dates it behind the lag row, by no more than clocks may differ.
+    """
+    until_us = rows.at_us + _CLOCK_TOLERANCE_MS * 1_000
+    place = last_place_at((stream_numbers(commits), commits.at_us), (rows.key * 2, until_us))
+    is_same = take(commits.incarnation, place, -1) == rows.incarnation
+    is_read: Flags = is_same & (take(commits.committed_offset, place) >= sampled_offset)
+    return is_read
+
+
+def _find_last(stream: Ints, at_us: Ints, incarnation: Ints, rows: LagRows, is_sample: Flags) -> Ints:
+    """Return the place of the last evidence of a stream until each lag row; -1 if it belongs to another incarnation."""
+    place = last_place_at((stream, at_us), (rows.key * 2 + is_sample, rows.at_us))
+    return np.where(take(incarnation, place, -1) == rows.incarnation, place, -1)
