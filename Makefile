@@ -25,7 +25,7 @@ help:
 	@echo "make bench        the measurements of the README; make bench-large uses 65,000 groups"
 	@echo "make bench-pipeline  the measurements of the pipeline, with 4 million records"
 	@echo "make proof-changes  what undo promises, on real brokers under faults, which are repeated ten times; ten minutes"
-	@echo "make proof-pipeline  the derived tables against those of commit cd93aa5, on 200 random histories; 40 kills a storage"
+	@echo "make proof-pipeline  the derived tables against those of commit cd93aa5, on 200 random histories, and against an oracle, on 40 simulated worlds; 40 kills a storage"
 
 demo: $(READY)
 	$(BIN)/kafka-groups sandbox demo --port 0
@@ -78,6 +78,7 @@ proof-changes: $(READY)
 
 proof-pipeline: $(READY)
 	$(BIN)/python -m tests.pipeline.proof
+	$(BIN)/python -m tests.pipeline.oracle
 	$(BIN)/python -m tests.pipeline.kills
 
 # Versions and hashes of everything that development and CI install; users get the lower bounds of pyproject.toml.
