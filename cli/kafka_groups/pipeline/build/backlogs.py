@@ -79,6 +79,10 @@ def _has_backlog(storage: Storage, queries: Queries, cluster_id: str, sampled_ms
 
 
 def _read_sampled_ends(queries: Queries, cluster_id: str, sampled_ms: int) -> list[SampledEnd]:
+    """Return the ends of the partitions of `__consumer_offsets` in the sample of that time (ms since 1970).
+
+    The list is empty if there is no such sample. Raises StorageError.
+    """
     rows = queries.select(
         PARTITION_OFFSETS,
         _SAMPLED_ENDS,

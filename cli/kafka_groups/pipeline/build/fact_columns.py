@@ -65,9 +65,13 @@ GROUP_STATE_NAMES: Final = ("cluster_id", "group", "state")
 
 
 def convert_commits(rows: Any, day: int) -> Any:
-    """Return the rows of `offset_commits` with the columns of KEY, `day` and CommittedOffsets."""
+    """Return the rows of `offset_commits` with the columns of KEY, `day` and CommittedOffsets.
+
+    Rows keep their order; what CommittedOffsets calls NULL is null.
+    """
     offset = rows["committed_offset"]
-    # Brokers accept -1 for an offset, and return none for it.
+    # Brokers accept -1 for an offset, and return none for it. A tombstone that is null is none: `to_flags` makes null
+    # false.
     is_removal = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
     return _add_columns(
         rows.select([*PARTITION_KEY, "group", "source_offset"]),
@@ -83,7 +87,10 @@ def convert_commits(rows: Any, day: int) -> Any:
 
 
 def convert_observations(rows: Any, day: int) -> Any:
-    """Return the rows of `partition_offsets` with the columns of PARTITION_KEY, `day` and ObservedOffsets."""
+    """Return the rows of `partition_offsets` with the columns of PARTITION_KEY, `day` and ObservedOffsets.
+
+    Rows keep their order; what ObservedOffsets calls NULL is null.
+    """
     return _add_columns(
         rows.select(PARTITION_KEY),
         {
@@ -101,7 +108,10 @@ def convert_observations(rows: Any, day: int) -> Any:
 
 
 def convert_events(rows: Any, day: int) -> Any:
-    """Return the rows of `group_events` with the columns of GROUP_KEY, `day` and EventRows."""
+    """Return the rows of `group_events` with the columns of GROUP_KEY, `day` and EventRows, in their order.
+
+    `at_us` is midnight where the time of a record is not on that day (`times_within`).
+    """
     is_expression = pc.starts_with(rows["event_type"], "regex")
     details = pc.if_else(is_expression, rows["details"], None).to_pylist()
     expressions = [None if text is None else json.loads(text).get("regular_expression") for text in details]
@@ -132,12 +142,13 @@ def convert_group_states(rows: Any, day: int) -> Any:
 def times_within(times: Any, day: int) -> Any:
     """Return timestamps in µs since 1970, and midnight for those that are null or not on the day of their file.
 
-    Such a time is impossible. Midnight is the least time of the day, so that it does not seem to show until when the
-    cluster was read.
+    Such a time is impossible. Midnight is the earliest time of the day, so it says nothing of until when the cluster
+    was read.
     """
     at_us = to_microseconds(times)
     midnight_us = day * DAY_US
     is_within = pc.and_(pc.greater_equal(at_us, midnight_us), pc.less(at_us, midnight_us + DAY_US))
+    # `to_flags` makes null false.
     return pc.if_else(pa.array(to_flags(is_within)), at_us, midnight_us)
 
 
@@ -147,7 +158,10 @@ def to_microseconds(times: Any) -> Any:
 
 
 def _number_ids(ids: Any) -> Any:
-    """Return a column of strings as positive numbers that stand for them in every file and on every day."""
+    """Return a column of strings as positive numbers that stand for them in every file and on every day.
+
+    Null stays null.
+    """
     encoded = ids.dictionary_encode()
     numbers = []
     for text in encoded.dictionary.to_pylist():

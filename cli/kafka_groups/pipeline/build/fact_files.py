@@ -81,7 +81,10 @@ def read_facts(files: Iterable[DataFile]) -> Iterator[Any]:
 
 
 def _convert_files(files: Iterable[DataFile], reader: _TableReader, parts: SummaryParts) -> Iterator[Any]:
-    """Yield the converted rows of files of one table, and add their parts of the summary to `parts`."""
+    """Yield the converted rows of files of one table as record batches, and add their parts of the summary to `parts`.
+
+    `parts` is complete after the last batch. Raises StorageError.
+    """
     for file in files:
         day = day_number(date.fromisoformat(file.date))
         for rows in read_columns(file.path, reader.names):

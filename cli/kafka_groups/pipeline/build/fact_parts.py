@@ -26,7 +26,10 @@ def summarise_events(rows: Any, day: int) -> list[Any]:
 
 
 def _summarise_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
-    """Return the parts of facts of groups: the time of each fact, with its group if a sample saw it."""
+    """Return a record batch of FactSummaries: the time of each fact of a group, with the group if a sample saw it.
+
+    `rows` has a row of the table for each fact, `times` its time; `day` is that of the file (days since 1970).
+    """
     sampled_group = pc.if_else(pc.equal(rows["origin"], "topic"), None, rows["group"])
     return _make_part(
         table,
@@ -41,7 +44,10 @@ def _summarise_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
 
 
 def summarise_observations(rows: Any, day: int) -> list[Any]:
-    """Return the parts of rows of `partition_offsets`: of each sample or backfill, and of each partition."""
+    """Return two record batches of FactSummaries with a part for each row of `partition_offsets`.
+
+    The first one has parts of samples and backfills, the second one parts of partitions. `day` is days since 1970.
+    """
     at_us = times_within(rows["observed_at"], day)
     log_end = rows["log_end_offset"]
     is_known = pc.is_valid(log_end)
@@ -73,4 +79,5 @@ def summarise_nothing(_rows: Any, _day: int) -> list[Any]:
 
 
 def _make_part(table: Table, day: int, columns: dict[str, Any]) -> Any:
+    """Return a record batch of FactSummaries; columns that are not given are null."""
     return make_batch(FactSummaries, {**columns, "table": table.name, "day": day}, fill_null=True)

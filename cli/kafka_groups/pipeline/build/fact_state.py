@@ -62,14 +62,18 @@ class FactState:
 
     - `files`: the files of facts; `dates`: the dates that have facts.
     - `facts`: the facts by date and table, without those that retention left of a date.
-    - `changed`: the dates and tables whose facts the last build has not seen.
+    - `changed`: the dates and tables whose facts the last build has not seen, without those whose facts have all
+      vanished since.
     - `lost`: dates on which a table lacks the rows that the last build wrote.
     - `states`: dates whose state is in the tables of states.
     - `first_date`: the first date (YYYY-MM-DD) that retention keeps; empty if it keeps all.
     """
 
     def __init__(self, storage: Storage, rules: Rules, lookback_days: int) -> None:
-        """Compare a directory with the note of its last build. Raises StorageError."""
+        """Compare a directory with the note of its last build.
+
+        After a build with other settings or another version, all facts count as new. Raises StorageError.
+        """
         self.rules = rules
         self.lookback_days = lookback_days
         self._settings = [_VERSION, *astuple(rules), lookback_days]
@@ -89,6 +93,10 @@ class FactState:
             self._compare_tables(storage, last_build["made"], retention.get("derived", {}))
 
     def _compare_facts(self, facts_before: Mapping[str, Mapping[str, Any]]) -> None:
+        """Fill `facts` and `changed`.
+
+        `facts_before` are the fields of DateFacts of the last build, by "<date> <table>"; empty: all facts are new.
+        """
         grouped: dict[DateAndTable, list[DataFile]] = defaultdict(list)
         for file in self.files:
             if file.batch != KEPT:
@@ -106,7 +114,11 @@ class FactState:
     def _compare_tables(
         self, storage: Storage, dates_before: Mapping[str, Sequence[str]], first_dates: Mapping[str, str]
     ) -> None:
-        """Find the dates whose rows or states were lost since the last build; `first_dates` are those of retention."""
+        """Fill `lost` and `states`: dates whose rows or states were lost since the last build, and dates with a state.
+
+        `dates_before` has by table the dates that the last build left, `first_dates` the first one that retention
+        keeps.
+        """
         lost_states: set[str] = set()
         for table in _WRITTEN_TABLES:
             present = {*storage.dates(table)}
@@ -142,7 +154,8 @@ class FactState:
         """Return the dates to build, ascending, and earlier dates with facts that no state includes.
 
         `dates` are the dates to build, ascending and at least one. The day before the first one needs a state before
-        it, too: its events are read again for its rebalances, because one may have ended on the first date.
+        it, too: the caller reads its events again for its rebalances (`BuildPlan.days_before_runs`), because one may
+        have ended on the first date.
         """
         earlier = {day for day in self.dates if day < dates[0]}
         day_before = dates[0] - timedelta(days=1)
@@ -157,7 +170,7 @@ class FactState:
         return max((state for state in self.states if state < day), default=None)
 
     def forget_last_build(self) -> None:
-        """Mark all dates as changed, and all states as missing."""
+        """Mark all dates as changed, and all states as missing, in this object: the note stays as it is."""
         self.changed = list(self.facts)
         self.lost = set()
         self.states = set()
@@ -171,7 +184,7 @@ class FactState:
                 self.facts[day, table].last_ms.setdefault(cluster, {})[origin] = at_us // 1_000
 
     def clusters_read(self, day: str) -> set[str]:
-        """Return the clusters whose records of a date (YYYY-MM-DD) builds have read."""
+        """Return the clusters whose records of a date (YYYY-MM-DD) builds have read; samples do not count."""
         clusters: set[str] = set()
         for table in (OFFSET_COMMITS, GROUP_EVENTS):
             facts = self.facts.get((day, table.name))
@@ -180,7 +193,11 @@ class FactState:
         return clusters
 
     def coverages(self) -> dict[str, Coverage]:
-        """Return by cluster the times of the last facts that builds have read."""
+        """Return by cluster the times of the last facts that builds have read.
+
+        A Coverage has them by table and origin: topic, sample or backfill. A cluster without facts that were read is
+        not in the result.
+        """
         last_ms: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
         # Keys are in the order of their dates, so that later times replace earlier ones.
         for (_, table), facts in self.facts.items():
@@ -190,7 +207,10 @@ class FactState:
         return {cluster: Coverage(times) for cluster, times in sorted(last_ms.items())}
 
     def save(self, storage: Storage, *, pending: Collection[date] = ()) -> None:
-        """Save the note of this build. The facts of `pending` dates are left to the next build. Raises StorageError."""
+        """Save the note of this build, after its tables were written. Raises StorageError.
+
+        The facts of `pending` dates are not in the note, so that the next build finds that they have changed.
+        """
         left = {str(day) for day in pending}
         facts = {
             f"{day} {table}": {"rows": facts.rows, "files": facts.files, "last_ms": facts.last_ms}

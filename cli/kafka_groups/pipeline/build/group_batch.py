@@ -38,7 +38,10 @@ class GroupBatch:
 
     @classmethod
     def from_rows(cls, rows: Any) -> Self:
-        """Return the batch of a table of StageRows with all rows of its groups."""
+        """Return the batch of a table of StageRows with all rows of its groups, in any order.
+
+        Their kinds are GROUP_STATE (at most one for each group), EVENTS, STATUSES and KEY_DAYS.
+        """
         table = sort_rows(rows, (*GROUP_KEY, "kind", "day", "topic", "partition")).combine_chunks()
         starts = is_segment_start(*(to_codes(table[name]) for name in GROUP_KEY))
         group = np.cumsum(starts) - 1
@@ -66,7 +69,10 @@ class GroupBatch:
         return {"cluster_id": self.cluster_id.take(places), "group": self.name.take(places)}
 
     def read_statuses(self, day: int) -> GroupedStatuses:
-        """Return the statuses of partitions for the statuses of groups on a day (days since 1970)."""
+        """Return the statuses of partitions that `combine_statuses` takes for a day (days since 1970), in any order.
+
+        A group is its number in this batch; numbers of partitions hold for this result only.
+        """
         rows, group = self._select(RowKind.STATUSES, day)
         partition_of_row: Ints = np.cumsum(
             is_segment_start(group, to_codes(rows["topic"]), to_codes(rows["partition"]))
@@ -80,7 +86,10 @@ class GroupBatch:
         )
 
     def read_key_days(self, day: int, quiet_partitions: QuietPartitions) -> tuple[GroupedKeyDays, Any]:
-        """Return the days of keys on a day (days since 1970), and the names of the topics that they refer to."""
+        """Return the days of keys on a day (days since 1970), and the names of the topics that they refer to.
+
+        A group is its number in this batch, a topic its place in the names, which are a sorted Arrow column.
+        """
         rows, group = self._select(RowKind.KEY_DAYS, day)
         topic, topics = to_sorted_codes(rows["topic"])
         clusters = self.cluster_id.to_pylist()

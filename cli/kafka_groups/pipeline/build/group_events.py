@@ -73,7 +73,10 @@ def _days_without_rebalances(events: Any, group: Ints) -> set[_GroupDay]:
 
 
 def _records_by_day(events: Any, group: Ints) -> dict[_GroupDay, list[GroupRecord]]:
-    """Return the records of each group and day, in the order of the log, each once."""
+    """Return the records of each group and day, in the order of the log, each once.
+
+    `events` has rows of records only; `group` has the number of each row's group. Days are days since 1970.
+    """
     member_ids, join_timeouts_ms = _read_members(events["members"])
     columns: dict[str, list[Any]] = {name: events[name].to_pylist() for name in _SCALARS}
     columns["member_ids"] = member_ids
@@ -92,7 +95,8 @@ def _read_members(members: Any) -> tuple[list[tuple[str, ...] | None], list[int 
     """Return for each list of members their sorted ids, and their longest rebalance timeout in ms.
 
     Both are None for null. The timeout is also None if no member has one, or if one is a static member, which may stay
-    away for longer; it is 0 for an empty list.
+    away for longer; it is 0 for an empty list. `members` must be a column that Arrow has filtered or taken: its offsets
+    begin at 0, and lists that are null have no values.
     """
     ids = list[tuple[str, ...] | None]()
     timeouts_ms = list[int | None]()
@@ -119,7 +123,8 @@ def _read_members(members: Any) -> tuple[list[tuple[str, ...] | None], list[int 
 def _read_topics(events: Any) -> list[tuple[str, ...]]:
     """Return for each row the topics that it names, sorted: its own, and those its members subscribe to or own.
 
-    A tombstone has no value, so it names none. Some brokers write only the ids of topics; their names are null.
+    A tombstone has no value, so it names none. Some brokers write only the ids of topics; their names are null. Lists
+    that are null must have no values, as in rows that Arrow has filtered or taken.
     """
     own_row = pc.list_parent_indices(events["topics"])
     member = events["members"].flatten()
@@ -154,7 +159,7 @@ def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupDay, tuple
     """
     codes, names = to_sorted_codes(events["state"])
     times = to_ints(events["at_us"])
-    # The last value stands for null, whose place is -1.
+    # The code of a null state is NULL, which is below 0: it takes the last value, None.
     states = np.array([*names, None], np.object_)[np.where(codes >= 0, codes, -1)]
     # A sample of a group that has no members has no list of them either.
     listed = to_ints(pc.list_value_length(events["members"]))

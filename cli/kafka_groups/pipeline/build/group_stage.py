@@ -48,7 +48,10 @@ class GroupDayResults:
 
 
 def build_groups(batch: GroupBatch, settings: Settings, summary: Summary) -> Iterator[GroupDayResults]:
-    """Yield the results of each day: of `settings.days_before` only rebalances, of `settings.days` all tables."""
+    """Yield the results of each day, ascending: all tables of `settings.days`, only rebalances of `days_before`.
+
+    No day may be in both. `batch` has whole groups: all their rows and events of these days, and the state before them.
+    """
     days = sorted([*settings.days_before, *settings.days])
     for day, group_days in _build_days(batch, days).items():
         rebalances = _make_rebalances(batch, group_days)
@@ -79,7 +82,7 @@ def _build_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, G
 
 
 def _make_rebalances(batch: GroupBatch, group_days: Mapping[int, GroupDay]) -> Any:
-    """Return the rows of `rebalances`; the group and the fields of a Rebalance are its columns."""
+    """Return the rows of `rebalances` of one day; the group and the fields of a Rebalance are its columns."""
     groups = [group for group, day in group_days.items() for _ in day.rebalances]
     rebalances = [rebalance for day in group_days.values() for rebalance in day.rebalances]
     names = REBALANCES.frame.names()
@@ -106,6 +109,7 @@ def _make_group_status(batch: GroupBatch, statuses: GroupStatuses, group_days: M
 
 
 def _status_arrays(statuses: GroupStatuses) -> dict[str, Array]:
+    """Return the columns that `make_status_columns` takes, by their names."""
     names = (
         "rule",
         "complete",
@@ -122,9 +126,10 @@ def _status_arrays(statuses: GroupStatuses) -> dict[str, Array]:
 
 
 def _find_states(group_days: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple[Array, Ints]:
-    """Return the state (None if unknown) and the number of members (below 0 if unknown) of groups at times.
+    """Return the state (None if unknown) and the number of members of groups at times of one day.
 
-    Times are µs since 1970; the rows of a group follow each other.
+    The number is UNKNOWN or NULL, both below 0, as in Timeline. Times are µs since 1970; the rows of a group follow
+    each other.
     """
     states = np.full(len(group), None, np.object_)
     members = np.full(len(group), UNKNOWN)
@@ -140,7 +145,7 @@ def _null_if_unknown(members: Ints) -> Ints:
 
 
 def _count_members(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: int, summary: Summary) -> GroupCounts:
-    """Return the counts of each group of the batch on a day."""
+    """Return the counts of each group of the batch on a day (days since 1970); row i is group i."""
     read_us = []
     members_max = []
     rebalances = []
@@ -168,7 +173,11 @@ def _count_members(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: i
 def _make_group_daily(
     batch: GroupBatch, day: int, topics: Any, activity: GroupActivity, extremes: GroupExtremes, counts: GroupCounts
 ) -> Any:
-    """Return the rows of `group_daily`; `topics` are the names of the topics of the activity."""
+    """Return the rows of `group_daily`: one for each row of the activity.
+
+    `day` is in days since 1970, `topics` are the names of the topics of the activity (an Arrow column), and row i of
+    `extremes` and `counts` is group i.
+    """
     group = activity.group
     row_of_topic, topic = activity.topics
     columns = {
@@ -199,7 +208,7 @@ def _make_group_daily(
 
 
 def _make_group_states(batch: GroupBatch, day: int, group_days: Mapping[int, GroupDay]) -> Any:
-    """Return the rows of `group_state` at the end of a day."""
+    """Return the rows of `group_state` at the end of a day (days since 1970)."""
     groups = np.array([*group_days], np.int64)
     states = [group_day.state for group_day in group_days.values()]
     return make_batch(GROUP_STATE.frame, batch.group_columns(groups) | {"day": day * DAY_US, "state": states})
@@ -208,7 +217,11 @@ def _make_group_states(batch: GroupBatch, day: int, group_days: Mapping[int, Gro
 def _make_topic_days(
     batch: GroupBatch, day: int, keys: GroupedKeyDays, topics: Any, group_days: Mapping[int, GroupDay]
 ) -> Any:
-    """Return by topic how many groups read it or have a commit on it, and whether members name it (TopicDays)."""
+    """Return a row of TopicDays for each topic that groups of the batch have a day on, or that their members name.
+
+    It has how many of these groups read the topic, and how many have a commit on it (null: it is only named), and
+    whether members name it. `partitions`, `produced` and `sampled_us` are null. The driver joins it with other parts.
+    """
     starts = is_segment_start(keys.group, keys.topic)
     has_read = reduce_segments(np.logical_or, keys.key_days.consumed > 0, starts)
     has_commit = reduce_segments(np.logical_or, keys.key_days.has_commit, starts)

@@ -29,7 +29,7 @@ class LocalEngine:
         return read_results(rows.filter(is_result), "summary")
 
     def run(self, task: Task) -> Any:
-        """Run the stages over what was read, and return the rows for the driver as a table of StageRows."""
+        """Run the stages over what `read` read before, and return the rows for the driver as a table of StageRows."""
         is_of_group = pc.is_in(self._rows["kind"], pa.array([RowKind.GROUP_STATE, RowKind.EVENTS], pa.int8()))
         partitions = sort_rows(self._rows.filter(pc.invert(is_of_group)), KEY)
         passed_on = run_partition_task(task, iter(partitions.to_batches()))

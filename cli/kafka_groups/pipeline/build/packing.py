@@ -48,7 +48,10 @@ def columns_of(frame: type[Frame], owner: str = "") -> list[Column]:
 
 
 def pack(lists: Sequence[ListOfRows], size: int) -> Any:
-    """Return an Arrow column of `size` binary values with these lists."""
+    """Return an Arrow column of `size` binary values with these lists.
+
+    The owners in a list ascend, and are below `size`; a value without rows of a list has 0 of them.
+    """
     counts = [np.bincount(rows.owner, minlength=size) for rows in lists]
     widths = [len(rows.columns) for rows in lists]
     numbers_in_value = np.full(size, len(lists))
@@ -70,7 +73,10 @@ def pack(lists: Sequence[ListOfRows], size: int) -> Any:
 
 
 def unpack(column: Any, declarations: Sequence[Sequence[Column]]) -> list[ListOfRows]:
-    """Return the lists of binary values without nulls that `pack` made; each declaration has the columns of a list."""
+    """Return the lists of binary values without nulls that `pack` made.
+
+    Each declaration has the columns of one list, in the order in which they were packed.
+    """
     values = column.to_pylist()
     numbers = np.frombuffer(b"".join(values), np.int64)
     numbers_in_value = np.array([len(value) // _BYTES for value in values], np.int64)
@@ -97,6 +103,7 @@ def _to_numbers(values: Array) -> Ints:
 
 
 def _from_numbers(numbers: Ints, kind: Any) -> Array:
+    """Return the values that `_to_numbers` made integers; `kind` is their Arrow type."""
     if pa.types.is_floating(kind):
         return numbers.view(np.float64)
     return numbers.astype(np.bool_) if pa.types.is_boolean(kind) else numbers

@@ -50,14 +50,15 @@ class PartitionBatch:
     def from_rows(cls, rows: Any, *, is_continued: bool = False) -> Self:
         """Return the batch of a table of StageRows with all rows of its partitions.
 
-        `is_continued` says that the log of the first partition was in the batch before, too.
+        There is at least one row, and rows may have any order; a partition or a key has at most one state.
+        `is_continued` is true if the log of the first partition was in the batch before, too.
         """
         table = sort_rows(rows, (*KEY, "kind", "day")).combine_chunks()
         starts_partition = is_segment_start(*(to_codes(table[name]) for name in PARTITION_KEY))
         partition = np.cumsum(starts_partition) - 1
         has_group = np.asarray(pc.is_valid(table["group"]))
         starts_key = has_group & is_segment_start(partition, to_codes(table["group"]))
-        # Of no use for rows without a group, which sort before those of the partition's groups.
+        # Rows without a group sort before those of the partition's groups, and have no key: their values are not used.
         key = np.cumsum(starts_key) - 1
         partitions = table.take(pa.array(np.flatnonzero(starts_partition)))
         keys = table.take(pa.array(np.flatnonzero(starts_key)))
@@ -103,8 +104,12 @@ class PartitionBatch:
 
 
 def _unpack_observations(table: Any, partition: Ints) -> tuple[LogEnds, Ints]:
-    """Return the observed offsets of a table of StageRows, by partition and time, and the day of each."""
+    """Return the observed offsets of a table of StageRows, by partition and time, and the day of each.
+
+    Days are days since 1970. `partition` is the number of the partition of each row of the table.
+    """
     rows, places = select_kind(table, RowKind.OBSERVATIONS)
+    # `facts.owner` is the place in `rows` of the row that a fact was packed in.
     (facts,) = unpack(rows["payload"], [columns_of(ObservedOffsets)])
     size = len(facts.owner)
     log_ends = LogEnds(
@@ -120,7 +125,11 @@ def _unpack_observations(table: Any, partition: Ints) -> tuple[LogEnds, Ints]:
 
 
 def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
-    """Return the commits of a table of StageRows, in no order within a key, and the day of each."""
+    """Return the commits of a table of StageRows, in no order within a key, and the day of each.
+
+    Days are days since 1970. `key` is the number of the key of each row of the table; that of a row without a group is
+    not used.
+    """
     rows, places = select_kind(table, RowKind.COMMITS)
     (facts,) = unpack(rows["payload"], [columns_of(CommittedOffsets)])
     size = len(facts.owner)

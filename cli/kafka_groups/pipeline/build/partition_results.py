@@ -51,7 +51,7 @@ class PartitionDay:
 def join_key_days(
     activity: KeyActivity, summary: KeySummary, extremes: LagExtremes, *, is_orphaned: Flags, is_quiet: Flags
 ) -> KeyDays:
-    """Return the day of each key, from frames that have a row for each key."""
+    """Return the day of each key, from frames and arrays that have a row for each key, in the same order."""
     return KeyDays(
         consumed=activity.consumed,
         commits=activity.commits,
@@ -74,7 +74,11 @@ def join_key_days(
 
 
 def observe_topics(used_of_day: LogEnds, ends: LogEnds, partitions: int) -> TopicActivity:
-    """Return what was observed of each partition: `used_of_day` are its rows of the day, `ends` those with an end."""
+    """Return what was observed of each of `partitions` partitions on a day.
+
+    `used_of_day` are the day's used rows; `ends` are used rows with a known log end, also carried ones. Both are sorted
+    as LogEnds says.
+    """
     is_observed = np.bincount(used_of_day.partition, minlength=partitions) > 0
     return TopicActivity(
         is_observed=is_observed,

@@ -32,7 +32,7 @@ from kafka_groups.verdicts import VERDICTS
 
 
 def make_lag_history(batch: PartitionBatch, results: PartitionDay) -> Any:
-    """Return the rows of `lag_history` of a day as a record batch."""
+    """Return the rows of `lag_history` of a day as a record batch: row i is row i of `results.lag_rows`."""
     rows = results.lag_rows
     ends = results.log_ends.take(rows.observation)
     columns = {
@@ -71,7 +71,8 @@ def make_status_columns(statuses: Mapping[str, Array]) -> dict[str, Any]:
 def make_states(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
     """Yield the rows of `partition_state` at the end of a day as record batches: of logs, and of keys.
 
-    A partition that comes in several batches has its state in the first one.
+    Partitions and keys without a fact in the last `lookback_days` have no row. A partition that comes in several
+    batches has its state in the first one.
     """
     has_log_state = batch.is_first & (results.log_state.summary.fact_day != NULL)
     has_key_state = results.key_state.summary.fact_day != NULL
@@ -83,19 +84,29 @@ def make_states(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
 
 
 def _make_state_rows(columns: dict[str, Any], day: int, states: Any, places: Ints) -> Any:
+    """Return a row of `partition_state` for each of `places`: row i has the packed state at `places[i]`.
+
+    `columns` are the other columns of these rows. `day` is in days since 1970; the column `day` is its midnight in µs.
+    """
     state_columns = {"day": day * DAY_US, "state": states.take(pa.array(places))}
     return make_batch(PartitionState, columns | state_columns)
 
 
 def make_group_rows(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
-    """Yield what the stage of groups needs of a day, as record batches of StageRows."""
+    """Yield a day's rows for the stage of groups, then parts of topics' days for the driver, as batches of StageRows.
+
+    The driver joins these parts with those of other batches by `merge_topic_days`.
+    """
     yield _make_status_rows(batch, results)
     yield _make_key_day_rows(batch, results)
     yield make_result_rows("topic_day", _make_topic_days(batch, results.day, results.topic_activity))
 
 
 def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
-    """Return the statuses of a day, those of the day before that may still count, and the removals, packed by key."""
+    """Return the statuses of a day, those of the day before that may still count, and the removals, packed by key.
+
+    There is one row of StageRows for each key that has any of them. A removal is a status whose rule is NULL.
+    """
     removals = results.removals
     removed = PartitionStatuses(
         key=removals.key,
@@ -112,6 +123,7 @@ def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
         catch_up_ms=np.full(len(removals), NULL),
     )
     statuses = PartitionStatuses.join(results.carried_statuses, results.statuses, removed).sort_by("key")
+    # `pack` takes owners in ascending order; the rows of a key have no order.
     keys, payload_of_row = np.unique(statuses.key, return_inverse=True)
     names = [column.name for column in columns_of(PartitionStatuses, "key")]
     columns = {name: getattr(statuses, name) for name in names}
@@ -120,7 +132,7 @@ def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
 
 
 def _make_key_day_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
-    """Return the day of each key that has one, a row each."""
+    """Return a row of StageRows for each key with a day (`has_key_day`), each with one packed row of KeyDays."""
     keys = np.flatnonzero(results.has_key_day)
     key_days: KeyDays = results.key_days.take(keys)
     payload = pack([ListOfRows(owner=np.arange(len(keys)), columns=key_days.arrays())], len(keys))
@@ -128,7 +140,10 @@ def _make_key_day_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
 
 
 def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -> Any:
-    """Return a row of TopicDays for each topic of the batch that was observed."""
+    """Return a row of TopicDays for each observed topic of the batch: the part of its partitions in this batch.
+
+    `day` is in days since 1970. A partition counts in the first batch that has it. `readers` and `committed` are null.
+    """
     partitions = np.flatnonzero(batch.is_first & activity.is_observed)
     columns = batch.partition_columns(partitions)
     topic_days = {

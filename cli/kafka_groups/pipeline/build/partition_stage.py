@@ -50,7 +50,7 @@ _NOT_SAMPLED: Final = SampledGroup(listed_us=NULL, commit_us=NULL)
 
 
 def build_partition_days(batch: PartitionBatch, settings: Settings, summary: Summary) -> Iterator[PartitionDay]:
-    """Yield the results of each day of the settings, in order."""
+    """Yield the results of each day of the settings, ascending; each day begins with the state of the one before."""
     log_state = batch.log_state
     key_state = batch.key_state
     for day in settings.days:
@@ -75,7 +75,7 @@ class _DayBuilder:
     summary: Summary
 
     def build(self) -> PartitionDay:
-        """Return the results of the day."""
+        """Return the results of the day, with the state at its end; `log_state` and `key_state` are those before it."""
         partitions = len(self.batch.partition)
         observed = self.batch.observations.take(self.batch.day_of_observation == self.day)
         numbered = log_ends.number_logs(observed, carried=self.log_state.log_ends, size=partitions)
@@ -105,7 +105,11 @@ class _DayBuilder:
         )
 
     def _order_commits(self, numbered: LogEnds) -> tuple[Commits, KeySummary]:
-        """Return the ordered commits with all removals, and the summary of each key with its absences from samples."""
+        """Return the carried commits and those of the day, and the summary of each key with its absences from samples.
+
+        Commits are ordered and numbered, with all removals: those that were read, that samples imply, and that ended
+        logs imply. `numbered` is what `number_logs` returned for the day.
+        """
         keys = len(self.key_state.summary)
         of_day = self.batch.commits.take(self.batch.day_of_commit == self.day)
         is_superseded = committed_offsets.find_superseded(of_day, self.key_state.commits, keys)
@@ -126,6 +130,10 @@ class _DayBuilder:
         )
 
     def _infer_deletions(self, rows: Commits) -> tuple[Commits, KeySummary]:
+        """Return the removals that the day's samples imply, and the summary of each key with its absences from samples.
+
+        `rows` are the ordered commits of the day and the carried ones, with the removals that were read.
+        """
         clusters = self._cluster_days()
         samples = SampleTimes(
             cluster=np.repeat(np.arange(len(clusters)), [len(read.complete_samples_us) for read in clusters]),
@@ -166,7 +174,12 @@ class _DayBuilder:
         return committed_offsets.new_removals(key, at_us).take(has_samples_only)
 
     def _log_state_at_end(self, observed: LogEnds, numbered: LogEnds, points: TimePoints) -> LogState:
-        """Return the state of the logs at the end of the day."""
+        """Return the state of the logs at the end of the day, with which the next day begins.
+
+        It has the last `rules.intervals` log ends of each partition, among others (`carry_log_ends`). `observed` are
+        the day's rows as they were read, `numbered` is what `number_logs` returned for them, `points` is the time
+        index.
+        """
         partitions = len(self.batch.partition)
         end_of_day_us = (self.day + 1) * DAY_US
         oldest_us = (self.day - self.settings.lookback_days) * DAY_US
@@ -192,7 +205,11 @@ class _DayBuilder:
         points: TimePoints,
         log_state: LogState,
     ) -> tuple[PartitionStatuses, KeyState]:
-        """Return the status at each lag row, and the state of the keys at the end of the day."""
+        """Return the status at each lag row, and the state of the keys at the end of the day.
+
+        `commits` are ordered and numbered, `ends` are used rows with a known log end, `points` is the time index of the
+        day, and `log_state` is the state at its end.
+        """
         rules = self.settings.rules
         context = verdict_evidence.find_context(commits, ends, self.batch.partition_of_key)
         window_commits = verdict_evidence.find_window_commits(
@@ -257,7 +274,10 @@ class _DayBuilder:
 
 
 def _measure_rates_of_day(carried: RateRows, lag_rows: LagRows) -> tuple[RateRows, Rates]:
-    """Return the rows of the day and of the ten minutes before it, by key and time, and the rates at each lag row."""
+    """Return the rows of the day and the carried ones, by key and time, and the rates at each lag row.
+
+    `carried` are the rows of the ten minutes before the day.
+    """
     of_day = RateRows(**{name: getattr(lag_rows, name) for name in RateRows.names()})
     joined = RateRows.join(carried, of_day)
     order = np.lexsort((joined.at_us, joined.key))
@@ -268,7 +288,10 @@ def _measure_rates_of_day(carried: RateRows, lag_rows: LagRows) -> tuple[RateRow
 
 
 def _carry_statuses(statuses: PartitionStatuses, commits: Commits, fresh_us: int, keys: int) -> PartitionStatuses:
-    """Return the last status of each key, if it still counts on the next day: it is fresh, and not removed since."""
+    """Return the last status of each key, if it still counts on the next day: it is fresh, and not removed since.
+
+    It is fresh if its time is `fresh_us` (µs since 1970) or later; `keys` is the number of keys.
+    """
     is_removal = commits.is_removal & ~commits.is_carried
     removed_us = last_values(commits.key, is_removal, commits.at_us, np.full(keys, NULL))
     is_present = statuses.at_us >= removed_us[statuses.key]

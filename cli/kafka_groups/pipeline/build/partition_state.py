@@ -38,7 +38,7 @@ class LogState:
     time_points: TimePoints
 
     def pack(self) -> Any:
-        """Return a column of binary values, one for each partition."""
+        """Return an Arrow column of binary values, one for each partition, as `unpack` takes them."""
         lists = [
             list_of_singles(self.summary),
             list_of(self.log_ends, "partition"),
@@ -48,7 +48,10 @@ class LogState:
 
     @classmethod
     def unpack(cls, column: Any, partition: Ints, size: int) -> Self:
-        """Return the state of `size` partitions from packed values; `partition` is that of each value, ascending."""
+        """Return the state of `size` partitions from packed values; `partition` is that of each value, ascending.
+
+        Each partition has one value at most; one without a value gets an empty state.
+        """
         declarations = [
             columns_of(PartitionSummary),
             columns_of(LogEnds, "partition"),
@@ -62,7 +65,10 @@ class LogState:
         )
 
     def without_stale(self, oldest_day: int) -> Self:
-        """Return the state of the partitions with a fact since `oldest_day`; that of the others is empty."""
+        """Return the state of the partitions with a fact on `oldest_day` (days since 1970) or later.
+
+        All others keep their place, with an empty state.
+        """
         is_kept = self.summary.fact_day >= oldest_day
         return type(self)(
             summary=_keep_singles(self.summary, is_kept),
@@ -83,13 +89,16 @@ class KeyState:
     last_status: PartitionStatuses
 
     def pack(self) -> Any:
-        """Return a column of binary values, one for each key."""
+        """Return an Arrow column of binary values, one for each key, as `unpack` takes them."""
         lists = [list_of_singles(self.summary), *(list_of(rows, "key") for rows in self._lists())]
         return pack(lists, len(self.summary))
 
     @classmethod
     def unpack(cls, column: Any, key: Ints, size: int) -> Self:
-        """Return the state of `size` keys from packed values; `key` is that of each value, ascending."""
+        """Return the state of `size` keys from packed values; `key` is that of each value, ascending.
+
+        Each key has one value at most; one without a value gets an empty state.
+        """
         frames = (Commits, WindowCommits, LagPoints, RateRows, PartitionStatuses)
         declarations = [columns_of(KeySummary), *(columns_of(frame, "key") for frame in frames)]
         summary, commits, window_commits, lag_points, rate_rows, last_status = unpack(column, declarations)
@@ -103,7 +112,10 @@ class KeyState:
         )
 
     def without_stale(self, oldest_day: int) -> Self:
-        """Return the state of the keys with a fact since `oldest_day`; that of the others is empty."""
+        """Return the state of the keys with a fact on `oldest_day` (days since 1970) or later.
+
+        All others keep their place, with an empty state.
+        """
         is_kept = self.summary.fact_day >= oldest_day
         return type(self)(
             summary=_keep_singles(self.summary, is_kept),

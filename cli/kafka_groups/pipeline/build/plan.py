@@ -45,10 +45,8 @@ class BuildPlan:
     state: FactState
     changed: Sequence[date]  # dates whose rows are no longer right
     to_write: Sequence[date]  # those of them that this build writes
-    to_read: Sequence[
-        date
-    ]  # dates whose facts are read: changed ones up to the last selected date, and earlier ones that
-    # no state includes
+    # Dates whose facts are read: changed ones up to the last selected date, and earlier ones that no state includes.
+    to_read: Sequence[date]
 
     @property
     def days_before_runs(self) -> list[date]:
@@ -66,7 +64,10 @@ class BuildPlan:
         return max((day for day in (*self.state.states, *self.to_read) if day <= oldest), default=oldest)
 
     def files_to_read(self, storage: Storage) -> list[DataFile]:
-        """Return the files of facts and of states for this build; their paths are addresses that tasks can open."""
+        """Return the files of facts and of states for this build; their paths are addresses that tasks can open.
+
+        `to_read` must not be empty. Raises StorageError.
+        """
         before = self.days_before_runs
         files = self._fact_files(OFFSET_COMMITS, self.to_read) + self._fact_files(PARTITION_OFFSETS, self.to_read)
         files += _files_on(storage.files(PARTITION_STATE), [self.state.newest_before(self.to_read[0])])
@@ -79,7 +80,10 @@ class BuildPlan:
         return [replace(file, path=storage.directory.address(file.path)) for file in files]
 
     def estimate_facts(self) -> int:
-        """Return about how many facts this build reads, from the rows of all files of the dates to read."""
+        """Return about how many facts this build reads: the rows of all files of the dates to read.
+
+        Events of `days_before_runs` are not counted.
+        """
         is_of_all_dates = bool(self.to_write) and self.state.has_old_events
         days = {*map(str, self.state.dates if is_of_all_dates else self.to_read)}
         return sum(file.rows for file in self.state.files if file.date in days)
@@ -97,7 +101,11 @@ def _files_on(files: Iterable[DataFile], days: Iterable[date | None]) -> list[Da
 def plan_build(
     storage: Storage, rules: Rules | None, lookback_days: int, selection: DateRange, *, full: bool
 ) -> BuildPlan:
-    """Return the plan of a build of the selected dates; `full`: as if there had been no build. Raises StorageError."""
+    """Return the plan of a build of the selected dates; nothing is written.
+
+    Without `rules`, the default ones hold. With `full`, the plan is one as if there had been no build, provided that a
+    selected date has facts. Raises StorageError.
+    """
     state = FactState(storage, rules or Rules(), lookback_days)
     # This forgets in memory only. A build without a date must not make the next one a full build.
     if full and any(day in selection for day in state.dates):
@@ -118,5 +126,5 @@ def count_facts(
     selection: DateRange = ALL_DATES,
     full: bool = False,
 ) -> int:
-    """Return about how many facts the next build would read. Raises StorageError."""
+    """Return about how many facts a build with these arguments would read (see `plan_build`). Raises StorageError."""
     return plan_build(storage, rules, lookback_days, selection, full=full).estimate_facts()

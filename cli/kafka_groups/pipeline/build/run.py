@@ -110,7 +110,11 @@ def _build_tables(
 
 
 def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Progress) -> tuple[Task, list[NewFile]]:
-    """Run the stages over the facts; return the task that they ran, and the files that they wrote."""
+    """Run the stages over the facts; return the task that they ran, and the files that they wrote.
+
+    There are files of all dates that were read, and rebalances of the days before. No file is part of a table yet: the
+    caller commits those of the dates to write, and discards the others.
+    """
     progress(_STEPS[0], 0, len(_STEPS))
     days = [day_number(day) for day in plan.to_read]
     summary = summarise(engine.read(plan.files_to_read(storage)), days)
@@ -122,7 +126,7 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
         days_before=[day_number(day) for day in plan.days_before_runs],
     )
     task = Task(storage.address, settings, day_number(plan.first_state_date), summary)
-    results = engine.run(task)
+    results = engine.run(task)  # A table of StageRows for the driver.
     topics = make_topic_daily(read_results(results, "topic_day"), summary, days, plan.state.lookback_days)
     return task, from_rows(read_results(results, "file")) + write_rows(storage, TOPIC_DAILY, topics)
 
@@ -130,7 +134,10 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
 def _recount_earlier_dates(
     storage: Storage, plan: BuildPlan, files: Sequence[NewFile]
 ) -> tuple[set[str], list[NewFile]]:
-    """Return the dates just before written ones whose rebalances differ, and new files of `group_daily` for them."""
+    """Return the dates just before written ones whose rebalances differ, and new files of `group_daily` for them.
+
+    Dates are YYYY-MM-DD. `files` are those that the stages wrote. No new file is part of a table yet.
+    """
     day_before = plan.to_write[0] - _DAY
     candidates = {str(day) for day in (day_before, *plan.days_before_runs) if day >= day_before}
     changed = set[str]()

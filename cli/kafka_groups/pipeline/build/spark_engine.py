@@ -47,7 +47,10 @@ class SparkEngine:
         return read_results(results.cast(StageRows.schema()), "summary")
 
     def run(self, task: Task) -> Any:
-        """Run the stages over what was read, and return the rows for the driver as a table of StageRows."""
+        """Run the stages over what was read, and return the rows for the driver as a table of StageRows.
+
+        Call `read` before; the rows that it read are released, so that each call needs its own.
+        """
 
         def run_partitions(rows: Iterator[Any]) -> Iterator[Any]:
             return run_partition_task(task, rows)
@@ -65,7 +68,10 @@ class SparkEngine:
         return self._collect(results).cast(StageRows.schema())
 
     def _collect(self, rows: DataFrame) -> Any:
-        """Return the rows as an Arrow table; packed rows go to Python a few at a time, because each may have 64 KiB."""
+        """Return the rows as an Arrow table, and release what `read` persisted.
+
+        Rows go to Python a few at a time, because each packed row may have 64 KiB.
+        """
         before = self._spark.conf.get(_ROWS_PER_ARROW_BATCH)
         self._spark.conf.set(_ROWS_PER_ARROW_BATCH, "256")
         try:
@@ -81,6 +87,7 @@ def _read_files(rows: Iterator[Any]) -> Iterator[Any]:
 
 
 def _spark_schema() -> Any:
+    """Return the schema of StageRows as a type of Spark."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(StageRows.schema())

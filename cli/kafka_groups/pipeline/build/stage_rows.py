@@ -131,7 +131,11 @@ def unpack_events(payloads: Any) -> tuple[Any, Any]:
 
 
 def _pack_numbers(batches: Iterator[Any], kind: RowKind, key: Sequence[str], frame: type[Frame]) -> Iterator[Any]:
-    """Yield record batches of StageRows with packed rows of a frame of numbers; `key` are the columns they agree in."""
+    """Yield record batches of StageRows of a kind with packed rows of a frame of numbers.
+
+    `batches` have the columns `key` and those of the frame, in any order of rows. The rows of one payload are equal in
+    `key`, which includes `day`.
+    """
     for table in gather_keys(batches, (), _WAITING_ROWS):
         ordered, runs = _sort_into_runs(table, key)
         run_lengths = np.diff([*runs, len(ordered)])

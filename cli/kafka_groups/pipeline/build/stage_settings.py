@@ -15,4 +15,5 @@ class Settings:
     days: Sequence[int]  # the days to build, ascending
     rules: Rules
     lookback_days: int  # for how many days a partition or a key without facts keeps its state
-    days_before: Sequence[int] = ()  # days before one of `days`: a rebalance that ends on that one may begin there
+    # Days before one of `days`, none of them in it: a rebalance that ends on that one may have begun there.
+    days_before: Sequence[int] = ()

@@ -80,8 +80,8 @@ def _replace_files(
 ) -> None:
     """Replace files by sorted ones, as planned, with a commit for each replacement, and add them to `compacted`.
 
-    If another program removed one of the files meanwhile, the others stay as they are. `progress` is called with the
-    step and the number of sorted rows.
+    If another program removed one of the files meanwhile, the others stay as they are, and the new files are deleted
+    (`Storage.swap`). `progress` is called with the step and the number of sorted rows.
     """
     counter = StepCounter(progress, step, sum(replacement.rows for replacement in replacements))
     for replacement in replacements:

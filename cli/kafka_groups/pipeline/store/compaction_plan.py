@@ -86,7 +86,7 @@ def _is_small(file: DataFile) -> bool:
 
 
 def _group_by_size(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
-    """Yield lists of two or more successive files which together are at most as large as a large file.
+    """Yield lists of two or more successive files with at most TARGET_BYTES and ROWS_AT_ONCE rows together.
 
     A file that would be alone in its list is not yielded.
     """

@@ -44,10 +44,12 @@ _DIGITS: Final = 20
 class DeltaLog:
     """The log of a table, in the version that was the newest when it was first used.
 
-    It may not be used after `commit`. Methods raise StorageError if the log or a file cannot be read or written.
+    It may not be used after `commit` or `vacuum`. Methods raise StorageError if the log or a file cannot be read or
+    written.
     """
 
     def __init__(self, directory: RootDirectory, table: Table) -> None:
+        """Read nothing yet: the log is opened when a method needs it, and need not exist."""
         self._directory = directory
         self._table = table
         self._root = directory.join(table.name)
@@ -177,7 +179,10 @@ class DeltaLog:
     def _actions(
         self, add: Sequence[NewFile], remove: Sequence[DataFile], *, is_change: bool
     ) -> list[AddAction | RemoveAction]:
-        """Return the actions of the log that remove and add these files, with paths below the table's directory."""
+        """Return the actions of the log that remove and add these files, with paths relative to the table's directory.
+
+        `is_change` is false if the added files have the rows of the removed ones.
+        """
         from deltalake.transaction import AddAction, RemoveAction
 
         now_ms = time.time_ns() // 1_000_000
@@ -192,9 +197,10 @@ class DeltaLog:
         return actions
 
     def vacuum(self) -> None:
-        """Delete the files in the table's directories that have been in no version of the table for a day.
+        """Delete the files in the table's directories that are no part of the table any more, or never were.
 
-        A vacuum writes versions of its own, so this object may not be used afterwards.
+        These are files that were removed more than a day ago, and files older than a day that were never committed. A
+        vacuum writes versions of its own, so this object may not be used afterwards.
         """
         if self.delta_table is None:
             return
@@ -212,7 +218,8 @@ class DeltaLog:
     def as_storage_error(self, what: str = "read") -> Iterator[None]:
         """Turn errors of Delta, Arrow, JSON and the file system in the block into StorageError.
 
-        The error is "cannot <what> the table <address>: <next step>"; `what` is a verb.
+        The error is "cannot <what> the table <address>: <next step>"; `what` is a verb. StorageErrors of the block pass
+        unchanged.
         """
         from deltalake.exceptions import DeltaError
 
@@ -259,7 +266,10 @@ class DeltaLog:
             self._directory.flush([f"{self._log}/{name}" for name in new_names])
 
     def _check_unchanged(self, remove: Sequence[DataFile], expected: Mapping[str, int | None]) -> None:
-        """Raise StorageError if an application has another version than expected, or if a file to remove is gone."""
+        """Raise StorageError if an application has another version than expected, or the table lacks a file to remove.
+
+        None is expected where an application must have no version yet.
+        """
         versions = self.transactions() if expected else {}
         is_expected = all(versions.get(application) == version for application, version in expected.items())
         current_paths = {file.path for file in self.files()} if remove else set()

@@ -91,9 +91,9 @@ def find_last_records(
 
     `files_by_date` has the files of group_events of some dates (YYYY-MM-DD), in ascending order of the dates; the
     result has the same dates, each with a list, which may be empty. A key whose last record is a tombstone has no row.
-    Indexes of a date have no order. Records of later dates are not looked at: the days after these dates are built from
-    what was true at the end of these dates.
-    Raises StorageError if a file cannot be read.
+    Indexes of a date have no order, and count the rows of samples, too. Records of later dates are not looked at: the
+    days after these dates are built from what was true at the end of these dates. Raises StorageError if a file cannot
+    be read.
     """
     last_records: dict[Key, _Record] = {}
     for day, files in files_by_date.items():

@@ -45,6 +45,7 @@ def is_new(directory: RootDirectory) -> bool:
 def write_marker(directory: RootDirectory) -> None:
     """Write the marker, and make the directory if it does not exist; do nothing if the marker exists.
 
+    Call `is_new` before, which refuses a directory with other content. Two programs may write the marker at once.
     Raises StorageError if it cannot be written, or if there is one of another schema version.
     """
     if has_marker(directory):

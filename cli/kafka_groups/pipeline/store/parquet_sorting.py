@@ -57,8 +57,8 @@ def sort_files(
 def copy_rows(directory: RootDirectory, files: Sequence[DataFile], batch: str, rows: Sequence[int]) -> list[NewFile]:
     """Write some rows of the files, sorted by identity, into one new file of a batch, and return it as a list.
 
-    `rows` are distinct indexes, from 0, into the rows of all files in their order. Columns, `files` and errors are as
-    in `sort_files`.
+    `rows` are distinct indexes, at least one, in any order: from 0, into the rows of all files in their order. Columns,
+    `files` and errors are as in `sort_files`.
     """
     dataset = open_dataset(directory, files)
     # A generator, because `_write_parts` turns errors of reading into StorageErrors.

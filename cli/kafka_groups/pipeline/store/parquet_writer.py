@@ -39,6 +39,7 @@ class FileWriter:
     """
 
     def __init__(self, directory: RootDirectory, batch: str) -> None:
+        """Open no file yet; `batch` is a part of the names of the files (`data_files.new_path`)."""
         self._directory = directory
         self._batch = batch
         self._open_files: dict[tuple[str, str], _OpenFile] = {}  # By table and date.
@@ -49,6 +50,7 @@ class FileWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Delete all files, closed or not, if the block raised an exception; else leave them."""
         if kind is None:
             return
         for file in self._open_files.values():
@@ -71,7 +73,10 @@ class FileWriter:
         return self._closed_files
 
     def _file(self, table: Table, date: str) -> _OpenFile:
-        """Return the open file of a table and a date; open one if there is none, and close another one if need be."""
+        """Return the open file of a table and a date (YYYY-MM-DD).
+
+        If there is none, open one; before that, close the oldest one if as many are open as may be.
+        """
         key = (table.name, date)
         if key not in self._open_files:
             if len(self._open_files) >= _MOST_OPEN_FILES:
@@ -82,7 +87,7 @@ class FileWriter:
         return self._open_files[key]
 
     def _close_oldest(self) -> None:
-        """Write the waiting rows of the file that was opened first, and close it."""
+        """Write the waiting rows of the file that was opened first, and close it; at least one file must be open."""
         key = next(iter(self._open_files))
         file = self._open_files.pop(key)
         file.flush()
@@ -98,6 +103,7 @@ class _OpenFile:
     """
 
     def __init__(self, directory: RootDirectory, path: str, table: Table) -> None:
+        """Open a new file at `path`, whose rows have exactly the columns of the table."""
         self.path = path
         self.rows = 0
         schema = table.arrow()

@@ -64,7 +64,7 @@ def _make_empty_directory(output: Path) -> None:
 
 
 def _write_parquet_files(storage: Storage, output: Path, table: Table, files: Sequence[DataFile]) -> None:
-    """Write one Parquet file for each date of the files, which are sorted by date."""
+    """Write one Parquet file for each date of the files, which are sorted by date; none without files."""
     schema = table.arrow()
     for date, files_of_date in groupby(files, attrgetter("date")):
         path = output / table.name / f"date={date}" / "part-0.parquet"

@@ -12,6 +12,7 @@ class StepCounter:
     """
 
     def __init__(self, progress: Progress, step: str, total: int) -> None:
+        """Report to `progress` under the name of the step, at once that 0 of `total` items are finished."""
         self._progress = progress
         self._step = step
         self._total = total

@@ -27,6 +27,7 @@ class Queries:
     """Queries of one command: each table is read in the version that was the newest when it was first selected from."""
 
     def __init__(self, storage: Storage) -> None:
+        """Read nothing yet: a table is read when it is first selected from."""
         from deltalake import QueryBuilder
 
         self._storage = storage

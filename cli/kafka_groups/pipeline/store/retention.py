@@ -45,10 +45,10 @@ def remove_old_dates(
 ) -> Iterator[tuple[str, str]]:
     """Remove the dates that are older than `keep` of their table; yield table and date of each that is wholly gone.
 
-    `keep` has by table how long a date stays after its end; `now` is in UTC. The newest date of each table stays. The
-    lock "compact" must be held. Nothing is removed before the first element is requested, and each date is removed just
-    before it is yielded. `progress` is called with the number of dates that are finished, counted for each table.
-    Raises StorageError; the dates that were removed before then stay removed.
+    `keep` has by table how long a date stays after its end, at least LEAST_KEEP; `now` is in UTC. The newest date of
+    each table stays. The lock "compact" must be held. Nothing is removed before the first element is requested, and
+    each date is removed just before it is yielded. `progress` is called with the number of dates that are finished,
+    counted for each table. Raises StorageError; the dates that were removed before then stay removed.
     """
     old_dates = {table: _find_old_dates(storage, table, now - age) for table, age in keep.items()}
     if keep:

@@ -55,6 +55,7 @@ class Storage:
     """
 
     def __init__(self, directory: RootDirectory) -> None:
+        """Take a directory, which may not exist yet (`make`); `open_storage` checks it before."""
         self.directory = directory
         self.into = directory.into
         # The address for tasks of Spark, whose working directory is another one.
@@ -120,8 +121,9 @@ class Storage:
 
         Of `files`, only those of this table and these dates are added; the others are left where they are. Dates
         without a new file have no rows afterwards. The commit records the transactions, and raises StorageError if the
-        log has other versions than `expected`, or if another program removed a file meanwhile. Without
-        a file to remove or to add there is no commit, and the transactions are not recorded.
+        log has other versions than `expected`, or if another program removed a file meanwhile. Files that another
+        program adds to these dates meanwhile stay, unless a lock or `expected` excludes it. Without a file to remove or
+        to add there is no commit: transactions are not recorded, and `expected` is not checked.
         """
         log = self.log(table)
         old = [file for file in log.files() if file.date in dates]
@@ -133,7 +135,8 @@ class Storage:
         """Replace old files by new ones in one commit, and return True.
 
         Return False, and delete the new files, if the table does not have all of the old files any more. `same_rows`
-        declares that both have the same rows, so that readers of changes see none.
+        declares that both have the same rows, so that readers of changes see none. If another program removes one of
+        the old files during the commit, StorageError is raised, and the new files stay until a vacuum deletes them.
         """
         log = self.log(table)
         if not {*old} <= {*log.files()}:
@@ -162,7 +165,7 @@ class Storage:
         return [file for file in files if (file.batch in unfinished_samples) == unfinished]
 
     def _find_unfinished(self, samples: set[str]) -> set[str]:
-        """Return the names among these that `sample_runs` does not have."""
+        """Return the names among these that `sample_runs` does not have: samples that failed or are unfinished."""
         if not samples:
             return set()
         # Files with one sample have its name in theirs: most commands need not open a file.

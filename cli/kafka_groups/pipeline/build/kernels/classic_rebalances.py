@@ -110,7 +110,11 @@ def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalan
 
 
 def _generation_before(number: int, before: Generation | None) -> Generation:
-    """Return the generation before `number`, without members if it is lost."""
+    """Return the generation before `number`, whose members are None if it is lost.
+
+    `before` is what the record before in the log shows, None if that record is lost. Generation 1 may be that of a new
+    group, which then begins without members.
+    """
     is_of_older_group = before is not None and before.number is not None and before.number >= number
     if number == 1 and (before is None or is_of_older_group):
         return _CREATED._replace(at_us=None if before is None else before.at_us)
@@ -122,7 +126,11 @@ def _generation_before(number: int, before: Generation | None) -> Generation:
 
 
 def _earliest_start(record: GroupRecord, before: Generation) -> int | None:
-    """Return the earliest time at which a rebalance can have begun, in microseconds since 1970; None if unknown."""
+    """Return the earliest time at which a rebalance can have begun, in microseconds since 1970; None if unknown.
+
+    `record` is the one that ended it, `before` the generation before. The time may be after the record: then clocks
+    differ.
+    """
     all_joined_us = _all_joined_us(record)
     timeouts = [before.join_timeout_ms, record.join_timeout_ms]
     known_ms = [timeout for timeout in timeouts if timeout is not None]

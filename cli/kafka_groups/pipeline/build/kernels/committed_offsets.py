@@ -52,7 +52,10 @@ _READ_COLUMNS: Final = ("key", "recorded_us", "source_offset", "is_record", "is_
 
 
 def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset: Ints) -> Commits:
-    """Return commits of a day; a row without a source offset (NULL) is a sample."""
+    """Return commits of a day that are not numbered yet; a row without a source offset (NULL) is a sample.
+
+    All arrays have one length, and times are µs since 1970.
+    """
     size = len(key)
     return Commits(
         key=key,
@@ -69,7 +72,10 @@ def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset
 
 
 def new_removals(key: Ints, at_us: Ints) -> Commits:
-    """Return removals that were inferred, not read: row i removes the commit of `key[i]` at `at_us[i]`."""
+    """Return removals that samples or ended logs imply: row i removes the commit of `key[i]` at `at_us[i]`.
+
+    No record shows them. Times are µs since 1970; incarnations are not numbered yet.
+    """
     size = len(key)
     return Commits(
         key=key,
@@ -86,7 +92,7 @@ def new_removals(key: Ints, at_us: Ints) -> Commits:
 
 
 def empty_key_summary(size: int) -> KeySummary:
-    """Return the summary of `size` keys about which no earlier day says anything."""
+    """Return the summary of `size` keys about which no earlier day says anything: NULL and false everywhere."""
     return KeySummary(
         fact_day=np.full(size, NULL),
         moved_us=np.full(size, NULL),
@@ -145,17 +151,18 @@ def number_incarnations(rows: Commits, size: int) -> Commits:
     previous_id = take(rows.topic_id, last_place_before(has_id, starts))
     is_on_other_topic = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
     begins = (rows.is_removal | is_on_other_topic) & ~rows.is_carried
+    # Carried rows come before the day's rows of their key, so that no beginning is counted for them.
     carried = last_values(rows.key, rows.is_carried, rows.incarnation, np.zeros(size, np.int64))
     incarnation_before = np.where(rows.is_carried, rows.incarnation, carried[rows.key])
     return replace(rows, incarnation=incarnation_before + running_count(begins, starts))
 
 
 def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Commits:
-    """Return the ordered rows with the topic ids that are known: the ids in their records, else those of log ends.
+    """Return the ordered rows with the topic ids that are known: a commit's own id, else that of its topic's log ends.
 
     A sample requests log ends right after commits, so a sampled commit is on the topic of the next log end. A record
     without an id is on the topic of the last log end before it, if the next log end has the same id, or if there is no
-    next one. Otherwise the id stays NULL. `ends` are sorted by partition and time.
+    next one. Otherwise the id stays NULL. `ends` are all rows that `number_logs` returned, by partition and time.
     """
     known = ends.take(ends.is_used & (ends.topic_id != NULL))
     times = (known.partition, known.at_us)
@@ -173,7 +180,7 @@ def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Comm
 
 
 def carry_commits(rows: Commits) -> Commits:
-    """Return the rows that the next day needs, marked as carried, of ordered rows.
+    """Return the rows that the next day needs, marked as carried, of ordered and numbered rows.
 
     They are the last row of each key, and its last sample with a commit, its last record and its last removal.
     """
@@ -186,7 +193,7 @@ def carry_commits(rows: Commits) -> Commits:
 def measure_activity(rows: Commits, summary: KeySummary) -> tuple[KeyActivity, KeySummary]:
     """Return what the day's rows of each key did, and the summary at the end of the day.
 
-    `rows` are ordered, with those of earlier days; `summary` is that of the evening before.
+    `rows` are ordered and numbered, with those of earlier days; `summary` is that at the end of the day before.
     """
     size = len(summary)
     never = np.full(size, NULL)

@@ -14,7 +14,7 @@ owns exactly the partitions that the epoch assigns to it. The quality of the dur
 
 Records are read until the end of the day after the rebalance began. `joined` and `left` are the members that did so
 since the epoch before, `members_before` the number of members without these changes. All are None if it is unknown
-which members were present at the epoch before.
+which members were present at the epoch before. `members_before` is None, too, if the number of members is unknown.
 
 Example: a group begins with the member `a`, and `b` joins 10 seconds later.
 
@@ -112,6 +112,9 @@ class Incarnation:
     def read(self, place: int, record: GroupRecord) -> None:
         """Take in the next record in the order of the log.
 
+        Each record of a member may change the members. Removals and epochs of at most 2, of groups of any type, show
+        that all members are known from now on. `epochs` and `changes` are those of KIP-848 groups only.
+
         `place` is its index among all records that were read; it increases from call to call. After a removal no record
         may follow. `upgrade` has to be called before the removal of a classic group.
         """
@@ -124,11 +127,12 @@ class Incarnation:
         if record.is_removal:
             self._remove(record)
         elif record.event_type == GROUP_EPOCH:
-            self._begin_epoch(place, record)
+            self._read_epoch(place, record)
         elif record.shows_stable_member:
             self._reach_epoch(place, record)
 
     def _remove(self, record: GroupRecord) -> None:
+        """Take in the removal of the group, of any type: all members are known, and no record may follow."""
         self.is_removed = True
         self.members.mark_complete()
         # The next incarnation begins with these changes. The removal of a share or streams group shows nothing of the
@@ -138,7 +142,12 @@ class Incarnation:
         else:
             self.changes = EpochChanges(self.changes.has_start, self.changes.kept_members)
 
-    def _begin_epoch(self, place: int, record: GroupRecord) -> None:
+    def _read_epoch(self, place: int, record: GroupRecord) -> None:
+        """Take in an epoch of a group of any type.
+
+        An epoch of at most 2 shows the beginning of the group: all its members are known from now on. Only an epoch of
+        a KIP-848 group with another number than the last one begins an `Epoch`.
+        """
         if record.epoch is not None and record.epoch <= _HIGHEST_FIRST_EPOCH:
             self.members.mark_complete()
         if record.type != CONSUMER_GROUP or record.epoch == self.changes.epoch:
@@ -148,6 +157,10 @@ class Incarnation:
         self.changes = EpochChanges(has_start=True, epoch=record.epoch)
 
     def _reach_epoch(self, place: int, record: GroupRecord) -> None:
+        """Take in that a member is STABLE at an epoch.
+
+        The first time at the newest epoch is the member's arrival, if it joined before the record of that epoch.
+        """
         member_id = str(record.member_id)
         is_first_time = self.members.reach_epoch(member_id, record.epoch)
         if not is_first_time or not self.epochs:

@@ -37,7 +37,7 @@ class Evidence:
     is_sampled: Flags  # whether the evidence comes from samples
     slot_ms: Ints  # matrix: time of the first commit of each slot of the window; NULL where the window is not filled
     committed_offset: Ints  # matrix: the commit of each slot
-    commit_lag: Ints  # matrix: the lag after it
+    commit_lag: Ints  # matrix: the lag after it; NULL where it is unknown
     point_end: Ints  # matrix: log end of each of the last points; NULL where there is none
     point_lag: Ints  # matrix: the lag there
 
@@ -45,8 +45,12 @@ class Evidence:
 def collect_evidence(
     rows: LagRows, ends: LogEnds, commits: WindowCommits, points: LagPoints, intervals: int
 ) -> Evidence:
-    """Return the evidence at each lag row: the commits of the last `intervals` slots, log ends and points."""
-    is_sampled, last_commit = _choosestream_numbers(rows, commits)
+    """Return the evidence at each lag row: the commits of the last `intervals` slots, log ends and points.
+
+    `rows.observation` is a place in `ends`. All frames are sorted as their docstrings say. Only evidence of the row's
+    incarnation counts, until the time of the row.
+    """
+    is_sampled, last_commit = _choose_streams(rows, commits)
     first_of_slot = segment_starts(stream_numbers(commits), commits.incarnation, commits.slot_ms)
     previous_slot = previous_places(stream_numbers(commits), commits.incarnation)[first_of_slot]
     window = trace_back(last_commit, previous_slot, intervals)
@@ -72,7 +76,7 @@ def collect_evidence(
     )
 
 
-def _choosestream_numbers(rows: LagRows, commits: WindowCommits) -> tuple[Flags, Ints]:
+def _choose_streams(rows: LagRows, commits: WindowCommits) -> tuple[Flags, Ints]:
     """Return whether samples are the evidence at each lag row, and the place of the last commit of that stream.
 
     Samples are, where there is no record, or where one shows a later offset: ingest may be behind. A clock that is

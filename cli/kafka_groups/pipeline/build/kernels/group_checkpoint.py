@@ -79,7 +79,10 @@ class GroupCheckpoint:
         return cls() if text is None else cls._from_fields(json.loads(text))
 
     def _fields(self) -> dict[str, Any]:
-        """Return the fields as JSON has them: objects with the names of the fields."""
+        """Return the fields as JSON has them: objects with the names of the fields.
+
+        `recent` has the fields of the checkpoint before the recent records, which itself has no `recent`.
+        """
         # Members of a group subscribe to the same topics, as a rule, so each list of topics is written once. Texts sort
         # in the same order each time, which None among the names would not.
         named = sorted(((topics, subject) for subject, topics in self.topics.items() if topics), key=str)
@@ -105,6 +108,10 @@ class GroupCheckpoint:
 
     @classmethod
     def _from_fields(cls, fields: Mapping[str, Any]) -> Self:
+        """Return the checkpoint of fields that `_fields` returned and JSON made lists of their tuples.
+
+        They stay lists where any collection will do.
+        """
         recent = fields.get("recent")
         return cls(
             membership=Membership(**fields["membership"]),

@@ -51,7 +51,7 @@ class GroupedKeyDays:
 
     group: Ints
     topic: Ints
-    quiet_partitions: Ints  # number of partitions of the topic that were observed and did not grow
+    quiet_partitions: Ints  # partitions of the topic that were observed at least twice, always with one log end
     key_days: KeyDays
 
     def take(self, rows: Flags | Ints) -> GroupedKeyDays:
@@ -69,8 +69,9 @@ class GroupCounts:
     """Row i is what is known about group i on a day, besides its commits; NULL where it is unknown."""
 
     read_us: Ints  # the last record of the group's cluster, in µs since 1970
-    members_max: Ints  # most members at a time; UNKNOWN if there were some, NULL if no event shows any
-    rebalances: Ints
+    # Most members at a time; UNKNOWN if the number was unknown at a time, NULL if no event has shown one.
+    members_max: Ints
+    rebalances: Ints  # number of rebalances
     rebalance_ms: Ints  # time spent in rebalances whose duration is known
 
 
@@ -83,7 +84,7 @@ class GroupActivity:
     commit_rate: Floats  # commits per second, NaN if unknown
     partitions: Ints  # partitions with a commit
     topics: tuple[Ints, Ints]  # the topics with a commit: the row of this frame, and the topic, by row and topic
-    consumed: Ints
+    consumed: Ints  # offsets by which the commits advanced
     skew: Floats  # of the most uneven topic; NaN if none has enough records
     last_commit_us: Ints
     is_idle: Flags
@@ -98,17 +99,20 @@ class GroupExtremes:
     """
 
     max_time_lag_ms: Ints
-    retention_margin: Ints
-    last_retention_margin: Ints
-    retention_left_ms: Ints
-    orphaned_partitions: Ints
+    retention_margin: Ints  # least of the day: committed offset minus log start offset
+    last_retention_margin: Ints  # least at the end of the day
+    retention_left_ms: Ints  # least time until a log start passes the commit
+    orphaned_partitions: Ints  # keys whose commit outlived its partition
     max_lag: Ints
     last_lag: Ints
     worst_rule: Ints  # place in RULES
 
 
 def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> GroupActivity:
-    """Return the activity of the groups on a day (days since 1970), by group."""
+    """Return the activity of the groups on a day (days since 1970): one row for each group with activity, by group.
+
+    Row i of `counts` is group i.
+    """
     active = keys.take(keys.key_days.has_commit | (keys.key_days.moves > 0))
     days = active.key_days
     starts = is_segment_start(active.group)
@@ -144,13 +148,16 @@ def _measure_commit_rate(commits: Ints, has_records: Flags, read_us: Ints, day: 
 
 
 def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, members_max: Ints) -> Flags:
-    """Return whether each group's commits had stood still for 24 hours when it was last observed, without a member."""
+    """Return for each group whether its commits had stood still for 24 hours at its last observation, without a member.
+
+    `starts` are the first rows of groups in `days`; `read_us` (µs) and `members_max` have a value for each group.
+    """
     sampled_us = reduce_segments(np.maximum, days.sampled_us, starts)
     moved_us = reduce_segments(np.maximum, days.moved_us, starts)
     observed_us = np.maximum(sampled_us, read_us)
     is_known = (observed_us != NULL) & (moved_us != NULL)
     has_stood_still = is_known & (observed_us // 1_000 - moved_us // 1_000 >= DAY_US // 1_000)
-    # A group with an unknown number of members has some.
+    # UNKNOWN is not idle, because there may have been members. NULL is: no event has shown a member.
     is_idle: Flags = has_stood_still & np.isin(members_max, (0, NULL))
     return is_idle
 
@@ -174,7 +181,7 @@ def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int
     """Return the extremes of each of `size` groups, from all keys, also those whose commits were removed.
 
     The last margins are those of partitions that were observed within ten minutes before the group's last observation,
-    and whose commits were not removed before it.
+    and whose commits were not removed after their own last observation, up to that of the group.
     """
     days = keys.key_days
     starts = is_segment_start(keys.group)

@@ -85,7 +85,10 @@ def build_group_days(state: str | None, events: Mapping[int, DayEvents], days: C
 
 
 def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_records: Sequence[GroupRecord]) -> GroupDay:
-    """Return a day (days since 1970) from the checkpoint before it, its events, and the records of the next day."""
+    """Return a day (days since 1970) from the checkpoint before it, its events, and the records of the next day.
+
+    Records of both days are in the order of the log. Those of the next day only end or change rebalances of this day.
+    """
     recent = _recent_records(before, day)
     late = [record for record in events.records if recent is not None and recent.is_late(record)]
     records = [record for record in events.records if recent is None or not recent.is_late(record)]
@@ -117,7 +120,10 @@ def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_record
 
 
 def _read_day(reader: GroupReader, records: Sequence[GroupRecord], day: int) -> RecentRecords | None:
-    """Read the records of a day; return those of its last ten minutes, None if there are none."""
+    """Read the records of a day (days since 1970); return those of its last ten minutes, None if there are none.
+
+    `records` are in the order of the log; all records after the first of the last ten minutes are returned, too.
+    """
     recent_us = (day + 1) * DAY_US - _LARGEST_CLOCK_DIFFERENCE_US
     for place, record in enumerate(records):
         if record.at_us >= recent_us:

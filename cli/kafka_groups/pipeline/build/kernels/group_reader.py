@@ -52,7 +52,7 @@ class GroupReader:
     """A group from a checkpoint on, as its records show it that were read until now."""
 
     def __init__(self, before: GroupCheckpoint) -> None:
-        """Begin with a checkpoint, which stays as it is."""
+        """Begin with a checkpoint, which stays as it is; its state, members and `recent` are not used."""
         self._incarnations = [Incarnation(before.membership, deepcopy(before.changes))]
         self._generation = before.generation
         self._topics = dict(before.topics)
@@ -64,7 +64,10 @@ class GroupReader:
         self._classic_rebalances = list[Rebalance]()
 
     def read(self, records: Sequence[GroupRecord]) -> None:
-        """Take in the next records: in the order of the log, and all of them after those of the checkpoint."""
+        """Take in the next records: in the order of the log, and all of them after those of the checkpoint.
+
+        May be called again with later records.
+        """
         for record in records:
             place = self._next_place
             self._next_place += 1
@@ -82,7 +85,10 @@ class GroupReader:
             last.read(place, record)
 
     def _read_classic(self, place: int, record: GroupRecord) -> None:
-        """Take in a record of a classic group: a generation, or its removal, which may be an upgrade to KIP-848."""
+        """Take in a record of a classic group: a generation, or its removal, which may be an upgrade to KIP-848.
+
+        At a removal the incarnation gets the members that an upgrade would keep; None if they are unknown.
+        """
         self._add_removal_entry(place, record)
         generation = self._generation
         if record.is_removal:
@@ -99,6 +105,7 @@ class GroupReader:
         self._generation = Generation.from_record(record)
 
     def _read_consumer(self, place: int, record: GroupRecord) -> None:
+        """Take in a record of a KIP-848 group itself: an epoch, or its removal, which may be a downgrade to classic."""
         self._add_removal_entry(place, record)
         if record.is_removal:
             # An online downgrade removes all members in its batch, and keeps them as classic members.
@@ -106,7 +113,10 @@ class GroupReader:
             self._generation = Generation.downgraded(record, kept_members)
 
     def _add_removal_entry(self, place: int, record: GroupRecord) -> None:
-        """Add the entry of a removal; take the one before back if this record shows that the group moved."""
+        """Add the entry of a removal; take the one before back if this record shows that the group moved.
+
+        A group moves by an online upgrade or downgrade: a record of the other protocol follows the removal at once.
+        """
         previous = self._protocol_record or record
         self._protocol_record = record
         if record.is_removal:
@@ -146,10 +156,10 @@ class GroupReader:
         return [*self._classic_rebalances, *consumer]
 
     def checkpoint(self, state: str | None, members: int) -> GroupCheckpoint:
-        """Return what is known after the last record that was read.
+        """Return what is known after the last record that was read, without `recent`.
 
-        `state` and `members` are the last ones of the timeline, which also knows samples: None, and a number below 0,
-        if they are unknown.
+        `state` and `members` are those of `Timeline.last`, which also knows samples: where they are unknown, the
+        state is None, and the number is UNKNOWN or NULL.
         """
         last = self._incarnations[-1]
         return GroupCheckpoint(

@@ -79,7 +79,10 @@ class GroupStatuses:
 
 
 def new_statuses(*, at_us: Ints, lag: Ints) -> PartitionStatuses:
-    """Return statuses whose only known number is the lag."""
+    """Return statuses whose only known number is the lag; `at_us` are their times in µs since 1970.
+
+    They have key 0, the first rule and full windows; other numbers are NULL or NaN.
+    """
     size = len(at_us)
     return PartitionStatuses(
         key=np.zeros(size, np.int64),
@@ -131,7 +134,7 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
 
 
 def _sort(rows: GroupedStatuses) -> GroupedStatuses:
-    """Return the rows by group, partition and time; a removal after a status of the same time."""
+    """Return the rows by group, partition and time; a removal (rule NULL) comes after a status of the same time."""
     is_removal = rows.statuses.rule == NULL
     order = np.lexsort((is_removal, rows.statuses.at_us, rows.partition, rows.group))
     return GroupedStatuses(
@@ -153,7 +156,10 @@ class _Moments:
 
     @classmethod
     def of(cls, rows: GroupedStatuses, day: int) -> _Moments:
-        """Return the moments of sorted rows, so that `of_row[i]` is the moment of row i."""
+        """Return the moments of rows that `_sort` returned, so that `of_row[i]` is the moment of row i.
+
+        `day` is in days since 1970.
+        """
         # Rows of the day before are at most FRESH_MS older than midnight; twice as much leaves room for all of them.
         base_us = day * DAY_US - 2 * FRESH_MS * 1_000
         at_us = rows.statuses.at_us
@@ -164,7 +170,11 @@ class _Moments:
         return cls(keys, of_row, time_us, base_us, day)
 
     def spread(self, rows: GroupedStatuses) -> tuple[Ints, Ints]:
-        """Return the pairs of a status and a moment of the day at which it counts, by moment: row's place, moment."""
+        """Return all pairs of a status and a moment of the day at which it counts, by moment.
+
+        The first array has the places in `rows`, which are those of `of`, the second one the places of the moments. A
+        status counts at its own moment at least.
+        """
         is_status = rows.statuses.rule != NULL
         count = np.where(is_status, np.maximum(self._last_moment(rows) - self.of_row, 0) + 1, 0)
         place, moment = expand_ranges(self.of_row, count)
@@ -173,7 +183,10 @@ class _Moments:
         return place[order], moment[order]
 
     def _last_moment(self, rows: GroupedStatuses) -> Ints:
-        """Return the last moment at which each row counts: before the partition's next row, and while it is fresh."""
+        """Return the last moment at which each row counts: before its partition's next row, and while it is fresh.
+
+        It is before the row's own moment where the next row has the same time.
+        """
         # Times of brokers have milliseconds: a status counts until the end of the millisecond.
         stale_us = (rows.statuses.at_us // 1_000 + FRESH_MS + 1) * 1_000
         last_fresh = np.searchsorted(self.keys, merge_key(rows.group, stale_us, self.base_us)) - 1

@@ -80,7 +80,10 @@ def build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], sam
 
 
 def drop_superseded(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries, in the order of the log, without those that have a later time than an entry after them."""
+    """Return the entries, in the order of the log, without those that have a later time than an entry after them.
+
+    `entries` may be in any order; those of one place keep theirs.
+    """
     valid = list[Entry]()
     earliest_us = LARGEST
     for entry in reversed(sorted(entries, key=attrgetter("place"))):  # noqa: C413 - entries of one place keep their order

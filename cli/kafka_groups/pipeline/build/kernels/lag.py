@@ -88,7 +88,10 @@ def _has_other_topic_id(commit: Commits, end: LogEnds) -> Flags:
 
 
 def _pair_keys_with_ends(ends: LogEnds, partition_of_key: Ints) -> tuple[Ints, Ints]:
-    """Return each key with the place of each log end of the day on its partition, by key and place."""
+    """Return all pairs of a key and a log end of the day on its partition, by key and time.
+
+    The first array has the keys, the second one the places in `ends`, which are sorted by partition and time.
+    """
     of_day = np.flatnonzero(~ends.is_carried)
     partition = ends.partition[of_day]
     first = np.searchsorted(partition, partition_of_key, "left")

@@ -51,7 +51,10 @@ _OVERLAP_MS: Final = 30_000
 
 
 def new_log_ends(*, partition: Ints, at_us: Ints, log_end: Ints, **others: Any) -> LogEnds:
-    """Return log ends that no kernel has looked at yet, samples by default; `others` are columns that differ."""
+    """Return log ends that no kernel has looked at yet, samples by default; `others` are columns that differ.
+
+    `at_us` is in µs since 1970. Columns that are not given are NULL, 0 or false; all rows are marked as used.
+    """
     size = len(partition)
     columns: dict[str, Any] = {
         "is_sample": np.ones(size, np.bool_),
@@ -72,7 +75,8 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     """Return the carried rows and those of a day, with log numbers, the sample before each row, and `is_used`.
 
     `carried` are the rows that `carry_log_ends` returned for the day before, `size` is the number of partitions. Rows
-    of the day may be in any order; of several rows of a partition at one time, a sample is kept.
+    of the day may be in any order; of several rows of a partition at one time, a sample is kept. A new log begins with
+    a sample of another topic id, or with one whose log end has fallen (see above).
     """
     # Carried rows are earlier than those of the day, and the sort is stable: a partition's rows are in order of time.
     rows = LogEnds.join(carried, _unique_rows(day)).sort_by("partition")

@@ -70,8 +70,9 @@ class MemberChange:
     member_id: str
     step: int  # 1 for a join, -1 for a leave
     is_unseen: bool  # the leave is the only record of the member
-    # A present member that only subscribes to other topics writes a record as if it joined. None: its next record,
-    # which shows that, is not read yet.
+    # A present member that only subscribes to other topics writes a record as if it joined. Such a record is a join in
+    # `entries`, because the member was not counted before. None: the member's next record, which shows whether it
+    # joined, is not read yet.
     is_resubscription: bool | None
 
 
@@ -82,7 +83,7 @@ class MemberHistory:
     """
 
     def __init__(self, before: Membership) -> None:
-        """Begin with the membership before the first record."""
+        """Begin with the membership before the first record, which stays as it is."""
         self._before = before
         self._is_complete = before.is_complete
         self._members = dict(before.members)
@@ -130,7 +131,10 @@ class MemberHistory:
             join.is_resubscription = (record.previous_epoch or 0) > 0
 
     def _leave(self, place: int, record: GroupRecord, member_id: str) -> MemberChange | None:
-        """Take in a leave; return it, or None if the member has left before."""
+        """Take in a leave; return it, or None if the member has left before.
+
+        If the member is neither present nor has left before, the leave is that of an unseen leaver.
+        """
         was_present = member_id in self._members
         if not was_present and member_id in self._departed:
             return None
@@ -141,7 +145,10 @@ class MemberHistory:
         return change
 
     def _be_present(self, place: int, record: GroupRecord, member_id: str) -> MemberChange | None:
-        """Take in a record of a present member; return its join, or None if the member did not join with it."""
+        """Take in a record of a present member; return its join, or None if the member did not join with it.
+
+        A member that writes without a join among the records, and has not left, is preexisting.
+        """
         if member_id in self._members:
             return None
         self._members[member_id] = None
@@ -243,7 +250,7 @@ class MemberHistory:
                 yield Entry(at_us, change.place, state, members if is_known else UNKNOWN)
 
     def membership(self) -> Membership:
-        """Return the membership after the last record that was read."""
+        """Return the membership after the last record that was read; that before the first one if none was."""
         departed = self._before.departed
         if self._first_record is not None:
             leavers = {change.member_id for change in self._changes if change.step < 0}

@@ -41,8 +41,9 @@ _POINTS_PER_DOUBLING: Final = 32
 def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
     """Return the points of earlier days and of a day's rows, one for each offset of a log.
 
-    `day` has the rows that `number_logs` marked as used. Of points at one offset, `record_ms`, `earliest_ms` and
-    `sampled_ms` are the least times, `latest_ms` is the latest one.
+    `day` has the rows that `number_logs` marked as used, without carried ones; `carried` is what `thin_points` returned
+    for the day before. Of points at one offset, `record_ms`, `earliest_ms` and `sampled_ms` are the least times, where
+    LARGEST counts as none; `latest_ms` is the latest time.
     """
     every = TimePoints.join(carried, _points_of_log_ends(day), _points_of_records(day))
     points = every.sort_by("partition", "log_number", "offset")
@@ -58,7 +59,10 @@ def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
 
 
 def _points_of_log_ends(day: LogEnds) -> TimePoints:
-    """Return a point for each row with a log end. LARGEST stands for "none" where the least time is taken later."""
+    """Return a point for each row with a log end, in the order of the rows; times are ms since 1970.
+
+    LARGEST stands for "none" where the least time is taken later.
+    """
     rows = day.take(day.log_end != NULL)
     at_ms = rows.at_us // 1_000
     return TimePoints(
@@ -74,7 +78,10 @@ def _points_of_log_ends(day: LogEnds) -> TimePoints:
 
 
 def _points_of_records(day: LogEnds) -> TimePoints:
-    """Return a point for each row of a backfill with a record and its timestamp."""
+    """Return a point for each row of a backfill with a record and its timestamp (ms since 1970), in their order.
+
+    No sample has shown it (LARGEST), and no log start is known (NULL).
+    """
     rows = day.take((day.point_offset != NULL) & (day.point_ms != NULL))
     return TimePoints(
         partition=rows.partition,
@@ -91,8 +98,9 @@ def _points_of_records(day: LogEnds) -> TimePoints:
 def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldest_ms: int) -> TimePoints:
     """Return the points that the next day needs, of the present log of each partition.
 
-    `last_log_number` is that log of each partition. `now_ms` is the end of the day, in ms since 1970. Of points whose
-    last time is before `oldest_ms` only the newest one is kept. Each point gets the highest log start of its partition.
+    `last_log_number[p]` is the number of the present log of partition p (`last_log_numbers`). `now_ms` is the end of
+    the day, in ms since 1970. Of points whose last time is before `oldest_ms` only the newest one is kept. Each point
+    gets the highest log start of its partition.
     """
     present = points.take(points.log_number == last_log_number[points.partition])
     age_ms = now_ms - present.latest_ms

@@ -131,7 +131,10 @@ def _measure_lower_bound(points: TimePoints, around: _Neighbours, now_ms: Ints) 
 
 
 def _find_neighbours(rows: LagRows, ends: LogEnds, points: TimePoints) -> _Neighbours:
-    """Return the points around the commit of each lag row, in the log of its observation."""
+    """Return the points around the commit of each lag row, in the log of its observation.
+
+    Each log in `ends` has at least one point; `points` are sorted as TimePoints says.
+    """
     starts = is_segment_start(points.partition, points.log_number)
     first_of_log = np.flatnonzero(starts)
     logs_of_points = (points.partition[starts] << 32) | points.log_number[starts]

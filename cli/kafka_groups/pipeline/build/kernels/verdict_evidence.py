@@ -138,14 +138,15 @@ def _is_log_possible(commits: Commits, ends: LogEnds, place: Ints, context: Comm
 
     It cannot if their topic ids differ, because they belong to different logs. It cannot either if the commit has no
     topic id and lies between the last log end of one log and the first one of the next: it may be on either of them.
+    Without a log end (-1) the result is true.
     """
     topic_id = take(ends.topic_id, place)
     has_other_id = (commits.topic_id != NULL) & (topic_id != NULL) & (commits.topic_id != topic_id)
     log_before = take(ends.log_number, context.end_before)
     log_following = take(ends.log_number, context.end_following)
     is_between_logs = (context.end_before >= 0) & (context.end_following >= 0) & (log_before != log_following)
-    is_on_log: Flags = ~has_other_id & ~(is_between_logs & (commits.topic_id == NULL))
-    return is_on_log
+    is_possible: Flags = ~has_other_id & ~(is_between_logs & (commits.topic_id == NULL))
+    return is_possible
 
 
 def interpolate_points(records: Commits, ends: LogEnds, place_before: Ints) -> LagPoints:

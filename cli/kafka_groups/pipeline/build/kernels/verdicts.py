@@ -48,7 +48,10 @@ class Verdicts:
 
 
 def judge_evidence(evidence: Evidence, rules: verdicts.Rules) -> Verdicts:
-    """Return the verdict at each row of the evidence, whose windows have `rules.intervals` slots."""
+    """Return the verdict at each row of the evidence, whose windows have `rules.intervals` slots.
+
+    The first rule in the order of `conditions` that holds decides; without any, the pace of the lag points does.
+    """
     is_filled = evidence.slot_ms != NULL
     commits = is_filled.sum(axis=1)
     complete = np.minimum(1.0, commits / rules.intervals)
@@ -91,7 +94,10 @@ def _are_rewound(committed_offset: Ints) -> Flags:
 
 
 def _judge_pace(evidence: Evidence, has_enough_commits: Flags, rules: verdicts.Rules) -> Ints:
-    """Return the rule of each row by its lag points: falling_behind, keeping_up, or a rule that says UNKNOWN."""
+    """Return the rule of each row by its lag points, as its place in RULES: falling_behind or keeping_up.
+
+    Without enough points it is lag_unknown if there are enough commits, and incomplete otherwise.
+    """
     points = np.where(evidence.is_sampled, verdicts.SAMPLE_POINTS, verdicts.COMMIT_POINTS)
     first = verdicts.SAMPLE_POINTS - points
     middle = first + points // 2
