@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.compaction import Compacted, compact
+from kafka_groups.pipeline.store.compaction import CompactionResult, compact
 from kafka_groups.pipeline.store.retention import keep_all
 from kafka_groups.pipeline.tables import Table
 from tests.pipeline.store.commits import append_at_once, commits, seen
@@ -38,9 +38,9 @@ def ends_at(many: int, what: str) -> Callable[[str, int, int], None]:
 
 def interrupted(
     storage: Storage, progress: Callable[[str, int, int], None], keep: Mapping[Table, dt.timedelta]
-) -> Compacted:
+) -> CompactionResult:
     """What a compaction that was interrupted says that it did."""
-    begun: list[Compacted] = []
+    begun: list[CompactionResult] = []
     with pytest.raises(KeyboardInterrupt):
         compact(storage, now=NOW, progress=progress, on_start=begun.append, keep=keep)
     return begun[0]

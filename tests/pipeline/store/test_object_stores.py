@@ -19,7 +19,7 @@ from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.doctor.tables import check_tables
 from kafka_groups.pipeline.store import Storage, open_storage, parquet_sorting
 from kafka_groups.pipeline.store import delta_log as log_module
-from kafka_groups.pipeline.store.compaction import Compacted, compact
+from kafka_groups.pipeline.store.compaction import CompactionResult, compact
 from kafka_groups.pipeline.store.delta_log import DeltaLog
 from kafka_groups.pipeline.store.retention import keep_all
 from kafka_groups.pipeline.store.spark_tables import read_files
@@ -114,7 +114,7 @@ def test_small_files_are_joined_and_old_dates_removed(remote: Storage, monkeypat
 def test_the_slower_of_two_compactions_changes_nothing(remote: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         append(remote, f"w-{number}", commits([number]), commits([10 + number], day=1))
-    sort_files, faster = parquet_sorting.sort_files, list[Compacted]()
+    sort_files, faster = parquet_sorting.sort_files, list[CompactionResult]()
 
     def overtaken(*given: Any, **named: Any) -> Any:
         monkeypatch.setattr(parquet_sorting, "sort_files", sort_files)

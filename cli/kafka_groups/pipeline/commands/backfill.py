@@ -24,7 +24,7 @@ from kafka_groups.pipeline.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.facts.backfill import Backfilled
+    from kafka_groups.pipeline.facts.backfill import BackfillResult
     from kafka_groups.pipeline.facts.time_grid import LookupPeriod
     from kafka_groups.pipeline.facts.topic_settings import Policies
     from kafka_groups.pipeline.store import Storage
@@ -107,10 +107,10 @@ def _look_up(
     storage: Storage,
     period: LookupPeriod,
     topics: Sequence[str],
-) -> Backfilled:
+) -> BackfillResult:
     from kafka_groups.pipeline.facts.backfill import backfill as backfill_tables
 
-    def report_from(backfilled: Backfilled) -> None:
+    def report_from(backfilled: BackfillResult) -> None:
         run.summarize = lambda: _summary(run, backfilled)
 
     return backfill_tables(
@@ -124,7 +124,7 @@ def _look_up(
     )
 
 
-def _summary(run: Run, backfilled: Backfilled) -> Summary:
+def _summary(run: Run, backfilled: BackfillResult) -> Summary:
     from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
     rows = {PARTITION_OFFSETS.name: backfilled.rows}

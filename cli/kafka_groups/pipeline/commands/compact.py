@@ -14,7 +14,7 @@ from kafka_groups.pipeline.commands.options import data_dir_option, parse_past_d
 from kafka_groups.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.store.compaction import Compacted
+    from kafka_groups.pipeline.store.compaction import CompactionResult
     from kafka_groups.pipeline.tables import Table
 
 
@@ -49,7 +49,7 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
 
         keep = _parse_retention(retention)
 
-        def report_from(compacted: Compacted) -> None:
+        def report_from(compacted: CompactionResult) -> None:
             run.summarize = lambda: _summary(compacted, run.seconds())
 
         compacted = compact_tables(
@@ -86,7 +86,7 @@ def _parse_retention(values: tuple[str, ...]) -> dict[Table, timedelta]:
     return for_all_tables | for_single_tables
 
 
-def _summary(compacted: Compacted, seconds: float) -> Summary:
+def _summary(compacted: CompactionResult, seconds: float) -> Summary:
     numbers = {
         "dates": compacted.dates,
         "files_before": compacted.files_before,

@@ -17,7 +17,7 @@ from kafka_groups.progress import Progress, ignore_progress
 
 
 @dataclass(kw_only=True, slots=True)
-class Compacted:
+class CompactionResult:
     """What a compaction has done until now.
 
     `joined` are the dates with joined or sorted files in any table; `files_before` and `files_after` are the numbers of
@@ -46,8 +46,8 @@ def compact(
     keep: Mapping[Table, timedelta] = MappingProxyType({}),
     now: datetime,
     progress: Progress = ignore_progress,
-    on_start: Callable[[Compacted], None] = lambda _compacted: None,
-) -> Compacted:
+    on_start: Callable[[CompactionResult], None] = lambda _compacted: None,
+) -> CompactionResult:
     """Join small files of facts, date by date, sort the samples of dates that are over, and remove old dates.
 
     `keep` has by table how long a date stays after its end; tables that it does not have lose no date. The newest date
@@ -59,7 +59,7 @@ def compact(
     StorageError, also if another compaction runs; each date is then as it was before or as it should be after, and the
     next call continues.
     """
-    compacted = Compacted()
+    compacted = CompactionResult()
     now = now.astimezone(UTC)
     on_start(compacted)
     with storage.lock("compact"):
@@ -76,7 +76,7 @@ def compact(
 
 
 def _replace_files(
-    storage: Storage, replacements: Sequence[Replacement], compacted: Compacted, progress: Progress, step: str
+    storage: Storage, replacements: Sequence[Replacement], compacted: CompactionResult, progress: Progress, step: str
 ) -> None:
     """Replace files by sorted ones, as planned, with a commit for each replacement, and add them to `compacted`.
 
