@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.build.fact_summary import Summary
+from kafka_groups.pipeline.build.fact_summary import FactSummary
 from kafka_groups.pipeline.build.frames import PartitionStatuses
 from kafka_groups.pipeline.build.keyed_tables import sort_rows
 from kafka_groups.pipeline.build.packing import columns_of, unpack
@@ -27,7 +27,7 @@ from tests.pipeline.build.histories import Facts, histories, joined
 Rows = dict[str, list[Any]]
 
 
-def results(rows: pa.Table, days: Sequence[int], summary: Summary, *, size: int = 10**9) -> tuple[Rows, pa.Table]:
+def results(rows: pa.Table, days: Sequence[int], summary: FactSummary, *, size: int = 10**9) -> tuple[Rows, pa.Table]:
     """The rows of some days, and the states at the end of the last one, as rows of the stage."""
     lag_history: list[Any] = []
     passed_on: list[Any] = []

@@ -64,7 +64,7 @@ class FactSummaries(Frame):
     is_complete: Any = column(BOOLEAN, "true if all log ends are known")
 
 
-class SummaryParts:
+class FactSummaryParts:
     """Parts of a summary, which are added up as they come, so that they take little memory."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class SampledGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class FactSummary:
     """What was read of clusters and groups, day by day (days since 1970)."""
 
     clusters: Mapping[tuple[str, int], ClusterDay]  # by cluster and day
@@ -125,7 +125,7 @@ class Summary:
     last_us: Mapping[tuple[str, str, str, int], int]  # time of the last fact by table, origin, cluster and day
 
 
-def summarise(parts: Any, days: Collection[int]) -> Summary:
+def summarise(parts: Any, days: Collection[int]) -> FactSummary:
     """Return the summary of some days (days since 1970) from a table of FactSummaries.
 
     A key may occur several times in the table.
@@ -144,7 +144,7 @@ def summarise(parts: Any, days: Collection[int]) -> Summary:
         elif row["group"] is not None:
             groups[cluster, row["group"], day][row["table"]] = row["latest_us"]
     cluster_days = {(cluster, day) for _, _, cluster, day in last_us}
-    return Summary(
+    return FactSummary(
         clusters={key: _summarise_cluster(*key, last_us, samples[key]) for key in cluster_days},
         groups={
             key: SampledGroup(

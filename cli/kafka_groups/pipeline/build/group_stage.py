@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, Summary
+from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, FactSummary
 from kafka_groups.pipeline.build.group_batch import GroupBatch
 from kafka_groups.pipeline.build.group_frames import TopicDays
 from kafka_groups.pipeline.build.kernels.group_daily import (
@@ -47,7 +47,7 @@ class GroupDayResults:
     topic_days: Any  # record batch of TopicDays; None on a day for which only rebalances are built
 
 
-def build_groups(batch: GroupBatch, settings: Settings, summary: Summary) -> Iterator[GroupDayResults]:
+def build_groups(batch: GroupBatch, settings: Settings, summary: FactSummary) -> Iterator[GroupDayResults]:
     """Yield the results of each day, ascending: all tables of `settings.days`, only rebalances of `days_before`.
 
     No day may be in both. `batch` has whole groups: all their rows and events of these days, and the state before them.
@@ -144,7 +144,9 @@ def _null_if_unknown(members: Ints) -> Ints:
     return np.where(members < 0, NULL, members)
 
 
-def _count_members(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: int, summary: Summary) -> GroupCounts:
+def _count_members(
+    batch: GroupBatch, group_days: Mapping[int, GroupDay], day: int, summary: FactSummary
+) -> GroupCounts:
     """Return the counts of each group of the batch on a day (days since 1970); row i is group i."""
     read_us = []
     members_max = []

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.build.fact_summary import Summary
+from kafka_groups.pipeline.build.fact_summary import FactSummary
 from kafka_groups.pipeline.build.group_batch import GroupBatch
 from kafka_groups.pipeline.build.group_stage import build_groups
 from kafka_groups.pipeline.build.keyed_tables import gather_keys
@@ -32,7 +32,7 @@ class Task:
     data_dir: str  # path or URI of the tables
     settings: Settings
     first_state_day: int  # states of earlier days (days since 1970) are not written
-    summary: Summary
+    summary: FactSummary
 
 
 def run_partition_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:

@@ -190,12 +190,12 @@ def carry_commits(rows: Commits) -> Commits:
     return replace(rows, is_carried=np.ones(len(rows), np.bool_)).take(is_chosen)
 
 
-def measure_activity(rows: Commits, summary: KeySummary) -> tuple[KeyActivity, KeySummary]:
+def measure_activity(rows: Commits, key_summary: KeySummary) -> tuple[KeyActivity, KeySummary]:
     """Return what the day's rows of each key did, and the summary at the end of the day.
 
-    `rows` are ordered and numbered, with those of earlier days; `summary` is that at the end of the day before.
+    `rows` are ordered and numbered, with those of earlier days; `key_summary` is that at the end of the day before.
     """
-    size = len(summary)
+    size = len(key_summary)
     never = np.full(size, NULL)
     is_of_day = ~rows.is_carried
     is_present = ~rows.is_removal
@@ -222,10 +222,10 @@ def measure_activity(rows: Commits, summary: KeySummary) -> tuple[KeyActivity, K
     moved_us = last_values(rows.key, is_move, rows.at_us, never)
     commit_us = last_values(rows.key, is_of_day & is_commit, rows.at_us, never)
     return activity, replace(
-        summary,
-        moved_us=np.maximum(summary.moved_us, moved_us),
-        commit_us=np.maximum(summary.commit_us, commit_us),
-        has_records=summary.has_records | (commits > 0),
+        key_summary,
+        moved_us=np.maximum(key_summary.moved_us, moved_us),
+        commit_us=np.maximum(key_summary.commit_us, commit_us),
+        has_records=key_summary.has_records | (commits > 0),
     )
 
 
