@@ -15,7 +15,7 @@ import pytest
 from kafka_groups.pipeline.build.fact_summary import ClusterDay, FactSummary
 from kafka_groups.pipeline.build.kernels.segments import DAY_US
 from kafka_groups.pipeline.build.stage_rows import pack_commits, pack_observations
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.build.tasks import Task, run_partition_task
 from kafka_groups.pipeline.frames.arrays import NULL, to_column
 from kafka_groups.verdicts import Rules
@@ -87,7 +87,7 @@ def run(data_dir: str) -> tuple[int, int]:
         complete_samples_us=np.arange(_MINUTES) * 60_000_000 + _BASE_US,
     )
     summary = FactSummary(clusters={("c", _DAY): read}, groups={}, quiet_partitions={}, last_us={})
-    task = Task(data_dir, Settings([_DAY], Rules(), 7, [_DAY - 1]), _DAY, summary)
+    task = Task(data_dir, StageSettings([_DAY], Rules(), 7, [_DAY - 1]), _DAY, summary)
     rows = sum(batch.num_rows for batch in run_partition_task(task, facts()))
     # Of getrusage, the most memory is also that of the process that started this one.
     status = Path("/proc/self/status").read_text()

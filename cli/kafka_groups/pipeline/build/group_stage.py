@@ -27,7 +27,7 @@ from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, reduce_segments
 from kafka_groups.pipeline.build.kernels.verdicts import RULES
 from kafka_groups.pipeline.build.partition_rows import make_status_columns
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.build.topic_days import merge_topic_days
 from kafka_groups.pipeline.frames.arrays import NULL, Array, Ints, take_strings, to_lists
 from kafka_groups.pipeline.frames.batches import make_batch
@@ -47,7 +47,7 @@ class GroupDayResults:
     topic_days: Any  # record batch of TopicDays; None on a day for which only rebalances are built
 
 
-def build_groups(batch: GroupBatch, settings: Settings, summary: FactSummary) -> Iterator[GroupDayResults]:
+def build_groups(batch: GroupBatch, settings: StageSettings, summary: FactSummary) -> Iterator[GroupDayResults]:
     """Yield the results of each day, ascending: all tables of `settings.days`, only rebalances of `days_before`.
 
     No day may be in both. `batch` has whole groups: all their rows and events of these days, and the state before them.

@@ -43,13 +43,15 @@ from kafka_groups.pipeline.build.kernels.verdicts import judge_evidence
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.partition_results import PartitionDay, join_key_days, observe_topics
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.frames.arrays import NULL, Flags
 
 _NOT_SAMPLED: Final = SampledGroup(listed_us=NULL, commit_us=NULL)
 
 
-def build_partition_days(batch: PartitionBatch, settings: Settings, summary: FactSummary) -> Iterator[PartitionDay]:
+def build_partition_days(
+    batch: PartitionBatch, settings: StageSettings, summary: FactSummary
+) -> Iterator[PartitionDay]:
     """Yield the results of each day of the settings, ascending; each day begins with the state of the one before."""
     log_state = batch.log_state
     key_state = batch.key_state
@@ -71,7 +73,7 @@ class _DayBuilder:
     log_state: LogState
     key_state: KeyState
     day: int
-    settings: Settings
+    settings: StageSettings
     summary: FactSummary
 
     def build(self) -> PartitionDay:

@@ -18,7 +18,7 @@ from kafka_groups.pipeline.build.local_engine import LocalEngine
 from kafka_groups.pipeline.build.plan import ALL_DATES, LOOKBACK_DAYS, BuildPlan, DateRange, plan_build
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
 from kafka_groups.pipeline.build.stage_rows import read_results
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.build.stale_groups import describe_stale_groups
 from kafka_groups.pipeline.build.tasks import Task
 from kafka_groups.pipeline.build.topic_days import make_topic_daily
@@ -119,7 +119,7 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
     days = [day_number(day) for day in plan.to_read]
     summary = summarise(engine.read(plan.files_to_read(storage)), days)
     progress(_STEPS[1], 1, len(_STEPS))
-    settings = Settings(
+    settings = StageSettings(
         days=days,
         rules=plan.state.rules,
         lookback_days=plan.state.lookback_days,

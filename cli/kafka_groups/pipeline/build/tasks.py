@@ -16,7 +16,7 @@ from kafka_groups.pipeline.build.partition_batch import cut_batches
 from kafka_groups.pipeline.build.partition_rows import make_group_rows, make_lag_history, make_states
 from kafka_groups.pipeline.build.partition_stage import build_partition_days
 from kafka_groups.pipeline.build.stage_rows import GROUP_KEY, RowKind, make_file_rows, make_result_rows
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.store import new_writer
 from kafka_groups.pipeline.store.data_files import BUILD
 from kafka_groups.pipeline.tables import GROUP_STATE, LAG_HISTORY, PARTITION_STATE
@@ -30,7 +30,7 @@ class Task:
     """What every task is given."""
 
     data_dir: str  # path or URI of the tables
-    settings: Settings
+    settings: StageSettings
     first_state_day: int  # states of earlier days (days since 1970) are not written
     summary: FactSummary
 

@@ -13,7 +13,7 @@ from kafka_groups.pipeline.build.kernels.evidence_windows import Evidence
 from kafka_groups.pipeline.build.kernels.verdicts import RULES, judge_evidence
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.partition_stage import build_partition_days
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.frames.arrays import NULL
 from kafka_groups.verdicts import SAMPLE_POINTS, Point, Rules, Window, judge, sampled_window
 from tests.pipeline.build.facts import stage_facts
@@ -56,7 +56,7 @@ def test_a_window_gets_the_rule_of_the_table(case: Case) -> None:
 def judged_by_the_stage(facts: Any) -> list[str]:
     staged = stage_facts(facts)
     batch = PartitionBatch.from_rows(staged.rows)
-    days = build_partition_days(batch, Settings(staged.days, STREAM_RULES, 7), staged.summary)
+    days = build_partition_days(batch, StageSettings(staged.days, STREAM_RULES, 7), staged.summary)
     return [RULES[rule] for day in days for rule in day.statuses.rule]
 
 
