@@ -21,7 +21,7 @@ from kafka_groups.pipeline.store import Storage, open_storage, parquet_sorting
 from kafka_groups.pipeline.store import delta_log as log_module
 from kafka_groups.pipeline.store.compaction import CompactionResult, compact
 from kafka_groups.pipeline.store.delta_log import DeltaLog
-from kafka_groups.pipeline.store.retention import keep_all
+from kafka_groups.pipeline.store.retention import uniform_retention
 from kafka_groups.pipeline.store.spark_tables import read_files
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, SAMPLE_RUNS
 from tests.fakes.scripted_cluster import ScriptedCluster
@@ -104,7 +104,9 @@ def test_small_files_are_joined_and_old_dates_removed(remote: Storage, monkeypat
     done = compact(remote, now=NOW)
     assert (done.files_before, done.files_after) == (8, 2)
     monkeypatch.setattr(log_module, "_REMOVED_FILES_H", 0)
-    assert compact(remote, now=NOW, keep=keep_all(dt.timedelta(days=1))).removed == (("offset_commits", "2026-11-01"),)
+    assert compact(remote, now=NOW, retention=uniform_retention(dt.timedelta(days=1))).removed == (
+        ("offset_commits", "2026-11-01"),
+    )
     assert offsets_in(remote) == Counter(range(10, 14))
     found = remote.directory.fs.get_file_info([file.path for file in remote.files(OFFSET_COMMITS)])
     assert [info.is_file for info in found] == [True]

@@ -43,16 +43,16 @@ class CompactionResult:
 def compact(
     storage: Storage,
     *,
-    keep: Mapping[Table, timedelta] = MappingProxyType({}),
+    retention: Mapping[Table, timedelta] = MappingProxyType({}),
     now: datetime,
     progress: Progress = ignore_progress,
     on_start: Callable[[CompactionResult], None] = lambda _compacted: None,
 ) -> CompactionResult:
     """Join small files of facts, date by date, sort the samples of dates that are over, and remove old dates.
 
-    `keep` has by table how long a date stays after its end; tables that it does not have lose no date. The newest date
-    of each table stays, and the last record of each group and member in group_events. `now` has a time zone. A reader
-    sees each row exactly once at every moment.
+    `retention` has by table how long a date stays after its end; tables that it does not have lose no date. The newest
+    date of each table stays, and the last record of each group and member in group_events. `now` has a time zone. A
+    reader sees each row exactly once at every moment.
 
     `progress` is called with the number of removed dates, then with the numbers of rows in sorted files. `on_start` is
     called with the result before it grows, so that a caller can report what an interrupted call has done. Raises
@@ -63,7 +63,7 @@ def compact(
     now = now.astimezone(UTC)
     on_start(compacted)
     with storage.lock("compact"):
-        for table_name, date in remove_old_dates(storage, keep, now, progress):
+        for table_name, date in remove_old_dates(storage, retention, now, progress):
             compacted.removed += ((table_name, date),)
         remove_failed_samples(storage, now)
         # The second plan has files that the first one has joined.
