@@ -53,7 +53,7 @@ def test_progress_grows_from_0_to_the_rows_of_all_small_files(filled: Storage) -
     settled = [number for _, number, _ in given]
     assert (settled[0], settled[-1], settled) == (0, 15, sorted(settled))
     assert set(settled) == {0, 5, 10, 15}
-    assert {(what, most) for what, _, most in given} == {("compacting", 15)}
+    assert {(what, total) for what, _, total in given} == {("compacting", 15)}
 
     given.clear()
     assert compact(filled, now=NOW, progress=lambda *at: given.append(at)).dates == 0
@@ -64,7 +64,7 @@ def test_progress_counts_the_removed_dates(filled: Storage) -> None:
     given: Told = []
     compact(filled, retention=uniform_retention(dt.timedelta(days=17)), now=NOW, progress=lambda *at: given.append(at))
 
-    removed = [(number, most) for what, number, most in given if what == "removing old dates"]
+    removed = [(number, total) for what, number, total in given if what == "removing old dates"]
     assert (removed[0], removed[-1], removed) == ((0, 2), (2, 2), sorted(removed))
 
 

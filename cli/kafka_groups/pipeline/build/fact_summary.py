@@ -31,8 +31,8 @@ _KEY: Final = ("table", "origin", "cluster_id", "group", "topic", "partition", "
 _AGGREGATIONS: Final = (
     ("earliest_us", "min"),
     ("latest_us", "max"),
-    ("least_end", "min"),
-    ("highest_end", "max"),
+    ("min_end", "min"),
+    ("max_end", "max"),
     ("is_complete", "min"),
 )
 
@@ -59,8 +59,8 @@ class FactSummaries(Frame):
     sample_us: Any = column(INT64, "time of the sample", unit=MICROSECONDS)
     earliest_us: Any = column(INT64, "time of the first fact", unit=MICROSECONDS)
     latest_us: Any = column(INT64, "time of the last fact", unit=MICROSECONDS)
-    least_end: Any = column(INT64, "lowest log end offset", unit=OFFSET)
-    highest_end: Any = column(INT64, "highest log end offset", unit=OFFSET)
+    min_end: Any = column(INT64, "lowest log end offset", unit=OFFSET)
+    max_end: Any = column(INT64, "highest log end offset", unit=OFFSET)
     is_complete: Any = column(BOOLEAN, "true if all log ends are known")
 
 
@@ -183,7 +183,7 @@ def _summarise_cluster(
 
 def _count_quiet_partitions(rows: Any) -> dict[tuple[str, str, int], int]:
     """Return by cluster, topic and day how many partitions were observed more than once, always with one log end."""
-    has_one_end = pc.equal(rows["least_end"], rows["highest_end"])
+    has_one_end = pc.equal(rows["min_end"], rows["max_end"])
     is_quiet = pc.and_(has_one_end, pc.less(rows["earliest_us"], rows["latest_us"]))
     counted = rows.filter(is_quiet).group_by(["cluster_id", "topic", "day"]).aggregate([([], "count_all")])
     return {(row["cluster_id"], row["topic"], row["day"]): row["count_all"] for row in counted.to_pylist()}

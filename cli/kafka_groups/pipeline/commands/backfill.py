@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kafka_groups.pipeline.store import Storage
 
 _MS = 1000
-_LEAST_INTERVAL_S = 1.0
+_MIN_INTERVAL_S = 1.0
 _COMPACTED = "{count:,} topics are compacted and skipped, because their logs no longer hold every record: {names}."
 _COMPACTED_ONE = "1 topic is compacted and skipped, because its log no longer holds every record: {names}."
 _UNKNOWN = "{count:,} topics may be compacted, which would make their past lags too large: {reason}."
@@ -133,7 +133,7 @@ def _summary(run: Run, backfilled: BackfillResult) -> Summary:
 
 
 def _check_interval(interval: float, since: float) -> None:
-    if interval < _LEAST_INTERVAL_S:
+    if interval < _MIN_INTERVAL_S:
         raise click.UsageError("--interval must be at least 1s; write for example 60s")
     if interval > since:
         raise click.UsageError("--interval is longer than --since; give a shorter --interval or a longer --since")

@@ -36,7 +36,7 @@ def evidence_of(window: Window, rules: Rules) -> Evidence:
     return Evidence(
         at_ms=np.array([window.now_ms]),
         current_lag=np.array([window.current_lag]),
-        least_end=np.array([min(window.ends, default=NULL)]),
+        min_end=np.array([min(window.ends, default=NULL)]),
         is_sampled=np.array([window.is_sampled]),
         slot_ms=matrix([commit.at_ms for commit in slots]),
         committed_offset=matrix([commit.offset for commit in slots]),

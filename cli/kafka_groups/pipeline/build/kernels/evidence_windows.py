@@ -33,7 +33,7 @@ class Evidence:
 
     at_ms: Ints  # time of the lag row
     current_lag: Ints
-    least_end: Ints  # lowest of the last log ends
+    min_end: Ints  # lowest of the last log ends
     is_sampled: Flags  # whether the evidence comes from samples
     slot_ms: Ints  # matrix: time of the first commit of each slot of the window; NULL where the window is not filled
     committed_offset: Ints  # matrix: the commit of each slot
@@ -62,11 +62,11 @@ def collect_evidence(
     last_points = trace_back(np.where(is_of_log, last_point, -1), previous_point, verdicts.SAMPLE_POINTS)
 
     last_ends = trace_back(np.arange(len(ends)), previous_places(ends.partition, ends.log_number), intervals)
-    least_end = take(ends.log_end, last_ends, LARGEST).min(axis=1)
+    min_end = take(ends.log_end, last_ends, LARGEST).min(axis=1)
     return Evidence(
         at_ms=rows.at_us // 1_000,
         current_lag=rows.lag,
-        least_end=least_end[rows.observation],
+        min_end=min_end[rows.observation],
         is_sampled=is_sampled,
         slot_ms=take(commits.slot_ms, window),
         committed_offset=take(commits.committed_offset, window),

@@ -28,7 +28,7 @@ from typing import Final
 import numpy as np
 
 from kafka_groups.pipeline.build.group_frames import KeyDays
-from kafka_groups.pipeline.build.kernels.group_status import FRESH_MS, GroupStatuses, least_known
+from kafka_groups.pipeline.build.kernels.group_status import FRESH_MS, GroupStatuses, min_known
 from kafka_groups.pipeline.build.kernels.segments import (
     DAY_US,
     is_segment_end,
@@ -42,7 +42,7 @@ from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 # With fewer records, one partition may have most of them by chance.
 _ENOUGH_RECORDS: Final = 1_000
 # A day that has just begun is too short for a rate.
-_LEAST_SECONDS: Final = 60.0
+_MIN_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,7 @@ def _measure_commit_rate(commits: Ints, has_records: Flags, read_us: Ints, day: 
     """Return the commits per second from midnight to the last record that was read, NaN where none was."""
     seconds = (read_us // 1_000 - day * DAY_US // 1_000) / 1_000
     is_known = has_records & (read_us != NULL)
-    return np.where(is_known, commits / np.maximum(_LEAST_SECONDS, seconds), np.nan)
+    return np.where(is_known, commits / np.maximum(_MIN_SECONDS, seconds), np.nan)
 
 
 def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, members_max: Ints) -> Flags:
@@ -198,9 +198,9 @@ def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int
     evaluated = statuses.group[starts_status]
     return GroupExtremes(
         max_time_lag_ms=_spread(groups, reduce_segments(np.maximum, days.time_lag_ms, starts), size),
-        retention_margin=_spread(groups, least_known(days.margin, starts), size),
-        last_retention_margin=_spread(groups, least_known(last_margin, starts), size),
-        retention_left_ms=_spread(groups, least_known(retention_left_ms, starts), size),
+        retention_margin=_spread(groups, min_known(days.margin, starts), size),
+        last_retention_margin=_spread(groups, min_known(last_margin, starts), size),
+        retention_left_ms=_spread(groups, min_known(retention_left_ms, starts), size),
         orphaned_partitions=_spread(groups, orphaned, size),
         max_lag=_spread(evaluated, reduce_segments(np.maximum, statuses.lag, starts_status), size),
         last_lag=_spread(evaluated, statuses.lag[is_segment_end(statuses.group)], size),

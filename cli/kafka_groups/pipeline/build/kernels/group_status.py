@@ -121,7 +121,7 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
         at_us=moments.at_us[moment[starts]],
         rule=reduce_segments(np.maximum, statuses.rule, starts),
         complete=reduce_segments(np.add, is_full, starts) / partitions,
-        window_start_ms=least_known(statuses.window_start_ms, starts),
+        window_start_ms=min_known(statuses.window_start_ms, starts),
         window_end_ms=reduce_segments(np.maximum, statuses.window_end_ms, starts),
         partitions=partitions,
         lag=sum_segments(np.maximum(statuses.lag, 0), starts),
@@ -195,7 +195,7 @@ class _Moments:
         return np.where(is_last_of_partition, last_fresh, np.minimum(last_fresh, before_next_row))
 
 
-def least_known(values: Ints, starts: Flags) -> Ints:
+def min_known(values: Ints, starts: Flags) -> Ints:
     """Return the least value of each segment that is not NULL; NULL where all are."""
-    least = reduce_segments(np.minimum, np.where(values == NULL, LARGEST, values), starts)
-    return np.where(least == LARGEST, NULL, least)
+    minimum = reduce_segments(np.minimum, np.where(values == NULL, LARGEST, values), starts)
+    return np.where(minimum == LARGEST, NULL, minimum)

@@ -147,9 +147,9 @@ def _contradicts_samples(rows: LogEnds) -> Flags:
     """
     log = (rows.partition, rows.log_number)
     has_used_end = rows.is_sample & (rows.log_end != NULL) & rows.is_used
-    least = take(rows.log_end, last_place_before(has_used_end, segment_starts(*log)))
-    most = take(rows.log_end, next_place_after(has_used_end, *log), LARGEST)
-    is_beyond = (rows.log_end != NULL) & ((rows.log_end < least) | (rows.log_end > most))
+    min_end = take(rows.log_end, last_place_before(has_used_end, segment_starts(*log)))
+    max_end = take(rows.log_end, next_place_after(has_used_end, *log), LARGEST)
+    is_beyond = (rows.log_end != NULL) & ((rows.log_end < min_end) | (rows.log_end > max_end))
     sampled_id = segment_maximum(np.where(rows.is_sample, rows.topic_id, NULL), *log)
     has_other_id = (sampled_id != NULL) & (rows.topic_id != NULL) & (rows.topic_id != sampled_id)
     contradicts: Flags = is_beyond | has_other_id
@@ -210,8 +210,8 @@ def find_quiet_partitions(day: LogEnds, size: int) -> Flags:
     known = day.take(day.log_end != NULL)
     starts = is_segment_start(known.partition)
     ends = is_segment_end(known.partition)
-    least_end = reduce_segments(np.minimum, known.log_end, starts)
-    highest_end = reduce_segments(np.maximum, known.log_end, starts)
+    min_end = reduce_segments(np.minimum, known.log_end, starts)
+    max_end = reduce_segments(np.maximum, known.log_end, starts)
     is_quiet = np.zeros(size, np.bool_)
-    is_quiet[known.partition[starts]] = (least_end == highest_end) & (known.at_us[starts] < known.at_us[ends])
+    is_quiet[known.partition[starts]] = (min_end == max_end) & (known.at_us[starts] < known.at_us[ends])
     return is_quiet

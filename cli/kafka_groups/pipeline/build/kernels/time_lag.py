@@ -74,7 +74,7 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLa
     now_ms = rows.at_us // 1_000
     around = _find_neighbours(rows, ends, points)
     written = find_write_times(points, around.previous, around.following, rows.committed_offset)
-    least_ms = _measure_lower_bound(points, around, now_ms)
+    min_ms = _measure_lower_bound(points, around, now_ms)
     log_start = ends.log_start[rows.observation]
     last_stable = ends.last_stable[rows.observation]
     is_of_present_log = (ends.topic_id[rows.observation] != NULL) | (written.written_ms > rows.removed_us // 1_000)
@@ -87,10 +87,10 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLa
         (log_start != NULL) & (rows.committed_offset < log_start),
         is_written & written.is_record_time,
         is_written,
-        (least_ms != NULL) & ((written.written_ms == NULL) | is_of_present_log),
+        (min_ms != NULL) & ((written.written_ms == NULL) | is_of_present_log),
     ]
     return TimeLags(
-        time_lag_ms=np.select(conditions, [0, 0, least_ms, age_ms, age_ms, least_ms], NULL),
+        time_lag_ms=np.select(conditions, [0, 0, min_ms, age_ms, age_ms, min_ms], NULL),
         quality=np.select(conditions, [EXACT, LOWER_BOUND, DATA_LOSS, EXACT, INTERPOLATED, LOWER_BOUND], UNKNOWN),
     )
 

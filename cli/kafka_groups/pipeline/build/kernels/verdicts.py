@@ -7,7 +7,7 @@ Two lag rows with windows of three slots: the first one has two commits at the s
     >>> evidence = Evidence(
     ...     at_ms=np.array([60_000, 60_000]),
     ...     current_lag=np.array([30, 30]),
-    ...     least_end=np.array([100, 100]),
+    ...     min_end=np.array([100, 100]),
     ...     is_sampled=np.array([False, False]),
     ...     slot_ms=np.array([[NULL, 20_000, 50_000], [10_000, 20_000, 50_000]]),
     ...     committed_offset=np.array([[NULL, 70, 70], [50, 60, 70]]),
@@ -64,12 +64,12 @@ def judge_evidence(evidence: Evidence, rules: verdicts.Rules) -> Verdicts:
     is_silent = evidence.at_ms - window_end_ms > longest_pause_ms
     stands_still = evidence.committed_offset == evidence.committed_offset[:, -1:]
     is_behind = evidence.commit_lag > rules.allowed_lag
-    has_enough_commits = commits >= verdicts.LEAST_COMMITS
+    has_enough_commits = commits >= verdicts.MIN_COMMITS
     conditions = {
         "no_commits": commits == 0,
         "no_lag": evidence.current_lag <= rules.allowed_lag,
         "incomplete": complete < rules.minimum_complete,
-        "stopped": is_silent & (evidence.least_end > evidence.committed_offset[:, -1]),
+        "stopped": is_silent & (evidence.min_end > evidence.committed_offset[:, -1]),
         "rewound": _are_rewound(evidence.committed_offset),
         "stalled": ((stands_still & is_behind) | ~is_filled).all(axis=1) & has_enough_commits,
     }
