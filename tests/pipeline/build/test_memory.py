@@ -86,7 +86,7 @@ def run(data_dir: str) -> tuple[int, int]:
         sample_us=last,
         complete_samples_us=np.arange(_MINUTES) * 60_000_000 + _BASE_US,
     )
-    summary = FactSummary(clusters={("c", _DAY): read}, groups={}, quiet_partitions={}, last_us={})
+    summary = FactSummary(clusters={("c", _DAY): read}, groups={}, idle_partitions={}, last_us={})
     task = Task(data_dir, StageSettings([_DAY], Rules(), 7, [_DAY - 1]), _DAY, summary)
     rows = sum(batch.num_rows for batch in run_partition_task(task, facts()))
     # Of getrusage, the most memory is also that of the process that started this one.

@@ -11,7 +11,7 @@ import pytest
 
 from kafka_groups.pipeline.build.frames import CommittedOffsets, ObservedOffsets
 from kafka_groups.pipeline.build.group_frames import EventRows
-from kafka_groups.pipeline.build.keyed_tables import gather_keys, sort_rows
+from kafka_groups.pipeline.build.keyed_tables import batch_by_key, sort_rows
 from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.stage_rows import (
@@ -126,12 +126,12 @@ def test_files_for_the_driver_are_typed_rows_beside_other_rows() -> None:
 def test_rows_of_a_key_are_gathered_in_one_table() -> None:
     keys = [1, 1, 2, 2, 2, 2, 2, 2, 3, 4, 4, 5]
     batches = [pa.record_batch({"key": keys[place : place + 2]}) for place in range(0, len(keys), 2)]
-    tables = [table["key"].to_pylist() for table in gather_keys(iter(batches), ("key",), 3)]
+    tables = [table["key"].to_pylist() for table in batch_by_key(iter(batches), ("key",), 3)]
     assert [key for table in tables for key in table] == keys
     assert all(set(first).isdisjoint(second) for place, first in enumerate(tables) for second in tables[place + 1 :])
     assert len(tables) > 2
-    assert [len(table) for table in gather_keys(iter(batches), (), 4)] == [4, 4, 4]
-    assert list(gather_keys(iter([]), ("key",), 3)) == []
+    assert [len(table) for table in batch_by_key(iter(batches), (), 4)] == [4, 4, 4]
+    assert list(batch_by_key(iter([]), ("key",), 3)) == []
 
 
 def test_rows_are_sorted_as_spark_sorts_them_with_null_first() -> None:

@@ -10,7 +10,7 @@ from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.frames.frame import ColumnError
 from kafka_groups.pipeline.tables import GROUP_STATE, STORED_TABLES, TABLES, Table
 from kafka_groups.pipeline.tables.catalog import create_statement
-from kafka_groups.pipeline.tables.spark_types import spell_type
+from kafka_groups.pipeline.tables.spark_types import spark_type_name
 
 
 @pytest.mark.parametrize("table", STORED_TABLES.values(), ids=lambda table: table.name)
@@ -50,8 +50,8 @@ def test_a_catalog_registers_a_table_by_its_columns_and_its_location() -> None:
 
 def test_types_are_spelled_as_spark_does() -> None:
     kind = pa.list_(pa.struct([("id", pa.string()), ("partitions", pa.list_(pa.int32()))]))
-    assert spell_type(kind) == "ARRAY<STRUCT<`id`: STRING, `partitions`: ARRAY<INT>>>"
-    assert spell_type(kind, is_short=True) == "ARRAY<STRUCT<…>>"
+    assert spark_type_name(kind) == "ARRAY<STRUCT<`id`: STRING, `partitions`: ARRAY<INT>>>"
+    assert spark_type_name(kind, is_short=True) == "ARRAY<STRUCT<…>>"
 
 
 @pytest.mark.parametrize("table", STORED_TABLES.values(), ids=lambda table: table.name)

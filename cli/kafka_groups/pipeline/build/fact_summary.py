@@ -121,7 +121,7 @@ class FactSummary:
 
     clusters: Mapping[tuple[str, int], ClusterDay]  # by cluster and day
     groups: Mapping[tuple[str, str, int], SampledGroup]  # by cluster, group and day
-    quiet_partitions: Mapping[tuple[str, str, int], int]  # number of partitions without growth by cluster, topic, day
+    idle_partitions: Mapping[tuple[str, str, int], int]  # number of partitions without growth by cluster, topic, day
     last_us: Mapping[tuple[str, str, str, int], int]  # time of the last fact by table, origin, cluster and day
 
 
@@ -153,7 +153,7 @@ def summarise(parts: Any, days: Collection[int]) -> FactSummary:
             )
             for key, latest_us in groups.items()
         },
-        quiet_partitions=_count_quiet_partitions(rows.filter(is_partition)),
+        idle_partitions=_count_idle_partitions(rows.filter(is_partition)),
         last_us=last_us,
     )
 
@@ -181,9 +181,9 @@ def _summarise_cluster(
     )
 
 
-def _count_quiet_partitions(rows: Any) -> dict[tuple[str, str, int], int]:
+def _count_idle_partitions(rows: Any) -> dict[tuple[str, str, int], int]:
     """Return by cluster, topic and day how many partitions were observed more than once, always with one log end."""
     has_one_end = pc.equal(rows["min_end"], rows["max_end"])
-    is_quiet = pc.and_(has_one_end, pc.less(rows["earliest_us"], rows["latest_us"]))
-    counted = rows.filter(is_quiet).group_by(["cluster_id", "topic", "day"]).aggregate([([], "count_all")])
+    is_idle = pc.and_(has_one_end, pc.less(rows["earliest_us"], rows["latest_us"]))
+    counted = rows.filter(is_idle).group_by(["cluster_id", "topic", "day"]).aggregate([([], "count_all")])
     return {(row["cluster_id"], row["topic"], row["day"]): row["count_all"] for row in counted.to_pylist()}

@@ -21,8 +21,8 @@ from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.stage_rows import GROUP_KEY, RowKind, select_kind, unpack_events
 from kafka_groups.pipeline.frames.arrays import Ints, to_codes, to_ints, to_sorted_codes
 
-# The number of quiet partitions of a topic by cluster, topic and day (days since 1970).
-QuietPartitions = Mapping[tuple[str, str, int], int]
+# The number of idle partitions of a topic by cluster, topic and day (days since 1970).
+IdlePartitions = Mapping[tuple[str, str, int], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class GroupBatch:
             statuses=PartitionStatuses(key=partition, **statuses.columns),
         )
 
-    def read_key_days(self, day: int, quiet_partitions: QuietPartitions) -> tuple[GroupedKeyDays, Any]:
+    def read_key_days(self, day: int, idle_partitions: IdlePartitions) -> tuple[GroupedKeyDays, Any]:
         """Return the days of keys on a day (days since 1970), and the names of the topics that they refer to.
 
         A group is its number in this batch, a topic its place in the names, which are a sorted Arrow column.
@@ -93,15 +93,15 @@ class GroupBatch:
         rows, group = self._select(RowKind.KEY_DAYS, day)
         topic, topics = to_sorted_codes(rows["topic"])
         clusters = self.cluster_id.to_pylist()
-        quiet = [
-            quiet_partitions.get((clusters[group_number], topics[topic_number], day), 0)
+        idle = [
+            idle_partitions.get((clusters[group_number], topics[topic_number], day), 0)
             for group_number, topic_number in zip(group.tolist(), topic.tolist(), strict=True)
         ]
         (key_days,) = unpack(rows["payload"], [columns_of(KeyDays)])
         grouped = GroupedKeyDays(
             group=group,
             topic=topic,
-            quiet_partitions=np.array(quiet, np.int64),
+            idle_partitions=np.array(idle, np.int64),
             key_days=KeyDays(**key_days.columns),
         )
         return grouped, pa.array(topics, pa.string())

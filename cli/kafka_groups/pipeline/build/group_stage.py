@@ -59,7 +59,7 @@ def build_groups(batch: GroupBatch, settings: StageSettings, summary: FactSummar
             yield GroupDayResults(day=day, tables={REBALANCES: rebalances}, topic_days=None)
             continue
         statuses = combine_statuses(batch.read_statuses(day), day)
-        keys, topics = batch.read_key_days(day, summary.quiet_partitions)
+        keys, topics = batch.read_key_days(day, summary.idle_partitions)
         counts = _count_members(batch, group_days, day, summary)
         activity = sum_group_activity(keys, counts, day)
         extremes = find_group_extremes(keys, statuses, len(batch))

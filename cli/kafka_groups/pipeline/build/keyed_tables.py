@@ -21,7 +21,7 @@ def sort_rows(table: Any, names: Sequence[str]) -> Any:
     return table.take(pa.array(np.lexsort(codes[::-1])))
 
 
-def gather_keys(
+def batch_by_key(
     batches: Iterator[Any],
     key: Sequence[str],
     size: int,

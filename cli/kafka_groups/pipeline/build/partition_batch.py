@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kafka_groups.pipeline.build.frames import Commits, CommittedOffsets, LogEnds, ObservedOffsets
 from kafka_groups.pipeline.build.kernels.segments import is_segment_start
-from kafka_groups.pipeline.build.keyed_tables import gather_keys, sort_rows
+from kafka_groups.pipeline.build.keyed_tables import batch_by_key, sort_rows
 from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
 from kafka_groups.pipeline.build.stage_rows import KEY, PARTITION_KEY, RowKind, select_kind
@@ -151,7 +151,7 @@ def cut_batches(rows: Iterator[Any], size: int = BATCH_BYTES) -> Iterator[Partit
     """
     previous_partition: list[Any] | None = None
     previous_log: Any = None
-    for table in gather_keys(rows, PARTITION_KEY, size, parts=("group",), measure=_count_bytes):
+    for table in batch_by_key(rows, PARTITION_KEY, size, parts=("group",), measure=_count_bytes):
         first_partition = [table[name][0].as_py() for name in PARTITION_KEY]
         last_partition = [table[name][-1].as_py() for name in PARTITION_KEY]
         is_continued = first_partition == previous_partition

@@ -49,7 +49,7 @@ class PartitionDay:
 
 
 def join_key_days(
-    activity: KeyActivity, key_summary: KeySummary, extremes: LagExtremes, *, is_orphaned: Flags, is_quiet: Flags
+    activity: KeyActivity, key_summary: KeySummary, extremes: LagExtremes, *, is_orphaned: Flags, is_idle: Flags
 ) -> KeyDays:
     """Return the day of each key, from frames and arrays that have a row for each key, in the same order."""
     return KeyDays(
@@ -64,7 +64,7 @@ def join_key_days(
         commit_us=key_summary.commit_us,
         has_records=key_summary.has_records,
         is_orphaned=is_orphaned,
-        is_quiet=is_quiet,
+        is_idle=is_idle,
         time_lag_ms=extremes.time_lag_ms,
         margin=extremes.margin,
         last_ms=extremes.last_ms,

@@ -90,7 +90,7 @@ class _DayBuilder:
         log_state = self._log_state_at_end(observed, numbered, points)
         statuses, key_state = self._judge(commits, key_summary, ends, lag_rows, points, log_state)
         extremes = find_lag_extremes(lag_rows, statuses.time_lag_ms, len(key_summary))
-        is_quiet = log_ends.find_quiet_partitions(observed, partitions)[self.batch.partition_of_key]
+        is_idle = log_ends.find_idle_partitions(observed, partitions)[self.batch.partition_of_key]
         is_orphaned = self._find_orphans(activity, log_state.log_ends)
         return PartitionDay(
             day=self.day,
@@ -99,7 +99,7 @@ class _DayBuilder:
             statuses=statuses,
             carried_statuses=self.key_state.last_status,
             removals=commits.take(commits.is_removal & ~commits.is_carried),
-            key_days=join_key_days(activity, key_summary, extremes, is_orphaned=is_orphaned, is_quiet=is_quiet),
+            key_days=join_key_days(activity, key_summary, extremes, is_orphaned=is_orphaned, is_idle=is_idle),
             has_key_day=self._find_keys_to_report(commits),
             topic_activity=observe_topics(used_of_day, ends, partitions),
             log_state=log_state,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from kafka_groups.pipeline.build.fact_summary import FactSummary
 from kafka_groups.pipeline.build.group_batch import GroupBatch
 from kafka_groups.pipeline.build.group_stage import build_groups
-from kafka_groups.pipeline.build.keyed_tables import gather_keys
+from kafka_groups.pipeline.build.keyed_tables import batch_by_key
 from kafka_groups.pipeline.build.partition_batch import cut_batches
 from kafka_groups.pipeline.build.partition_rows import make_group_rows, make_lag_history, make_states
 from kafka_groups.pipeline.build.partition_stage import build_partition_days
@@ -59,7 +59,7 @@ def run_group_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
     `rows` are record batches of StageRows sorted by GROUP_KEY.
     """
     with new_writer(task.data_dir, BUILD) as writer:
-        for table in gather_keys(rows, GROUP_KEY, _GROUP_BATCH_BYTES, measure=_count_bytes):
+        for table in batch_by_key(rows, GROUP_KEY, _GROUP_BATCH_BYTES, measure=_count_bytes):
             is_result = pc.equal(table["kind"], int(RowKind.RESULT))
             yield from table.filter(is_result).to_batches()
             of_groups = table.filter(pc.invert(is_result))

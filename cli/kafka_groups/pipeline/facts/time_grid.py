@@ -6,7 +6,7 @@ A lookup is a request for the first record at or after a time. With a response (
 - If the response for a later time is offset o + 1, it is the response for all times after s until that time, because
   the record at offset o is too early for them.
 - If there is no record at or after t, there is none for later times either.
-The log end is like a record after all others: a response for a time after the grid. So a quiet partition costs one
+The log end is like a record after all others: a response for a time after the grid. So an idle partition costs one
 lookup, however many days are looked up. The times between two responses are found by halving, or one after the other
 where only few records lie between the two.
 """

@@ -21,7 +21,7 @@ Example: a group begins with the member `a`, and `b` joins 10 seconds later.
 >>> def row(seconds, kind, event, epoch=None, member=None):
 ...     fields = {"epoch": epoch, "member_id": member, "member_state": "STABLE"}
 ...     return GroupRecord(0, seconds, seconds * 1_000_000, f"ConsumerGroup{kind}", event, **fields)
->>> group = Incarnation(Membership(), EpochChanges())
+>>> group = GroupIncarnation(Membership(), EpochChanges())
 >>> group.read(0, row(0, "MemberMetadata", "member_metadata", None, "a"))
 >>> group.read(1, row(0, "Metadata", "group_epoch", 1))
 >>> group.read(2, row(2, "CurrentMemberAssignment", "member_assignment", 1, "a"))
@@ -93,7 +93,7 @@ class Epoch:
     arrivals: dict[str, int]  # by member that joined before the epoch: when it reached the epoch, microseconds
 
 
-class Incarnation:
+class GroupIncarnation:
     """A group from the beginning of a day, or from its creation, until it is removed."""
 
     def __init__(self, membership: Membership, changes: EpochChanges) -> None:

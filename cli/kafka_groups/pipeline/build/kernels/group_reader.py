@@ -30,7 +30,7 @@ from itertools import zip_longest
 from typing import Final
 
 from kafka_groups.pipeline.build.kernels.classic_rebalances import Generation, classic_rebalance
-from kafka_groups.pipeline.build.kernels.consumer_rebalances import Incarnation
+from kafka_groups.pipeline.build.kernels.consumer_rebalances import GroupIncarnation
 from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint, Subject
 from kafka_groups.pipeline.build.kernels.group_records import (
     CLASSIC_GROUP,
@@ -53,7 +53,7 @@ class GroupReader:
 
     def __init__(self, before: GroupCheckpoint) -> None:
         """Begin with a checkpoint, which stays as it is; its state, members and `recent` are not used."""
-        self._incarnations = [Incarnation(before.membership, deepcopy(before.changes))]
+        self._incarnations = [GroupIncarnation(before.membership, deepcopy(before.changes))]
         self._generation = before.generation
         self._topics = dict(before.topics)
         self._has_no_rebalances = before.has_no_rebalances
@@ -74,7 +74,7 @@ class GroupReader:
             self._newest = log_position(record)
             last = self._incarnations[-1]
             if last.is_removed:
-                last = Incarnation(last.membership(), last.changes)
+                last = GroupIncarnation(last.membership(), last.changes)
                 self._incarnations.append(last)
             if record.is_classic:
                 self._read_classic(place, record)

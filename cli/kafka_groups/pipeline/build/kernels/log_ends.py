@@ -202,7 +202,7 @@ def measure_growth(ends: LogEnds, size: int) -> Ints:
     return growth
 
 
-def find_quiet_partitions(day: LogEnds, size: int) -> Flags:
+def find_idle_partitions(day: LogEnds, size: int) -> Flags:
     """Return for each of `size` partitions whether the day's rows have it more than once, always with one log end.
 
     Rows are sorted by partition and time.
@@ -212,6 +212,6 @@ def find_quiet_partitions(day: LogEnds, size: int) -> Flags:
     ends = is_segment_end(known.partition)
     min_end = reduce_segments(np.minimum, known.log_end, starts)
     max_end = reduce_segments(np.maximum, known.log_end, starts)
-    is_quiet = np.zeros(size, np.bool_)
-    is_quiet[known.partition[starts]] = (min_end == max_end) & (known.at_us[starts] < known.at_us[ends])
-    return is_quiet
+    is_idle = np.zeros(size, np.bool_)
+    is_idle[known.partition[starts]] = (min_end == max_end) & (known.at_us[starts] < known.at_us[ends])
+    return is_idle
