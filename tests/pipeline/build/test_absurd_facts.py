@@ -56,10 +56,10 @@ def test_members_of_a_record_with_an_absurd_time_count_on_all_dates(tmp_path: Pa
 def test_the_growth_of_absurd_log_ends_is_the_largest_number(tmp_path: Path) -> None:
     """Each partition was recreated: its logs grew by nearly as much as 64 bits hold, twice."""
     log_ends = [
-        ends(HOUR * place, end, partition=partition, topic=topic)
+        ends(HOUR * index, end, partition=partition, topic=topic)
         for topic, partitions in (("one", 1), ("two", 2))
         for partition in range(partitions)
-        for place, end in enumerate((0, MAX_OFFSET - 1, 0, MAX_OFFSET - 1) if partitions == 1 else (0, MAX_OFFSET - 1))
+        for index, end in enumerate((0, MAX_OFFSET - 1, 0, MAX_OFFSET - 1) if partitions == 1 else (0, MAX_OFFSET - 1))
     ]
 
     rows = read(built(tmp_path, {"partition_offsets": log_ends}), "topic_daily")

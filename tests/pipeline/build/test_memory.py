@@ -50,11 +50,11 @@ def facts() -> Iterator[Any]:
     }
     yield from _in_small_batches(pack_observations(iter([_rows(observations, _MINUTES)])))
     for group in range(GROUPS):
-        place = np.arange(COMMITS)
+        index = np.arange(COMMITS)
         commits = {
-            "at_us": _BASE_US + place * ((DAY_US - 1) // COMMITS),
-            "source_offset": place * GROUPS + group,
-            "committed_offset": place,
+            "at_us": _BASE_US + index * ((DAY_US - 1) // COMMITS),
+            "source_offset": index * GROUPS + group,
+            "committed_offset": index,
             "is_record": np.ones(COMMITS, np.bool_),
             "is_removal": np.zeros(COMMITS, np.bool_),
             "topic_id": np.full(COMMITS, NULL),

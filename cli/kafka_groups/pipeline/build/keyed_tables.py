@@ -60,7 +60,7 @@ def batch_by_key(
 
 
 def _find_last_key(table: Any, key: Sequence[str]) -> int:
-    """Return the place at which the last key of a table begins; without key columns, the number of rows."""
+    """Return the index at which the last key of a table begins; without key columns, the number of rows."""
     if not key:
         return len(table)
     return int(np.flatnonzero(is_segment_start(*(to_codes(table[name]) for name in key)))[-1])

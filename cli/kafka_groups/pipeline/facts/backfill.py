@@ -232,13 +232,13 @@ class _BackfillRun:
                     yield partition, key.time_ms, OffsetAndTimestamp(log_end, NEVER_MS)
 
     def _find_new(self, times: range, rows: Any) -> Ints:
-        """Return the places of a day's rows that no earlier backfill has written, ascending. Raises StorageError."""
+        """Return the indices of a day's rows that no earlier backfill has written, ascending. Raises StorageError."""
         day = datetime.fromtimestamp(times[0] / 1000, UTC).date().isoformat()
         # `compact` leaves the files of backfills as they are, so all rows of backfills are in them.
         files = [file for file in self.storage.files(PARTITION_OFFSETS, [day]) if file.batch.startswith(BACKFILL)]
         if not files or not len(rows):
             return np.arange(len(rows))
-        new = pa.table(rows.select(_ROW_KEY)).append_column("place", pa.array(np.arange(len(rows))))
+        new = pa.table(rows.select(_ROW_KEY)).append_column("index", pa.array(np.arange(len(rows))))
         first_topic, last_topic = pc.min_max(rows["topic"]).values()
         topic = ds.field("topic")
         is_of_cluster = ds.field("cluster_id") == self.backfilled.cluster_id
@@ -249,4 +249,4 @@ class _BackfillRun:
             )
             for batch in stored.to_batches(columns=_ROW_KEY, filter=is_relevant):
                 new = new.join(pa.table(batch), _ROW_KEY, join_type="left anti")
-        return np.sort(new["place"].to_numpy())
+        return np.sort(new["index"].to_numpy())

@@ -71,7 +71,7 @@ def facts_of(scenario: Scenario, *, is_sampled: bool) -> Any:
     if is_sampled:
         offsets = [(each.at_ms, each.offset, None) for each in history.samples]
     else:
-        offsets = [(each.at_ms, each.offset, place) for place, each in enumerate(history.commits)]
+        offsets = [(each.at_ms, each.offset, index) for index, each in enumerate(history.commits)]
     commits = [
         same
         | {"group": "g", "commit_time": at(ms), "committed_offset": offset, "tombstone": False, "source_offset": source}

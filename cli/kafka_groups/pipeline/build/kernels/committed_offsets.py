@@ -33,12 +33,12 @@ import numpy as np
 
 from kafka_groups.pipeline.build.frames import Commits, KeyActivity, KeySummary, LogEnds
 from kafka_groups.pipeline.build.kernels.segments import (
-    first_place_at,
+    first_index_at,
     is_among_last,
     is_segment_end,
     is_segment_start,
-    last_place_at,
-    last_place_before,
+    last_index_at,
+    last_index_before,
     last_values,
     running_count,
     segment_starts,
@@ -117,17 +117,17 @@ def _follow_log(rows: Commits) -> Commits:
 
     Within one partition of `__consumer_offsets`, which has all records of a group, the log is the order of offsets.
     """
-    places = np.flatnonzero(rows.is_record)
-    places = places[np.lexsort((rows.source_offset[places], rows.key[places]))]
-    key = rows.key[places]
-    at_us = rows.at_us[places]
+    indices = np.flatnonzero(rows.is_record)
+    indices = indices[np.lexsort((rows.source_offset[indices], rows.key[indices]))]
+    key = rows.key[indices]
+    at_us = rows.at_us[indices]
     falls = np.flatnonzero((key[1:] == key[:-1]) & (at_us[1:] < at_us[:-1]))
     # Clocks differ rarely, so that few keys are looked at one by one.
     for each_key in np.unique(key[falls]):
         of_key = slice(np.searchsorted(key, each_key, "left"), np.searchsorted(key, each_key, "right"))
         at_us[of_key] = np.maximum.accumulate(at_us[of_key])
     new_times = rows.at_us.copy()
-    new_times[places] = at_us
+    new_times[indices] = at_us
     return replace(rows, at_us=new_times)
 
 
@@ -148,7 +148,7 @@ def number_incarnations(rows: Commits, size: int) -> Commits:
     """
     starts = segment_starts(rows.key)
     has_id = rows.topic_id != NULL
-    previous_id = take(rows.topic_id, last_place_before(has_id, starts))
+    previous_id = take(rows.topic_id, last_index_before(has_id, starts))
     is_on_other_topic = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
     begins = (rows.is_removal | is_on_other_topic) & ~rows.is_carried
     # Carried rows come before the day's rows of their key, so that no beginning is counted for them.
@@ -167,8 +167,8 @@ def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Comm
     known = ends.take(ends.is_used & (ends.topic_id != NULL))
     times = (known.partition, known.at_us)
     wanted = (partition_of_key[rows.key], rows.at_us)
-    before = last_place_at(times, wanted)
-    following = first_place_at(times, wanted)
+    before = last_index_at(times, wanted)
+    following = first_index_at(times, wanted)
     id_before = take(known.topic_id, before)
     id_following = take(known.topic_id, following)
     is_certain = (following < 0) | (id_before == id_following)
@@ -244,7 +244,7 @@ def _measure_advances(rows: Commits, size: int) -> Ints:
     records.
     """
     is_between = _are_between_records(rows, size)
-    previous = last_place_before(~is_between, segment_starts(rows.key, rows.incarnation))
+    previous = last_index_before(~is_between, segment_starts(rows.key, rows.incarnation))
     previous_offset = take(rows.committed_offset, previous)
     is_known = (rows.committed_offset != NULL) & (previous_offset != NULL)
     return np.where(is_between, 0, np.where(is_known, rows.committed_offset - previous_offset, NULL))
@@ -256,7 +256,7 @@ def _are_between_records(rows: Commits, size: int) -> Flags:
     A carried sample was counted on its day, before the next record was known.
     """
     last_record_us = last_values(rows.key, rows.is_record, rows.at_us, np.full(size, NULL))
-    previous_record = last_place_before(rows.is_record, segment_starts(rows.key))
+    previous_record = last_index_before(rows.is_record, segment_starts(rows.key))
     # A sample without a record before it follows no commit.
     follows_commit = ~take(rows.is_removal, previous_record, missing=True)
     is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried

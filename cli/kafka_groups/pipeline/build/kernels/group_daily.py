@@ -55,7 +55,7 @@ class GroupedKeyDays:
     key_days: KeyDays
 
     def take(self, rows: Flags | Ints) -> GroupedKeyDays:
-        """Return the rows that a mask or an array of places selects."""
+        """Return the rows that a mask or an array of indices selects."""
         return GroupedKeyDays(
             group=self.group[rows],
             topic=self.topic[rows],
@@ -105,7 +105,7 @@ class GroupExtremes:
     orphaned_partitions: Ints  # keys whose commit outlived its partition
     max_lag: Ints
     last_lag: Ints
-    worst_rule: Ints  # place in RULES
+    worst_rule: Ints  # index in RULES
 
 
 def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> GroupActivity:
@@ -209,7 +209,7 @@ def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int
 
 
 def _spread(groups: Ints, values: Ints, size: int) -> Ints:
-    """Return the values at the places of their groups, and NULL at those of all other groups."""
+    """Return the values at the indices of their groups, and NULL at those of all other groups."""
     spread = np.full(size, NULL)
     spread[groups] = values
     return spread

@@ -108,8 +108,8 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
     """
     ordered = _sort(rows)
     moments = _Moments.of(ordered, day)
-    place, moment = moments.spread(ordered)
-    statuses = ordered.statuses.take(place)
+    index, moment = moments.spread(ordered)
+    statuses = ordered.statuses.take(index)
     starts = is_segment_start(moment)
     partitions = reduce_segments(np.add, np.ones(len(moment), np.int64), starts)
     is_full = (statuses.complete >= 1).astype(np.float64)
@@ -117,7 +117,7 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
     never_catches_up = reduce_segments(np.logical_or, stays_behind, starts)
     rank = _BY_CERTAINTY[statuses.time_lag_quality]
     return GroupStatuses(
-        group=ordered.group[place][starts],
+        group=ordered.group[index][starts],
         at_us=moments.at_us[moment[starts]],
         rule=reduce_segments(np.maximum, statuses.rule, starts),
         complete=reduce_segments(np.add, is_full, starts) / partitions,
@@ -172,15 +172,15 @@ class _Moments:
     def spread(self, rows: GroupedStatuses) -> tuple[Ints, Ints]:
         """Return all pairs of a status and a moment of the day at which it counts, by moment.
 
-        The first array has the places in `rows`, which are those of `of`, the second one the places of the moments. A
+        The first array has the indices in `rows`, which are those of `of`, the second one the indices of the moments. A
         status counts at its own moment at least.
         """
         is_status = rows.statuses.rule != NULL
         count = np.where(is_status, np.maximum(self._last_moment(rows) - self.of_row, 0) + 1, 0)
-        place, moment = expand_ranges(self.of_row, count)
+        index, moment = expand_ranges(self.of_row, count)
         order = np.argsort(moment, kind="stable")
         order = order[self.at_us[moment[order]] >= self.day * DAY_US]
-        return place[order], moment[order]
+        return index[order], moment[order]
 
     def _last_moment(self, rows: GroupedStatuses) -> Ints:
         """Return the last moment at which each row counts: before its partition's next row, and while it is fresh.

@@ -39,7 +39,7 @@ import numpy as np
 
 from kafka_groups.pipeline.build.frames import Commits, KeySummary
 from kafka_groups.pipeline.build.kernels.committed_offsets import new_removals
-from kafka_groups.pipeline.build.kernels.segments import first_place_at, last_values, take
+from kafka_groups.pipeline.build.kernels.segments import first_index_at, last_values, take
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
 # A commit that complete samples have not seen for longer than this was removed.
@@ -82,7 +82,7 @@ def infer_deletions(
     missing_before = np.where(is_seen_today, 0, np.maximum(key_summary.missing_samples, 0))
     missing_since_us = np.where(is_seen_today, NULL, key_summary.missing_since_us)
 
-    first = first_place_at((samples.cluster, samples.at_us), (read.cluster_of_key, seen_us))
+    first = first_index_at((samples.cluster, samples.at_us), (read.cluster_of_key, seen_us))
     end = np.searchsorted(samples.cluster, read.cluster_of_key, "right")
     has_samples = (seen_us != NULL) & (first >= 0)
     missing = missing_before + np.where(has_samples, end - first, 0)

@@ -34,9 +34,9 @@ from kafka_groups.pipeline.build.kernels.segments import (
     is_among_last,
     is_segment_end,
     is_segment_start,
-    last_place_before,
+    last_index_before,
     last_values,
-    next_place_after,
+    next_index_after,
     reduce_segments,
     running_count,
     segment_maximum,
@@ -83,9 +83,9 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     is_of_day = ~rows.is_carried
     starts = segment_starts(rows.partition)
     has_end = rows.is_sample & (rows.log_end != NULL)
-    previous = last_place_before(has_end, starts)
+    previous = last_index_before(has_end, starts)
     previous_end = take(rows.log_end, previous)
-    next_end = take(rows.log_end, next_place_after(has_end, rows.partition))
+    next_end = take(rows.log_end, next_index_after(has_end, rows.partition))
     # NULL is below all offsets, so nothing falls below an unknown end.
     has_fallen = has_end & (rows.log_end < previous_end)
     is_close = rows.at_us // 1_000 - take(rows.at_us, previous) // 1_000 <= _OVERLAP_MS
@@ -98,7 +98,7 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
         rows,
         topic_id=_known_topic_ids(rows, starts),
         log_number=np.where(is_of_day, counted, rows.log_number),
-        previous_sample_us=take(rows.at_us, last_place_before(rows.is_sample, starts)),
+        previous_sample_us=take(rows.at_us, last_index_before(rows.is_sample, starts)),
         is_used=np.where(is_of_day, is_new_log | ~has_fallen, rows.is_used),
     )
     is_contradicted = is_of_day & ~rows.is_sample & _contradicts_samples(numbered)
@@ -128,14 +128,14 @@ def _unique_rows(day: LogEnds) -> LogEnds:
 def _known_topic_ids(rows: LogEnds, starts: Ints) -> Ints:
     """Return the topic id of each row: its own, else that of the last sample with one before it; NULL without such."""
     has_sampled_id = rows.is_sample & (rows.topic_id != NULL)
-    previous_id = take(rows.topic_id, last_place_before(has_sampled_id, starts))
+    previous_id = take(rows.topic_id, last_index_before(has_sampled_id, starts))
     return np.where(rows.topic_id != NULL, rows.topic_id, previous_id)
 
 
 def _is_recreated(rows: LogEnds, starts: Ints) -> Flags:
     """Return for each row whether it is a sample with another topic id than the sample with an id before it."""
     has_id = rows.is_sample & (rows.topic_id != NULL)
-    previous_id = take(rows.topic_id, last_place_before(has_id, starts))
+    previous_id = take(rows.topic_id, last_index_before(has_id, starts))
     is_recreated: Flags = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
     return is_recreated
 
@@ -147,8 +147,8 @@ def _contradicts_samples(rows: LogEnds) -> Flags:
     """
     log = (rows.partition, rows.log_number)
     has_used_end = rows.is_sample & (rows.log_end != NULL) & rows.is_used
-    min_end = take(rows.log_end, last_place_before(has_used_end, segment_starts(*log)))
-    max_end = take(rows.log_end, next_place_after(has_used_end, *log), LARGEST)
+    min_end = take(rows.log_end, last_index_before(has_used_end, segment_starts(*log)))
+    max_end = take(rows.log_end, next_index_after(has_used_end, *log), LARGEST)
     is_beyond = (rows.log_end != NULL) & ((rows.log_end < min_end) | (rows.log_end > max_end))
     sampled_id = segment_maximum(np.where(rows.is_sample, rows.topic_id, NULL), *log)
     has_other_id = (sampled_id != NULL) & (rows.topic_id != NULL) & (rows.topic_id != sampled_id)

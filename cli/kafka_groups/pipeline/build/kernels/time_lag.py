@@ -43,7 +43,7 @@ EXACT, INTERPOLATED, LOWER_BOUND, DATA_LOSS, UNKNOWN = range(len(QUALITIES))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLags:
-    """The time lag at each lag row: ms, NULL where unknown; and its quality, by its place in QUALITIES."""
+    """The time lag at each lag row: ms, NULL where unknown; and its quality, by its index in QUALITIES."""
 
     time_lag_ms: Ints
     quality: Ints
@@ -59,7 +59,7 @@ class WriteTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Neighbours:
-    """The places of the points around each commit, -1 where there is none; and the highest log start of its log."""
+    """The indices of the points around each commit, -1 where there is none; and the highest log start of its log."""
 
     previous: Ints  # the last point at or before the committed offset
     following: Ints  # the first point after it
@@ -98,7 +98,7 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLa
 def find_write_times(points: TimePoints, previous: Ints, following: Ints, committed_offset: Ints) -> WriteTimes:
     """Return when the record at each committed offset was written, from the points around it.
 
-    `previous` and `following` are places of points, -1 where there is none. Where the time falls from a point to the
+    `previous` and `following` are indices of points, -1 where there is none. Where the time falls from a point to the
     next one, because producers' clocks differ, nothing is interpolated.
     """
     offset = points.offset[previous]
