@@ -21,6 +21,7 @@ from kafka_groups.pipeline.build.frames import (
     TimePoints,
 )
 from kafka_groups.pipeline.build.kernels import committed_offsets, evidence_windows, log_ends, verdict_evidence
+from kafka_groups.pipeline.build.kernels.consumption import measure_activity
 from kafka_groups.pipeline.build.kernels.inferred_deletions import (
     ABSENT_MS,
     ReadTimes,
@@ -85,7 +86,7 @@ class _DayBuilder:
         used_of_day = numbered.take(numbered.is_used & ~numbered.is_carried)
         points = index_points(used_of_day, self.log_state.time_points)
         commits, key_summary = self._order_commits(numbered)
-        activity, key_summary = committed_offsets.measure_activity(commits, key_summary)
+        activity, key_summary = measure_activity(commits, key_summary)
         lag_rows = measure_lag(ends, commits, self.batch.partition_of_key)
         log_state = self._log_state_at_end(observed, numbered, points)
         statuses, key_state = self._judge(commits, key_summary, ends, lag_rows, points, log_state)

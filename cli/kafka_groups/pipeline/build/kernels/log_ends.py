@@ -6,7 +6,7 @@ gets the number of its log.
 
 - A sampler that is slow, or another one whose clock is behind, may write an older log end behind a newer one. An end
   that fell within half a minute of the sample before, or on the same topic id, is not used, unless the next end is
-  below that of the sample before, too.
+  below that of the sample before, too. The last end of a day waits for the first one of the next day.
 - A backfill looks at the present log, by the times that producers wrote. A backfilled end that contradicts the samples
   of the log at its time, or has another topic id, is not used.
 
@@ -83,14 +83,17 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     is_of_day = ~rows.is_carried
     starts = segment_starts(rows.partition)
     has_end = rows.is_sample & (rows.log_end != NULL)
-    previous = last_index_before(has_end, starts)
+    # An end that fell at the end of the day before was not used. The next end shows whether the log was truncated.
+    is_open = has_end & rows.is_carried & ~rows.is_used
+    previous = last_index_before(has_end & ~is_open, starts)
     previous_end = take(rows.log_end, previous)
+    follows_open = last_index_before(has_end, starts) != previous
     next_end = take(rows.log_end, next_index_after(has_end, rows.partition))
     # NULL is below all offsets, so nothing falls below an unknown end.
     has_fallen = has_end & (rows.log_end < previous_end)
     is_close = rows.at_us // 1_000 - take(rows.at_us, previous) // 1_000 <= _OVERLAP_MS
     is_same_topic = (rows.topic_id != NULL) & (take(rows.topic_id, previous) == rows.topic_id)
-    stays_below = (next_end != NULL) & (next_end < previous_end)
+    stays_below = follows_open | ((next_end != NULL) & (next_end < previous_end))
     is_truncated = has_fallen & (stays_below | ~(is_close | is_same_topic))
     is_new_log = is_of_day & (_is_recreated(rows, starts) | is_truncated)
     counted = last_log_numbers(carried, size)[rows.partition] + running_count(is_new_log, starts)
