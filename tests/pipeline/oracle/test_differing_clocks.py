@@ -218,7 +218,7 @@ def test_commits_that_samples_of_the_day_before_have_seen_are_counted_once(tmp_p
     ) == (50)
 
 
-def test_a_commit_that_was_set_back_at_the_end_of_the_day_is_compared_with_its_record(tmp_path: Path) -> None:
+def test_a_sampled_rewind_at_midnight_is_compared_with_its_record(tmp_path: Path) -> None:
     """From 100 back to 98 and 95, and on to 120: 25 messages were consumed, and a sample had seen 95."""
     assert consumed_in_all(
         tmp_path,
@@ -240,7 +240,7 @@ def test_samples_long_after_the_last_record_count_until_the_next_one(tmp_path: P
     ) == (10)
 
 
-def test_samples_before_the_first_record_of_a_clock_that_is_ahead_count_nothing(tmp_path: Path) -> None:
+def test_samples_before_the_first_record_of_a_fast_clock_count_nothing(tmp_path: Path) -> None:
     assert consumed_in_all(
         tmp_path,
         sampled(10, 23),
@@ -251,7 +251,7 @@ def test_samples_before_the_first_record_of_a_clock_that_is_ahead_count_nothing(
     ) == (9)
 
 
-def test_a_sample_after_a_removal_and_before_the_next_record_counts_nothing(tmp_path: Path) -> None:
+def test_a_sample_between_a_removal_and_a_record_counts_nothing(tmp_path: Path) -> None:
     assert consumed_in_all(
         tmp_path,
         commit(0, 100, source=1),
@@ -260,3 +260,26 @@ def test_a_sample_after_a_removal_and_before_the_next_record_counts_nothing(tmp_
         commit(80, 60, source=3),
         commit(90, 65, source=4),
     ) == (5)
+
+
+def test_samples_after_the_last_record_of_a_slow_clock_count_nothing(tmp_path: Path) -> None:
+    """The commit 30 was made before the sample of 20 by the sampler's clock, which is right."""
+    assert consumed_in_all(
+        tmp_path,
+        commit(60, 10, source=1),
+        commit(90, 20, source=2),
+        commit(120, 30, source=3),
+        sampled(125, 20),
+        sampled(155, 30),
+    ) == (20)
+
+
+def test_a_jump_across_midnight_is_found_on_the_day_after(tmp_path: Path) -> None:
+    commits = [
+        commit(MIDNIGHT - 60, 1, source=1),
+        commit(MIDNIGHT + 3_600, 2, source=2),
+        commit(MIDNIGHT - 20, 3, source=3),
+    ]
+    days = days_of(tmp_path, {"offset_commits": [*commits, commit(MIDNIGHT + 60, 4, source=4)]})
+
+    assert [day["clock_jump_ms"] for day in days] == [0, 3_620_000]

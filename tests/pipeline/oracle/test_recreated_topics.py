@@ -149,7 +149,7 @@ def test_without_topic_ids_no_age_is_taken_from_the_old_log(tmp_path: Path) -> N
     assert row["time_lag_ms"] is None or row["time_lag_ms"] <= RECREATED * 1_000
 
 
-def test_a_sample_of_the_new_log_among_records_of_the_old_one_loses_no_messages(tmp_path: Path) -> None:
+def test_a_sample_of_the_new_log_among_old_records_loses_no_messages(tmp_path: Path) -> None:
     """The coordinator's clock is a minute ahead, so that the last records of the old log are dated after the sample."""
     commits = [
         commit(60, 100, source=1) | OLD,

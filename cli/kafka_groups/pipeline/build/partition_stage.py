@@ -17,11 +17,10 @@ from kafka_groups.pipeline.build.frames import (
     LogEnds,
     PartitionStatuses,
     PartitionSummary,
-    RateRows,
     TimePoints,
 )
 from kafka_groups.pipeline.build.kernels import committed_offsets, evidence_windows, log_ends, verdict_evidence
-from kafka_groups.pipeline.build.kernels.consumption import measure_activity
+from kafka_groups.pipeline.build.kernels.consumption import measure_activity, measure_clock_jumps
 from kafka_groups.pipeline.build.kernels.inferred_deletions import (
     ABSENT_MS,
     ReadTimes,
@@ -30,7 +29,7 @@ from kafka_groups.pipeline.build.kernels.inferred_deletions import (
 )
 from kafka_groups.pipeline.build.kernels.lag import measure_lag
 from kafka_groups.pipeline.build.kernels.lag_extremes import find_lag_extremes
-from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS, Rates, measure_rates
+from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS, measure_rates_of_day
 from kafka_groups.pipeline.build.kernels.segments import (
     DAY_US,
     expand_ranges,
@@ -45,7 +44,7 @@ from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.partition_results import PartitionDay, join_key_days, observe_topics
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
 from kafka_groups.pipeline.build.stage_settings import StageSettings
-from kafka_groups.pipeline.frames.arrays import NULL, Flags
+from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
 _NOT_SAMPLED: Final = SampledGroup(listed_us=NULL, commit_us=NULL)
 
@@ -86,7 +85,7 @@ class _DayBuilder:
         used_of_day = numbered.take(numbered.is_used & ~numbered.is_carried)
         points = index_points(used_of_day, self.log_state.time_points)
         commits, key_summary = self._order_commits(numbered)
-        activity, key_summary = measure_activity(commits, key_summary)
+        activity, key_summary = measure_activity(commits, key_summary, self._measure_clock_jumps())
         lag_rows = measure_lag(ends, commits, self.batch.partition_of_key)
         log_state = self._log_state_at_end(observed, numbered, points)
         statuses, key_state = self._judge(commits, key_summary, ends, lag_rows, points, log_state)
@@ -106,6 +105,10 @@ class _DayBuilder:
             log_state=log_state,
             key_state=key_state,
         )
+
+    def _measure_clock_jumps(self) -> Ints:
+        of_day = self.batch.commits.take(self.batch.day_of_commit == self.day)
+        return measure_clock_jumps(of_day, self.key_state.commits, len(self.key_state.summary))
 
     def _order_commits(self, numbered: LogEnds) -> tuple[Commits, KeySummary]:
         """Return the carried commits and those of the day, and the summary of each key with its absences from samples.
@@ -222,7 +225,7 @@ class _DayBuilder:
         evidence = evidence_windows.collect_evidence(lag_rows, ends, window_commits, lag_points, rules.intervals)
         verdicts = judge_evidence(evidence, rules)
         time_lags = measure_time_lag(lag_rows, ends, points)
-        rate_rows, rates = _measure_rates_of_day(self.key_state.rate_rows, lag_rows)
+        rate_rows, rates = measure_rates_of_day(self.key_state.rate_rows, lag_rows)
         statuses = PartitionStatuses(
             key=lag_rows.key,
             at_us=lag_rows.at_us,
@@ -274,20 +277,6 @@ class _DayBuilder:
             activity.has_commit & (since_commit_ms >= 0) & (since_commit_ms <= ABSENT_MS) & ~has_partition
         )
         return is_orphaned
-
-
-def _measure_rates_of_day(carried: RateRows, lag_rows: LagRows) -> tuple[RateRows, Rates]:
-    """Return the rows of the day and the carried ones, by key and time, and the rates at each lag row.
-
-    `carried` are the rows of the ten minutes before the day.
-    """
-    of_day = RateRows(**{name: getattr(lag_rows, name) for name in RateRows.names()})
-    joined = RateRows.join(carried, of_day)
-    order = np.lexsort((joined.at_us, joined.key))
-    rows = joined.take(order)
-    # Lag rows are sorted, too, so the rows of the day stay in their order.
-    is_of_day = order >= len(carried)
-    return rows, measure_rates(rows).take(is_of_day)
 
 
 def _carry_statuses(statuses: PartitionStatuses, commits: Commits, fresh_us: int, keys: int) -> PartitionStatuses:

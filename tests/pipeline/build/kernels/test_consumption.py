@@ -1,4 +1,4 @@
-"""By how much the times of a key's commits fall in the log, in ms: the column `clock_jump_ms`."""
+"""The largest backward step of the times of a key's commits in the log, in ms: the column `clock_jump_ms`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy as np
 
 from kafka_groups.pipeline.build.frames import Commits
 from kafka_groups.pipeline.build.kernels.committed_offsets import (
-    empty_key_summary,
     new_commits,
     order_commits,
 )
-from kafka_groups.pipeline.build.kernels.consumption import measure_activity
+from kafka_groups.pipeline.build.kernels.consumption import measure_clock_jumps
 from kafka_groups.pipeline.frames.arrays import NULL
 
 SAMPLED: Final = NULL
@@ -31,10 +30,10 @@ def commits_at(*seconds: float, key: int = 0, source_offsets: Sequence[int] | No
     )
 
 
-def jumps_ms(*parts: Commits, keys: int = 1) -> list[int]:
+def jumps_ms(*parts: Commits, carried: Commits | None = None, keys: int = 1) -> list[int]:
     """Return the jump of each key."""
-    activity, _ = measure_activity(order_commits(*parts), empty_key_summary(keys))
-    return [*map(int, activity.clock_jump_ms)]
+    jumps = measure_clock_jumps(Commits.join(*parts), Commits.empty() if carried is None else carried, keys)
+    return [*map(int, jumps)]
 
 
 def test_times_that_rise_in_the_log_have_no_jump() -> None:
@@ -61,4 +60,11 @@ def test_a_jump_on_an_earlier_day_does_not_count_again() -> None:
     earlier = commits_at(30, 12)
     carried = replace(order_commits(earlier), is_carried=np.ones(2, np.bool_))
 
-    assert jumps_ms(carried, commits_at(40, source_offsets=[5])) == [0]
+    assert jumps_ms(commits_at(40, source_offsets=[5]), carried=carried) == [0]
+
+
+def test_a_record_before_a_carried_one_bears_a_time_that_jumps() -> None:
+    """A clock that was ahead dated it to the next day, so that the record after it in the log is of the day before."""
+    carried = replace(commits_at(30, source_offsets=[7]), is_carried=np.ones(1, np.bool_))
+
+    assert jumps_ms(commits_at(50, 60, source_offsets=[6, 8]), carried=carried) == [20_000]

@@ -42,11 +42,11 @@ def test_a_single_end_that_is_below_its_neighbours_is_not_used() -> None:
     assert numbered_days([100, 130, 40, 140]) == [(100, 0), (130, 0), (140, 0)]
 
 
-def test_a_log_that_is_truncated_before_midnight_is_another_one_on_the_next_day() -> None:
+def test_a_log_truncated_before_midnight_is_another_one_on_the_next_day() -> None:
     assert numbered_days([100, 130, 40], [45, 50]) == [(100, 0), (130, 0), (45, 1), (50, 1)]
 
 
-def test_one_end_of_the_next_day_is_enough_to_show_that_the_log_was_truncated() -> None:
+def test_one_end_of_the_next_day_shows_that_the_log_was_truncated() -> None:
     assert numbered_days([100, 130, 40], [45], [50]) == [(100, 0), (130, 0), (45, 1), (50, 1)]
 
 

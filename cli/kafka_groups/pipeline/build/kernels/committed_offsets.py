@@ -118,16 +118,20 @@ def _follow_log(rows: Commits) -> Commits:
     """
     indices = np.flatnonzero(rows.is_record)
     indices = indices[np.lexsort((rows.source_offset[indices], rows.key[indices]))]
-    key = rows.key[indices]
-    at_us = rows.at_us[indices]
+    new_times = rows.at_us.copy()
+    new_times[indices] = running_times(rows.key[indices], rows.at_us[indices])
+    return replace(rows, at_us=new_times)
+
+
+def running_times(key: Ints, at_us: Ints) -> Ints:
+    """Return for each row the latest time of its key up to and with the row; rows are sorted by key, then by offset."""
+    latest_us = at_us.copy()
     falls = np.flatnonzero((key[1:] == key[:-1]) & (at_us[1:] < at_us[:-1]))
     # Clocks differ rarely, so that few keys are looked at one by one.
     for each_key in np.unique(key[falls]):
         of_key = slice(np.searchsorted(key, each_key, "left"), np.searchsorted(key, each_key, "right"))
-        at_us[of_key] = np.maximum.accumulate(at_us[of_key])
-    new_times = rows.at_us.copy()
-    new_times[indices] = at_us
-    return replace(rows, at_us=new_times)
+        latest_us[of_key] = np.maximum.accumulate(at_us[of_key])
+    return latest_us
 
 
 def find_superseded(day: Commits, carried: Commits, size: int) -> Flags:

@@ -5,7 +5,8 @@
   coordinator: records say what was consumed. A sample before the first record and after the last one counts.
 - Without records, a sample that shows another offset than the row before is a commit.
 - A coordinator whose clock is ahead dates the last commits of a day to the next one. The samples at the end of the day
-  have seen these commits, so what they counted is subtracted from what the records of the next day say.
+  have seen these commits, so what they counted is subtracted from what the records of the next day say. In the same
+  way, a sample right before the first record may have seen its commit, and one right after the last record may not.
 
 Five records of one key; the fourth one sets it back:
 
@@ -16,7 +17,7 @@ Five records of one key; the fourth one sets it back:
     ...     committed_offset=np.array([100, 150, 200, 120, 130]),
     ...     source_offset=np.arange(5),
     ... )
-    >>> activity, _ = measure_activity(order_commits(records), empty_key_summary(1))
+    >>> activity, _ = measure_activity(order_commits(records), empty_key_summary(1), np.zeros(1, np.int64))
     >>> activity.consumed, activity.commits
     (array([110]), array([5]))
 """
@@ -29,7 +30,7 @@ from typing import Final
 import numpy as np
 
 from kafka_groups.pipeline.build.frames import Commits, KeyActivity, KeySummary
-from kafka_groups.pipeline.build.kernels.committed_offsets import are_between_records
+from kafka_groups.pipeline.build.kernels.committed_offsets import are_between_records, running_times
 from kafka_groups.pipeline.build.kernels.segments import (
     is_segment_end,
     is_segment_start,
@@ -49,7 +50,7 @@ _MAX_AHEAD_US: Final = 600_000_000
 
 @dataclass(frozen=True)
 class _SamplesAhead:
-    """Carried samples that had seen commits whose records are of the next day; arrays have one length.
+    """Carried samples that had seen commits whose records have the next date; arrays have one length.
 
     `row` is the index of the sample among the commits, `key` its key, and `counted` the number of offsets by which it
     lies above the last record before it, 0 if it lies below.
@@ -60,7 +61,7 @@ class _SamplesAhead:
     counted: Ints
 
 
-def measure_activity(rows: Commits, key_summary: KeySummary) -> tuple[KeyActivity, KeySummary]:
+def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints) -> tuple[KeyActivity, KeySummary]:
     """Return what the day's rows of each key did, and the summary at the end of the day.
 
     `rows` are ordered and numbered, with those of earlier days; `key_summary` is that at the end of the day before.
@@ -90,7 +91,7 @@ def measure_activity(rows: Commits, key_summary: KeySummary) -> tuple[KeyActivit
         sampled_us=last_values(rows.key, is_sample, rows.at_us, never),
         has_commit=last_values(rows.key, every_row, is_present, np.zeros(size, np.bool_)),
         removed_us=last_values(rows.key, is_removal, rows.at_us, never),
-        clock_jump_ms=_measure_clock_jumps(rows, size),
+        clock_jump_ms=clock_jump_ms,
     )
     moved_us = last_values(rows.key, is_move, rows.at_us, never)
     commit_us = last_values(rows.key, is_of_day & is_commit, rows.at_us, never)
@@ -102,11 +103,17 @@ def measure_activity(rows: Commits, key_summary: KeySummary) -> tuple[KeyActivit
     )
 
 
-def _measure_clock_jumps(rows: Commits, size: int) -> Ints:
-    """Return by how many ms the times that the day's records of each of `size` keys bear fell at most; 0 if not."""
-    of_day = rows.take(rows.is_record & ~rows.is_carried)
+def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
+    """Return the largest backward step of the times of each of `size` keys' records in the log, in ms; 0 if none.
+
+    `day` are all commits of a day as they were read, also superseded ones; `carried` are those of earlier days. A step
+    between two carried records was measured on its day.
+    """
+    rows = Commits.join(carried, day)
+    records = rows.take(rows.is_record).sort_by("key", "source_offset")
+    at_us = np.where(records.is_carried, records.at_us, records.recorded_us)
     jumps_ms = np.zeros(size, np.int64)
-    np.maximum.at(jumps_ms, of_day.key, (of_day.at_us - of_day.recorded_us) // 1_000)
+    np.maximum.at(jumps_ms, records.key, (running_times(records.key, at_us) - at_us) // 1_000)
     return jumps_ms
 
 
@@ -127,9 +134,10 @@ def _measure_advances(rows: Commits, samples_ahead: _SamplesAhead, size: int) ->
     """Return by how much each row advanced the commit of its key.
 
     It is NULL for a removal, and for the first commit of an incarnation; it is 0 for a sample that lies between two
-    records, or before the first one. Nothing is compared with such samples, nor with those that are ahead.
+    records, and for one beside the first or the last record that contradicts it. Nothing is compared with these
+    samples, nor with those that are ahead.
     """
-    is_between = are_between_records(rows, size) | _are_before_first_record(rows)
+    is_between = are_between_records(rows, size) | _are_before_first_record(rows) | _are_behind_last_record(rows)
     is_compared = ~is_between
     is_compared[samples_ahead.row] = False
     previous = last_index_before(is_compared, segment_starts(rows.key, rows.incarnation))
@@ -151,3 +159,17 @@ def _are_before_first_record(rows: Commits) -> Flags:
     is_seen = rows.committed_offset >= take(rows.committed_offset, record)
     is_before: Flags = is_sample & is_first & (record >= 0) & is_near & is_seen
     return is_before
+
+
+def _are_behind_last_record(rows: Commits) -> Flags:
+    """Return for each row whether it is a sample shortly after the last record of its key, and has not seen its commit.
+
+    Such a sample is below the record, whose time is that of a clock that is behind.
+    """
+    starts = segment_starts(rows.key, rows.incarnation)
+    is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
+    record = last_index_before(rows.is_record & ~rows.is_removal, starts)
+    is_near = rows.at_us - take(rows.at_us, record) <= _MAX_AHEAD_US
+    is_below = rows.committed_offset < take(rows.committed_offset, record)
+    is_behind: Flags = is_sample & (record >= 0) & is_near & is_below
+    return is_behind

@@ -27,7 +27,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_groups.pipeline.build.frames import RateRows
+from kafka_groups.pipeline.build.frames import LagRows, RateRows
 from kafka_groups.pipeline.build.kernels.segments import (
     first_index_at,
     is_segment_start,
@@ -90,3 +90,17 @@ def _measure_rate(rows: RateRows, offset: Ints, history: Ints, first: Ints, seco
     falls = running_count(has_fallen, segment_starts(rows.key))
     is_known = (seconds > 0) & (falls == falls[first]) & (history == history[first])
     return np.where(is_known, (offset - offset[first]) / np.where(seconds > 0, seconds, 1.0), np.nan)
+
+
+def measure_rates_of_day(carried: RateRows, lag_rows: LagRows) -> tuple[RateRows, Rates]:
+    """Return the rows of the day and the carried ones, by key and time, and the rates at each lag row.
+
+    `carried` are the rows of the ten minutes before the day.
+    """
+    of_day = RateRows(**{name: getattr(lag_rows, name) for name in RateRows.names()})
+    joined = RateRows.join(carried, of_day)
+    order = np.lexsort((joined.at_us, joined.key))
+    rows = joined.take(order)
+    # Lag rows are sorted, too, so the rows of the day stay in their order.
+    is_of_day = order >= len(carried)
+    return rows, measure_rates(rows).take(is_of_day)
