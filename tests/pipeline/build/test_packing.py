@@ -6,7 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.build.packing import ListOfRows, columns_of, list_of, list_of_singles, pack, unpack
+from kafka_groups.pipeline.build.packing import (
+    ListOfRows,
+    columns_of,
+    fingerprint_frames,
+    list_of,
+    list_of_singles,
+    pack,
+    unpack,
+)
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 from kafka_groups.pipeline.frames.columns import BOOLEAN, FLOAT64, INT64, column
 from kafka_groups.pipeline.frames.frame import ColumnError, Frame, frame
@@ -53,6 +61,61 @@ def test_the_lists_of_each_value_come_back_with_their_types(values: pa.Array) ->
     assert events.columns["at_us"].tolist() == [10, 11, 12]
     assert events.columns["is_last"].tolist() == [False, True, True]
     assert events.columns["is_last"].dtype == np.bool_
+
+
+@frame
+class Shifted(Frame):
+    """The columns of Singles, declared in another order."""
+
+    share: Floats = column(FLOAT64, "a share")
+    count: Ints = column(INT64, "a number")
+
+
+@frame
+class Renamed(Frame):
+    """A column with another name."""
+
+    count: Ints = column(INT64, "a number")
+    part: Floats = column(FLOAT64, "a share")
+
+
+@frame
+class Retyped(Frame):
+    """A column with another type."""
+
+    count: Ints = column(INT64, "a number")
+    share: Ints = column(INT64, "a share")
+
+
+@frame
+class Narrowed(Frame):
+    """One column less."""
+
+    count: Ints = column(INT64, "a number")
+
+
+def test_the_order_of_columns_means_nothing_to_packed_rows() -> None:
+    (shifted,) = unpack(pack([list_of_singles(SINGLES)], 3), [columns_of(Shifted)])
+    assert shifted.columns["count"].tolist() == SINGLES.count.tolist()
+    assert np.array_equal(shifted.columns["share"], SINGLES.share, equal_nan=True)
+
+
+@pytest.mark.parametrize("other", [Renamed, Retyped, Narrowed])
+def test_rows_with_other_names_or_types_are_refused_with_the_names(other: type[Frame]) -> None:
+    with pytest.raises(ColumnError, match=f"do not have the columns {', '.join(other.names())}:"):
+        unpack(pack([list_of_singles(SINGLES)], 3), [columns_of(other)])
+
+
+def test_one_value_with_other_columns_among_many_is_refused() -> None:
+    others = pack([ListOfRows(owner=np.array([0]), columns={"count": np.array([1]), "part": np.array([0.5])})], 1)
+    values = pa.concat_arrays([pack([list_of_singles(SINGLES)], 3), others])
+    with pytest.raises(ColumnError, match="count, share"):
+        unpack(values, [columns_of(Singles)])
+
+
+def test_a_fingerprint_of_frames_depends_on_names_and_types_only() -> None:
+    assert fingerprint_frames([Singles, Events]) == fingerprint_frames([Events, Singles])
+    assert len({fingerprint_frames([frame]) for frame in (Singles, Events, Renamed, Retyped, Narrowed)}) == 5
 
 
 def test_a_value_has_a_count_for_each_list_and_a_number_for_each_cell() -> None:
