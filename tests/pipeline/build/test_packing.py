@@ -15,7 +15,8 @@ from kafka_groups.pipeline.build.packing import (
     pack,
     unpack,
 )
-from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
+from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Floats, Ints
+from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.frames.columns import BOOLEAN, FLOAT64, INT64, column
 from kafka_groups.pipeline.frames.frame import ColumnError, Frame, frame
 
@@ -144,5 +145,22 @@ def test_a_frame_with_columns_of_two_lengths_fails_with_the_name() -> None:
 def test_a_frame_that_lacks_a_column_fails_with_the_name() -> None:
     with pytest.raises(ColumnError, match="Singles needs the column 'share', and the rows have count"):
         Singles.from_batch(pa.record_batch({"count": [1]}))
-    with pytest.raises(TypeError, match="share"):
+    with pytest.raises(ColumnError, match="Singles needs the columns share, and is given count"):
         Singles(count=np.array([1]))  # type: ignore[call-arg]  # what the test is about
+
+
+def test_a_frame_with_a_column_that_it_does_not_declare_fails_with_the_name() -> None:
+    with pytest.raises(ColumnError, match="Singles does not declare the columns part"):
+        Singles(count=np.array([1]), share=np.array([0.5]), part=np.array([1]))  # type: ignore[call-arg]  # see above
+
+
+@pytest.mark.parametrize("values", [np.array(["1", "2"]), np.array([1.0, 2.0]), np.array([1, 2], np.int32)])
+def test_a_frame_with_a_column_of_another_type_fails_with_both_types(values: Array) -> None:
+    with pytest.raises(ColumnError, match=f"the column 'count' of Singles has int64, and is given {values.dtype}"):
+        Singles(count=values, share=np.array([0.5, 1.0]))
+
+
+@pytest.mark.parametrize("fill_null", [True, False])
+def test_a_batch_with_a_misspelt_column_fails_with_the_name(fill_null: bool) -> None:
+    with pytest.raises(ColumnError, match="Singles does not declare the columns shares$"):
+        make_batch(Singles, {"count": [1], "share": [0.5], "shares": [0.5]}, fill_null=fill_null)
