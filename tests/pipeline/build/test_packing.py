@@ -162,5 +162,5 @@ def test_a_frame_with_a_column_of_another_type_fails_with_both_types(values: Arr
 
 @pytest.mark.parametrize("fill_null", [True, False])
 def test_a_batch_with_a_misspelt_column_fails_with_the_name(fill_null: bool) -> None:
-    with pytest.raises(ColumnError, match="Singles does not declare the columns shares$"):
+    with pytest.raises(ColumnError, match=r"does not declare the columns shares$"):
         make_batch(Singles, {"count": [1], "share": [0.5], "shares": [0.5]}, fill_null=fill_null)
