@@ -18,7 +18,19 @@ from kafka_groups.pipeline.facts.decode.events import event_columns
 from kafka_groups.pipeline.facts.decode.record_types import COMMIT_TYPES, read_key, read_prefix, read_value
 from kafka_groups.pipeline.frames.arrays import Flags
 from kafka_groups.pipeline.frames.batches import make_batch
+from kafka_groups.pipeline.frames.columns import INT64, MILLISECONDS, OFFSET, column
+from kafka_groups.pipeline.frames.frame import Frame, frame
 from kafka_groups.protocol import SchemaError
+
+
+@frame
+class RawRecords(Frame):
+    """A row is a record of one partition of `__consumer_offsets`, undecoded. Rows ascend by offset."""
+
+    offset: Any = column(INT64, "offset of the record in its partition", unit=OFFSET)
+    timestamp_ms: Any = column(INT64, "when the broker appended it, since 1970; -1 if unknown", unit=MILLISECONDS)
+    key: Any = column(pa.large_binary(), "the key's bytes; null if the record has none")
+    value: Any = column(pa.large_binary(), "the value's bytes; null for a tombstone")
 
 
 def decode(records: pa.RecordBatch, cluster_id: str, partition: int) -> pa.RecordBatch:
