@@ -44,6 +44,7 @@ CONTRACT_NAMES = {
 ONE_SUBJECT = {
     "pipeline/facts/decode/data_gaps.py": "rows of gaps belong to decoding, and their importer to reading",
     "pipeline/facts/source/addresses.py": "needs only sockets, while its importer needs librdkafka",
+    "pipeline/tables/table.py": "the package imports it for all users of tables",
     "pipeline/report/html/verdict_list.py": "texts for readers; its importer assembles sections of a page",
 }
 

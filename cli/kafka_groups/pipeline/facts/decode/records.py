@@ -70,8 +70,8 @@ def _read_commits(records: pa.RecordBatch) -> tuple[Flags, dict[str, Any]]:
     is_tombstone = values.is_null().to_numpy(zero_copy_only=False)
     is_value_read, value_columns = read_values(pack(values), has_commit_key & ~is_tombstone)
     columns: dict[str, Any] = {"kind": COMMIT, **value_columns}
-    for name, column in key_columns.items():
-        columns[name] = column.take(keys.indices)
+    for name, of_distinct_keys in key_columns.items():
+        columns[name] = of_distinct_keys.take(keys.indices)
     return is_value_read | (has_commit_key & is_tombstone), columns
 
 
