@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 from grimp import build_graph
@@ -115,6 +117,22 @@ def test_no_module_imports_itself_through_others() -> None:
 def test_circles_are_found_between_two_modules_and_through_a_third_one() -> None:
     graph = {"a": {"b"}, "b": {"a", "c"}, "c": {"d"}, "d": {"e"}, "e": {"c", "f"}, "f": set[str]()}
     assert circles(graph) == [("a", "b"), ("c", "d", "e")]
+
+
+def modules_in(package: str) -> set[str]:
+    """Return the modules and packages directly in a package of kafka_groups."""
+    prefix = f"kafka_groups.{package}"
+    return {f"{prefix}.{module.name}" for module in iter_modules([str(PACKAGE / package)])}
+
+
+def test_a_new_module_is_forbidden_to_the_pipeline_unless_it_is_listed_here() -> None:
+    tools = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text())["tool"]
+    contracts = {contract["id"]: contract for contract in tools["importlinter"]["contracts"]}
+    contract = contracts["pipeline-outside"]
+    assert {*contract["source_modules"]} == modules_in("pipeline") - {"kafka_groups.pipeline.commands"}
+    allowed = {f"kafka_groups.{name}" for name in ("admin.api", "admin.librdkafka", "groups.selection", "groups.steps")}
+    inside = {module for module in contract["forbidden_modules"] if module.split(".")[1] in {"admin", "groups"}}
+    assert inside == (modules_in("admin") | modules_in("groups")) - allowed
 
 
 def is_natural_unit(path: str) -> bool:
