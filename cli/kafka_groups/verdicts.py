@@ -59,7 +59,7 @@ COMPARED_POINTS: Final = 3
 # A lag that grows by more than one twentieth of what is produced grows.
 GROWTH_DIVISOR: Final = 20
 # One commit shows neither progress nor a standstill.
-LEAST_COMMITS: Final = 2
+MIN_COMMITS: Final = 2
 _RANK: Final = {rule: rank for rank, rule in enumerate(VERDICTS)}
 
 
@@ -264,7 +264,7 @@ def _was_rewound(commits: Sequence[Commit]) -> bool:
 
 
 def _has_stalled(commits: Sequence[Commit], rules: Rules) -> bool:
-    return len(commits) >= LEAST_COMMITS and all(
+    return len(commits) >= MIN_COMMITS and all(
         commit.offset == commits[0].offset and commit.lag is not None and commit.lag > rules.allowed_lag
         for commit in commits
     )
@@ -274,7 +274,7 @@ def _pace_of(window: Window, current_lag: int, rules: Rules) -> str:
     count = SAMPLE_POINTS if window.is_sampled else COMMIT_POINTS
     points = window.points[-count:]
     if len(points) < count:
-        return "incomplete" if len(window.commits) < LEAST_COMMITS else "lag_unknown"
+        return "incomplete" if len(window.commits) < MIN_COMMITS else "lag_unknown"
     first, last = points[:COMPARED_POINTS], points[-COMPARED_POINTS:]
     growth = sum(point.lag for point in last) - sum(point.lag for point in first)
     produced = sum(point.end for point in last) - sum(point.end for point in first)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.pipeline.build.local_engine import LocalEngine
 from kafka_groups.pipeline.build.plan import ALL_DATES, DateRange, count_facts
-from kafka_groups.pipeline.build.run import Built
+from kafka_groups.pipeline.build.run import BuildResult
 from kafka_groups.pipeline.build.run import build as build_storage
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
 from kafka_groups.pipeline.facts import ingestion
-from kafka_groups.pipeline.facts.backfill import Backfilled
+from kafka_groups.pipeline.facts.backfill import BackfillResult
 from kafka_groups.pipeline.facts.backfill import backfill as backfill_storage
-from kafka_groups.pipeline.facts.sample import Sampled
+from kafka_groups.pipeline.facts.sample import SampleResult
 from kafka_groups.pipeline.facts.sample import sample as sample_into_storage
 from kafka_groups.pipeline.facts.time_grid import LookupPeriod
 from kafka_groups.pipeline.facts.topic_settings import find_compacted
@@ -56,7 +56,7 @@ def ingest(
     *,
     records_per_batch: int | None = None,
     timeout_s: float = _TIMEOUT_S,
-) -> ingestion.Ingested:
+) -> ingestion.IngestResult:
     """Read the new records of `__consumer_offsets`, and return how many rows each table got.
 
     A batch has at most `records_per_batch` records, by default a number that suits the backlog; each is committed.
@@ -66,7 +66,7 @@ def ingest(
     return ingestion.ingest(spark, storage, properties, timeout_s=timeout_s, records_per_batch=records_per_batch)
 
 
-def sample(settings: Settings, data_dir: str) -> Sampled:
+def sample(settings: Settings, data_dir: str) -> SampleResult:
     """Record the current log end offsets, commits and group states, and return how many rows were written.
 
     Failures of single groups, partitions and brokers are in the result.
@@ -84,7 +84,7 @@ def backfill(
     interval: timedelta = timedelta(minutes=1),
     topics: Collection[str] | None = None,
     timeout_s: float = _TIMEOUT_S,
-) -> Backfilled:
+) -> BackfillResult:
     """Look up past log end offsets, and return how many rows were written.
 
     The times are those of the last `since`, at each `interval`. The topics are the given ones, or all that are not
@@ -112,7 +112,7 @@ def build(
     first: date = ALL_DATES.first,
     last: date = ALL_DATES.last,
     full: bool = False,
-) -> Built:
+) -> BuildResult:
     """Derive the tables of the dates from `first` to `last` that changed, and return their rows and notes.
 
     With `full`, dates that did not change are derived, too. Without a Spark session, the build runs in this process,

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from kafka_groups.pipeline.facts.ingestion import Ingested
+from kafka_groups.pipeline.facts.ingestion import IngestResult
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from tests.live.pipeline.group_kinds import GroupKinds
@@ -27,7 +27,7 @@ class FilledTables:
     timed: Timed
     grid: range
     storage: Storage
-    ingested: Ingested
+    ingested: IngestResult
 
     def rows(self, table: Table, **wanted: object) -> list[Row]:
         """Those with these values, in no order."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.facts.ingestion import Ingested, ingest
+from kafka_groups.pipeline.facts.ingestion import IngestResult, ingest
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS
 from tests.live.groups.clients import open_admin
 from tests.live.groups.members import stable
@@ -32,7 +32,7 @@ def topic(broker: str) -> str:
     return topic
 
 
-def _ingest(spark: SparkSession, storage: Storage, broker: str, **settings: int) -> Ingested:
+def _ingest(spark: SparkSession, storage: Storage, broker: str, **settings: int) -> IngestResult:
     return ingest(spark, storage, {"bootstrap.servers": broker}, **settings)
 
 

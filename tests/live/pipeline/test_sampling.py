@@ -13,8 +13,8 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from kafka_groups.admin import PartitionTime
 from kafka_groups.admin.handlers.offsets_for_times import OffsetsForTimesHandler
-from kafka_groups.pipeline.facts.backfill import Backfilled, backfill
-from kafka_groups.pipeline.facts.sample import Sampled, sample
+from kafka_groups.pipeline.facts.backfill import BackfillResult, backfill
+from kafka_groups.pipeline.facts.sample import SampleResult, sample
 from kafka_groups.pipeline.facts.time_grid import LookupPeriod
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
@@ -41,12 +41,12 @@ def any_cluster(request: pytest.FixtureRequest, cluster: Cluster, kafka_2_5: Clu
     return {"cluster": cluster, "kafka_2_5": kafka_2_5}[request.param]
 
 
-def take(cluster: Cluster, storage: Storage) -> Sampled:
+def take(cluster: Cluster, storage: Storage) -> SampleResult:
     with open_admin(cluster.bootstrap) as admin:
         return sample(admin, storage, now_ms=now_ms)
 
 
-def fill_back(cluster: Cluster, storage: Storage, topic: str, grid: range) -> Backfilled:
+def fill_back(cluster: Cluster, storage: Storage, topic: str, grid: range) -> BackfillResult:
     with open_admin(cluster.bootstrap) as admin:
         return backfill(
             admin,

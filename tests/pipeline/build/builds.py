@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.build.local_engine import LocalEngine
-from kafka_groups.pipeline.build.run import Built, build
+from kafka_groups.pipeline.build.run import BuildResult, build
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import TABLES
 from tests.pipeline.fact_rows import NOON, Row, new_storage, put_all
@@ -24,7 +24,7 @@ def built(directory: Path, facts: Mapping[str, Sequence[Row]], **options: Any) -
     return storage
 
 
-def build_here(storage: Storage, **options: Any) -> Built:
+def build_here(storage: Storage, **options: Any) -> BuildResult:
     """A build in this process."""
     return build(storage, LocalEngine(), **options)
 

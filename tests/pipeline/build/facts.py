@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.build.fact_files import read_facts
-from kafka_groups.pipeline.build.fact_summary import Summary, summarise
+from kafka_groups.pipeline.build.fact_summary import FactSummary, summarise
 from kafka_groups.pipeline.build.keyed_tables import sort_rows
 from kafka_groups.pipeline.build.stage_rows import KEY, RowKind, StageRows, read_results
 from kafka_groups.pipeline.tables import FACT_TABLES
@@ -25,7 +25,7 @@ class StageFacts(NamedTuple):
     """A table of StageRows, sorted by the key of partitions; the summary of the facts; and their days since 1970."""
 
     rows: Any
-    summary: Summary
+    summary: FactSummary
     days: list[int]
 
     def on(self, day: int) -> Any:

@@ -25,8 +25,8 @@ def synthetic_log() -> dict[str, list[Row]]:
     for seconds in range(0, 301, 50):
         written = min(seconds, 100) + max(0, seconds - 100) // 2
         logs.append(ends(seconds, written, topic="true"))
-    for place, (seconds, offset) in enumerate(((1, 0), (101, 30), (151, 75), (201, 110), (251, 150), (299, 200))):
-        commits.append(commit(seconds, offset, source=500 + place, topic="true", group="clock"))
+    for index, (seconds, offset) in enumerate(((1, 0), (101, 30), (151, 75), (201, 110), (251, 150), (299, 200))):
+        commits.append(commit(seconds, offset, source=500 + index, topic="true", group="clock"))
     logs.append(ends(20, 20, topic="true", origin="backfill", start=None, point_offset=30, point_time=at(30)))
     return {"partition_offsets": logs, "offset_commits": commits}
 
@@ -42,7 +42,7 @@ def commits() -> list[Row]:
         commit(10, 50, source=6, group="below", topic="cut"),
         commit(-2 * DAY, 7, source=7, group="idle", topic="gone"),
         commit(170, 7, group="idle", topic="gone"),
-        *(commit(60 * place, 100 * place, source=10 + place, group="steady", topic="s") for place in range(1, 5)),
+        *(commit(60 * index, 100 * index, source=10 + index, group="steady", topic="s") for index in range(1, 5)),
         commit(1, 50, source=29, group="stable", topic="open"),
         commit(5, 1, source=30, group="old", topic="r"),
         commit(50, 2, source=31, group="old", topic="r"),
@@ -64,7 +64,7 @@ def log_ends() -> list[Row]:
         ends(300, 40, topic="unread"),
         # The last ten records are of a transaction that is open.
         ends(60, 60, topic="open", last_stable_offset=50),
-        *(ends(60 * place, 500 + 50 * place, topic="s") for place in range(1, 5)),
+        *(ends(60 * index, 500 + 50 * index, topic="s") for index in range(1, 5)),
     ]
 
 

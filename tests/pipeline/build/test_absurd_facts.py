@@ -11,7 +11,7 @@ import pytest
 from tests.pipeline.build.builds import built, read
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, event
 
-MOST: Final = 2**63 - 1
+MAX_OFFSET: Final = 2**63 - 1
 DAY: Final = 86_400
 HOUR: Final = 3_600
 
@@ -56,15 +56,15 @@ def test_members_of_a_record_with_an_absurd_time_count_on_all_dates(tmp_path: Pa
 def test_the_growth_of_absurd_log_ends_is_the_largest_number(tmp_path: Path) -> None:
     """Each partition was recreated: its logs grew by nearly as much as 64 bits hold, twice."""
     log_ends = [
-        ends(HOUR * place, end, partition=partition, topic=topic)
+        ends(HOUR * index, end, partition=partition, topic=topic)
         for topic, partitions in (("one", 1), ("two", 2))
         for partition in range(partitions)
-        for place, end in enumerate((0, MOST - 1, 0, MOST - 1) if partitions == 1 else (0, MOST - 1))
+        for index, end in enumerate((0, MAX_OFFSET - 1, 0, MAX_OFFSET - 1) if partitions == 1 else (0, MAX_OFFSET - 1))
     ]
 
     rows = read(built(tmp_path, {"partition_offsets": log_ends}), "topic_daily")
 
-    assert [(row["topic"], row["messages_produced"]) for row in rows] == [("one", MOST), ("two", MOST)]
+    assert [(row["topic"], row["messages_produced"]) for row in rows] == [("one", MAX_OFFSET), ("two", MAX_OFFSET)]
 
 
 def test_a_time_to_catch_up_that_64_bits_cannot_hold_is_null(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from kafka_groups.pipeline.build.local_engine import LocalEngine
-from kafka_groups.pipeline.build.run import Built, build
+from kafka_groups.pipeline.build.run import BuildResult, build
 from kafka_groups.pipeline.store import DataFile, Storage
 from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.tables import OFFSET_COMMITS
@@ -62,7 +62,7 @@ def rows_in(storage: Storage) -> Facts:
     return {name: read(storage, name) for name in DERIVED}
 
 
-def dates_of(done: Built) -> list[str]:
+def dates_of(done: BuildResult) -> list[str]:
     return [day.isoformat() for day in done.dates]
 
 

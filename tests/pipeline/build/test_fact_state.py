@@ -16,7 +16,7 @@ from kafka_groups.pipeline.build.partition_state import STATE_FRAMES, KeyState, 
 from kafka_groups.pipeline.build.plan import LOOKBACK_DAYS, count_facts
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import compact
-from kafka_groups.pipeline.store.retention import keep_all
+from kafka_groups.pipeline.store.retention import uniform_retention
 from kafka_groups.pipeline.tables import GROUP_STATE, LAG_HISTORY, PARTITION_STATE, Table
 from kafka_groups.verdicts import Rules
 from tests.pipeline.build.builds import build_here
@@ -95,11 +95,11 @@ def test_a_state_that_was_removed_is_made_again_with_its_date(tmp_path: Path, ta
 
 def test_dates_that_retention_removed_are_not_built_again(noted: Storage) -> None:
     make_derived(noted, "2026-11-10", "2026-11-20")
-    done = compact(noted, keep=keep_all(timedelta(days=8)), now=NOON)
+    done = compact(noted, retention=uniform_retention(timedelta(days=8)), now=NOON)
 
     assert done.removed == (("lag_history", "2026-11-10"),)
     assert dates_of(noted) == []
-    compact(noted, keep=keep_all(timedelta(days=90)), now=NOON)
+    compact(noted, retention=uniform_retention(timedelta(days=90)), now=NOON)
     assert dates_of(noted) == []
 
 
@@ -118,7 +118,7 @@ def test_the_day_before_is_not_built_again_after_retention_thinned_it(tmp_path: 
     kept, thinned = (new_storage(tmp_path / name) for name in ("kept", "thinned"))
     assert dates_after(kept) == (yesterday, today)
 
-    compact(thinned, keep=keep_all(timedelta(days=8)), now=NOON + timedelta(days=8))
+    compact(thinned, retention=uniform_retention(timedelta(days=8)), now=NOON + timedelta(days=8))
     assert dates_after(thinned) == (today,)
 
 
@@ -130,7 +130,7 @@ def test_records_that_retention_left_of_old_dates_are_counted(noted: Storage) ->
     epoch, later = 20 * 86_400, NOON.date() + timedelta(days=20)
     put_all(noted, "b3", {"group_events": members})
     put_all(noted, "b4", {"group_events": [event(epoch, "group_epoch", "ConsumerGroupMetadata", source=20)]})
-    compact(noted, keep=keep_all(timedelta(days=8)), now=NOON + timedelta(days=20))
+    compact(noted, retention=uniform_retention(timedelta(days=8)), now=NOON + timedelta(days=20))
 
     assert dates_of(noted) == [later.isoformat()]
     # Beside the three members there are the commits of the fixture: the newest date of a table is kept. There is no
@@ -149,7 +149,7 @@ def test_a_directory_whose_name_is_no_date_is_passed_over(noted: Storage) -> Non
     for odd in ("2026-02-30", "2026-13-45"):
         Path(noted.into, "offset_commits", f"date={odd}").mkdir()
 
-    assert compact(noted, keep=keep_all(timedelta(days=8)), now=NOON + timedelta(days=30)).removed == ()
+    assert compact(noted, retention=uniform_retention(timedelta(days=8)), now=NOON + timedelta(days=30)).removed == ()
     assert dates_of(noted) == []
 
 

@@ -12,17 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.build.fact_summary import ClusterDay, Summary
+from kafka_groups.pipeline.build.fact_summary import ClusterDay, FactSummary
 from kafka_groups.pipeline.build.kernels.segments import DAY_US
 from kafka_groups.pipeline.build.stage_rows import pack_commits, pack_observations
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.build.tasks import Task, run_partition_task
 from kafka_groups.pipeline.frames.arrays import NULL, to_column
 from kafka_groups.verdicts import Rules
 
 GROUPS: Final = 24
 COMMITS: Final = 100_000  # of each group
-MOST_MIB: Final = 400
+MAX_MIB: Final = 400
 _DAY: Final = 20_000
 _BASE_US: Final = _DAY * DAY_US
 _MINUTES: Final = 1_440
@@ -35,7 +35,7 @@ def test_two_million_commits_on_one_partition_take_less_than_400_mib(tmp_path: P
     rows, mib = map(int, done.stdout.split())
     # For each group a packed row of statuses and one of its day; for the topic one, and one for each file.
     assert rows == 2 * GROUPS + 1 + len(list(tmp_path.iterdir()))
-    assert mib < MOST_MIB
+    assert mib < MAX_MIB
 
 
 def facts() -> Iterator[Any]:
@@ -50,11 +50,11 @@ def facts() -> Iterator[Any]:
     }
     yield from _in_small_batches(pack_observations(iter([_rows(observations, _MINUTES)])))
     for group in range(GROUPS):
-        place = np.arange(COMMITS)
+        index = np.arange(COMMITS)
         commits = {
-            "at_us": _BASE_US + place * ((DAY_US - 1) // COMMITS),
-            "source_offset": place * GROUPS + group,
-            "committed_offset": place,
+            "at_us": _BASE_US + index * ((DAY_US - 1) // COMMITS),
+            "source_offset": index * GROUPS + group,
+            "committed_offset": index,
             "is_record": np.ones(COMMITS, np.bool_),
             "is_removal": np.zeros(COMMITS, np.bool_),
             "topic_id": np.full(COMMITS, NULL),
@@ -86,8 +86,8 @@ def run(data_dir: str) -> tuple[int, int]:
         sample_us=last,
         complete_samples_us=np.arange(_MINUTES) * 60_000_000 + _BASE_US,
     )
-    summary = Summary(clusters={("c", _DAY): read}, groups={}, quiet_partitions={}, last_us={})
-    task = Task(data_dir, Settings([_DAY], Rules(), 7, [_DAY - 1]), _DAY, summary)
+    summary = FactSummary(clusters={("c", _DAY): read}, groups={}, idle_partitions={}, last_us={})
+    task = Task(data_dir, StageSettings([_DAY], Rules(), 7, [_DAY - 1]), _DAY, summary)
     rows = sum(batch.num_rows for batch in run_partition_task(task, facts()))
     # Of getrusage, the most memory is also that of the process that started this one.
     status = Path("/proc/self/status").read_text()

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafka_groups.pipeline.build.fact_summary import Summary
+from kafka_groups.pipeline.build.fact_summary import FactSummary
 from kafka_groups.pipeline.build.frames import PartitionStatuses
 from kafka_groups.pipeline.build.keyed_tables import sort_rows
 from kafka_groups.pipeline.build.packing import columns_of, unpack
@@ -17,7 +17,7 @@ from kafka_groups.pipeline.build.partition_batch import cut_batches
 from kafka_groups.pipeline.build.partition_rows import make_group_rows, make_lag_history, make_states
 from kafka_groups.pipeline.build.partition_stage import build_partition_days
 from kafka_groups.pipeline.build.stage_rows import KEY, RowKind, StageRows, read_results, select_kind
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.build.topic_days import merge_topic_days
 from kafka_groups.pipeline.frames.arrays import to_column
 from kafka_groups.verdicts import Rules
@@ -27,13 +27,13 @@ from tests.pipeline.build.histories import Facts, histories, joined
 Rows = dict[str, list[Any]]
 
 
-def results(rows: pa.Table, days: Sequence[int], summary: Summary, *, size: int = 10**9) -> tuple[Rows, pa.Table]:
+def results(rows: pa.Table, days: Sequence[int], summary: FactSummary, *, size: int = 10**9) -> tuple[Rows, pa.Table]:
     """The rows of some days, and the states at the end of the last one, as rows of the stage."""
     lag_history: list[Any] = []
     passed_on: list[Any] = []
     states: list[Any] = []
     for batch in cut_batches(iter(rows.to_batches(max_chunksize=20)), size):
-        for day in build_partition_days(batch, Settings(days, Rules(), 7), summary):
+        for day in build_partition_days(batch, StageSettings(days, Rules(), 7), summary):
             lag_history += make_lag_history(batch, day).to_pylist()
             passed_on += make_group_rows(batch, day)
             if day.day == days[-1]:

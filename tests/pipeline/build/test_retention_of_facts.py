@@ -13,7 +13,7 @@ import pytest
 from kafka_groups.pipeline.build.run import build
 from kafka_groups.pipeline.store import Storage, open_storage
 from kafka_groups.pipeline.store.compaction import compact
-from kafka_groups.pipeline.store.retention import LEAST_KEEP, keep_all
+from kafka_groups.pipeline.store.retention import MIN_RETENTION, uniform_retention
 from kafka_groups.pipeline.tables import GROUP_DAILY, LAG_HISTORY, PARTITION_OFFSETS
 from tests.pipeline.build.builds import build_here, built, of, read
 from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all
@@ -25,7 +25,7 @@ Days = dict[tuple[str, str, date], dict[str, Any]]
 
 
 def test_the_least_retention_is_the_lookback_of_a_build_of_two_days() -> None:
-    assert timedelta(days=signature(build).parameters["lookback_days"].default + 1) == LEAST_KEEP
+    assert timedelta(days=signature(build).parameters["lookback_days"].default + 1) == MIN_RETENTION
 
 
 AGES: Final = range(12, 0, -1)
@@ -63,7 +63,7 @@ def days(storage: Storage) -> tuple[Days, Days]:
     """The days of groups and topics as first built, and as built again after facts were removed."""
     build_here(storage)
     before = days_in(storage)
-    done = compact(storage, keep=keep_all(LEAST_KEEP), now=NOON)
+    done = compact(storage, retention=uniform_retention(MIN_RETENTION), now=NOON)
     assert done.removed_dates == 4
     put_all(storage, "later", {"partition_offsets": [ends(0, 500), ends(-7 * DAY_S, 500)]})
     assert build_here(storage).dates == tuple(NOON.date() - timedelta(days=age) for age in range(7, -1, -1))
@@ -94,7 +94,7 @@ def test_members_and_readers_whose_last_record_is_older_are_still_known(days: tu
 
 def test_remaining_rows_of_an_old_date_cause_no_build(days: tuple[Days, Days], storage: Storage) -> None:
     assert days
-    assert compact(storage, keep=keep_all(LEAST_KEEP), now=NOON).removed == ()
+    assert compact(storage, retention=uniform_retention(MIN_RETENTION), now=NOON).removed == ()
     assert build_here(storage).dates == ()
 
 
@@ -109,19 +109,19 @@ def test_members_and_readers_are_known_after_retention_and_other_settings(
     assert [found["group", name, yesterday]["members_max"] for name in ("classic", "kip")] == [1, 1]
     assert not found["topic", "shared", yesterday]["is_unread"]
     # Of the dates that retention thinned no rows are made.
-    assert min(row["date"] for row in read(storage, "rebalances")) == NOON.date() - LEAST_KEEP
+    assert min(row["date"] for row in read(storage, "rebalances")) == NOON.date() - MIN_RETENTION
 
 
-def built_and_removed(directory: Path, keep_days: int) -> Storage:
+def built_and_removed(directory: Path, retention_days: int) -> Storage:
     """A group that commits each day, and one whose last commit is of the day before the first one that is kept.
 
     Both have members, whose last record is the first one of all.
     """
-    days = range(-keep_days - 4, 1)
+    days = range(-retention_days - 4, 1)
     facts = {
         "offset_commits": [
             *(commit(day * DAY_S, 100 + day, source=100 + day, group="busy") for day in days),
-            commit((-keep_days - 1) * DAY_S, 0, source=300, group="an idle one"),
+            commit((-retention_days - 1) * DAY_S, 0, source=300, group="an idle one"),
         ],
         "partition_offsets": [ends(day * DAY_S, 500) for day in days],
         "group_events": [
@@ -130,7 +130,7 @@ def built_and_removed(directory: Path, keep_days: int) -> Storage:
         ],
     }
     storage = built(directory, facts)
-    assert compact(storage, keep=keep_all(timedelta(days=keep_days)), now=NOON).removed_dates == 4
+    assert compact(storage, retention=uniform_retention(timedelta(days=retention_days)), now=NOON).removed_dates == 4
     return storage
 
 
@@ -241,7 +241,7 @@ def test_a_random_history_keeps_its_rows_while_retention_removes_dates(
             put_all(storage, f"old{number:04}", {"group_events": old})
         build_here(storage, lookback_days=1)
         now = max(time_of(row) for rows in portions[portion].values() for row in rows)
-        compact(storage, keep=keep_all(timedelta(days=3)), now=now)
+        compact(storage, retention=uniform_retention(timedelta(days=3)), now=now)
         first = storage.note("retention")["first_date"]
 
     whole = built(tmp_path / "whole", facts, lookback_days=1)
@@ -265,12 +265,12 @@ def test_tables_may_have_a_retention_of_their_own(tmp_path: Path) -> None:
     build_here(made)
     all_days, every = made.dates(GROUP_DAILY), made.dates(LAG_HISTORY)
 
-    compact(made, keep={LAG_HISTORY: LEAST_KEEP}, now=NOON)
+    compact(made, retention={LAG_HISTORY: MIN_RETENTION}, now=NOON)
     assert (made.dates(LAG_HISTORY), made.dates(GROUP_DAILY)) == (every[-8:], all_days)
     # What is missing by intention is not made again.
     assert build_here(made).dates == ()
 
-    compact(made, keep={PARTITION_OFFSETS: LEAST_KEEP}, now=NOON)
+    compact(made, retention={PARTITION_OFFSETS: MIN_RETENTION}, now=NOON)
     put_all(made, "late", {"offset_commits": [commit(-11 * DAY_S, 1, source=999, group="late")]})
     # Nor is a date of which facts are missing.
     assert (build_here(made).dates, made.dates(GROUP_DAILY)) == ((), all_days)

@@ -13,7 +13,7 @@ import pytest
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import compact
-from kafka_groups.pipeline.store.retention import LEAST_KEEP, keep_all
+from kafka_groups.pipeline.store.retention import MIN_RETENTION, uniform_retention
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.build.builds import build_here, built, of, read, seconds_after_noon
 from tests.pipeline.build.kernels.group_stories import (
@@ -128,7 +128,7 @@ def test_old_records_that_retention_removed_do_not_change_later_dates(tmp_path: 
     put_all(whole, "all", {"group_events": rows, **offsets})
     put_all(cut, "old", {"group_events": rows[: len(OLD)]})
     put_all(cut, "new", {"group_events": rows[len(OLD) :], **offsets})
-    compact(cut, keep=keep_all(LEAST_KEEP), now=at(300))
+    compact(cut, retention=uniform_retention(MIN_RETENTION), now=at(300))
     assert count_rows(cut, GROUP_EVENTS) < count_rows(whole, GROUP_EVENTS)
     build_here(whole)
     build_here(cut)

@@ -87,8 +87,8 @@ def test_an_absurd_commit_does_not_end_the_build_of_all_groups(tmp_path: Path) -
     facts = joined(histories(3, 1))
     commit = next(row for row in facts["offset_commits"] if row["origin"] == "topic")
     absurd = [
-        commit | {"committed_offset": offset, "source_offset": 10**6 + place, "partition": place % 2, "group": "absurd"}
-        for place, offset in enumerate((0, 0, 2**63 - 1, 2**63 - 1) * 2)
+        commit | {"committed_offset": offset, "source_offset": 10**6 + index, "partition": index % 2, "group": "absurd"}
+        for index, offset in enumerate((0, 0, 2**63 - 1, 2**63 - 1) * 2)
     ]
     before = all_rows(built(tmp_path / "before", facts))
     after = all_rows(built(tmp_path / "after", facts | {"offset_commits": facts["offset_commits"] + absurd}))

@@ -65,7 +65,7 @@ def samples(minutes: int, committed: int, produced: int, *, until: int) -> tuple
 @pytest.fixture(scope="module")
 def rules(tmp_path_factory: pytest.TempPathFactory) -> RulesAt:
     """The rule of the partition, by cluster and minutes since noon."""
-    slow = [commit(5 * place, 60 * place, source=place) for place in range(1, 121)]
+    slow = [commit(5 * index, 60 * index, source=index) for index in range(1, 121)]
     of_first, ends_of_first = samples(13, 0, 0, until=0)
     of_ended, ends_of_ended = samples(35, 10, 20, until=15)
     facts = {

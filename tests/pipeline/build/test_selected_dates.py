@@ -24,7 +24,7 @@ def filled(directory: Path) -> Storage:
     """Commits and log ends of four days, not built."""
     made = new_storage(directory)
     times = [day * DAY + minute * 60 for day in range(4) for minute in range(12)]
-    commits = [commit(at, 10 + place, source=place) for place, at in enumerate(times)]
+    commits = [commit(at, 10 + index, source=index) for index, at in enumerate(times)]
     put_all(made, "b", {"offset_commits": commits, "partition_offsets": [ends(at + 1, 2 * at + 50) for at in times]})
     return made
 

@@ -11,7 +11,7 @@ import pytest
 
 from kafka_groups.pipeline.build.frames import CommittedOffsets, ObservedOffsets
 from kafka_groups.pipeline.build.group_frames import EventRows
-from kafka_groups.pipeline.build.keyed_tables import gather_keys, sort_rows
+from kafka_groups.pipeline.build.keyed_tables import batch_by_key, sort_rows
 from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.stage_rows import (
@@ -66,9 +66,9 @@ def test_every_event_of_a_group_is_packed_once(facts: dict[str, Any], packed: St
 
 
 def test_a_batch_does_not_depend_on_the_order_of_the_packed_rows(packed: StageFacts) -> None:
-    is_event, places = select_kind(packed.rows, RowKind.EVENTS)
+    is_event, indices = select_kind(packed.rows, RowKind.EVENTS)
     assert len(is_event)
-    of_partitions = [place for place in range(len(packed.rows)) if place not in {*places.tolist()}]
+    of_partitions = [index for index in range(len(packed.rows)) if index not in {*indices.tolist()}]
     order = random.Random(1).sample(of_partitions, len(of_partitions))
     first = PartitionBatch.from_rows(packed.rows.take(pa.array(of_partitions)))
     second = PartitionBatch.from_rows(packed.rows.take(pa.array(order)))
@@ -125,21 +125,21 @@ def test_files_for_the_driver_are_typed_rows_beside_other_rows() -> None:
 
 def test_rows_of_a_key_are_gathered_in_one_table() -> None:
     keys = [1, 1, 2, 2, 2, 2, 2, 2, 3, 4, 4, 5]
-    batches = [pa.record_batch({"key": keys[place : place + 2]}) for place in range(0, len(keys), 2)]
-    tables = [table["key"].to_pylist() for table in gather_keys(iter(batches), ("key",), 3)]
+    batches = [pa.record_batch({"key": keys[index : index + 2]}) for index in range(0, len(keys), 2)]
+    tables = [table["key"].to_pylist() for table in batch_by_key(iter(batches), ("key",), 3)]
     assert [key for table in tables for key in table] == keys
-    assert all(set(first).isdisjoint(second) for place, first in enumerate(tables) for second in tables[place + 1 :])
+    assert all(set(first).isdisjoint(second) for index, first in enumerate(tables) for second in tables[index + 1 :])
     assert len(tables) > 2
-    assert [len(table) for table in gather_keys(iter(batches), (), 4)] == [4, 4, 4]
-    assert list(gather_keys(iter([]), ("key",), 3)) == []
+    assert [len(table) for table in batch_by_key(iter(batches), (), 4)] == [4, 4, 4]
+    assert list(batch_by_key(iter([]), ("key",), 3)) == []
 
 
 def test_rows_are_sorted_as_spark_sorts_them_with_null_first() -> None:
-    rows = pa.table({"group": ["b", None, "a", "b"], "place": [2, 3, 1, 1]})
-    assert sort_rows(rows, ("group", "place")).to_pylist() == [
-        {"group": None, "place": 3},
-        {"group": "a", "place": 1},
-        {"group": "b", "place": 1},
-        {"group": "b", "place": 2},
+    rows = pa.table({"group": ["b", None, "a", "b"], "index": [2, 3, 1, 1]})
+    assert sort_rows(rows, ("group", "index")).to_pylist() == [
+        {"group": None, "index": 3},
+        {"group": "a", "index": 1},
+        {"group": "b", "index": 1},
+        {"group": "b", "index": 2},
     ]
     assert KEY[-1] == "group"

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from kafka_groups.pipeline.build.run import Built
+from kafka_groups.pipeline.build.run import BuildResult
 from kafka_groups.pipeline.store import Storage
 from tests.pipeline.build.builds import build_here, read, seconds_after_noon
 from tests.pipeline.build.hand_made import facts
@@ -21,12 +21,12 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
 
 
 @pytest.fixture(scope="module")
-def built(storage: Storage) -> Built:
+def built(storage: Storage) -> BuildResult:
     return build_here(storage)
 
 
 @pytest.fixture(scope="module")
-def tables(storage: Storage, built: Built) -> dict[str, list[Row]]:
+def tables(storage: Storage, built: BuildResult) -> dict[str, list[Row]]:
     return {name: read(storage, name) for name in built.rows}
 
 
@@ -142,6 +142,6 @@ def test_a_day_has_idle_groups_orphaned_commits_and_unread_topics(tables: dict[s
     assert topics["unread"]["messages_produced"] == 40
 
 
-def test_a_second_build_has_nothing_to_do(storage: Storage, built: Built) -> None:
+def test_a_second_build_has_nothing_to_do(storage: Storage, built: BuildResult) -> None:
     assert [day.isoformat() for day in built.dates] == ["2026-11-18", "2026-11-20"]
     assert build_here(storage).dates == ()

@@ -22,7 +22,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.pipeline.build.plan import DateRange
 from kafka_groups.pipeline.store import open_storage
-from kafka_groups.pipeline.store.retention import keep_all
+from kafka_groups.pipeline.store.retention import uniform_retention
 from kafka_groups.pipeline.tables import LAG_HISTORY
 from kafka_groups.verdicts import Rules
 from tests.fakes.fake_admin import failure, run
@@ -77,13 +77,13 @@ def test_compact_reports_its_numbers(fakes: FakePipeline, data_dir: str) -> None
     assert outcome.stdout.split() == [
         *("WHAT", "NUMBER", "dates", "1", "files", "before", "9", "files", "after", "2", "removed", "dates", "1")
     ]
-    assert fakes.compact.call_args.kwargs["keep"] == keep_all(timedelta(days=90))
+    assert fakes.compact.call_args.kwargs["retention"] == uniform_retention(timedelta(days=90))
     run("pipeline", "compact", "--data-dir", data_dir)
-    assert fakes.compact.call_args.kwargs["keep"] == {}
+    assert fakes.compact.call_args.kwargs["retention"] == {}
     options = ("--retention", "lag_history=30d", "--retention", "3650d")
     run("pipeline", "compact", "--data-dir", data_dir, *options)
-    expected = keep_all(timedelta(days=3_650)) | {LAG_HISTORY: timedelta(days=30)}
-    assert fakes.compact.call_args.kwargs["keep"] == expected
+    expected = uniform_retention(timedelta(days=3_650)) | {LAG_HISTORY: timedelta(days=30)}
+    assert fakes.compact.call_args.kwargs["retention"] == expected
 
 
 @pytest.mark.parametrize("command", ["ingest", "sample", "backfill", "build", "compact", "report", "tables"])

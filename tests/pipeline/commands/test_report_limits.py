@@ -100,7 +100,7 @@ def test_groups_that_both_page_and_output_omit_are_counted_once(data_dir: str, t
 
 
 @pytest.mark.parametrize(
-    ("output_format", "more", "most"),
+    ("output_format", "more", "max_count"),
     [("table", (), 20), ("json", (), 1_000), ("ndjson", (), 1_000), ("csv", (), 0), ("csv", ("--html", "p"), 20)],
 )
 def test_points_are_read_for_shown_groups_and_at_most_a_thousand(
@@ -110,9 +110,12 @@ def test_points_are_read_for_shown_groups_and_at_most_a_thousand(
     monkeypatch: pytest.MonkeyPatch,
     output_format: str,
     more: tuple[str, ...],
-    most: int,
+    max_count: int,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     report(data_dir, output_format, *more)
     arguments = fakes.report.call_args.kwargs
-    assert (arguments["drawn"], arguments["shown"].most) == (GroupLimit(most), None if output_format == "csv" else most)
+    assert (arguments["drawn"], arguments["shown"].max_count) == (
+        GroupLimit(max_count),
+        None if output_format == "csv" else max_count,
+    )

@@ -103,11 +103,12 @@ def order_records(rows: Iterable[Row]) -> list[RecordedCommit]:
 def order_log_ends(rows: Iterable[Row]) -> dict[PartitionKey, list[LogEnd]]:
     """Return the known log ends of each partition in the order of time, with the number of the log.
 
-    Another topic id is another log. So is a log end that falls: the log was truncated.
+    Another topic id is another log. So is a log end that falls: the log was truncated. A single end that is below its
+    neighbours on one topic id is left out, because a slow sampler may have written it.
     """
     ends: dict[PartitionKey, list[LogEnd]] = defaultdict(list)
     topic_ids: dict[PartitionKey, str | None] = {}
-    for row in sorted(rows, key=lambda row: row["observed_at"]):
+    for row in without_dips(sorted(rows, key=lambda row: row["observed_at"])):
         key = (row["topic"], row["partition"])
         previous_id = topic_ids.get(key)
         topic_ids[key] = row.get("topic_id")
@@ -124,3 +125,20 @@ def order_log_ends(rows: Iterable[Row]) -> dict[PartitionKey, list[LogEnd]]:
         at, start, end = row["observed_at"], row["log_start_offset"], row["log_end_offset"]
         known.append(LogEnd(at, start, end, row.get("last_stable_offset"), log, row.get("topic_id")))
     return {key: [end for end in known if end.end >= 0] for key, known in ends.items()}
+
+
+def without_dips(rows: Sequence[Row]) -> list[Row]:
+    """Return rows in the order of time without those whose end falls on the same topic id, if the next one does not."""
+    dips: set[int] = set()
+    by_partition: dict[PartitionKey, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["log_end_offset"] is not None:
+            by_partition[row["topic"], row["partition"]].append(row)
+    for own in by_partition.values():
+        for before, row, after in zip(own, own[1:], [*own[2:], None], strict=False):
+            is_same_topic = row.get("topic_id") is not None and row.get("topic_id") == before.get("topic_id")
+            falls = row["log_end_offset"] < before["log_end_offset"]
+            stays_below = after is not None and after["log_end_offset"] < before["log_end_offset"]
+            if is_same_topic and falls and not stays_below:
+                dips.add(id(row))
+    return [row for row in rows if id(row) not in dips]

@@ -101,8 +101,8 @@ def lag_rows(evidence: Evidence, key: ReaderKey) -> Iterator[LagRow]:
         commit = commit_in_log(evidence, key, end)
         if commit is not None:
             rows.append(LagRow(key, end, commit))
-    for place, row in enumerate(rows):
-        window = [earlier for earlier in rows[: place + 1] if earlier.end.at >= row.end.at - RATE_WINDOW]
+    for index, row in enumerate(rows):
+        window = [earlier for earlier in rows[: index + 1] if earlier.end.at >= row.end.at - RATE_WINDOW]
         spans_two_logs = window[0].end.log != row.end.log
         yield LagRow(key, row.end, row.commit, consume_rate(window), produce_rate(window), spans_two_logs)
 

@@ -147,3 +147,29 @@ def test_without_topic_ids_no_age_is_taken_from_the_old_log(tmp_path: Path) -> N
 
     assert (row["committed_offset"], row["lag"]) == (500, 700)
     assert row["time_lag_ms"] is None or row["time_lag_ms"] <= RECREATED * 1_000
+
+
+def test_a_sample_of_the_new_log_among_records_of_the_old_one_loses_no_messages(tmp_path: Path) -> None:
+    """The coordinator's clock is a minute ahead, so that the last records of the old log are dated after the sample."""
+    commits = [
+        commit(60, 100, source=1) | OLD,
+        commit(90, 29),
+        commit(100, 188, source=2) | OLD,
+        commit(120, None, source=3),
+        commit(130, 29, source=4) | NEW,
+        commit(140, 90, source=5) | NEW,
+    ]
+    facts = {"offset_commits": commits, "partition_offsets": [ends(61, 200, **OLD), ends(91, 34, **NEW)]}
+
+    assert [day["messages_consumed"] for day in read(built(tmp_path, facts), "group_daily")] == [88 + 61]
+
+
+def test_commits_without_ids_begin_one_incarnation_after_a_removal(tmp_path: Path) -> None:
+    """Brokers before Kafka 4.1 write no topic ids. The second commit is the first one whose log is known by samples."""
+    facts = before_recreation()
+    facts["offset_commits"] += [
+        commit(RECREATED + 6 * count, 10 * count, source=RECREATED + count) for count in range(1, 31)
+    ]
+    facts["partition_offsets"] += [ends(RECREATED + 61 + 60 * minute, 200 + 100 * minute, **NEW) for minute in range(3)]
+
+    assert [day["messages_consumed"] for day in read(built(tmp_path, facts), "group_daily")] == [990 + 290]

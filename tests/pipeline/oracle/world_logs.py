@@ -95,12 +95,12 @@ class DataPartition:
         Later segments replace what an earlier one had from their first offset on.
         """
         own = [segment for segment in self.segments if segment.from_ms <= before_ms]
-        for place in reversed(range(len(own))):
-            segment = own[place]
+        for index in reversed(range(len(own))):
+            segment = own[index]
             if segment.topic_id != own[-1].topic_id:
                 return None
             if offset >= segment.first_offset:
-                until = own[place + 1].from_ms if place + 1 < len(own) else before_ms
+                until = own[index + 1].from_ms if index + 1 < len(own) else before_ms
                 if offset >= segment.end_at(until):
                     return None
                 return segment.from_ms + (offset + 1 - segment.first_offset) * 1_000 / segment.rate

@@ -97,7 +97,7 @@ def test_a_point_without_a_lag_is_added_in_a_data_gap(
     reported: History,
 ) -> None:
     points = group_of(reported, "gap").points
-    unknown = [place for place, point in enumerate(points) if point.lag is None]
+    unknown = [index for index, point in enumerate(points) if point.lag is None]
     assert len(unknown) == 1
     last, gap, first = points[unknown[0] - 1 : unknown[0] + 2]
     assert (last.at_ms, gap.at_ms) == (START + BEFORE[-1] * 1_000, last.at_ms + FRESH_MS)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.store.compaction import Compacted, compact
-from kafka_groups.pipeline.store.retention import keep_all
+from kafka_groups.pipeline.store.compaction import CompactionResult, compact
+from kafka_groups.pipeline.store.retention import uniform_retention
 from kafka_groups.pipeline.tables import Table
 from tests.pipeline.store.commits import append_at_once, commits, seen
 
@@ -37,12 +37,12 @@ def ends_at(many: int, what: str) -> Callable[[str, int, int], None]:
 
 
 def interrupted(
-    storage: Storage, progress: Callable[[str, int, int], None], keep: Mapping[Table, dt.timedelta]
-) -> Compacted:
+    storage: Storage, progress: Callable[[str, int, int], None], retention: Mapping[Table, dt.timedelta]
+) -> CompactionResult:
     """What a compaction that was interrupted says that it did."""
-    begun: list[Compacted] = []
+    begun: list[CompactionResult] = []
     with pytest.raises(KeyboardInterrupt):
-        compact(storage, now=NOW, progress=progress, on_start=begun.append, keep=keep)
+        compact(storage, now=NOW, progress=progress, on_start=begun.append, retention=retention)
     return begun[0]
 
 
@@ -53,7 +53,7 @@ def test_progress_grows_from_0_to_the_rows_of_all_small_files(filled: Storage) -
     settled = [number for _, number, _ in given]
     assert (settled[0], settled[-1], settled) == (0, 15, sorted(settled))
     assert set(settled) == {0, 5, 10, 15}
-    assert {(what, most) for what, _, most in given} == {("compacting", 15)}
+    assert {(what, total) for what, _, total in given} == {("compacting", 15)}
 
     given.clear()
     assert compact(filled, now=NOW, progress=lambda *at: given.append(at)).dates == 0
@@ -62,15 +62,15 @@ def test_progress_grows_from_0_to_the_rows_of_all_small_files(filled: Storage) -
 
 def test_progress_counts_the_removed_dates(filled: Storage) -> None:
     given: Told = []
-    compact(filled, keep=keep_all(dt.timedelta(days=17)), now=NOW, progress=lambda *at: given.append(at))
+    compact(filled, retention=uniform_retention(dt.timedelta(days=17)), now=NOW, progress=lambda *at: given.append(at))
 
-    removed = [(number, most) for what, number, most in given if what == "removing old dates"]
+    removed = [(number, total) for what, number, total in given if what == "removing old dates"]
     assert (removed[0], removed[-1], removed) == ((0, 2), (2, 2), sorted(removed))
 
 
 @pytest.mark.parametrize(("at", "dates"), [(0, 0), (5, 0), (10, 1)])
 def test_an_interrupted_compaction_reports_the_dates_that_it_joined(filled: Storage, at: int, dates: int) -> None:
-    done = interrupted(filled, ends_at(at, "compacting"), keep={})
+    done = interrupted(filled, ends_at(at, "compacting"), retention={})
 
     assert (done.dates, done.files_before, done.files_after) == (dates, 5 * dates, dates)
     assert seen(filled) == Counter(range(16))
@@ -78,6 +78,6 @@ def test_an_interrupted_compaction_reports_the_dates_that_it_joined(filled: Stor
 
 
 def test_an_interrupted_compaction_reports_the_dates_that_it_removed(filled: Storage) -> None:
-    done = interrupted(filled, ends_at(1, "removing old dates"), keep=keep_all(dt.timedelta(days=17)))
+    done = interrupted(filled, ends_at(1, "removing old dates"), retention=uniform_retention(dt.timedelta(days=17)))
 
     assert (done.removed, done.dates) == ((("offset_commits", "2026-11-01"),), 0)

@@ -19,7 +19,7 @@ from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store import delta_log as log_module
 from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.store.delta_log import DeltaLog
-from kafka_groups.pipeline.store.retention import keep_all
+from kafka_groups.pipeline.store.retention import uniform_retention
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, Table
 from tests.pipeline.store.commits import (
     FIRST,
@@ -103,7 +103,7 @@ def test_files_without_a_commit_are_in_no_table_and_are_deleted(
 
 def test_each_old_date_is_removed_by_a_version_of_its_own(storage: Storage) -> None:
     append_at_once(storage, {f"w-{day:08}": [commits([day], day=day)] for day in range(3)})
-    done = compact(storage, keep=keep_all(dt.timedelta(days=1)), now=NOW)
+    done = compact(storage, retention=uniform_retention(dt.timedelta(days=1)), now=NOW)
     assert done.removed == (("offset_commits", "2026-11-01"), ("offset_commits", "2026-11-02"))
     assert seen(storage) == Counter([2])
     assert table_of(storage).version() == 3

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import compact
-from kafka_groups.pipeline.store.retention import keep_all
+from kafka_groups.pipeline.store.retention import uniform_retention
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.fact_rows import NOON, Row, event, put
 
 DAY: Final = 86_400
-KEEP: Final = timedelta(days=8)
+RETENTION: Final = timedelta(days=8)
 MEMBER, EPOCH, PATTERN = "ConsumerGroupMemberMetadata", "ConsumerGroupMetadata", "ConsumerGroupRegularExpression"
 
 
@@ -43,7 +43,7 @@ def date_of(age: int) -> str:
 
 def thinned(storage: Storage, rows: Sequence[Row]) -> dict[str, list[int]]:
     put(storage, GROUP_EVENTS, "facts", [*rows, of_day(1, 9_000, "group_epoch", EPOCH, group="new", epoch=1)])
-    compact(storage, keep=keep_all(KEEP), now=NOON)
+    compact(storage, retention=uniform_retention(RETENTION), now=NOON)
     left = offsets_in(storage)
     assert left.pop(date_of(1)) == [9_000]
     return left
@@ -119,7 +119,7 @@ def test_a_kept_record_is_removed_when_a_later_one_becomes_old(storage: Storage)
     assert thinned(
         storage, [of_day(20, 1, "group_epoch", EPOCH, epoch=1), of_day(5, 2, "group_epoch", EPOCH, epoch=2)]
     ) == {date_of(20): [1], date_of(5): [2]}
-    done = compact(storage, keep=keep_all(KEEP), now=NOON + timedelta(days=4))
+    done = compact(storage, retention=uniform_retention(RETENTION), now=NOON + timedelta(days=4))
     assert done.removed == (("group_events", date_of(20)),)
     assert offsets_in(storage) == {date_of(5): [2], date_of(1): [9_000]}
 
@@ -128,5 +128,5 @@ def test_a_second_retention_changes_no_file(storage: Storage) -> None:
     rows = [of_day(20, at, "member_metadata", MEMBER, member_id=f"m{at}") for at in range(5)]
     assert thinned(storage, rows) == {date_of(20): [0, 1, 2, 3, 4]}
     files = storage.files(GROUP_EVENTS)
-    assert compact(storage, keep=keep_all(KEEP), now=NOON).removed == ()
+    assert compact(storage, retention=uniform_retention(RETENTION), now=NOON).removed == ()
     assert storage.files(GROUP_EVENTS) == files

@@ -19,9 +19,9 @@ from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.doctor.tables import check_tables
 from kafka_groups.pipeline.store import Storage, open_storage, parquet_sorting
 from kafka_groups.pipeline.store import delta_log as log_module
-from kafka_groups.pipeline.store.compaction import Compacted, compact
+from kafka_groups.pipeline.store.compaction import CompactionResult, compact
 from kafka_groups.pipeline.store.delta_log import DeltaLog
-from kafka_groups.pipeline.store.retention import keep_all
+from kafka_groups.pipeline.store.retention import uniform_retention
 from kafka_groups.pipeline.store.spark_tables import read_files
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, SAMPLE_RUNS
 from tests.fakes.scripted_cluster import ScriptedCluster
@@ -104,7 +104,9 @@ def test_small_files_are_joined_and_old_dates_removed(remote: Storage, monkeypat
     done = compact(remote, now=NOW)
     assert (done.files_before, done.files_after) == (8, 2)
     monkeypatch.setattr(log_module, "_REMOVED_FILES_H", 0)
-    assert compact(remote, now=NOW, keep=keep_all(dt.timedelta(days=1))).removed == (("offset_commits", "2026-11-01"),)
+    assert compact(remote, now=NOW, retention=uniform_retention(dt.timedelta(days=1))).removed == (
+        ("offset_commits", "2026-11-01"),
+    )
     assert offsets_in(remote) == Counter(range(10, 14))
     found = remote.directory.fs.get_file_info([file.path for file in remote.files(OFFSET_COMMITS)])
     assert [info.is_file for info in found] == [True]
@@ -114,7 +116,7 @@ def test_small_files_are_joined_and_old_dates_removed(remote: Storage, monkeypat
 def test_the_slower_of_two_compactions_changes_nothing(remote: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         append(remote, f"w-{number}", commits([number]), commits([10 + number], day=1))
-    sort_files, faster = parquet_sorting.sort_files, list[Compacted]()
+    sort_files, faster = parquet_sorting.sort_files, list[CompactionResult]()
 
     def overtaken(*given: Any, **named: Any) -> Any:
         monkeypatch.setattr(parquet_sorting, "sort_files", sort_files)

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import compact
-from kafka_groups.pipeline.store.retention import keep_all
+from kafka_groups.pipeline.store.retention import uniform_retention
 from kafka_groups.pipeline.tables import LAG_HISTORY, OFFSET_COMMITS, SAMPLE_RUNS
 from tests.pipeline.store.commits import FIRST, append, append_at_once, commits, count_rows, rows_of, seen
 
@@ -36,9 +36,9 @@ def test_old_dates_are_removed_except_the_newest_of_each_table(storage: Storage)
     lags = rows_of(LAG_HISTORY, [{"cluster_id": "here", "group": "g", "observed_at": day} for day in days])
     append(storage, "build", lags, table=LAG_HISTORY)
     day_three = dt.datetime(2026, 11, 3, 0, 0, tzinfo=dt.UTC)
-    kept = compact(storage, keep=keep_all(dt.timedelta(days=1)), now=day_three + dt.timedelta(hours=23))
+    kept = compact(storage, retention=uniform_retention(dt.timedelta(days=1)), now=day_three + dt.timedelta(hours=23))
     assert kept.removed == (("offset_commits", "2026-11-01"), ("lag_history", "2026-10-01"))
-    done = compact(storage, keep=keep_all(dt.timedelta(days=1)), now=NOW)
+    done = compact(storage, retention=uniform_retention(dt.timedelta(days=1)), now=NOW)
     assert done.removed == (("offset_commits", "2026-11-02"), ("offset_commits", "2026-11-03"))
     assert done.removed_dates == 2
     assert seen(storage) == Counter([3])
@@ -47,8 +47,8 @@ def test_old_dates_are_removed_except_the_newest_of_each_table(storage: Storage)
 def test_first_dates_are_noted_and_never_become_earlier(storage: Storage) -> None:
     append_at_once(storage, {f"w-{day}": [commits([day], day=day)] for day in range(2)})
     for days in (10, 90):
-        keep = {OFFSET_COMMITS: dt.timedelta(days=days), LAG_HISTORY: dt.timedelta(days=2 * days)}
-        compact(storage, keep=keep, now=NOW)
+        retention = {OFFSET_COMMITS: dt.timedelta(days=days), LAG_HISTORY: dt.timedelta(days=2 * days)}
+        compact(storage, retention=retention, now=NOW)
         assert storage.note("retention") == {"first_date": "2026-11-10", "derived": {"lag_history": "2026-10-31"}}
 
 

@@ -9,7 +9,7 @@ from kafka_groups.pipeline import tables as schemas
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.frames.frame import ColumnError
 from kafka_groups.pipeline.tables import GROUP_STATE, STORED_TABLES, TABLES, Table
-from kafka_groups.pipeline.tables.spark_types import spell_type
+from kafka_groups.pipeline.tables.spark_types import spark_type_name
 
 
 @pytest.mark.parametrize("table", STORED_TABLES.values(), ids=lambda table: table.name)
@@ -53,8 +53,8 @@ def test_a_location_with_a_backslash_and_a_quote_stays_one_literal() -> None:
 
 def test_types_are_spelled_as_spark_does() -> None:
     kind = pa.list_(pa.struct([("id", pa.string()), ("partitions", pa.list_(pa.int32()))]))
-    assert spell_type(kind) == "ARRAY<STRUCT<`id`: STRING, `partitions`: ARRAY<INT>>>"
-    assert spell_type(kind, is_short=True) == "ARRAY<STRUCT<…>>"
+    assert spark_type_name(kind) == "ARRAY<STRUCT<`id`: STRING, `partitions`: ARRAY<INT>>>"
+    assert spark_type_name(kind, is_short=True) == "ARRAY<STRUCT<…>>"
 
 
 @pytest.mark.parametrize("table", STORED_TABLES.values(), ids=lambda table: table.name)

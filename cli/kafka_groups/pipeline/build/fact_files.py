@@ -30,7 +30,7 @@ from kafka_groups.pipeline.build.fact_parts import (
     summarise_nothing,
     summarise_observations,
 )
-from kafka_groups.pipeline.build.fact_summary import SummaryParts
+from kafka_groups.pipeline.build.fact_summary import FactSummaryParts
 from kafka_groups.pipeline.build.stage_rows import (
     RowKind,
     make_result_rows,
@@ -72,7 +72,7 @@ def read_facts(files: Iterable[DataFile]) -> Iterator[Any]:
 
     The paths of the files are those of `RootDirectory.address`. Raises StorageError.
     """
-    parts = SummaryParts()
+    parts = FactSummaryParts()
     for name, same_table in groupby(sorted(files, key=attrgetter("table")), attrgetter("table")):
         reader = _READERS[STORED_TABLES[name]]
         yield from reader.pack(_convert_files(same_table, reader, parts))
@@ -80,7 +80,7 @@ def read_facts(files: Iterable[DataFile]) -> Iterator[Any]:
         yield make_result_rows("summary", summed)
 
 
-def _convert_files(files: Iterable[DataFile], reader: _TableReader, parts: SummaryParts) -> Iterator[Any]:
+def _convert_files(files: Iterable[DataFile], reader: _TableReader, parts: FactSummaryParts) -> Iterator[Any]:
     """Yield the converted rows of files of one table as record batches, and add their parts of the summary to `parts`.
 
     `parts` is complete after the last batch. Raises StorageError.

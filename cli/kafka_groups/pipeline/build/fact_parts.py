@@ -67,8 +67,8 @@ def summarise_observations(rows: Any, day: int) -> list[Any]:
         "partition": rows["partition"],
         "earliest_us": known_at_us,
         "latest_us": known_at_us,
-        "least_end": log_end,
-        "highest_end": log_end,
+        "min_end": log_end,
+        "max_end": log_end,
     }
     return [_make_part(PARTITION_OFFSETS, day, samples), _make_part(PARTITION_OFFSETS, day, partitions)]
 

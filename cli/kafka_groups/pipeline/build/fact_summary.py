@@ -31,8 +31,8 @@ _KEY: Final = ("table", "origin", "cluster_id", "group", "topic", "partition", "
 _AGGREGATIONS: Final = (
     ("earliest_us", "min"),
     ("latest_us", "max"),
-    ("least_end", "min"),
-    ("highest_end", "max"),
+    ("min_end", "min"),
+    ("max_end", "max"),
     ("is_complete", "min"),
 )
 
@@ -59,12 +59,12 @@ class FactSummaries(Frame):
     sample_us: Any = column(INT64, "time of the sample", unit=MICROSECONDS)
     earliest_us: Any = column(INT64, "time of the first fact", unit=MICROSECONDS)
     latest_us: Any = column(INT64, "time of the last fact", unit=MICROSECONDS)
-    least_end: Any = column(INT64, "lowest log end offset", unit=OFFSET)
-    highest_end: Any = column(INT64, "highest log end offset", unit=OFFSET)
+    min_end: Any = column(INT64, "lowest log end offset", unit=OFFSET)
+    max_end: Any = column(INT64, "highest log end offset", unit=OFFSET)
     is_complete: Any = column(BOOLEAN, "true if all log ends are known")
 
 
-class SummaryParts:
+class FactSummaryParts:
     """Parts of a summary, which are added up as they come, so that they take little memory."""
 
     def __init__(self) -> None:
@@ -116,16 +116,16 @@ class SampledGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class FactSummary:
     """What was read of clusters and groups, day by day (days since 1970)."""
 
     clusters: Mapping[tuple[str, int], ClusterDay]  # by cluster and day
     groups: Mapping[tuple[str, str, int], SampledGroup]  # by cluster, group and day
-    quiet_partitions: Mapping[tuple[str, str, int], int]  # number of partitions without growth by cluster, topic, day
+    idle_partitions: Mapping[tuple[str, str, int], int]  # number of partitions without growth by cluster, topic, day
     last_us: Mapping[tuple[str, str, str, int], int]  # time of the last fact by table, origin, cluster and day
 
 
-def summarise(parts: Any, days: Collection[int]) -> Summary:
+def summarise(parts: Any, days: Collection[int]) -> FactSummary:
     """Return the summary of some days (days since 1970) from a table of FactSummaries.
 
     A key may occur several times in the table.
@@ -144,7 +144,7 @@ def summarise(parts: Any, days: Collection[int]) -> Summary:
         elif row["group"] is not None:
             groups[cluster, row["group"], day][row["table"]] = row["latest_us"]
     cluster_days = {(cluster, day) for _, _, cluster, day in last_us}
-    return Summary(
+    return FactSummary(
         clusters={key: _summarise_cluster(*key, last_us, samples[key]) for key in cluster_days},
         groups={
             key: SampledGroup(
@@ -153,7 +153,7 @@ def summarise(parts: Any, days: Collection[int]) -> Summary:
             )
             for key, latest_us in groups.items()
         },
-        quiet_partitions=_count_quiet_partitions(rows.filter(is_partition)),
+        idle_partitions=_count_idle_partitions(rows.filter(is_partition)),
         last_us=last_us,
     )
 
@@ -181,9 +181,9 @@ def _summarise_cluster(
     )
 
 
-def _count_quiet_partitions(rows: Any) -> dict[tuple[str, str, int], int]:
+def _count_idle_partitions(rows: Any) -> dict[tuple[str, str, int], int]:
     """Return by cluster, topic and day how many partitions were observed more than once, always with one log end."""
-    has_one_end = pc.equal(rows["least_end"], rows["highest_end"])
-    is_quiet = pc.and_(has_one_end, pc.less(rows["earliest_us"], rows["latest_us"]))
-    counted = rows.filter(is_quiet).group_by(["cluster_id", "topic", "day"]).aggregate([([], "count_all")])
+    has_one_end = pc.equal(rows["min_end"], rows["max_end"])
+    is_idle = pc.and_(has_one_end, pc.less(rows["earliest_us"], rows["latest_us"]))
+    counted = rows.filter(is_idle).group_by(["cluster_id", "topic", "day"]).aggregate([([], "count_all")])
     return {(row["cluster_id"], row["topic"], row["day"]): row["count_all"] for row in counted.to_pylist()}

@@ -14,12 +14,12 @@ from kafka_groups.pipeline.frames.columns import (
     BOOLEAN,
     DAYS,
     FLOAT64,
+    INDEX,
     INT64,
     MICROSECONDS,
     MILLISECONDS,
     OFFSET,
     PER_SECOND,
-    PLACE,
     RECORDS,
     column,
 )
@@ -147,7 +147,7 @@ class RateRows(Frame):
 class LagRows(RateRows):
     """A row is the lag of a key at a time: a row of `lag_history`."""
 
-    observation: Ints = column(INT64, "the row of LogEnds with the log end offset", unit=PLACE)
+    observation: Ints = column(INT64, "the row of LogEnds with the log end offset", unit=INDEX)
     commit_us: Ints = column(INT64, "the time that the commit bears", unit=MICROSECONDS)
     removed_us: Ints = column(INT64, "the last removal before it; NULL if there is none", unit=MICROSECONDS)
     is_commit_record: Flags = column(BOOLEAN, "true if the commit is a record, false if a sample saw it")
@@ -211,13 +211,13 @@ class PartitionStatuses(Frame):
 
     key: Ints = column(INT64, "number of the key")
     at_us: Ints = column(INT64, "time of the observation, or of the removal", unit=MICROSECONDS)
-    rule: Ints = column(INT64, "the rule that gave the verdict, by its place in RULES; NULL: removed", unit=PLACE)
+    rule: Ints = column(INT64, "the rule that gave the verdict, by its index in RULES; NULL: removed", unit=INDEX)
     complete: Floats = column(FLOAT64, "filled share of the window, 0 to 1")
     window_start_ms: Ints = column(INT64, "first commit of the window", unit=MILLISECONDS)
     window_end_ms: Ints = column(INT64, "last commit of the window", unit=MILLISECONDS)
     lag: Ints = column(INT64, "lag", unit=RECORDS)
     time_lag_ms: Ints = column(INT64, "time lag; NULL if unknown", unit=MILLISECONDS)
-    time_lag_quality: Ints = column(INT64, "quality of the time lag, by its place in QUALITIES", unit=PLACE)
+    time_lag_quality: Ints = column(INT64, "quality of the time lag, by its index in QUALITIES", unit=INDEX)
     consume_rate: Floats = column(FLOAT64, "rate of consumption; NaN if unknown", unit=PER_SECOND)
     produce_rate: Floats = column(FLOAT64, "rate of production; NaN if unknown", unit=PER_SECOND)
     catch_up_ms: Ints = column(INT64, "time until the lag is 0; NULL if it does not fall", unit=MILLISECONDS)

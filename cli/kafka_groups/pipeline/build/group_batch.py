@@ -21,13 +21,13 @@ from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.stage_rows import GROUP_KEY, RowKind, select_kind, unpack_events
 from kafka_groups.pipeline.frames.arrays import Ints, to_codes, to_ints, to_sorted_codes
 
-# The number of quiet partitions of a topic by cluster, topic and day (days since 1970).
-QuietPartitions = Mapping[tuple[str, str, int], int]
+# The number of idle partitions of a topic by cluster, topic and day (days since 1970).
+IdlePartitions = Mapping[tuple[str, str, int], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupBatch:
-    """Rows of whole groups. A group is the place in `cluster_id` and `name`."""
+    """Rows of whole groups. A group is an index in `cluster_id` and `name`."""
 
     cluster_id: Any  # Arrow columns with a value for each group
     name: Any
@@ -46,15 +46,15 @@ class GroupBatch:
         starts = is_segment_start(*(to_codes(table[name]) for name in GROUP_KEY))
         group = np.cumsum(starts) - 1
         groups = table.take(pa.array(np.flatnonzero(starts)))
-        state_rows, state_places = select_kind(table, RowKind.GROUP_STATE)
+        state_rows, state_indices = select_kind(table, RowKind.GROUP_STATE)
         states = [payload.decode() for payload in state_rows["payload"].to_pylist()]
-        event_rows, event_places = select_kind(table, RowKind.EVENTS)
+        event_rows, event_indices = select_kind(table, RowKind.EVENTS)
         events, payload_of_event = unpack_events(event_rows["payload"])
         return cls(
             cluster_id=groups["cluster_id"].combine_chunks(),
             name=groups["group"].combine_chunks(),
-            states=dict(zip(group[state_places].tolist(), states, strict=True)),
-            events=read_day_events(events, group[event_places][payload_of_event]),
+            states=dict(zip(group[state_indices].tolist(), states, strict=True)),
+            events=read_day_events(events, group[event_indices][payload_of_event]),
             rows=table,
             group_of_row=group,
         )
@@ -65,8 +65,8 @@ class GroupBatch:
 
     def group_columns(self, groups: Ints) -> dict[str, Any]:
         """Return the columns of GROUP_KEY, as Arrow columns, for these groups."""
-        places = pa.array(groups, pa.int64())
-        return {"cluster_id": self.cluster_id.take(places), "group": self.name.take(places)}
+        indices = pa.array(groups, pa.int64())
+        return {"cluster_id": self.cluster_id.take(indices), "group": self.name.take(indices)}
 
     def read_statuses(self, day: int) -> GroupedStatuses:
         """Return the statuses of partitions that `combine_statuses` takes for a day (days since 1970), in any order.
@@ -85,29 +85,29 @@ class GroupBatch:
             statuses=PartitionStatuses(key=partition, **statuses.columns),
         )
 
-    def read_key_days(self, day: int, quiet_partitions: QuietPartitions) -> tuple[GroupedKeyDays, Any]:
+    def read_key_days(self, day: int, idle_partitions: IdlePartitions) -> tuple[GroupedKeyDays, Any]:
         """Return the days of keys on a day (days since 1970), and the names of the topics that they refer to.
 
-        A group is its number in this batch, a topic its place in the names, which are a sorted Arrow column.
+        A group is its number in this batch, a topic its index in the names, which are a sorted Arrow column.
         """
         rows, group = self._select(RowKind.KEY_DAYS, day)
         topic, topics = to_sorted_codes(rows["topic"])
         clusters = self.cluster_id.to_pylist()
-        quiet = [
-            quiet_partitions.get((clusters[group_number], topics[topic_number], day), 0)
+        idle = [
+            idle_partitions.get((clusters[group_number], topics[topic_number], day), 0)
             for group_number, topic_number in zip(group.tolist(), topic.tolist(), strict=True)
         ]
         (key_days,) = unpack(rows["payload"], [columns_of(KeyDays)])
         grouped = GroupedKeyDays(
             group=group,
             topic=topic,
-            quiet_partitions=np.array(quiet, np.int64),
+            idle_partitions=np.array(idle, np.int64),
             key_days=KeyDays(**key_days.columns),
         )
         return grouped, pa.array(topics, pa.string())
 
     def _select(self, kind: RowKind, day: int) -> tuple[Any, Ints]:
         """Return the rows of a kind and a day, and the group of each."""
-        rows, places = select_kind(self.rows, kind)
+        rows, indices = select_kind(self.rows, kind)
         of_day = np.flatnonzero(to_ints(rows["day"]) == day)
-        return rows.take(pa.array(of_day)), self.group_of_row[places][of_day]
+        return rows.take(pa.array(of_day)), self.group_of_row[indices][of_day]

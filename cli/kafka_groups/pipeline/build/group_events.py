@@ -172,8 +172,8 @@ def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupDay, tuple
     timeline = Timeline(times, states[order], members[order])
     topics = defaultdict[_GroupDay, set[str]](set)
     newest = np.flatnonzero(times == segment_maximum(times, group, days))
-    for place, names_of_row in zip(newest.tolist(), _read_topics(events.take(pa.array(order[newest]))), strict=True):
-        topics[int(group[place]), int(days[place])].update(names_of_row)
+    for index, names_of_row in zip(newest.tolist(), _read_topics(events.take(pa.array(order[newest]))), strict=True):
+        topics[int(group[index]), int(days[index])].update(names_of_row)
     begins = np.flatnonzero(is_segment_start(group, days)).tolist()
     for first, end in pairwise([*begins, len(group)]):
         group_day = int(group[first]), int(days[first])

@@ -71,7 +71,7 @@ class KeyDays(Frame):
     commit_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "see KeySummary")
     is_orphaned: Flags = column(BOOLEAN, "true if the commit outlived its partition")
-    is_quiet: Flags = column(BOOLEAN, "true if the partition was observed twice, with the same log end")
+    is_idle: Flags = column(BOOLEAN, "true if the partition was observed twice, with the same log end")
     time_lag_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
     margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
     last_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)

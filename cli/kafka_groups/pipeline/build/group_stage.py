@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, Summary
+from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, FactSummary
 from kafka_groups.pipeline.build.group_batch import GroupBatch
 from kafka_groups.pipeline.build.group_frames import TopicDays
 from kafka_groups.pipeline.build.kernels.group_daily import (
@@ -27,7 +27,7 @@ from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, reduce_segments
 from kafka_groups.pipeline.build.kernels.verdicts import RULES
 from kafka_groups.pipeline.build.partition_rows import make_status_columns
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.build.topic_days import merge_topic_days
 from kafka_groups.pipeline.frames.arrays import NULL, Array, Ints, take_strings, to_lists
 from kafka_groups.pipeline.frames.batches import make_batch
@@ -47,7 +47,7 @@ class GroupDayResults:
     topic_days: Any  # record batch of TopicDays; None on a day for which only rebalances are built
 
 
-def build_groups(batch: GroupBatch, settings: Settings, summary: Summary) -> Iterator[GroupDayResults]:
+def build_groups(batch: GroupBatch, settings: StageSettings, summary: FactSummary) -> Iterator[GroupDayResults]:
     """Yield the results of each day, ascending: all tables of `settings.days`, only rebalances of `days_before`.
 
     No day may be in both. `batch` has whole groups: all their rows and events of these days, and the state before them.
@@ -59,7 +59,7 @@ def build_groups(batch: GroupBatch, settings: Settings, summary: Summary) -> Ite
             yield GroupDayResults(day=day, tables={REBALANCES: rebalances}, topic_days=None)
             continue
         statuses = combine_statuses(batch.read_statuses(day), day)
-        keys, topics = batch.read_key_days(day, summary.quiet_partitions)
+        keys, topics = batch.read_key_days(day, summary.idle_partitions)
         counts = _count_members(batch, group_days, day, summary)
         activity = sum_group_activity(keys, counts, day)
         extremes = find_group_extremes(keys, statuses, len(batch))
@@ -144,7 +144,9 @@ def _null_if_unknown(members: Ints) -> Ints:
     return np.where(members < 0, NULL, members)
 
 
-def _count_members(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: int, summary: Summary) -> GroupCounts:
+def _count_members(
+    batch: GroupBatch, group_days: Mapping[int, GroupDay], day: int, summary: FactSummary
+) -> GroupCounts:
     """Return the counts of each group of the batch on a day (days since 1970); row i is group i."""
     read_us = []
     members_max = []

@@ -21,7 +21,7 @@ def sort_rows(table: Any, names: Sequence[str]) -> Any:
     return table.take(pa.array(np.lexsort(codes[::-1])))
 
 
-def gather_keys(
+def batch_by_key(
     batches: Iterator[Any],
     key: Sequence[str],
     size: int,
@@ -60,7 +60,7 @@ def gather_keys(
 
 
 def _find_last_key(table: Any, key: Sequence[str]) -> int:
-    """Return the place at which the last key of a table begins; without key columns, the number of rows."""
+    """Return the index at which the last key of a table begins; without key columns, the number of rows."""
     if not key:
         return len(table)
     return int(np.flatnonzero(is_segment_start(*(to_codes(table[name]) for name in key)))[-1])

@@ -31,7 +31,7 @@ _COUNT_MASK: Final = (1 << _COUNT_BITS) - 1
 
 @dataclass(frozen=True, slots=True)
 class ListOfRows:
-    """The rows of one list in each of many values: `owner` is the value (its place) that each row is in, ascending."""
+    """The rows of one list in each of many values: `owner` is the value (its index) that each row is in, ascending."""
 
     owner: Ints
     columns: Mapping[str, Array]

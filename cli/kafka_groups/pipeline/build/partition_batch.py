@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kafka_groups.pipeline.build.frames import Commits, CommittedOffsets, LogEnds, ObservedOffsets
 from kafka_groups.pipeline.build.kernels.segments import is_segment_start
-from kafka_groups.pipeline.build.keyed_tables import gather_keys, sort_rows
+from kafka_groups.pipeline.build.keyed_tables import batch_by_key, sort_rows
 from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
 from kafka_groups.pipeline.build.stage_rows import KEY, PARTITION_KEY, RowKind, select_kind
@@ -26,7 +26,7 @@ BATCH_BYTES: Final = 4_194_304
 class PartitionBatch:
     """Facts by partition and key, each with its day (days since 1970), and the state before the first one.
 
-    A partition is the place in `cluster_id`, `topic` and `partition`, a key the place in `group`; keys ascend with
+    A partition is an index in `cluster_id`, `topic` and `partition`, a key an index in `group`; keys ascend with
     their partitions. A partition that is larger than a batch comes in several ones, each of them with its whole log:
     `is_first` says for each partition whether this is the first of them.
     """
@@ -37,7 +37,7 @@ class PartitionBatch:
     group: Any  # Arrow column with a value for each key
     partition_of_key: Ints
     clusters: tuple[str, ...]
-    cluster_of_partition: Ints  # place in `clusters`
+    cluster_of_partition: Ints  # index in `clusters`
     is_first: Flags
     observations: LogEnds
     day_of_observation: Ints
@@ -65,8 +65,8 @@ class PartitionBatch:
         clusters = partitions["cluster_id"].combine_chunks().dictionary_encode()
         observations, day_of_observation = _unpack_observations(table, partition)
         commits, day_of_commit = _unpack_commits(table, key)
-        log_states, log_places = select_kind(table, RowKind.LOG_STATE)
-        key_states, key_places = select_kind(table, RowKind.KEY_STATE)
+        log_states, log_indices = select_kind(table, RowKind.LOG_STATE)
+        key_states, key_indices = select_kind(table, RowKind.KEY_STATE)
         return cls(
             cluster_id=partitions["cluster_id"].combine_chunks(),
             topic=partitions["topic"].combine_chunks(),
@@ -80,22 +80,22 @@ class PartitionBatch:
             day_of_observation=day_of_observation,
             commits=commits,
             day_of_commit=day_of_commit,
-            log_state=LogState.unpack(log_states["payload"], partition[log_places], len(partitions)),
-            key_state=KeyState.unpack(key_states["payload"], key[key_places], len(keys)),
+            log_state=LogState.unpack(log_states["payload"], partition[log_indices], len(partitions)),
+            key_state=KeyState.unpack(key_states["payload"], key[key_indices], len(keys)),
         )
 
     @property
     def cluster_of_key(self) -> Ints:
-        """The place in `clusters` of each key."""
+        """The index in `clusters` of each key."""
         return self.cluster_of_partition[self.partition_of_key]
 
     def partition_columns(self, partitions: Ints) -> dict[str, Any]:
         """Return the columns of PARTITION_KEY, as Arrow columns, for these partitions."""
-        places = pa.array(partitions)
+        indices = pa.array(partitions)
         return {
-            "cluster_id": self.cluster_id.take(places),
-            "topic": self.topic.take(places),
-            "partition": self.partition.take(places),
+            "cluster_id": self.cluster_id.take(indices),
+            "topic": self.topic.take(indices),
+            "partition": self.partition.take(indices),
         }
 
     def key_columns(self, keys: Ints) -> dict[str, Any]:
@@ -108,12 +108,12 @@ def _unpack_observations(table: Any, partition: Ints) -> tuple[LogEnds, Ints]:
 
     Days are days since 1970. `partition` is the number of the partition of each row of the table.
     """
-    rows, places = select_kind(table, RowKind.OBSERVATIONS)
-    # `facts.owner` is the place in `rows` of the row that a fact was packed in.
+    rows, indices = select_kind(table, RowKind.OBSERVATIONS)
+    # `facts.owner` is the index in `rows` of the row that a fact was packed in.
     (facts,) = unpack(rows["payload"], [columns_of(ObservedOffsets)])
     size = len(facts.owner)
     log_ends = LogEnds(
-        partition=partition[places][facts.owner],
+        partition=partition[indices][facts.owner],
         log_number=np.zeros(size, np.int64),
         previous_sample_us=np.full(size, NULL),
         is_used=np.ones(size, np.bool_),
@@ -130,11 +130,11 @@ def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
     Days are days since 1970. `key` is the number of the key of each row of the table; that of a row without a group is
     not used.
     """
-    rows, places = select_kind(table, RowKind.COMMITS)
+    rows, indices = select_kind(table, RowKind.COMMITS)
     (facts,) = unpack(rows["payload"], [columns_of(CommittedOffsets)])
     size = len(facts.owner)
     commits = Commits(
-        key=key[places][facts.owner],
+        key=key[indices][facts.owner],
         recorded_us=facts.columns["at_us"],
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
@@ -151,7 +151,7 @@ def cut_batches(rows: Iterator[Any], size: int = BATCH_BYTES) -> Iterator[Partit
     """
     previous_partition: list[Any] | None = None
     previous_log: Any = None
-    for table in gather_keys(rows, PARTITION_KEY, size, parts=("group",), measure=_count_bytes):
+    for table in batch_by_key(rows, PARTITION_KEY, size, parts=("group",), measure=_count_bytes):
         first_partition = [table[name][0].as_py() for name in PARTITION_KEY]
         last_partition = [table[name][-1].as_py() for name in PARTITION_KEY]
         is_continued = first_partition == previous_partition

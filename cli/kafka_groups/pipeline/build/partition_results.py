@@ -49,7 +49,7 @@ class PartitionDay:
 
 
 def join_key_days(
-    activity: KeyActivity, summary: KeySummary, extremes: LagExtremes, *, is_orphaned: Flags, is_quiet: Flags
+    activity: KeyActivity, key_summary: KeySummary, extremes: LagExtremes, *, is_orphaned: Flags, is_idle: Flags
 ) -> KeyDays:
     """Return the day of each key, from frames and arrays that have a row for each key, in the same order."""
     return KeyDays(
@@ -60,11 +60,11 @@ def join_key_days(
         has_commit=activity.has_commit,
         removed_us=activity.removed_us,
         clock_jump_ms=activity.clock_jump_ms,
-        moved_us=summary.moved_us,
-        commit_us=summary.commit_us,
-        has_records=summary.has_records,
+        moved_us=key_summary.moved_us,
+        commit_us=key_summary.commit_us,
+        has_records=key_summary.has_records,
         is_orphaned=is_orphaned,
-        is_quiet=is_quiet,
+        is_idle=is_idle,
         time_lag_ms=extremes.time_lag_ms,
         margin=extremes.margin,
         last_ms=extremes.last_ms,

@@ -83,12 +83,12 @@ def make_states(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
     yield _make_state_rows(batch.key_columns(keys), results.day, results.key_state.pack(), keys)
 
 
-def _make_state_rows(columns: dict[str, Any], day: int, states: Any, places: Ints) -> Any:
-    """Return a row of `partition_state` for each of `places`: row i has the packed state at `places[i]`.
+def _make_state_rows(columns: dict[str, Any], day: int, states: Any, indices: Ints) -> Any:
+    """Return a row of `partition_state` for each of `indices`: row i has the packed state at `indices[i]`.
 
     `columns` are the other columns of these rows. `day` is in days since 1970; the column `day` is its midnight in µs.
     """
-    state_columns = {"day": day * DAY_US, "state": states.take(pa.array(places))}
+    state_columns = {"day": day * DAY_US, "state": states.take(pa.array(indices))}
     return make_batch(PartitionState, columns | state_columns)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, ClusterDay, SampledGroup, Summary
+from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, ClusterDay, FactSummary, SampledGroup
 from kafka_groups.pipeline.build.frames import (
     Commits,
     KeyActivity,
@@ -21,6 +21,7 @@ from kafka_groups.pipeline.build.frames import (
     TimePoints,
 )
 from kafka_groups.pipeline.build.kernels import committed_offsets, evidence_windows, log_ends, verdict_evidence
+from kafka_groups.pipeline.build.kernels.consumption import measure_activity
 from kafka_groups.pipeline.build.kernels.inferred_deletions import (
     ABSENT_MS,
     ReadTimes,
@@ -43,13 +44,15 @@ from kafka_groups.pipeline.build.kernels.verdicts import judge_evidence
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.partition_results import PartitionDay, join_key_days, observe_topics
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.frames.arrays import NULL, Flags
 
 _NOT_SAMPLED: Final = SampledGroup(listed_us=NULL, commit_us=NULL)
 
 
-def build_partition_days(batch: PartitionBatch, settings: Settings, summary: Summary) -> Iterator[PartitionDay]:
+def build_partition_days(
+    batch: PartitionBatch, settings: StageSettings, summary: FactSummary
+) -> Iterator[PartitionDay]:
     """Yield the results of each day of the settings, ascending; each day begins with the state of the one before."""
     log_state = batch.log_state
     key_state = batch.key_state
@@ -71,8 +74,8 @@ class _DayBuilder:
     log_state: LogState
     key_state: KeyState
     day: int
-    settings: Settings
-    summary: Summary
+    settings: StageSettings
+    summary: FactSummary
 
     def build(self) -> PartitionDay:
         """Return the results of the day, with the state at its end; `log_state` and `key_state` are those before it."""
@@ -82,13 +85,13 @@ class _DayBuilder:
         ends = numbered.take(numbered.is_used & (numbered.log_end != NULL))
         used_of_day = numbered.take(numbered.is_used & ~numbered.is_carried)
         points = index_points(used_of_day, self.log_state.time_points)
-        commits, summary = self._order_commits(numbered)
-        activity, summary = committed_offsets.measure_activity(commits, summary)
+        commits, key_summary = self._order_commits(numbered)
+        activity, key_summary = measure_activity(commits, key_summary)
         lag_rows = measure_lag(ends, commits, self.batch.partition_of_key)
         log_state = self._log_state_at_end(observed, numbered, points)
-        statuses, key_state = self._judge(commits, summary, ends, lag_rows, points, log_state)
-        extremes = find_lag_extremes(lag_rows, statuses.time_lag_ms, len(summary))
-        is_quiet = log_ends.find_quiet_partitions(observed, partitions)[self.batch.partition_of_key]
+        statuses, key_state = self._judge(commits, key_summary, ends, lag_rows, points, log_state)
+        extremes = find_lag_extremes(lag_rows, statuses.time_lag_ms, len(key_summary))
+        is_idle = log_ends.find_idle_partitions(observed, partitions)[self.batch.partition_of_key]
         is_orphaned = self._find_orphans(activity, log_state.log_ends)
         return PartitionDay(
             day=self.day,
@@ -97,7 +100,7 @@ class _DayBuilder:
             statuses=statuses,
             carried_statuses=self.key_state.last_status,
             removals=commits.take(commits.is_removal & ~commits.is_carried),
-            key_days=join_key_days(activity, summary, extremes, is_orphaned=is_orphaned, is_quiet=is_quiet),
+            key_days=join_key_days(activity, key_summary, extremes, is_orphaned=is_orphaned, is_idle=is_idle),
             has_key_day=self._find_keys_to_report(commits),
             topic_activity=observe_topics(used_of_day, ends, partitions),
             log_state=log_state,
@@ -114,7 +117,7 @@ class _DayBuilder:
         of_day = self.batch.commits.take(self.batch.day_of_commit == self.day)
         is_superseded = committed_offsets.find_superseded(of_day, self.key_state.commits, keys)
         rows = committed_offsets.order_commits(self.key_state.commits, of_day.take(~is_superseded))
-        inferred, summary = self._infer_deletions(rows)
+        inferred, key_summary = self._infer_deletions(rows)
         ended_with_log = self._find_commits_of_ended_logs(numbered, rows)
         rows = committed_offsets.order_commits(rows, inferred, ended_with_log)
         rows = committed_offsets.find_topic_ids(rows, numbered, self.batch.partition_of_key)
@@ -124,9 +127,9 @@ class _DayBuilder:
         removed_us = last_values(rows.key, is_unrecorded_removal, rows.at_us, np.full(keys, NULL))
         has_facts = np.bincount(of_day.key, minlength=keys) > 0
         return rows, replace(
-            summary,
-            fact_day=np.where(has_facts, self.day, summary.fact_day),
-            sampled_us=np.where(removed_us >= summary.sampled_us, NULL, summary.sampled_us),
+            key_summary,
+            fact_day=np.where(has_facts, self.day, key_summary.fact_day),
+            sampled_us=np.where(removed_us >= key_summary.sampled_us, NULL, key_summary.sampled_us),
         )
 
     def _infer_deletions(self, rows: Commits) -> tuple[Commits, KeySummary]:
@@ -199,7 +202,7 @@ class _DayBuilder:
     def _judge(
         self,
         commits: Commits,
-        summary: KeySummary,
+        key_summary: KeySummary,
         ends: LogEnds,
         lag_rows: LagRows,
         points: TimePoints,
@@ -235,18 +238,18 @@ class _DayBuilder:
             catch_up_ms=rates.catch_up_ms,
         )
         every_row = np.ones(len(commits), np.bool_)
-        incarnation = last_values(commits.key, every_row, commits.incarnation, np.zeros(len(summary), np.int64))
+        incarnation = last_values(commits.key, every_row, commits.incarnation, np.zeros(len(key_summary), np.int64))
         last_log_number = log_ends.last_log_numbers(log_state.log_ends, len(self.batch.partition))
         fresh_us = (self.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
         return statuses, KeyState(
-            summary=summary,
+            summary=key_summary,
             commits=committed_offsets.carry_commits(commits),
             window_commits=verdict_evidence.carry_window_commits(window_commits, incarnation, rules.intervals),
             lag_points=verdict_evidence.carry_lag_points(
                 lag_points, incarnation, last_log_number[self.batch.partition_of_key]
             ),
             rate_rows=rate_rows.take(rate_rows.at_us >= fresh_us),
-            last_status=_carry_statuses(statuses, commits, fresh_us, len(summary)),
+            last_status=_carry_statuses(statuses, commits, fresh_us, len(key_summary)),
         )
 
     def _find_keys_to_report(self, commits: Commits) -> Flags:

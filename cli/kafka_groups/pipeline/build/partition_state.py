@@ -145,16 +145,16 @@ class KeyState:
 
 def _spread_singles(rows: ListOfRows, owner_of_value: Ints, size: int) -> dict[str, Array]:
     """Return columns of `size` rows: row `owner_of_value[i]` is that of value i, all others are NULL or false."""
-    place = np.full(size, -1)
-    place[owner_of_value] = rows.owner
-    return {name: _take_or_null(values, place) for name, values in rows.columns.items()}
+    index = np.full(size, -1)
+    index[owner_of_value] = rows.owner
+    return {name: _take_or_null(values, index) for name, values in rows.columns.items()}
 
 
 def _keep_singles(rows: F, is_kept: Flags) -> F:
     """Return the rows, with NULL and false in those that are not kept."""
-    place = np.where(is_kept, np.arange(len(is_kept)), -1)
-    return type(rows)(**{name: _take_or_null(values, place) for name, values in rows.arrays().items()})
+    index = np.where(is_kept, np.arange(len(is_kept)), -1)
+    return type(rows)(**{name: _take_or_null(values, index) for name, values in rows.arrays().items()})
 
 
-def _take_or_null(values: Array, place: Ints) -> Array:
-    return take(values, place, missing=False if values.dtype == np.bool_ else NULL)
+def _take_or_null(values: Array, index: Ints) -> Array:
+    return take(values, index, missing=False if values.dtype == np.bool_ else NULL)

@@ -18,7 +18,7 @@ from kafka_groups.pipeline.build.local_engine import LocalEngine
 from kafka_groups.pipeline.build.plan import ALL_DATES, LOOKBACK_DAYS, BuildPlan, DateRange, plan_build
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
 from kafka_groups.pipeline.build.stage_rows import read_results
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.build.stale_groups import describe_stale_groups
 from kafka_groups.pipeline.build.tasks import Task
 from kafka_groups.pipeline.build.topic_days import make_topic_daily
@@ -37,7 +37,7 @@ _WRITE_ORDER: Final = sorted([*DERIVED_TABLES, *STATE_TABLES], key=lambda table:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuildResult:
     """The dates that were written, the rows of each derived table on them, and sentences on what is unknown."""
 
     dates: tuple[date, ...]
@@ -54,7 +54,7 @@ def build(
     selection: DateRange = ALL_DATES,
     full: bool = False,
     progress: Progress = ignore_progress,
-) -> Built:
+) -> BuildResult:
     """Build the derived tables of all dates that changed since the last build, and of all later dates.
 
     The rows do not depend on when and in which order the facts came: a date is built from its own facts and from the
@@ -65,13 +65,13 @@ def build(
     with storage.lock("build"):
         plan = plan_build(storage, rules, lookback_days, selection, full=full)
         if not plan.to_write:
-            return Built((), {}, () if plan.changed else _describe_missing(storage, plan))
+            return BuildResult((), {}, () if plan.changed else _describe_missing(storage, plan))
         if not plan.state.has_last_build:
             forget_fact_state(storage)
         dates, rows = _build_tables(storage, engine, plan, progress)
         plan.state.save(storage, pending={*plan.changed} - {*plan.to_write})
         stale_groups = describe_stale_groups(storage, lookback_days, dates=dates)
-        return Built(dates, rows, (*_describe_missing(storage, plan), *stale_groups))
+        return BuildResult(dates, rows, (*_describe_missing(storage, plan), *stale_groups))
 
 
 def _describe_missing(storage: Storage, plan: BuildPlan) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
     days = [day_number(day) for day in plan.to_read]
     summary = summarise(engine.read(plan.files_to_read(storage)), days)
     progress(_STEPS[1], 1, len(_STEPS))
-    settings = Settings(
+    settings = StageSettings(
         days=days,
         rules=plan.state.rules,
         lookback_days=plan.state.lookback_days,

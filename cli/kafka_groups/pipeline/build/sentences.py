@@ -8,7 +8,7 @@ from typing import Final
 
 from kafka_groups.name_lists import first_names
 
-_MOST_NAMES: Final = 5
+_MAX_NAMES: Final = 5
 
 
 def capitalize_first(sentence: str) -> str:
@@ -28,4 +28,4 @@ def format_minute(time_ms: int) -> str:
 
 def list_names(names: Iterable[str]) -> str:
     """Return the first five names, joined by commas, and a sign if there are more."""
-    return first_names(names, _MOST_NAMES)
+    return first_names(names, _MAX_NAMES)

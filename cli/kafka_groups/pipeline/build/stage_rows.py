@@ -19,7 +19,7 @@ from kafka_groups.pipeline.build.fact_summary import FactSummaries
 from kafka_groups.pipeline.build.frames import CommittedOffsets, ObservedOffsets
 from kafka_groups.pipeline.build.group_frames import EventRows, TopicDays
 from kafka_groups.pipeline.build.kernels.segments import segment_starts
-from kafka_groups.pipeline.build.keyed_tables import gather_keys
+from kafka_groups.pipeline.build.keyed_tables import batch_by_key
 from kafka_groups.pipeline.build.packing import ListOfRows, pack
 from kafka_groups.pipeline.frames.arrays import to_codes
 from kafka_groups.pipeline.frames.batches import make_batch
@@ -111,7 +111,7 @@ def pack_events(batches: Iterator[Any]) -> Iterator[Any]:
     `batches` have the columns of GROUP_KEY, `day`, and those of EventRows. A payload is an Arrow record batch in the
     IPC format, because events have strings and lists.
     """
-    for table in gather_keys(batches, (), _WAITING_ROWS):
+    for table in batch_by_key(batches, (), _WAITING_ROWS):
         ordered, runs = _sort_into_runs(table, (*GROUP_KEY, "day"))
         events = ordered.select(EventRows.names()).cast(EventRows.schema())
         payloads = [
@@ -124,7 +124,7 @@ def pack_events(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def unpack_events(payloads: Any) -> tuple[Any, Any]:
-    """Return the events of a column of payloads as a table of EventRows, and the place of each event's payload."""
+    """Return the events of a column of payloads as a table of EventRows, and the index of each event's payload."""
     batches = [pa.ipc.read_record_batch(pa.py_buffer(value), EventRows.schema()) for value in payloads.to_pylist()]
     owner = np.repeat(np.arange(len(batches)), [len(batch) for batch in batches])
     return pa.Table.from_batches(batches, EventRows.schema()), owner
@@ -136,7 +136,7 @@ def _pack_numbers(batches: Iterator[Any], kind: RowKind, key: Sequence[str], fra
     `batches` have the columns `key` and those of the frame, in any order of rows. The rows of one payload are equal in
     `key`, which includes `day`.
     """
-    for table in gather_keys(batches, (), _WAITING_ROWS):
+    for table in batch_by_key(batches, (), _WAITING_ROWS):
         ordered, runs = _sort_into_runs(table, key)
         run_lengths = np.diff([*runs, len(ordered)])
         owner = np.repeat(np.arange(len(runs)), run_lengths)
@@ -147,7 +147,7 @@ def _pack_numbers(batches: Iterator[Any], kind: RowKind, key: Sequence[str], fra
 
 
 def _sort_into_runs(table: Any, key: Sequence[str]) -> tuple[Any, Any]:
-    """Return the rows with equal keys together, and the place at which each run begins: rows for one payload."""
+    """Return the rows with equal keys together, and the index at which each run begins: rows for one payload."""
     codes = [to_codes(table[name]) for name in key]
     order = np.lexsort(codes[::-1])
     row_of_key = np.arange(len(order)) - segment_starts(*(code[order] for code in codes))
@@ -155,6 +155,6 @@ def _sort_into_runs(table: Any, key: Sequence[str]) -> tuple[Any, Any]:
 
 
 def select_kind(table: Any, kind: RowKind) -> tuple[Any, Any]:
-    """Return the rows of a kind, and their places in the table."""
-    places = np.flatnonzero(np.asarray(pc.equal(table["kind"], int(kind))))
-    return table.take(pa.array(places)), places
+    """Return the rows of a kind, and their indices in the table."""
+    indices = np.flatnonzero(np.asarray(pc.equal(table["kind"], int(kind))))
+    return table.take(pa.array(indices)), indices

@@ -9,7 +9,7 @@ from kafka_groups.verdicts import Rules
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class StageSettings:
     """The settings of a build. Days are days since 1970."""
 
     days: Sequence[int]  # the days to build, ascending

@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.build.fact_summary import Summary
+from kafka_groups.pipeline.build.fact_summary import FactSummary
 from kafka_groups.pipeline.build.group_batch import GroupBatch
 from kafka_groups.pipeline.build.group_stage import build_groups
-from kafka_groups.pipeline.build.keyed_tables import gather_keys
+from kafka_groups.pipeline.build.keyed_tables import batch_by_key
 from kafka_groups.pipeline.build.partition_batch import cut_batches
 from kafka_groups.pipeline.build.partition_rows import make_group_rows, make_lag_history, make_states
 from kafka_groups.pipeline.build.partition_stage import build_partition_days
 from kafka_groups.pipeline.build.stage_rows import GROUP_KEY, RowKind, make_file_rows, make_result_rows
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.store import new_writer
 from kafka_groups.pipeline.store.data_files import BUILD
 from kafka_groups.pipeline.tables import GROUP_STATE, LAG_HISTORY, PARTITION_STATE
@@ -30,9 +30,9 @@ class Task:
     """What every task is given."""
 
     data_dir: str  # path or URI of the tables
-    settings: Settings
+    settings: StageSettings
     first_state_day: int  # states of earlier days (days since 1970) are not written
-    summary: Summary
+    summary: FactSummary
 
 
 def run_partition_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
@@ -59,7 +59,7 @@ def run_group_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
     `rows` are record batches of StageRows sorted by GROUP_KEY.
     """
     with new_writer(task.data_dir, BUILD) as writer:
-        for table in gather_keys(rows, GROUP_KEY, _GROUP_BATCH_BYTES, measure=_count_bytes):
+        for table in batch_by_key(rows, GROUP_KEY, _GROUP_BATCH_BYTES, measure=_count_bytes):
             is_result = pc.equal(table["kind"], int(RowKind.RESULT))
             yield from table.filter(is_result).to_batches()
             of_groups = table.filter(pc.invert(is_result))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, Summary
+from kafka_groups.pipeline.build.fact_summary import NOTHING_READ, FactSummary
 from kafka_groups.pipeline.build.group_frames import TopicDays
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, reduce_segments, sum_segments
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints, to_codes, to_flags, to_ints
@@ -46,7 +46,7 @@ def _sum_known(values: Ints, starts: Flags) -> Ints:
     return np.where(is_known, sum_segments(np.where(values == NULL, 0, values), starts), NULL)
 
 
-def make_topic_daily(topic_days: Any, summary: Summary, days: Sequence[int], lookback_days: int) -> Any:
+def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int], lookback_days: int) -> Any:
     """Return a table of the rows of `topic_daily` on some days (days since 1970) from parts of TopicDays.
 
     There is a row for each topic that was observed on the day, or has a commit at its end. A topic is unread only if it

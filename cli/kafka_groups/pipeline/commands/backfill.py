@@ -24,13 +24,13 @@ from kafka_groups.pipeline.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.facts.backfill import Backfilled
+    from kafka_groups.pipeline.facts.backfill import BackfillResult
     from kafka_groups.pipeline.facts.time_grid import LookupPeriod
     from kafka_groups.pipeline.facts.topic_settings import Policies
     from kafka_groups.pipeline.store import Storage
 
 _MS = 1000
-_LEAST_INTERVAL_S = 1.0
+_MIN_INTERVAL_S = 1.0
 _COMPACTED = "{count:,} topics are compacted and skipped, because their logs no longer hold every record: {names}."
 _COMPACTED_ONE = "1 topic is compacted and skipped, because its log no longer holds every record: {names}."
 _UNKNOWN = "{count:,} topics may be compacted, which would make their past lags too large: {reason}."
@@ -107,10 +107,10 @@ def _look_up(
     storage: Storage,
     period: LookupPeriod,
     topics: Sequence[str],
-) -> Backfilled:
+) -> BackfillResult:
     from kafka_groups.pipeline.facts.backfill import backfill as backfill_tables
 
-    def report_from(backfilled: Backfilled) -> None:
+    def report_from(backfilled: BackfillResult) -> None:
         run.summarize = lambda: _summary(run, backfilled)
 
     return backfill_tables(
@@ -124,7 +124,7 @@ def _look_up(
     )
 
 
-def _summary(run: Run, backfilled: Backfilled) -> Summary:
+def _summary(run: Run, backfilled: BackfillResult) -> Summary:
     from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 
     rows = {PARTITION_OFFSETS.name: backfilled.rows}
@@ -133,7 +133,7 @@ def _summary(run: Run, backfilled: Backfilled) -> Summary:
 
 
 def _check_interval(interval: float, since: float) -> None:
-    if interval < _LEAST_INTERVAL_S:
+    if interval < _MIN_INTERVAL_S:
         raise click.UsageError("--interval must be at least 1s; write for example 60s")
     if interval > since:
         raise click.UsageError("--interval is longer than --since; give a shorter --interval or a longer --since")

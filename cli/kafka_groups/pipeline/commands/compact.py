@@ -14,7 +14,7 @@ from kafka_groups.pipeline.commands.options import data_dir_option, parse_past_d
 from kafka_groups.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.store.compaction import Compacted
+    from kafka_groups.pipeline.store.compaction import CompactionResult
     from kafka_groups.pipeline.tables import Table
 
 
@@ -47,14 +47,14 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
         from kafka_groups.pipeline.store import open_storage
         from kafka_groups.pipeline.store.compaction import compact as compact_tables
 
-        keep = _parse_retention(retention)
+        retention_by_table = _parse_retention(retention)
 
-        def report_from(compacted: Compacted) -> None:
+        def report_from(compacted: CompactionResult) -> None:
             run.summarize = lambda: _summary(compacted, run.seconds())
 
         compacted = compact_tables(
             open_storage(data_dir),
-            keep=keep,
+            retention=retention_by_table,
             now=datetime.now(UTC),
             progress=run.bar,
             on_start=report_from,
@@ -64,9 +64,9 @@ def compact(*, data_dir: str, retention: tuple[str, ...], output_format: str, co
 
 def _parse_retention(values: tuple[str, ...]) -> dict[Table, timedelta]:
     """Return the retention of each table that has one: how long its dates are kept. Raises UsageError."""
-    from kafka_groups.pipeline.store.retention import LEAST_KEEP, keep_all
+    from kafka_groups.pipeline.store.retention import MIN_RETENTION, uniform_retention
 
-    known = {table.name: table for table in keep_all(LEAST_KEEP)}
+    known = {table.name: table for table in uniform_retention(MIN_RETENTION)}
     for_all_tables: dict[Table, timedelta] = {}
     for_single_tables: dict[Table, timedelta] = {}
     for value in values:
@@ -76,17 +76,19 @@ def _parse_retention(values: tuple[str, ...]) -> dict[Table, timedelta]:
             msg = f"--retention {value}: there is no table {name!r} with a retention; tables are {names}"
             raise click.UsageError(msg)
         retention = timedelta(seconds=parse_past_duration("--retention", duration))
-        if retention < LEAST_KEEP:
-            msg = f"--retention must be at least {LEAST_KEEP.days}d: build derives a day from the week before it, too"
+        if retention < MIN_RETENTION:
+            msg = (
+                f"--retention must be at least {MIN_RETENTION.days}d: build derives a day from the week before it, too"
+            )
             raise click.UsageError(msg)
         if equals:
             for_single_tables[known[name]] = retention
         else:
-            for_all_tables = keep_all(retention)
+            for_all_tables = uniform_retention(retention)
     return for_all_tables | for_single_tables
 
 
-def _summary(compacted: Compacted, seconds: float) -> Summary:
+def _summary(compacted: CompactionResult, seconds: float) -> Summary:
     numbers = {
         "dates": compacted.dates,
         "files_before": compacted.files_before,

@@ -48,9 +48,9 @@ def doctor(*, data_dir: str | None, output_format: str, colour: str, connection:
     if client is None:
         check_timeout(connection)
     with start_run("doctor", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.doctor.examination import examine
+        from kafka_groups.pipeline.doctor.checks import run_checks
 
-        checks = examine(
+        checks = run_checks(
             client,
             data_dir,
             environment=os.environ,

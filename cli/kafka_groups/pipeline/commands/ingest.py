@@ -20,7 +20,7 @@ from kafka_groups.pipeline.commands.spark_options import SparkChoice, spark_opti
 from kafka_groups.pipeline.commands.spark_session import STARTING_SPARK, open_spark_session
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.facts.ingestion import Ingested, Ingestion
+    from kafka_groups.pipeline.facts.ingestion import Ingestion, IngestResult
 
 _DEFAULT_INTERVAL_S: Final = 30.0
 _NO_TOPIC: Final = "__consumer_offsets does not exist yet: this cluster has had no consumer group until now."
@@ -124,6 +124,6 @@ def _check_flags(*, once: bool, continuous: bool, interval: float | None) -> Non
         raise click.UsageError("--interval needs --continuous: give both or none")
 
 
-def _summary(ingested: Ingested, seconds: float) -> Summary:
+def _summary(ingested: IngestResult, seconds: float) -> Summary:
     numbers = {"batches": ingested.batches, "records": ingested.records}
     return Summary(cluster_id=ingested.cluster_id, rows=ingested.rows, numbers=numbers, seconds=seconds)

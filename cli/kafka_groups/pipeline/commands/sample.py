@@ -21,7 +21,7 @@ from kafka_groups.pipeline.commands.documents import Summary
 from kafka_groups.pipeline.commands.options import data_dir_option, duration_option
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.facts.sample import Sampled
+    from kafka_groups.pipeline.facts.sample import SampleResult
     from kafka_groups.pipeline.store import Storage
     from kafka_groups.settings import ConnectionSettings
 
@@ -73,7 +73,7 @@ def sample(
         run.finish(summary, sampled.failures)
 
 
-def _sample_once(run: Run, settings: ConnectionSettings, storage: Storage) -> Sampled:
+def _sample_once(run: Run, settings: ConnectionSettings, storage: Storage) -> SampleResult:
     """Sample once, and return what was written. Raises AdminError if the cluster is unavailable."""
     from kafka_groups.pipeline.facts.sample import sample as sample_groups
 

@@ -29,7 +29,7 @@ _OPTIONS_OF: Final = {
     "spark.driver.memory": "--driver-memory",
 }
 # With less memory, Spark ends at once.
-_LEAST_MEMORY: Final = 450 * _BYTES["m"]
+_MIN_MEMORY: Final = 450 * _BYTES["m"]
 # spark-submit sets this variable for the programs that it runs.
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 
@@ -184,6 +184,6 @@ def _check_memory(size: str) -> None:
     if match is None:
         msg = f"--driver-memory {size!r} is not a size; write for example 512m or 4g"
         raise click.UsageError(msg)
-    if int(match[1]) * _BYTES[match[2].lower()] < _LEAST_MEMORY:
+    if int(match[1]) * _BYTES[match[2].lower()] < _MIN_MEMORY:
         msg = f"--driver-memory {size!r} is too small: Spark needs at least 450m; write for example 512m or 4g"
         raise click.UsageError(msg)

@@ -54,10 +54,10 @@ def _measure_tables(storage: Storage) -> Mapping[str, SizeRow]:
 def _column_rows(*, is_short: bool) -> list[ColumnRow]:
     """Return a row for each column of each table; `is_short` omits the fields of structs."""
     from kafka_groups.pipeline.tables import TABLES
-    from kafka_groups.pipeline.tables.spark_types import spell_type
+    from kafka_groups.pipeline.tables.spark_types import spark_type_name
 
     return [
-        ColumnRow(table.name, column.name, spell_type(column.type, is_short=is_short), column.about)
+        ColumnRow(table.name, column.name, spark_type_name(column.type, is_short=is_short), column.about)
         for table in TABLES.values()
         for column in table.columns
     ]
@@ -65,7 +65,7 @@ def _column_rows(*, is_short: bool) -> list[ColumnRow]:
 
 def _table_document(table: Table, size: SizeRow | None) -> Document:
     """Return the object of a table; its size is null where it is not known."""
-    from kafka_groups.pipeline.tables.spark_types import spell_type
+    from kafka_groups.pipeline.tables.spark_types import spark_type_name
 
     return {
         "table": table.name,
@@ -74,7 +74,8 @@ def _table_document(table: Table, size: SizeRow | None) -> Document:
         "identity": list(table.identity),
         "dated_by": table.dated_by,
         "columns": [
-            {"name": column.name, "type": spell_type(column.type), "about": column.about} for column in table.columns
+            {"name": column.name, "type": spark_type_name(column.type), "about": column.about}
+            for column in table.columns
         ],
         "rows": None if size is None else size.rows,
         "files": None if size is None else size.files,

@@ -1,6 +1,6 @@
 """Checks of what the pipeline needs, and of what delays or escapes it; none changes anything.
 
-examination.py         all checks, as far as a cluster and a directory are given
+checks.py              all checks, as far as a cluster and a directory are given
 machine.py             Python, Spark, Java and packages on this machine
 cluster.py             `__consumer_offsets` on the brokers: rights, offsets and settings
 compaction_horizon.py  since when the topic has every record

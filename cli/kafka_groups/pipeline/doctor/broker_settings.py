@@ -15,7 +15,7 @@ from kafka_groups.admin.librdkafka import describe_error
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.doctor.check import OK, WARNING, Check
 from kafka_groups.pipeline.facts.source.brokers import new_admin
-from kafka_groups.pipeline.facts.topic_settings import Settings, await_settings, request_timeout_s
+from kafka_groups.pipeline.facts.topic_settings import ResourceConfig, await_settings, request_timeout_s
 from kafka_groups.settings.librdkafka import ClientProperties
 
 # Commits of an empty group expire after the first one. Without the log cleaner, nothing is ever compacted. Brokers
@@ -41,7 +41,7 @@ def check_broker_settings(client: ClientProperties, timeout_s: float) -> Check:
     return judge_broker_settings(settings)
 
 
-def judge_broker_settings(settings: Sequence[Settings]) -> Check:
+def judge_broker_settings(settings: Sequence[ResourceConfig]) -> Check:
     """Return the check of the settings of each broker, whose resource is the id of the broker."""
     name = "settings of the brokers"
     brokers_by_text: dict[str, list[str]] = {}
@@ -68,7 +68,7 @@ def _unknown_settings(problem: str) -> Check:
     return Check("settings of the brokers", WARNING, detail)
 
 
-def _read_broker_settings(client: ClientProperties, timeout_s: float) -> list[Settings]:
+def _read_broker_settings(client: ClientProperties, timeout_s: float) -> list[ResourceConfig]:
     """Return the settings of each broker, by ascending id. Raises SourceError if the brokers cannot be listed."""
     admin = new_admin(client)
     timeout = request_timeout_s(timeout_s)

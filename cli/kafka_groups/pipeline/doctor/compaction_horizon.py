@@ -122,11 +122,11 @@ def check_horizon(tails: Mapping[int, LogTail], partitions_with_records: int) ->
         partitions = f"{len(without_tail)} partition{plural} (partition {without_tail[0]} is one)"
         return Check(name, WARNING, f"{partitions} may retain only the last record of each key")
     last = max(begin_ms, key=begin_ms.__getitem__)
-    detail = f"every record since {spell_time(begin_ms[last])} is retained (partition {last} begins last)"
+    detail = f"every record since {format_time(begin_ms[last])} is retained (partition {last} begins last)"
     older = "of older records, compaction kept only the last one of each key"
     return Check(name, OK, f"{detail}, according to a search in some places of the log; {older}")
 
 
-def spell_time(time_ms: int) -> str:
+def format_time(time_ms: int) -> str:
     """Return a time in ms since 1970 as ISO-8601 in UTC, to the second."""
     return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.doctor.check import OK, WARNING, Check
-from kafka_groups.pipeline.doctor.compaction_horizon import spell_time
+from kafka_groups.pipeline.doctor.compaction_horizon import format_time
 from kafka_groups.pipeline.doctor.dense_records import ALL_RECORDS, LOOK_SHARE, read_dense_times
 from kafka_groups.pipeline.facts.source.brokers import new_consumer
 from kafka_groups.pipeline.facts.source.position import Offsets
@@ -56,7 +56,7 @@ def judge_transactions(
     if not held_back:
         return Check(name, OK, "no open transaction delays ingest")
     oldest_ms = min((time_ms for time_ms in begin_ms.values() if time_ms is not None), default=None)
-    age = "" if oldest_ms is None else f", the oldest open since {spell_time(oldest_ms)}"
+    age = "" if oldest_ms is None else f", the oldest open since {format_time(oldest_ms)}"
     count = sum(end - start for start, end in held_back.values())
     partitions = ", ".join(map(str, sorted(held_back)))
     problem = f"{count:,} offsets of partitions {partitions} wait for transactions to end{age}"

@@ -45,7 +45,7 @@ _ROW_KEY: Final = ["topic", "partition", "observed_at"]
 
 
 @dataclass(kw_only=True)
-class Backfilled:
+class BackfillResult:
     """What a backfill has written until now.
 
     `partitions` have a known log end offset, and `times` is how many times are looked up of each. `days` were committed
@@ -74,8 +74,8 @@ def backfill(
     topics: Collection[str] | None = None,
     excluded: TopicSelector = lambda _topics: (),
     progress: Progress = ignore_progress,
-    on_start: Callable[[Backfilled], None] = lambda _backfilled: None,
-) -> Backfilled:
+    on_start: Callable[[BackfillResult], None] = lambda _backfilled: None,
+) -> BackfillResult:
     """Write a row of PARTITION_OFFSETS for each partition at each time of the period, unless the tables have it.
 
     The partitions are those of the named topics, or of all topics that are not internal, except for the `excluded`
@@ -90,7 +90,7 @@ def backfill(
     cluster is running), and AdminError if the cluster cannot be reached; committed days stay.
     """
     times = period.times()
-    backfilled = Backfilled(cluster_id=admin.cluster_id(), times=len(times))
+    backfilled = BackfillResult(cluster_id=admin.cluster_id(), times=len(times))
     storage.make()
     with storage.lock(f"{_ORIGIN}-{backfilled.cluster_id}"):
         run = _BackfillRun(admin, storage, period.now_ms, progress, backfilled)
@@ -127,7 +127,7 @@ class _BackfillRun:
     storage: Storage
     now_ms: int
     progress: Progress
-    backfilled: Backfilled
+    backfilled: BackfillResult
     known: int = 0
     log_ends: dict[TopicPartition, int] = field(default_factory=dict)
     first_records: dict[TopicPartition, OffsetAndTimestamp] = field(default_factory=dict)
@@ -232,13 +232,13 @@ class _BackfillRun:
                     yield partition, key.time_ms, OffsetAndTimestamp(log_end, NEVER_MS)
 
     def _find_new(self, times: range, rows: Any) -> Ints:
-        """Return the places of a day's rows that no earlier backfill has written, ascending. Raises StorageError."""
+        """Return the indices of a day's rows that no earlier backfill has written, ascending. Raises StorageError."""
         day = datetime.fromtimestamp(times[0] / 1000, UTC).date().isoformat()
         # `compact` leaves the files of backfills as they are, so all rows of backfills are in them.
         files = [file for file in self.storage.files(PARTITION_OFFSETS, [day]) if file.batch.startswith(BACKFILL)]
         if not files or not len(rows):
             return np.arange(len(rows))
-        new = pa.table(rows.select(_ROW_KEY)).append_column("place", pa.array(np.arange(len(rows))))
+        new = pa.table(rows.select(_ROW_KEY)).append_column("index", pa.array(np.arange(len(rows))))
         first_topic, last_topic = pc.min_max(rows["topic"]).values()
         topic = ds.field("topic")
         is_of_cluster = ds.field("cluster_id") == self.backfilled.cluster_id
@@ -249,4 +249,4 @@ class _BackfillRun:
             )
             for batch in stored.to_batches(columns=_ROW_KEY, filter=is_relevant):
                 new = new.join(pa.table(batch), _ROW_KEY, join_type="left anti")
-        return np.sort(new["place"].to_numpy())
+        return np.sort(new["index"].to_numpy())

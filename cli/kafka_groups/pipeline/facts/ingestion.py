@@ -40,7 +40,7 @@ _PAUSE_S: Final = 0.5  # The time between two looks at `should_stop` or at the t
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ingested:
+class IngestResult:
     """The result of a run: the number of batches, of records read, and of rows written by name of the table.
 
     The rows of ingest_gaps are no records.
@@ -59,7 +59,7 @@ def ingest(
     *,
     timeout_s: float = DEFAULT_TIMEOUT_S,
     **run_options: Any,
-) -> Ingested:
+) -> IngestResult:
     """Ingest with an existing session, and return what was written: `open_ingestion` and `Ingestion.run` at once.
 
     `run_options` are the keyword arguments of `Ingestion.run`.
@@ -109,10 +109,10 @@ class Ingestion:
     _batches: int = 0
     _rows: Counter[str] = field(default_factory=Counter)
 
-    def result(self) -> Ingested:
+    def result(self) -> IngestResult:
         """Return what was written until now."""
         records = self._rows.total() - self._rows[INGEST_GAPS.name]
-        return Ingested(cluster_id=self.cluster_id, batches=self._batches, records=records, rows=dict(self._rows))
+        return IngestResult(cluster_id=self.cluster_id, batches=self._batches, records=records, rows=dict(self._rows))
 
     def request_end(self) -> Position:
         """Return the current end of the topic. The first call also sets the position where the first batch begins.
@@ -166,7 +166,7 @@ class Ingestion:
         progress: Progress = ignore_progress,
         note: Callable[[str], None] = lambda _text: None,
         stop: ShouldStop = lambda: False,
-    ) -> Ingested:
+    ) -> IngestResult:
         """Read the records since the last run, and return what was written.
 
         A continuous run repeats that, `every_s` seconds after the end of the last time, until `stop` returns true. It

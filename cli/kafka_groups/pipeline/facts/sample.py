@@ -47,7 +47,7 @@ _STEPS: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sampled:
+class SampleResult:
     """What a sample wrote under the name of its batch: the number of groups, and of rows by the name of their table.
 
     `failures` has each group, partition and broker whose part is missing, once.
@@ -87,7 +87,7 @@ class _Responses:
         return {name for name, failure in self.descriptions.failed.items() if failure.code == GROUP_ID_NOT_FOUND}
 
 
-def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) -> Sampled:
+def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) -> SampleResult:
     """Request everything in one pass, and write it as one batch, which readers see as a whole or not at all.
 
     `now_ms` returns the current time in ms since 1970. A group that is deleted before it is described has no row, and
@@ -238,7 +238,7 @@ def _table_batches(cluster_id: str, responses: _Responses) -> Mapping[Table, Ite
     }
 
 
-def _write(storage: Storage, cluster_id: str, responses: _Responses) -> Sampled:
+def _write(storage: Storage, cluster_id: str, responses: _Responses) -> SampleResult:
     """Write the rows of a sample and its row of SAMPLE_RUNS, and return what was written. Raises StorageError."""
     failures = _failures(responses)
     batch = new_batch_name(SAMPLE, datetime.fromtimestamp(responses.sampled_at / 1_000_000, UTC))
@@ -263,4 +263,6 @@ def _write(storage: Storage, cluster_id: str, responses: _Responses) -> Sampled:
         files = writer.close()
     # Readers ignore a sample without its row of SAMPLE_RUNS, so that table is committed last.
     storage.append(files, tables=(*_FACT_TABLES, SAMPLE_RUNS))
-    return Sampled(cluster_id=cluster_id, batch=batch, groups=rows[GROUP_EVENTS.name], rows=rows, failures=failures)
+    return SampleResult(
+        cluster_id=cluster_id, batch=batch, groups=rows[GROUP_EVENTS.name], rows=rows, failures=failures
+    )

@@ -6,7 +6,7 @@ A lookup is a request for the first record at or after a time. With a response (
 - If the response for a later time is offset o + 1, it is the response for all times after s until that time, because
   the record at offset o is too early for them.
 - If there is no record at or after t, there is none for later times either.
-The log end is like a record after all others: a response for a time after the grid. So a quiet partition costs one
+The log end is like a record after all others: a response for a time after the grid. So an idle partition costs one
 lookup, however many days are looked up. The times between two responses are found by halving, or one after the other
 where only few records lie between the two.
 """
@@ -181,8 +181,8 @@ class TimeGrid:
         offsets = self._offsets[:, 1:-1].ravel()
         timestamps = self._timestamps[:, 1:-1].ravel()
         time_ms = np.tile(np.array(times, np.int64), len(partitions))
-        place = np.repeat(np.arange(len(partitions)), len(times))
-        first_offsets = np.array([first_records[partition].offset for partition in partitions], np.int64)[place]
+        index = np.repeat(np.arange(len(partitions)), len(times))
+        first_offsets = np.array([first_records[partition].offset for partition in partitions], np.int64)[index]
         is_log_end = timestamps == NEVER_MS
         is_ahead = (timestamps > now_ms + _CLOCK_DIFFERENCE_MS) & ~is_log_end
         is_deleted = (offsets == first_offsets) & (offsets > 0) & (timestamps > time_ms) & ~is_ahead
@@ -190,9 +190,9 @@ class TimeGrid:
         # The clamp keeps the product within 64 bits; a later timestamp is no time that readers can hold.
         timestamps_us = milliseconds_to_microseconds(np.minimum(timestamps, LATEST_MS))
         columns = {
-            "topic": _take([partition.topic for partition in partitions], place),
-            "topic_id": _take([topic_ids.get(partition.topic) for partition in partitions], place),
-            "partition": np.array([partition.partition for partition in partitions], np.int64)[place],
+            "topic": _take([partition.topic for partition in partitions], index),
+            "topic_id": _take([topic_ids.get(partition.topic) for partition in partitions], index),
+            "partition": np.array([partition.partition for partition in partitions], np.int64)[index],
             "observed_at": milliseconds_to_microseconds(time_ms),
             "log_end_offset": np.where(is_deleted | is_ahead, NULL, offsets),
             "point_offset": np.where(is_log_end | is_ahead, NULL, offsets),
@@ -203,6 +203,6 @@ class TimeGrid:
         return GridRows(batch, is_stored, is_deleted, is_ahead)
 
 
-def _take(values: list[Any], places: Ints) -> Any:
-    """Return an Arrow column of the strings at these places of a list; None is null."""
-    return pa.array(values, pa.string()).take(pa.array(places))
+def _take(values: list[Any], indices: Ints) -> Any:
+    """Return an Arrow column of the strings at these indices of a list; None is null."""
+    return pa.array(values, pa.string()).take(pa.array(indices))

@@ -23,7 +23,7 @@ _LONGEST_TIMEOUT_S: Final = 3_600.0
 _POLICY: Final = "cleanup.policy"
 
 
-class Settings(NamedTuple):
+class ResourceConfig(NamedTuple):
     """The settings of a topic or broker, by their name; None if they are unknown, and then the problem.
 
     The problem is a sentence without secrets. It is general if it concerns the settings of all topics.
@@ -64,7 +64,7 @@ def find_compacted(client: ClientProperties, timeout_s: float, topics: Sequence[
     return Policies(compacted, [*unknown], next(iter(unknown.values()), ""))
 
 
-def read_topic_settings(client: ClientProperties, timeout_s: float, topics: Sequence[str]) -> Iterator[Settings]:
+def read_topic_settings(client: ClientProperties, timeout_s: float, topics: Sequence[str]) -> Iterator[ResourceConfig]:
     """Yield the settings of each topic, in the given order. Raises nothing.
 
     `client` has properties of librdkafka; each request may take `timeout_s` seconds. After a problem that concerns all
@@ -73,7 +73,7 @@ def read_topic_settings(client: ClientProperties, timeout_s: float, topics: Sequ
     try:
         admin = new_admin(client)
     except SourceError as error:
-        yield from (Settings(topic, None, str(error), is_problem_general=True) for topic in topics)
+        yield from (ResourceConfig(topic, None, str(error), is_problem_general=True) for topic in topics)
         return
     for first in range(0, len(topics), _TOPICS_PER_REQUEST):
         end = first + _TOPICS_PER_REQUEST
@@ -85,7 +85,7 @@ def read_topic_settings(client: ClientProperties, timeout_s: float, topics: Sequ
             if settings.is_problem_general:
                 general_problem = settings.problem
         if general_problem is not None:
-            yield from (Settings(topic, None, general_problem, is_problem_general=True) for topic in topics[end:])
+            yield from (ResourceConfig(topic, None, general_problem, is_problem_general=True) for topic in topics[end:])
             return
 
 
@@ -96,20 +96,22 @@ def request_timeout_s(timeout_s: float) -> float:
 
 def await_settings(
     responses: Mapping[ConfigResource, Future[Any]], client: ClientProperties, timeout_s: float
-) -> list[Settings]:
+) -> list[ResourceConfig]:
     """Wait for the responses to requests that were just sent, and return the settings of each resource, in order."""
     # With another second, librdkafka itself reports that the time is over, and maybe why.
     wait(responses.values(), timeout_s + 1)
     return [_to_settings(resource.name, response, client) for resource, response in responses.items()]
 
 
-def _to_settings(resource: str, response: Future[Any], client: ClientProperties) -> Settings:
+def _to_settings(resource: str, response: Future[Any], client: ClientProperties) -> ResourceConfig:
     try:
         entries = response.result(timeout=0)
     except TimeoutError:
-        return Settings(resource, None, "the brokers did not respond in time", is_problem_general=True)
+        return ResourceConfig(resource, None, "the brokers did not respond in time", is_problem_general=True)
     except KafkaException as error:
         kafka_error = error.args[0]
         # An error of librdkafka itself has a negative code, and concerns the request as a whole.
-        return Settings(resource, None, describe_error(kafka_error, client), is_problem_general=kafka_error.code() < 0)
-    return Settings(resource, {name: entry.value or "" for name, entry in entries.items()})
+        return ResourceConfig(
+            resource, None, describe_error(kafka_error, client), is_problem_general=kafka_error.code() < 0
+        )
+    return ResourceConfig(resource, {name: entry.value or "" for name, entry in entries.items()})

@@ -77,9 +77,9 @@ def to_lists(values: Any, owner: Ints, size: int) -> Any:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
-def take_strings(strings: Sequence[str], places: Array) -> Any:
+def take_strings(strings: Sequence[str], indices: Array) -> Any:
     """Return an Arrow column of strings by their indexes in a list; a flag is the index 0 or 1, and NULL is null."""
-    return pa.array(strings, pa.string()).take(to_column(places.astype(np.int64)))
+    return pa.array(strings, pa.string()).take(to_column(indices.astype(np.int64)))
 
 
 def milliseconds_to_microseconds(values: Ints) -> Ints:

@@ -26,7 +26,7 @@ DAYS: Final = "days since 1970-01-01"
 OFFSET: Final = "offset"
 RECORDS: Final = "records"
 PER_SECOND: Final = "records per second"
-PLACE: Final = "place"
+INDEX: Final = "index"
 
 
 @dataclass(frozen=True, slots=True)

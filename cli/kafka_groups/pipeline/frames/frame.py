@@ -144,7 +144,7 @@ class Frame:
         return {name: getattr(self, name) for name in self.names()}
 
     def take(self, rows: Flags | Ints) -> Self:
-        """Return the rows that a mask or an array of places selects."""
+        """Return the rows that a mask or an array of indices selects."""
         return type(self)(**{name: values[rows] for name, values in self.arrays().items()})
 
     def sort_by(self, *names: str) -> Self:

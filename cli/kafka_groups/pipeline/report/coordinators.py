@@ -12,7 +12,7 @@ from kafka_groups.pipeline.report.period import FRESH_MS, GroupKey, Period, Peri
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 
 # A broker that has not responded for longer than this did not respond in this time, either.
-_EXAMINED_MS: Final = 3_600_000
+_SEARCH_WINDOW_MS: Final = 3_600_000
 # Silent for the time between the last sample with a log end offset (or the first sample) and the last sample.
 _COORDINATORS: Final = """
     SELECT cluster_id, partition, max(at_ms) -
@@ -43,7 +43,7 @@ def find_outdated_groups(
     if not sampled_groups:
         return set()
     sample_times = [coverages[key.cluster_id].last_sample_ms or 0 for key in sampled_groups]
-    period = Period(min(sample_times) - _EXAMINED_MS, max(sample_times))
+    period = Period(min(sample_times) - _SEARCH_WINDOW_MS, max(sample_times))
     coordinators = tables.select(
         Coordinator, PARTITION_OFFSETS, _COORDINATORS, period, fresh_ms=FRESH_MS, offsets_topic=OFFSETS_TOPIC
     )

@@ -17,12 +17,12 @@ from kafka_groups.rendering.durations import format_duration
 
 KINDS: Final = ("retention_risk", "clock_difference", "orphaned_commit", "idle_group", "unread_topic", "skew")
 # A skew of 3.0 means that one partition has three times the records of an average one.
-_LEAST_SKEW: Final = 3.0
+_MIN_SKEW: Final = 3.0
 # A loss is forecast a day ahead, so that there is time to prevent it.
 _FORECAST_MS: Final = 86_400_000
 _HOUR_MS: Final = 3_600_000
 # NTP keeps clocks within a second of each other, so that a difference of several seconds shows one that is wrong.
-_LEAST_CLOCK_JUMP_MS: Final = 5_000
+_MIN_CLOCK_JUMP_MS: Final = 5_000
 # The rates of a day are known after its first hour, and its first observation may be some minutes late.
 _WITHOUT_RATES_MS: Final = 4_200_000
 # The margins of days before the period are not reported; of the day before it, only the forecast is.
@@ -41,7 +41,7 @@ _DAYS_WITH_FINDINGS: Final = """
 # The largest jump of a cluster comes first.
 _CLOCK_JUMPS: Final = """
     SELECT cluster_id, "group", at_ms AS day_ms, date AS day, clock_jump_ms FROM period_rows
-    WHERE clock_jump_ms >= {least_ms} AND date IN ({newest_dates})
+    WHERE clock_jump_ms >= {min_ms} AND date IN ({newest_dates})
     ORDER BY cluster_id, clock_jump_ms DESC, "group"
 """
 # No group needs to read the topics of Kafka itself.
@@ -147,7 +147,7 @@ def _find_clock_differences(tables: PeriodTables, selectors: Selectors, groups: 
         GROUP_DAILY,
         _CLOCK_JUMPS,
         tables.period.from_midnight(),
-        least_ms=_LEAST_CLOCK_JUMP_MS,
+        min_ms=_MIN_CLOCK_JUMP_MS,
         newest_dates=_newest_dates(groups),
     )
     findings: dict[str, Finding] = {}
@@ -201,7 +201,7 @@ def describe_group(days: Sequence[GroupDayRow], newest: date, passed_ms: int) ->
     if today.is_idle:
         last_commit = f"; its last commit was on {today.last_commit_date}" if today.last_commit_date else ""
         yield "idle_group", f"{subject} no commit in 24 hours, and no member seen on {today.day}{last_commit}."
-    if (today.skew or 0) >= _LEAST_SKEW:
+    if (today.skew or 0) >= _MIN_SKEW:
         ratio = f"{today.skew:.1f} times the records of an average one of that topic"
         yield "skew", f"{subject} the busiest partition of a topic had {ratio}."
 
@@ -240,14 +240,14 @@ def _describe_losses(today: GroupDayRow | None, earlier_days: Sequence[GroupDayR
     """
     reported_margin = 0
     if today is not None:
-        least = today.retention_margin or 0
+        min_margin = today.retention_margin or 0
         last = today.last_retention_margin or 0
         if last < 0:
             reported_margin = last
             yield f"it is {_describe_lost_records(last)}"
-        elif least < 0:
-            reported_margin = least
-            yield f"on {today.day} it was {_describe_lost_records(least)}"
+        elif min_margin < 0:
+            reported_margin = min_margin
+            yield f"on {today.day} it was {_describe_lost_records(min_margin)}"
     worst = min(earlier_days, key=lambda day: day.retention_margin or 0, default=None)
     if worst is not None and (worst.retention_margin or 0) < reported_margin:
         yield f"on {worst.day} it was {_describe_lost_records(worst.retention_margin or 0)}"

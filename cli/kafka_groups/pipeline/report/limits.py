@@ -31,12 +31,12 @@ FindingT = TypeVar("FindingT", bound=_OfKind)
 
 @dataclass(frozen=True, slots=True)
 class GroupLimit:
-    """A limit of groups: the first `most` existing groups, and the first `most` removed groups; None is no limit.
+    """A limit of groups: the first `max_count` existing ones, and the first `max_count` removed ones; None is no limit.
 
     Groups whose ids are in `exempt` are kept in addition, and do not count.
     """
 
-    most: int | None = None
+    max_count: int | None = None
     exempt: frozenset[str] = frozenset()
 
     def first(self, groups: Iterable[GroupT]) -> list[GroupT]:
@@ -47,18 +47,18 @@ class GroupLimit:
             if group.group not in self.exempt:
                 is_removed = group.removed_ms is not None
                 counts[is_removed] += 1
-                if self.most is not None and counts[is_removed] > self.most:
+                if self.max_count is not None and counts[is_removed] > self.max_count:
                     continue
             first_groups.append(group)
         return first_groups
 
 
-def first_of_each_kind(findings: Iterable[FindingT], most: int) -> list[FindingT]:
-    """Return at most `most` findings of each kind, in their order: many of one kind do not hide another."""
+def first_of_each_kind(findings: Iterable[FindingT], max_count: int) -> list[FindingT]:
+    """Return at most `max_count` findings of each kind, in their order: many of one kind do not hide another."""
     counts: Counter[str] = Counter()
     first_findings = []
     for finding in findings:
         counts[finding.kind] += 1
-        if counts[finding.kind] <= most:
+        if counts[finding.kind] <= max_count:
             first_findings.append(finding)
     return first_findings

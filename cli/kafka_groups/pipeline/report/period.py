@@ -14,7 +14,7 @@ DAY_MS: Final = 86_400_000
 # As in build: an observation counts for ten minutes.
 FRESH_MS: Final = 600_000
 # A query with many thousand literals ends the process, so that many groups are selected after the query.
-_MOST_LITERALS: Final = 1_000
+_MAX_LITERALS: Final = 1_000
 # The last date that a table may have rows of, in days since 1970: 2100-01-01.
 _LAST_DAY: Final = 47_482
 _PERIOD_ROWS: Final = """
@@ -97,7 +97,7 @@ class PeriodTables:
         """Return a dict for each row; with `groups`, some rows of groups with these ids on other clusters, too."""
         since_ms, until_ms = period or self.period
         conditions = render_sql("date BETWEEN {first} AND {last}", first=date_of(since_ms), last=date_of(until_ms))
-        if groups is not None and len(groups) <= _MOST_LITERALS:
+        if groups is not None and len(groups) <= _MAX_LITERALS:
             ids = sorted({key.group for key in groups})
             conditions = render_sql('{conditions} AND "group" IN ({ids})', conditions=conditions, ids=ids)
         return self.queries.select(

@@ -13,7 +13,7 @@ from kafka_groups.pipeline.report.period import FRESH_MS, GroupKey, Period, Peri
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 
 # A single sample without a group may be an accident.
-_LEAST_SAMPLES: Final = 2
+_MIN_SAMPLES: Final = 2
 # A sample is complete if each coordinator listed its groups: the partitions of the offsets topic have log end offsets.
 # Without permission to describe that topic, all partitions need one.
 _COMPLETE_SAMPLES: Final = """
@@ -76,7 +76,7 @@ def _removal_from_samples(last: LastRows, sample_times: list[int], last_record_m
     """
     # Log end offsets are requested last: the first time is that of the sample that listed the group.
     later_times = sample_times[bisect_left(sample_times, last.alive_ms) + 1 :]
-    if len(later_times) < _LEAST_SAMPLES or later_times[-1] - last.alive_ms <= FRESH_MS:
+    if len(later_times) < _MIN_SAMPLES or later_times[-1] - last.alive_ms <= FRESH_MS:
         return None
     if last.event is not None and last.event.is_removal and last.event.record_ms is not None:
         # The clock of the sampler is ahead of the broker's.

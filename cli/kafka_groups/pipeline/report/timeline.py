@@ -9,7 +9,7 @@ from kafka_groups.pipeline.report.history import LagPoint, Rebalance
 from kafka_groups.pipeline.report.period import FRESH_MS, GroupKey, PeriodTables
 from kafka_groups.pipeline.tables import GROUP_STATUS, REBALANCES
 
-_MOST_POINTS: Final = 1_000
+_MAX_POINTS: Final = 1_000
 # Build reads events until the end of the day after a rebalance began.
 _REBALANCE_DAYS: Final = 2
 # Of the rows with the largest lag, the last one.
@@ -86,7 +86,7 @@ def read_points(tables: PeriodTables, groups: Collection[GroupKey]) -> dict[Grou
     so that no line is drawn there.
     """
     since_ms, until_ms = tables.period
-    part_ms = max(1, -(-(until_ms - since_ms + 1) // _MOST_POINTS))
+    part_ms = max(1, -(-(until_ms - since_ms + 1) // _MAX_POINTS))
     # Two points of neighbouring parts may be nearly two parts apart.
     gap_ms = max(FRESH_MS, 2 * part_ms)
     rows = tables.select_groups(GroupPoint, GROUP_STATUS, _POINTS, groups, since_ms=since_ms, part_ms=part_ms)

@@ -17,7 +17,7 @@ from kafka_groups.progress import Progress, ignore_progress
 
 
 @dataclass(kw_only=True, slots=True)
-class Compacted:
+class CompactionResult:
     """What a compaction has done until now.
 
     `joined` are the dates with joined or sorted files in any table; `files_before` and `files_after` are the numbers of
@@ -43,27 +43,27 @@ class Compacted:
 def compact(
     storage: Storage,
     *,
-    keep: Mapping[Table, timedelta] = MappingProxyType({}),
+    retention: Mapping[Table, timedelta] = MappingProxyType({}),
     now: datetime,
     progress: Progress = ignore_progress,
-    on_start: Callable[[Compacted], None] = lambda _compacted: None,
-) -> Compacted:
+    on_start: Callable[[CompactionResult], None] = lambda _compacted: None,
+) -> CompactionResult:
     """Join small files of facts, date by date, sort the samples of dates that are over, and remove old dates.
 
-    `keep` has by table how long a date stays after its end; tables that it does not have lose no date. The newest date
-    of each table stays, and the last record of each group and member in group_events. `now` has a time zone. A reader
-    sees each row exactly once at every moment.
+    `retention` has by table how long a date stays after its end; tables that it does not have lose no date. The newest
+    date of each table stays, and the last record of each group and member in group_events. `now` has a time zone. A
+    reader sees each row exactly once at every moment.
 
     `progress` is called with the number of removed dates, then with the numbers of rows in sorted files. `on_start` is
     called with the result before it grows, so that a caller can report what an interrupted call has done. Raises
     StorageError, also if another compaction runs; each date is then as it was before or as it should be after, and the
     next call continues.
     """
-    compacted = Compacted()
+    compacted = CompactionResult()
     now = now.astimezone(UTC)
     on_start(compacted)
     with storage.lock("compact"):
-        for table_name, date in remove_old_dates(storage, keep, now, progress):
+        for table_name, date in remove_old_dates(storage, retention, now, progress):
             compacted.removed += ((table_name, date),)
         remove_failed_samples(storage, now)
         # The second plan has files that the first one has joined.
@@ -76,7 +76,7 @@ def compact(
 
 
 def _replace_files(
-    storage: Storage, replacements: Sequence[Replacement], compacted: Compacted, progress: Progress, step: str
+    storage: Storage, replacements: Sequence[Replacement], compacted: CompactionResult, progress: Progress, step: str
 ) -> None:
     """Replace files by sorted ones, as planned, with a commit for each replacement, and add them to `compacted`.
 

@@ -26,7 +26,7 @@ from kafka_groups.pipeline.tables import FACT_TABLES
 
 TARGET_BYTES: Final = 128 * 1024 * 1024  # The size of a large file, which is left as it is.
 # Samples that arrive after those of their date were sorted wait until they have this share of the date's rows.
-_LEAST_LATE_SHARE: Final = 1 / 8
+_MIN_LATE_SHARE: Final = 1 / 8
 
 
 class Replacement(NamedTuple):
@@ -67,7 +67,7 @@ def plan_sorts(storage: Storage, before: str) -> list[Replacement]:
     for files in _files_by_date(storage):
         sample_files = [file for file in files if file.batch == SORTED_SAMPLES or _has_samples(file)]
         late_rows = count_rows(file for file in sample_files if file.batch != SORTED_SAMPLES)
-        is_enough = late_rows >= count_rows(sample_files) * _LEAST_LATE_SHARE
+        is_enough = late_rows >= count_rows(sample_files) * _MIN_LATE_SHARE
         if files[0].date < before and len(sample_files) > 1 and is_enough:
             replacements.append(Replacement(SORTED_SAMPLES, sample_files))
     return replacements

@@ -22,7 +22,7 @@ from kafka_groups.pipeline.tables import Table
 _DAY_US: Final = 86_400_000_000
 # Clocks of brokers can be wrong, and a date outside of 1970 to 2099 would be a directory that nobody looks into.
 _END_US: Final = int(np.datetime64("2100-01-01", "us").astype(int))
-_MOST_OPEN_FILES: Final = 32  # Each holds up to a row group in memory.
+_MAX_OPEN_FILES: Final = 32  # Each holds up to a row group in memory.
 _ROWS_PER_GROUP: Final = 262_144
 
 
@@ -79,7 +79,7 @@ class FileWriter:
         """
         key = (table.name, date)
         if key not in self._open_files:
-            if len(self._open_files) >= _MOST_OPEN_FILES:
+            if len(self._open_files) >= _MAX_OPEN_FILES:
                 self._close_oldest()
             path = new_path(self._directory, table.name, date, self._batch)
             self._paths.append(path)

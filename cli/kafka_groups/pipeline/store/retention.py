@@ -24,7 +24,7 @@ from kafka_groups.progress import Progress
 
 # A build writes the last date and the one before it again, each from its own facts and those of seven dates before.
 # With fewer dates, groups that have not committed for some days would be missing from them.
-LEAST_KEEP: Final = timedelta(days=8)
+MIN_RETENTION: Final = timedelta(days=8)
 # A sample without a row in sample_runs after this time has failed.
 _LONGEST_SAMPLE: Final = timedelta(days=1)
 
@@ -32,7 +32,7 @@ _LONGEST_SAMPLE: Final = timedelta(days=1)
 FilesByDate: TypeAlias = dict[str, list[DataFile]]
 
 
-def keep_all(age: timedelta) -> dict[Table, timedelta]:
+def uniform_retention(age: timedelta) -> dict[Table, timedelta]:
     """Return the same retention for every documented table except sample_runs.
 
     That table has no retention, because samples count only if it has their row.
@@ -41,18 +41,18 @@ def keep_all(age: timedelta) -> dict[Table, timedelta]:
 
 
 def remove_old_dates(
-    storage: Storage, keep: Mapping[Table, timedelta], now: datetime, progress: Progress
+    storage: Storage, retention: Mapping[Table, timedelta], now: datetime, progress: Progress
 ) -> Iterator[tuple[str, str]]:
-    """Remove the dates that are older than `keep` of their table; yield table and date of each that is wholly gone.
+    """Remove the dates that are older than their `retention`; yield table and date of each that is wholly gone.
 
-    `keep` has by table how long a date stays after its end, at least LEAST_KEEP; `now` is in UTC. The newest date of
-    each table stays. The lock "compact" must be held. Nothing is removed before the first element is requested, and
-    each date is removed just before it is yielded. `progress` is called with the number of dates that are finished,
+    `retention` has by table how long a date stays after its end, at least MIN_RETENTION; `now` is in UTC. The newest
+    date of each table stays. The lock "compact" must be held. Nothing is removed before the first element is requested,
+    and each date is removed just before it is yielded. `progress` is called with the number of dates that are finished,
     counted for each table. Raises StorageError; the dates that were removed before then stay removed.
     """
-    old_dates = {table: _find_old_dates(storage, table, now - age) for table, age in keep.items()}
-    if keep:
-        _note_first_dates(storage, keep, now)
+    old_dates = {table: _find_old_dates(storage, table, now - age) for table, age in retention.items()}
+    if retention:
+        _note_first_dates(storage, retention, now)
     counter = StepCounter(progress, "removing old dates", sum(map(len, old_dates.values())))
     for table, files_by_date in old_dates.items():
         kept_rows = find_last_records(storage.directory, files_by_date) if table == GROUP_EVENTS else {}
@@ -87,7 +87,7 @@ def _find_old_dates(storage: Storage, table: Table, first: datetime) -> FilesByD
     return {day: files for day, files in dates[:-1] if day < first_date}
 
 
-def _note_first_dates(storage: Storage, keep: Mapping[Table, timedelta], now: datetime) -> None:
+def _note_first_dates(storage: Storage, retention: Mapping[Table, timedelta], now: datetime) -> None:
     """Save the first dates that are retained, which never become earlier; `now` is in UTC.
 
     A date is derived from facts of all tables, so there is one first date for all of them.
@@ -95,7 +95,7 @@ def _note_first_dates(storage: Storage, keep: Mapping[Table, timedelta], now: da
     note = storage.note(RETENTION)
     first_date = str(note.get("first_date", ""))
     derived = dict(note.get("derived", {}))
-    for table, age in keep.items():
+    for table, age in retention.items():
         first = (now - age).date().isoformat()
         if table.derived:
             derived[table.name] = max(first, str(derived.get(table.name, "")))

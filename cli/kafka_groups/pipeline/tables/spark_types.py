@@ -22,16 +22,16 @@ _SPELLED: Final = {
 }
 
 
-def spell_type(kind: pa.DataType, *, is_short: bool = False) -> str:
+def spark_type_name(kind: pa.DataType, *, is_short: bool = False) -> str:
     """Return an Arrow type as Spark's DDL spells it; `is_short` omits the fields of a struct."""
     if pa.types.is_struct(kind):
-        fields = "…" if is_short else ", ".join(f"`{field.name}`: {spell_type(field.type)}" for field in kind)
+        fields = "…" if is_short else ", ".join(f"`{field.name}`: {spark_type_name(field.type)}" for field in kind)
         return f"STRUCT<{fields}>"
     if pa.types.is_list(kind):
-        return f"ARRAY<{spell_type(kind.value_type, is_short=is_short)}>"
+        return f"ARRAY<{spark_type_name(kind.value_type, is_short=is_short)}>"
     return _SPELLED[kind]
 
 
 def spell_schema(schema: pa.Schema) -> str:
     """Return the columns of an Arrow schema as Spark's DDL spells them."""
-    return ", ".join(f"`{field.name}` {spell_type(field.type)}" for field in schema)
+    return ", ".join(f"`{field.name}` {spark_type_name(field.type)}" for field in schema)

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka_groups.pipeline.frames.columns import Column
 from kafka_groups.pipeline.frames.frame import Frame
-from kafka_groups.pipeline.tables.spark_types import spell_type
+from kafka_groups.pipeline.tables.spark_types import spark_type_name
 from kafka_groups.pipeline.tables.sql import Identifier, Sql, render_spark_sql
 
 
@@ -42,7 +42,7 @@ class Table:
 
     def ddl(self, separator: str = ", ") -> str:
         """Return the columns as Spark's DDL, with `date`."""
-        columns = [f"`{column.name}` {spell_type(column.type)}" for column in self.columns]
+        columns = [f"`{column.name}` {spark_type_name(column.type)}" for column in self.columns]
         return separator.join([*columns, "`date` DATE"])
 
     def create_statement(self, location: str) -> str:

@@ -28,8 +28,8 @@ def history(seed: int) -> list[Row]:
 
 def compacted(rng: Random, records: Sequence[Row], until: int) -> list[Row]:
     """The newest record of each key before `until`, and of the removals perhaps none."""
-    newest = {_key(row): place for place, row in enumerate(records[:until])}
-    kept = [row for place, row in enumerate(records[:until]) if newest[_key(row)] == place]
+    newest = {_key(row): index for index, row in enumerate(records[:until])}
+    kept = [row for index, row in enumerate(records[:until]) if newest[_key(row)] == index]
     if rng.random() < 0.7:
         kept = [row for row in kept if not row["tombstone"]]
     return [*kept, *records[until:]]

@@ -96,7 +96,7 @@ def generation(seconds: float, number: int, *members: Row | str, all_joined: flo
 
 def placed(rows: Iterable[Row]) -> list[Row]:
     """The records in the order of a log."""
-    return [row | {"source_offset": place} if row["origin"] == "topic" else row for place, row in enumerate(rows)]
+    return [row | {"source_offset": index} if row["origin"] == "topic" else row for index, row in enumerate(rows)]
 
 
 def split(rows: Sequence[Row]) -> dict[int, DayEvents]:

@@ -176,11 +176,13 @@ def test_state_and_members_hold_until_an_event_makes_them_unknown(
 
 
 def test_a_date_on_which_the_number_was_unknown_has_no_maximum() -> None:
-    most = {name: [day.timeline.members_max for day in build(placed(story), (0, 1))] for name, story in MEMBERS.items()}
+    max_members = {
+        name: [day.timeline.members_max for day in build(placed(story), (0, 1))] for name, story in MEMBERS.items()
+    }
 
-    assert most["joined"] == [5, 5]
-    assert most["no other member yet"] == [UNKNOWN, UNKNOWN]
-    assert most["all left"] == [2, 0]
+    assert max_members["joined"] == [5, 5]
+    assert max_members["no other member yet"] == [UNKNOWN, UNKNOWN]
+    assert max_members["all left"] == [2, 0]
 
 
 def test_a_group_of_which_nothing_is_known_has_neither_state_nor_members() -> None:

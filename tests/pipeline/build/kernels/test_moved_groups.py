@@ -26,8 +26,8 @@ HOUR = 3_600
 
 
 def moves(*lost: int) -> dict[tuple[str, int], Rebalance]:
-    """Rebalances by protocol and generation, if compaction removed the records at some places before."""
-    (day,) = build([row for place, row in enumerate(THERE_AND_BACK) if place not in lost])
+    """Rebalances by protocol and generation, if compaction removed the records at some indices before."""
+    (day,) = build([row for index, row in enumerate(THERE_AND_BACK) if index not in lost])
     return {(row.protocol, row.generation): row for row in day.rebalances}
 
 

@@ -13,7 +13,7 @@ from kafka_groups.pipeline.build.kernels.evidence_windows import Evidence
 from kafka_groups.pipeline.build.kernels.verdicts import RULES, judge_evidence
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.partition_stage import build_partition_days
-from kafka_groups.pipeline.build.stage_settings import Settings
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.frames.arrays import NULL
 from kafka_groups.verdicts import SAMPLE_POINTS, Point, Rules, Window, judge, sampled_window
 from tests.pipeline.build.facts import stage_facts
@@ -36,7 +36,7 @@ def evidence_of(window: Window, rules: Rules) -> Evidence:
     return Evidence(
         at_ms=np.array([window.now_ms]),
         current_lag=np.array([window.current_lag]),
-        least_end=np.array([min(window.ends, default=NULL)]),
+        min_end=np.array([min(window.ends, default=NULL)]),
         is_sampled=np.array([window.is_sampled]),
         slot_ms=matrix([commit.at_ms for commit in slots]),
         committed_offset=matrix([commit.offset for commit in slots]),
@@ -56,7 +56,7 @@ def test_a_window_gets_the_rule_of_the_table(case: Case) -> None:
 def judged_by_the_stage(facts: Any) -> list[str]:
     staged = stage_facts(facts)
     batch = PartitionBatch.from_rows(staged.rows)
-    days = build_partition_days(batch, Settings(staged.days, STREAM_RULES, 7), staged.summary)
+    days = build_partition_days(batch, StageSettings(staged.days, STREAM_RULES, 7), staged.summary)
     return [RULES[rule] for day in days for rule in day.statuses.rule]
 
 
@@ -71,7 +71,7 @@ def facts_of(scenario: Scenario, *, is_sampled: bool) -> Any:
     if is_sampled:
         offsets = [(each.at_ms, each.offset, None) for each in history.samples]
     else:
-        offsets = [(each.at_ms, each.offset, place) for place, each in enumerate(history.commits)]
+        offsets = [(each.at_ms, each.offset, index) for index, each in enumerate(history.commits)]
     commits = [
         same
         | {"group": "g", "commit_time": at(ms), "committed_offset": offset, "tombstone": False, "source_offset": source}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from kafka_groups.pipeline.facts.backfill import Backfilled, backfill
+from kafka_groups.pipeline.facts.backfill import BackfillResult, backfill
 from kafka_groups.pipeline.facts.time_grid import LookupPeriod
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import PARTITION_OFFSETS
@@ -35,7 +35,7 @@ def busy_and_quiet() -> Iterator[ScriptedCluster]:
         yield found
 
 
-def run(cluster: ScriptedCluster, storage: Storage, **options: Any) -> Backfilled:
+def run(cluster: ScriptedCluster, storage: Storage, **options: Any) -> BackfillResult:
     """Backfill a day in minutes; options are fields of the period, and arguments of `backfill`."""
     day = LookupPeriod(MIDNIGHT_MS, MIDNIGHT_MS + DAY_MS - 1, step_ms=MINUTE_MS, now_ms=LONG_AFTER_MS)
     period = day._replace(**{name: options.pop(name) for name in day._fields if name in options})

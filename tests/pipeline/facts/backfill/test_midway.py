@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.facts.backfill import Backfilled
+from kafka_groups.pipeline.facts.backfill import BackfillResult
 from kafka_groups.pipeline.store import NewFile, Storage
 from tests.fakes.scripted_cluster import ScriptedCluster
 from tests.pipeline.facts.backfill.backfills import DAY_MS, MIDNIGHT_MS, rows_of, run
@@ -21,7 +21,7 @@ def test_committed_days_are_counted_and_the_day_that_failed_is_not(
     cluster: ScriptedCluster, storage: Storage, mocker: MockerFixture
 ) -> None:
     append = storage.append
-    begun: list[Backfilled] = []
+    begun: list[BackfillResult] = []
 
     def until_it_is_full(files: Sequence[NewFile], *given: Any, **named: Any) -> None:
         if begun[0].days:

@@ -62,7 +62,7 @@ def raw(pairs: Sequence[tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
     """Return keys and values as RawRecords, one a second, from offset 100."""
     keys, values = [key for key, _ in pairs], [value for _, value in pairs]
     offsets = list(range(100, 100 + len(pairs)))
-    times = [1_700_000_000_000 + 1000 * place for place in range(len(pairs))]
+    times = [1_700_000_000_000 + 1000 * index for index in range(len(pairs))]
     return pa.record_batch([offsets, times, keys, values], schema=RawRecords.schema())
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from kafka_groups.pipeline.facts.sample import Sampled, sample
+from kafka_groups.pipeline.facts.sample import SampleResult, sample
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import Table
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
@@ -55,7 +55,7 @@ def clock() -> Callable[[], int]:
     return lambda: next(ticks)
 
 
-def take(cluster: ScriptedCluster, storage: Storage, **settings: Any) -> Sampled:
+def take(cluster: ScriptedCluster, storage: Storage, **settings: Any) -> SampleResult:
     """One sample."""
     with cluster.admin(**settings) as admin:
         return sample(admin, storage, now_ms=clock())

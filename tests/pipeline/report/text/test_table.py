@@ -127,8 +127,8 @@ def test_rows_of_a_report_have_as_of_only_if_one_is_old(make_screen: MakeScreen)
     out, err = drawn_on(make_screen(), history(newest, fresh, evaluated_ms=TO))
     assert ("AS-OF" in out, "2 groups as of 2026-11-21T00:00Z, 1 cluster" in err) == (False, True)
     out, _ = drawn_on(make_screen(), history(fresh, old, group("never"), evaluated_ms=TO))
-    place = out.split("\n")[0].split().index("AS-OF")
-    assert [line.split()[place] for line in out.split("\n")[1:-1]] == ["2026-11-20T23:50Z", "2026-11-20T23:49Z", "-"]
+    index = out.split("\n")[0].split().index("AS-OF")
+    assert [line.split()[index] for line in out.split("\n")[1:-1]] == ["2026-11-20T23:50Z", "2026-11-20T23:49Z", "-"]
 
 
 def test_a_group_that_was_removed_is_called_so_in_any_window(window: Callable[..., Screen]) -> None:
@@ -249,8 +249,8 @@ def test_a_lag_that_is_a_bound_has_a_sign_and_is_aligned_right(make_screen: Make
         ("none", None, "unknown"),
     )
     out, err = drawn_on(make_screen(), history(*(group(name, lag=lag, lag_quality=good) for name, lag, good in given)))
-    place = out.index("LAG") + len("LAG")
-    assert [line[:place].split()[-1] for line in out.splitlines()[1:]] == ["123456", "≥7", "?0", "-"]
+    index = out.index("LAG") + len("LAG")
+    assert [line[:index].split()[-1] for line in out.splitlines()[1:]] == ["123456", "≥7", "?0", "-"]
     assert err.splitlines()[2] == (
         "LAG: ≥ means at least, because the log end offsets of some partitions are unknown; "
         "? means outdated: the coordinator of the group did not respond, so its commits are older."

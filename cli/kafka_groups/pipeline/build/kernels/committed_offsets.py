@@ -1,27 +1,26 @@
-"""Commits of keys in their order, and what they did on a day.
+"""Commits of keys in their order, with the incarnation of each.
 
 A key's commits are one history, whatever they come from: records of `__consumer_offsets`, which have the time of the
 commit, and samples, which show the commit that was there when they were taken. A removal ends an *incarnation* of the
-commit: what a later commit says is not compared with it.
+commit, and so does a commit on another topic id: what a later commit says is not compared with it.
 
 - The order of records is that of the log. Where the coordinator moves to a broker whose clock is behind, the times that
   commits bear go back: such a record counts from the time of the record before it on.
 - A row that was read twice counts once.
-- A record advances the commit by the difference to the row before. A sample between two records advances it by nothing,
-  because the clock of the sampler is another one than that of the coordinator: records say what was consumed.
-- Without records, a sample that shows another offset than the row before is a commit.
+- The clock of the sampler is another one than that of the coordinator. A sample on another topic id than the records
+  before and after it was only dated among them, and begins no incarnation.
 
-Five records of one key; the fourth one sets it back:
+Five records of one key; the time of the fourth one is that of a clock that is behind:
 
     >>> records = new_commits(
     ...     key=np.zeros(5, np.int64),
-    ...     at_us=np.arange(5) * 1_000_000,
-    ...     committed_offset=np.array([100, 150, 200, 120, 130]),
+    ...     at_us=np.array([10, 20, 30, 25, 40]),
+    ...     committed_offset=np.array([100, 150, 200, 220, 230]),
     ...     source_offset=np.arange(5),
     ... )
-    >>> activity, _ = measure_activity(order_commits(records), empty_key_summary(1))
-    >>> activity.consumed, activity.commits
-    (array([110]), array([5]))
+    >>> ordered = order_commits(records)
+    >>> ordered.committed_offset, ordered.at_us
+    (array([100, 150, 200, 220, 230]), array([10, 20, 30, 30, 40]))
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ from typing import Final
 
 import numpy as np
 
-from kafka_groups.pipeline.build.frames import Commits, KeyActivity, KeySummary, LogEnds
+from kafka_groups.pipeline.build.frames import Commits, KeySummary, LogEnds
 from kafka_groups.pipeline.build.kernels.segments import (
-    first_place_at,
+    first_index_at,
     is_among_last,
     is_segment_end,
     is_segment_start,
-    last_place_at,
-    last_place_before,
+    last_index_at,
+    last_index_before,
     last_values,
+    next_index_after,
     running_count,
     segment_starts,
-    sum_segments,
     take,
 )
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
@@ -117,17 +116,17 @@ def _follow_log(rows: Commits) -> Commits:
 
     Within one partition of `__consumer_offsets`, which has all records of a group, the log is the order of offsets.
     """
-    places = np.flatnonzero(rows.is_record)
-    places = places[np.lexsort((rows.source_offset[places], rows.key[places]))]
-    key = rows.key[places]
-    at_us = rows.at_us[places]
+    indices = np.flatnonzero(rows.is_record)
+    indices = indices[np.lexsort((rows.source_offset[indices], rows.key[indices]))]
+    key = rows.key[indices]
+    at_us = rows.at_us[indices]
     falls = np.flatnonzero((key[1:] == key[:-1]) & (at_us[1:] < at_us[:-1]))
     # Clocks differ rarely, so that few keys are looked at one by one.
     for each_key in np.unique(key[falls]):
         of_key = slice(np.searchsorted(key, each_key, "left"), np.searchsorted(key, each_key, "right"))
         at_us[of_key] = np.maximum.accumulate(at_us[of_key])
     new_times = rows.at_us.copy()
-    new_times[places] = at_us
+    new_times[indices] = at_us
     return replace(rows, at_us=new_times)
 
 
@@ -147,8 +146,10 @@ def number_incarnations(rows: Commits, size: int) -> Commits:
     that are known (`find_topic_ids`).
     """
     starts = segment_starts(rows.key)
-    has_id = rows.topic_id != NULL
-    previous_id = take(rows.topic_id, last_place_before(has_id, starts))
+    has_id = (rows.topic_id != NULL) & ~_are_within_another_topic(rows, size)
+    # A removal has begun an incarnation already, so a commit is only compared with those since then.
+    since_removal = segment_starts(rows.key, running_count(rows.is_removal, starts))
+    previous_id = take(rows.topic_id, last_index_before(has_id, since_removal))
     is_on_other_topic = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
     begins = (rows.is_removal | is_on_other_topic) & ~rows.is_carried
     # Carried rows come before the day's rows of their key, so that no beginning is counted for them.
@@ -167,8 +168,8 @@ def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Comm
     known = ends.take(ends.is_used & (ends.topic_id != NULL))
     times = (known.partition, known.at_us)
     wanted = (partition_of_key[rows.key], rows.at_us)
-    before = last_place_at(times, wanted)
-    following = first_place_at(times, wanted)
+    before = last_index_at(times, wanted)
+    following = first_index_at(times, wanted)
     id_before = take(known.topic_id, before)
     id_following = take(known.topic_id, following)
     is_certain = (following < 0) | (id_before == id_following)
@@ -190,74 +191,19 @@ def carry_commits(rows: Commits) -> Commits:
     return replace(rows, is_carried=np.ones(len(rows), np.bool_)).take(is_chosen)
 
 
-def measure_activity(rows: Commits, summary: KeySummary) -> tuple[KeyActivity, KeySummary]:
-    """Return what the day's rows of each key did, and the summary at the end of the day.
-
-    `rows` are ordered and numbered, with those of earlier days; `summary` is that at the end of the day before.
-    """
-    size = len(summary)
-    never = np.full(size, NULL)
-    is_of_day = ~rows.is_carried
-    is_present = ~rows.is_removal
-    advance = _measure_advances(rows, size)
-    is_commit = is_present & (rows.is_record | ((advance != 0) & (advance != NULL)))
-    # What is seen for the first time may have been committed just then.
-    is_move = is_of_day & is_present & (is_commit | (advance == NULL))
-    starts = is_segment_start(rows.key)
-    consumed = np.zeros(size, np.int64)
-    consumed[rows.key[starts]] = sum_segments(np.where(is_of_day & is_present, np.maximum(advance, 0), 0), starts)
-    commits = np.bincount(rows.key[is_of_day & rows.is_record & is_present], minlength=size)
-    is_sample = is_of_day & ~rows.is_record & is_present
-    every_row = np.ones(len(rows), np.bool_)
-    is_removal = is_of_day & rows.is_removal
-    activity = KeyActivity(
-        consumed=consumed,
-        commits=commits,
-        moves=np.bincount(rows.key[is_move], minlength=size),
-        sampled_us=last_values(rows.key, is_sample, rows.at_us, never),
-        has_commit=last_values(rows.key, every_row, is_present, np.zeros(size, np.bool_)),
-        removed_us=last_values(rows.key, is_removal, rows.at_us, never),
-        clock_jump_ms=_measure_clock_jumps(rows, size),
-    )
-    moved_us = last_values(rows.key, is_move, rows.at_us, never)
-    commit_us = last_values(rows.key, is_of_day & is_commit, rows.at_us, never)
-    return activity, replace(
-        summary,
-        moved_us=np.maximum(summary.moved_us, moved_us),
-        commit_us=np.maximum(summary.commit_us, commit_us),
-        has_records=summary.has_records | (commits > 0),
-    )
-
-
-def _measure_clock_jumps(rows: Commits, size: int) -> Ints:
-    """Return by how many ms the times that the day's records of each of `size` keys bear fell at most; 0 if not."""
-    of_day = rows.take(rows.is_record & ~rows.is_carried)
-    jumps_ms = np.zeros(size, np.int64)
-    np.maximum.at(jumps_ms, of_day.key, (of_day.at_us - of_day.recorded_us) // 1_000)
-    return jumps_ms
-
-
-def _measure_advances(rows: Commits, size: int) -> Ints:
-    """Return by how much each row advanced the commit of its key.
-
-    It is NULL for a removal, and for the first commit of an incarnation; it is 0 for a sample that lies between two
-    records.
-    """
-    is_between = _are_between_records(rows, size)
-    previous = last_place_before(~is_between, segment_starts(rows.key, rows.incarnation))
-    previous_offset = take(rows.committed_offset, previous)
-    is_known = (rows.committed_offset != NULL) & (previous_offset != NULL)
-    return np.where(is_between, 0, np.where(is_known, rows.committed_offset - previous_offset, NULL))
-
-
-def _are_between_records(rows: Commits, size: int) -> Flags:
-    """Return for each row of the day whether it is a sample with a record of a commit before it, and a record after it.
-
-    A carried sample was counted on its day, before the next record was known.
-    """
+def are_between_records(rows: Commits, size: int) -> Flags:
+    """Return for each ordered row whether it is a sample of the day with a record of its key before and after it."""
     last_record_us = last_values(rows.key, rows.is_record, rows.at_us, np.full(size, NULL))
-    previous_record = last_place_before(rows.is_record, segment_starts(rows.key))
-    # A sample without a record before it follows no commit.
-    follows_commit = ~take(rows.is_removal, previous_record, missing=True)
+    has_record_before = last_index_before(rows.is_record, segment_starts(rows.key)) >= 0
     is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
-    return is_sample & follows_commit & (rows.at_us <= last_record_us[rows.key])
+    return is_sample & has_record_before & (rows.at_us <= last_record_us[rows.key])
+
+
+def _are_within_another_topic(rows: Commits, size: int) -> Flags:
+    """Return for each row whether it is a sample between two records that are on one topic id, and not on its own."""
+    has_id = rows.is_record & (rows.topic_id != NULL)
+    id_before = take(rows.topic_id, last_index_before(has_id, segment_starts(rows.key)))
+    id_following = take(rows.topic_id, next_index_after(has_id, rows.key))
+    is_one_topic = (id_before != NULL) & (id_before == id_following)
+    is_within: Flags = are_between_records(rows, size) & is_one_topic & (rows.topic_id != id_before)
+    return is_within

@@ -21,7 +21,7 @@ Example: a group begins with the member `a`, and `b` joins 10 seconds later.
 >>> def row(seconds, kind, event, epoch=None, member=None):
 ...     fields = {"epoch": epoch, "member_id": member, "member_state": "STABLE"}
 ...     return GroupRecord(0, seconds, seconds * 1_000_000, f"ConsumerGroup{kind}", event, **fields)
->>> group = Incarnation(Membership(), EpochChanges())
+>>> group = GroupIncarnation(Membership(), EpochChanges())
 >>> group.read(0, row(0, "MemberMetadata", "member_metadata", None, "a"))
 >>> group.read(1, row(0, "Metadata", "group_epoch", 1))
 >>> group.read(2, row(2, "CurrentMemberAssignment", "member_assignment", 1, "a"))
@@ -85,7 +85,7 @@ class EpochChanges:
 class Epoch:
     """An epoch of a KIP-848 group, which begins with its first record."""
 
-    place: int  # index of that record among those that were read
+    record_index: int  # index of that record among those that were read
     at_us: int  # time of that record, in microseconds since 1970
     number: int
     changes: EpochChanges  # joins and leaves before it, since the epoch before
@@ -93,7 +93,7 @@ class Epoch:
     arrivals: dict[str, int]  # by member that joined before the epoch: when it reached the epoch, microseconds
 
 
-class Incarnation:
+class GroupIncarnation:
     """A group from the beginning of a day, or from its creation, until it is removed."""
 
     def __init__(self, membership: Membership, changes: EpochChanges) -> None:
@@ -109,27 +109,27 @@ class Incarnation:
         self.changes.kept_members = members
         self.members.mark_complete()
 
-    def read(self, place: int, record: GroupRecord) -> None:
+    def read(self, index: int, record: GroupRecord) -> None:
         """Take in the next record in the order of the log.
 
         Each record of a member may change the members. Removals and epochs of at most 2, of groups of any type, show
         that all members are known from now on. `epochs` and `changes` are those of KIP-848 groups only.
 
-        `place` is its index among all records that were read; it increases from call to call. After a removal no record
+        `index` is its index among all records that were read; it increases from call to call. After a removal no record
         may follow. `upgrade` has to be called before the removal of a classic group.
         """
         if record.is_classic:
             self.members.see_time(record)
             return
-        change = self.members.read(place, record)
+        change = self.members.read(index, record)
         if change is not None and record.type.startswith("ConsumerGroup"):
             self.changes.count(change.member_id, change.step)
         if record.is_removal:
             self._remove(record)
         elif record.event_type == GROUP_EPOCH:
-            self._read_epoch(place, record)
+            self._read_epoch(index, record)
         elif record.shows_stable_member:
-            self._reach_epoch(place, record)
+            self._reach_epoch(index, record)
 
     def _remove(self, record: GroupRecord) -> None:
         """Take in the removal of the group, of any type: all members are known, and no record may follow."""
@@ -142,7 +142,7 @@ class Incarnation:
         else:
             self.changes = EpochChanges(self.changes.has_start, self.changes.kept_members)
 
-    def _read_epoch(self, place: int, record: GroupRecord) -> None:
+    def _read_epoch(self, index: int, record: GroupRecord) -> None:
         """Take in an epoch of a group of any type.
 
         An epoch of at most 2 shows the beginning of the group: all its members are known from now on. Only an epoch of
@@ -153,10 +153,10 @@ class Incarnation:
         if record.type != CONSUMER_GROUP or record.epoch == self.changes.epoch:
             return
         number = record.epoch or 0
-        self.epochs.append(Epoch(place, record.at_us, number, self.changes, self.members.present_count, {}))
+        self.epochs.append(Epoch(index, record.at_us, number, self.changes, self.members.present_count, {}))
         self.changes = EpochChanges(has_start=True, epoch=record.epoch)
 
-    def _reach_epoch(self, place: int, record: GroupRecord) -> None:
+    def _reach_epoch(self, index: int, record: GroupRecord) -> None:
         """Take in that a member is STABLE at an epoch.
 
         The first time at the newest epoch is the member's arrival, if it joined before the record of that epoch.
@@ -167,7 +167,7 @@ class Incarnation:
             return
         epoch = self.epochs[-1]
         # A member that joins with the next epoch is first STABLE, with no partitions, at the epoch before.
-        if epoch.number == record.epoch and self.members.joined_before(member_id, epoch.place):
+        if epoch.number == record.epoch and self.members.joined_before(member_id, epoch.record_index):
             epoch.arrivals.setdefault(member_id, record.at_us)
 
     def membership(self) -> Membership:
@@ -180,10 +180,10 @@ class Incarnation:
         `next_epoch` is the epoch after it, also if it belongs to the next incarnation; None if none began.
         """
         members = None
-        if self.members.is_known_at(epoch.place, epoch.at_us):
+        if self.members.is_known_at(epoch.record_index, epoch.at_us):
             members = epoch.present_count + self.members.preexisting_count
         # No member was counted, but one left later whose join is lost.
-        if members == 0 and self.members.leaves_unseen_after(epoch.place):
+        if members == 0 and self.members.leaves_unseen_after(epoch.record_index):
             members = None
         quality, ended_us = _end(epoch, next_epoch, members)
         changes = self._known_changes(epoch, members)
@@ -215,9 +215,9 @@ class Incarnation:
             return None if epoch.changes.kept_members is None else epoch.changes
         # The first epoch that compaction left need not be the group's first one. If members that joined earlier have
         # shown themselves, the changes are those in the records that the broker wrote together with the epoch.
-        if self.members.has_preexisting_at(epoch.place):
+        if self.members.has_preexisting_at(epoch.record_index):
             batch = EpochChanges()
-            for change in self.members.changes_in_batch(epoch.place, epoch.at_us):
+            for change in self.members.changes_in_batch(epoch.record_index, epoch.at_us):
                 batch.count(change.member_id, change.step)
             return batch
         is_first = epoch.number <= _HIGHEST_FIRST_EPOCH and members is not None and members <= 1

@@ -49,8 +49,8 @@ import numpy as np
 from kafka_groups import verdicts
 from kafka_groups.pipeline.build.frames import LagPoints, LagRows, LogEnds, WindowCommits
 from kafka_groups.pipeline.build.kernels.segments import (
-    last_place_at,
-    previous_places,
+    last_index_at,
+    previous_indices,
     segment_starts,
     take,
     trace_back,
@@ -68,7 +68,7 @@ class Evidence:
 
     at_ms: Ints  # time of the lag row
     current_lag: Ints
-    least_end: Ints  # lowest of the last log ends
+    min_end: Ints  # lowest of the last log ends
     is_sampled: Flags  # whether the evidence comes from samples
     slot_ms: Ints  # matrix: time of the first commit of each slot of the window; NULL where the window is not filled
     committed_offset: Ints  # matrix: the commit of each slot
@@ -82,26 +82,26 @@ def collect_evidence(
 ) -> Evidence:
     """Return the evidence at each lag row: the commits of the last `intervals` slots, log ends and points.
 
-    `rows.observation` is a place in `ends`. All frames are sorted as their docstrings say. Only evidence of the row's
+    `rows.observation` is an index in `ends`. All frames are sorted as their docstrings say. Only evidence of the row's
     incarnation counts, until the time of the row.
     """
     is_sampled, last_commit = _choose_streams(rows, commits)
     first_of_slot = segment_starts(stream_numbers(commits), commits.incarnation, commits.slot_ms)
-    previous_slot = previous_places(stream_numbers(commits), commits.incarnation)[first_of_slot]
+    previous_slot = previous_indices(stream_numbers(commits), commits.incarnation)[first_of_slot]
     window = trace_back(last_commit, previous_slot, intervals)
 
     # Incarnations and logs only rise within a stream, so points are in the order of their times.
     last_point = _find_last(stream_numbers(points), points.at_us, points.incarnation, rows, is_sampled)
     is_of_log = take(points.log_number, last_point, -1) == rows.log_number
-    previous_point = previous_places(stream_numbers(points), points.incarnation, points.log_number)
+    previous_point = previous_indices(stream_numbers(points), points.incarnation, points.log_number)
     last_points = trace_back(np.where(is_of_log, last_point, -1), previous_point, verdicts.SAMPLE_POINTS)
 
-    last_ends = trace_back(np.arange(len(ends)), previous_places(ends.partition, ends.log_number), intervals)
-    least_end = take(ends.log_end, last_ends, LARGEST).min(axis=1)
+    last_ends = trace_back(np.arange(len(ends)), previous_indices(ends.partition, ends.log_number), intervals)
+    min_end = take(ends.log_end, last_ends, LARGEST).min(axis=1)
     return Evidence(
         at_ms=rows.at_us // 1_000,
         current_lag=rows.lag,
-        least_end=least_end[rows.observation],
+        min_end=min_end[rows.observation],
         is_sampled=is_sampled,
         slot_ms=take(commits.slot_ms, window),
         committed_offset=take(commits.committed_offset, window),
@@ -112,7 +112,7 @@ def collect_evidence(
 
 
 def _choose_streams(rows: LagRows, commits: WindowCommits) -> tuple[Flags, Ints]:
-    """Return whether samples are the evidence at each lag row, and the place of the last commit of that stream.
+    """Return whether samples are the evidence at each lag row, and the index of the last commit of that stream.
 
     Samples are, where there is no record, or where one shows a later offset: ingest may be behind. A clock that is
     ahead makes an old sample look new, but it cannot make its offset higher; so another offset that is not higher must
@@ -137,13 +137,13 @@ def _is_read(rows: LagRows, commits: WindowCommits, sampled_offset: Ints) -> Fla
     The clock of a coordinator that is ahead dates it behind the lag row, by no more than clocks may differ.
     """
     until_us = rows.at_us + _CLOCK_TOLERANCE_MS * 1_000
-    place = last_place_at((stream_numbers(commits), commits.at_us), (rows.key * 2, until_us))
-    is_same = take(commits.incarnation, place, -1) == rows.incarnation
-    is_read: Flags = is_same & (take(commits.committed_offset, place) >= sampled_offset)
+    index = last_index_at((stream_numbers(commits), commits.at_us), (rows.key * 2, until_us))
+    is_same = take(commits.incarnation, index, -1) == rows.incarnation
+    is_read: Flags = is_same & (take(commits.committed_offset, index) >= sampled_offset)
     return is_read
 
 
 def _find_last(stream: Ints, at_us: Ints, incarnation: Ints, rows: LagRows, is_sample: Flags) -> Ints:
-    """Return the place of the last evidence of a stream until each lag row; -1 if it belongs to another incarnation."""
-    place = last_place_at((stream, at_us), (rows.key * 2 + is_sample, rows.at_us))
-    return np.where(take(incarnation, place, -1) == rows.incarnation, place, -1)
+    """Return the index of the last evidence of a stream until each lag row; -1 if it belongs to another incarnation."""
+    index = last_index_at((stream, at_us), (rows.key * 2 + is_sample, rows.at_us))
+    return np.where(take(incarnation, index, -1) == rows.incarnation, index, -1)

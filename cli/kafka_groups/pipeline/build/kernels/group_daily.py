@@ -2,19 +2,19 @@
 
 *Skew* says how unevenly a group consumes a topic: the share of the partition with the largest consumption, over the
 mean share. It is 1 where all partitions have the same share. The mean is over the partitions on which the group has a
-commit, and over those that were quiet, on which nothing was written: many clients commit nothing there.
+commit, and over those that were idle, on which nothing was written: many clients commit nothing there.
 
-    partitions = partitions with a commit that were not quiet + quiet partitions
+    partitions = partitions with a commit that were not idle + idle partitions
     skew = largest consumption * partitions / total consumption
 
 A topic from which the group consumed fewer than 1,000 offsets says nothing about skew.
 
-Three partitions of one topic, the last one quiet, and 3,000 records consumed:
+Three partitions of one topic, the last one idle, and 3,000 records consumed:
 
     >>> topic_skew(
     ...     consumed=np.array([2_000, 1_000, 0]),
-    ...     is_quiet=np.array([False, False, True]),
-    ...     quiet_partitions=np.array([1, 1, 1]),
+    ...     is_idle=np.array([False, False, True]),
+    ...     idle_partitions=np.array([1, 1, 1]),
     ...     starts=np.array([True, False, False]),
     ... )
     array([2.])
@@ -28,7 +28,7 @@ from typing import Final
 import numpy as np
 
 from kafka_groups.pipeline.build.group_frames import KeyDays
-from kafka_groups.pipeline.build.kernels.group_status import FRESH_MS, GroupStatuses, least_known
+from kafka_groups.pipeline.build.kernels.group_status import FRESH_MS, GroupStatuses, min_known
 from kafka_groups.pipeline.build.kernels.segments import (
     DAY_US,
     is_segment_end,
@@ -42,7 +42,7 @@ from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 # With fewer records, one partition may have most of them by chance.
 _ENOUGH_RECORDS: Final = 1_000
 # A day that has just begun is too short for a rate.
-_LEAST_SECONDS: Final = 60.0
+_MIN_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +51,15 @@ class GroupedKeyDays:
 
     group: Ints
     topic: Ints
-    quiet_partitions: Ints  # partitions of the topic that were observed at least twice, always with one log end
+    idle_partitions: Ints  # partitions of the topic that were observed at least twice, always with one log end
     key_days: KeyDays
 
     def take(self, rows: Flags | Ints) -> GroupedKeyDays:
-        """Return the rows that a mask or an array of places selects."""
+        """Return the rows that a mask or an array of indices selects."""
         return GroupedKeyDays(
             group=self.group[rows],
             topic=self.topic[rows],
-            quiet_partitions=self.quiet_partitions[rows],
+            idle_partitions=self.idle_partitions[rows],
             key_days=self.key_days.take(rows),
         )
 
@@ -105,7 +105,7 @@ class GroupExtremes:
     orphaned_partitions: Ints  # keys whose commit outlived its partition
     max_lag: Ints
     last_lag: Ints
-    worst_rule: Ints  # place in RULES
+    worst_rule: Ints  # index in RULES
 
 
 def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> GroupActivity:
@@ -122,7 +122,7 @@ def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> G
     group = active.group[starts]
     commits_on_topic = reduce_segments(np.add, days.has_commit.astype(np.int64), starts_topic)
     has_commits = commits_on_topic > 0
-    skew = topic_skew(days.consumed, days.is_quiet, active.quiet_partitions, starts_topic)
+    skew = topic_skew(days.consumed, days.is_idle, active.idle_partitions, starts_topic)
     commits = reduce_segments(np.add, days.commits, starts)
     has_records = reduce_segments(np.logical_or, days.has_records, starts)
     read_us = counts.read_us[group]
@@ -144,7 +144,7 @@ def _measure_commit_rate(commits: Ints, has_records: Flags, read_us: Ints, day: 
     """Return the commits per second from midnight to the last record that was read, NaN where none was."""
     seconds = (read_us // 1_000 - day * DAY_US // 1_000) / 1_000
     is_known = has_records & (read_us != NULL)
-    return np.where(is_known, commits / np.maximum(_LEAST_SECONDS, seconds), np.nan)
+    return np.where(is_known, commits / np.maximum(_MIN_SECONDS, seconds), np.nan)
 
 
 def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, members_max: Ints) -> Flags:
@@ -162,17 +162,17 @@ def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, members_max: Ints) ->
     return is_idle
 
 
-def topic_skew(consumed: Ints, is_quiet: Flags, quiet_partitions: Ints, starts: Flags) -> Floats:
+def topic_skew(consumed: Ints, is_idle: Flags, idle_partitions: Ints, starts: Flags) -> Floats:
     """Return the skew of each topic of each group, NaN for a topic with too few records.
 
-    `starts` are the first rows of topics. `quiet_partitions` is the number of quiet partitions of the topic, whether or
+    `starts` are the first rows of topics. `idle_partitions` is the number of idle partitions of the topic, whether or
     not the group has a commit on them.
     """
     amount = consumed.astype(np.float64)
     total = reduce_segments(np.add, amount, starts)
     largest = reduce_segments(np.maximum, amount, starts)
-    quiet = reduce_segments(np.maximum, quiet_partitions, starts)
-    partitions = quiet + reduce_segments(np.add, (~is_quiet).astype(np.float64), starts)
+    idle = reduce_segments(np.maximum, idle_partitions, starts)
+    partitions = idle + reduce_segments(np.add, (~is_idle).astype(np.float64), starts)
     has_enough = total >= _ENOUGH_RECORDS
     return np.where(has_enough, largest * partitions / np.where(has_enough, total, 1.0), np.nan)
 
@@ -198,9 +198,9 @@ def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int
     evaluated = statuses.group[starts_status]
     return GroupExtremes(
         max_time_lag_ms=_spread(groups, reduce_segments(np.maximum, days.time_lag_ms, starts), size),
-        retention_margin=_spread(groups, least_known(days.margin, starts), size),
-        last_retention_margin=_spread(groups, least_known(last_margin, starts), size),
-        retention_left_ms=_spread(groups, least_known(retention_left_ms, starts), size),
+        retention_margin=_spread(groups, min_known(days.margin, starts), size),
+        last_retention_margin=_spread(groups, min_known(last_margin, starts), size),
+        retention_left_ms=_spread(groups, min_known(retention_left_ms, starts), size),
         orphaned_partitions=_spread(groups, orphaned, size),
         max_lag=_spread(evaluated, reduce_segments(np.maximum, statuses.lag, starts_status), size),
         last_lag=_spread(evaluated, statuses.lag[is_segment_end(statuses.group)], size),
@@ -209,7 +209,7 @@ def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int
 
 
 def _spread(groups: Ints, values: Ints, size: int) -> Ints:
-    """Return the values at the places of their groups, and NULL at those of all other groups."""
+    """Return the values at the indices of their groups, and NULL at those of all other groups."""
     spread = np.full(size, NULL)
     spread[groups] = values
     return spread

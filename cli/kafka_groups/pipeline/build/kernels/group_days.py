@@ -125,13 +125,13 @@ def _read_day(reader: GroupReader, records: Sequence[GroupRecord], day: int) -> 
     `records` are in the order of the log; all records after the first of the last ten minutes are returned, too.
     """
     recent_us = (day + 1) * DAY_US - _LARGEST_CLOCK_DIFFERENCE_US
-    for place, record in enumerate(records):
+    for index, record in enumerate(records):
         if record.at_us >= recent_us:
-            reader.read(records[:place])
+            reader.read(records[:index])
             # Its state and number of members are never used: those of the whole day are known.
             before = reader.checkpoint(None, NULL)
-            reader.read(records[place:])
-            return RecentRecords(before, records[place:])
+            reader.read(records[index:])
+            return RecentRecords(before, records[index:])
     reader.read(records)
     return None
 

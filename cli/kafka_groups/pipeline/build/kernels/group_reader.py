@@ -30,7 +30,7 @@ from itertools import zip_longest
 from typing import Final
 
 from kafka_groups.pipeline.build.kernels.classic_rebalances import Generation, classic_rebalance
-from kafka_groups.pipeline.build.kernels.consumer_rebalances import Incarnation
+from kafka_groups.pipeline.build.kernels.consumer_rebalances import GroupIncarnation
 from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint, Subject
 from kafka_groups.pipeline.build.kernels.group_records import (
     CLASSIC_GROUP,
@@ -53,12 +53,12 @@ class GroupReader:
 
     def __init__(self, before: GroupCheckpoint) -> None:
         """Begin with a checkpoint, which stays as it is; its state, members and `recent` are not used."""
-        self._incarnations = [Incarnation(before.membership, deepcopy(before.changes))]
+        self._incarnations = [GroupIncarnation(before.membership, deepcopy(before.changes))]
         self._generation = before.generation
         self._topics = dict(before.topics)
         self._has_no_rebalances = before.has_no_rebalances
         self._newest = before.newest
-        self._next_place = 0
+        self._next_index = 0
         self._protocol_entries = list[Entry]()
         self._protocol_record: GroupRecord | None = None  # the last one of a classic or a KIP-848 group itself
         self._classic_rebalances = list[Rebalance]()
@@ -69,27 +69,27 @@ class GroupReader:
         May be called again with later records.
         """
         for record in records:
-            place = self._next_place
-            self._next_place += 1
+            index = self._next_index
+            self._next_index += 1
             self._newest = log_position(record)
             last = self._incarnations[-1]
             if last.is_removed:
-                last = Incarnation(last.membership(), last.changes)
+                last = GroupIncarnation(last.membership(), last.changes)
                 self._incarnations.append(last)
             if record.is_classic:
-                self._read_classic(place, record)
+                self._read_classic(index, record)
             elif record.type == CONSUMER_GROUP:
-                self._read_consumer(place, record)
+                self._read_consumer(index, record)
             if record.type.endswith(_TYPES_WITH_TOPICS):
                 self._topics[Subject(record.type, record.member_id, record.expression)] = record.topics
-            last.read(place, record)
+            last.read(index, record)
 
-    def _read_classic(self, place: int, record: GroupRecord) -> None:
+    def _read_classic(self, index: int, record: GroupRecord) -> None:
         """Take in a record of a classic group: a generation, or its removal, which may be an upgrade to KIP-848.
 
         At a removal the incarnation gets the members that an upgrade would keep; None if they are unknown.
         """
-        self._add_removal_entry(place, record)
+        self._add_removal_entry(index, record)
         generation = self._generation
         if record.is_removal:
             has_members = generation is not None and generation.number is not None and not generation.is_removal
@@ -101,18 +101,18 @@ class GroupReader:
         if rebalance is not None:
             self._classic_rebalances.append(rebalance)
         state = "Stable" if record.event_type == GENERATION else "Empty"
-        self._protocol_entries.append(Entry(record.at_us, place, state, len(record.member_ids or ())))
+        self._protocol_entries.append(Entry(record.at_us, index, state, len(record.member_ids or ())))
         self._generation = Generation.from_record(record)
 
-    def _read_consumer(self, place: int, record: GroupRecord) -> None:
+    def _read_consumer(self, index: int, record: GroupRecord) -> None:
         """Take in a record of a KIP-848 group itself: an epoch, or its removal, which may be a downgrade to classic."""
-        self._add_removal_entry(place, record)
+        self._add_removal_entry(index, record)
         if record.is_removal:
             # An online downgrade removes all members in its batch, and keeps them as classic members.
             kept_members = self._incarnations[-1].changes.all_left()
             self._generation = Generation.downgraded(record, kept_members)
 
-    def _add_removal_entry(self, place: int, record: GroupRecord) -> None:
+    def _add_removal_entry(self, index: int, record: GroupRecord) -> None:
         """Add the entry of a removal; take the one before back if this record shows that the group moved.
 
         A group moves by an online upgrade or downgrade: a record of the other protocol follows the removal at once.
@@ -120,7 +120,7 @@ class GroupReader:
         previous = self._protocol_record or record
         self._protocol_record = record
         if record.is_removal:
-            self._protocol_entries.append(Entry(record.at_us, place, "Dead", 0))
+            self._protocol_entries.append(Entry(record.at_us, index, "Dead", 0))
         elif previous.is_removal and previous.type != record.type and record.at_us - previous.at_us <= _ONE_BATCH_US:
             self._protocol_entries.pop()
 

@@ -107,8 +107,8 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
     """
     ordered = _sort(rows)
     moments = _Moments.of(ordered, day)
-    place, moment = moments.spread(ordered)
-    statuses = ordered.statuses.take(place)
+    index, moment = moments.spread(ordered)
+    statuses = ordered.statuses.take(index)
     starts = is_segment_start(moment)
     partitions = reduce_segments(np.add, np.ones(len(moment), np.int64), starts)
     is_full = (statuses.complete >= 1).astype(np.float64)
@@ -116,11 +116,11 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
     never_catches_up = reduce_segments(np.logical_or, stays_behind, starts)
     rank = _BY_CERTAINTY[statuses.time_lag_quality]
     return GroupStatuses(
-        group=ordered.group[place][starts],
+        group=ordered.group[index][starts],
         at_us=moments.at_us[moment[starts]],
         rule=reduce_segments(np.maximum, statuses.rule, starts),
         complete=reduce_segments(np.add, is_full, starts) / partitions,
-        window_start_ms=least_known(statuses.window_start_ms, starts),
+        window_start_ms=min_known(statuses.window_start_ms, starts),
         window_end_ms=reduce_segments(np.maximum, statuses.window_end_ms, starts),
         partitions=partitions,
         lag=sum_segments(np.maximum(statuses.lag, 0), starts),
@@ -171,15 +171,15 @@ class _Moments:
     def spread(self, rows: GroupedStatuses) -> tuple[Ints, Ints]:
         """Return all pairs of a status and a moment of the day at which it counts, by moment.
 
-        The first array has the places in `rows`, which are those of `of`, the second one the places of the moments. A
+        The first array has the indices in `rows`, which are those of `of`, the second one the indices of the moments. A
         status counts at its own moment at least.
         """
         is_status = rows.statuses.rule != NULL
         count = np.where(is_status, np.maximum(self._last_moment(rows) - self.of_row, 0) + 1, 0)
-        place, moment = expand_ranges(self.of_row, count)
+        index, moment = expand_ranges(self.of_row, count)
         order = np.argsort(moment, kind="stable")
         order = order[self.at_us[moment[order]] >= self.day * DAY_US]
-        return place[order], moment[order]
+        return index[order], moment[order]
 
     def _last_moment(self, rows: GroupedStatuses) -> Ints:
         """Return the last moment at which each row counts: before its partition's next row, and while it is fresh.
@@ -194,7 +194,7 @@ class _Moments:
         return np.where(is_last_of_partition, last_fresh, np.minimum(last_fresh, before_next_row))
 
 
-def least_known(values: Ints, starts: Flags) -> Ints:
+def min_known(values: Ints, starts: Flags) -> Ints:
     """Return the least value of each segment that is not NULL; NULL where all are."""
-    least = reduce_segments(np.minimum, np.where(values == NULL, LARGEST, values), starts)
-    return np.where(least == LARGEST, NULL, least)
+    minimum = reduce_segments(np.minimum, np.where(values == NULL, LARGEST, values), starts)
+    return np.where(minimum == LARGEST, NULL, minimum)

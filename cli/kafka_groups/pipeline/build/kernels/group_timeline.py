@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     """What holds of a group from a record on."""
 
     at_us: int  # time of the record, in microseconds since 1970
-    place: int  # index of the record among those that were read, in the order of the log
+    record_index: int  # index of the record among those that were read, in the order of the log
     state: str | None  # None if the record does not show it
     members: int  # number of members; UNKNOWN, or NULL if the record says nothing of it
 
@@ -48,8 +48,8 @@ class Timeline(NamedTuple):
 
     def at_times(self, times: Ints) -> tuple[Any, Ints]:
         """Return the states and the numbers of members at times of the day, in microseconds since 1970."""
-        places = np.searchsorted(self.times, times, side="right") - 1
-        return self.states[places], self.members[places]
+        indices = np.searchsorted(self.times, times, side="right") - 1
+        return self.states[indices], self.members[indices]
 
     @property
     def members_max(self) -> int:
@@ -68,7 +68,7 @@ def build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], sam
     Entries may be in any order. A sample comes before an entry with the same time. Where an entry or a sample says
     nothing of the members, their number stays as it was.
     """
-    valid = sorted(drop_superseded(entries), key=attrgetter("at_us", "place"))
+    valid = sorted(drop_superseded(entries), key=attrgetter("at_us", "record_index"))
     rows = [Entry(NULL, 0, *before), *valid]
     times = np.concatenate([samples.times, [row.at_us for row in rows]])
     states = np.concatenate([samples.states, np.array([row.state for row in rows], np.object_)])
@@ -82,11 +82,11 @@ def build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], sam
 def drop_superseded(entries: Sequence[Entry]) -> list[Entry]:
     """Return the entries, in the order of the log, without those that have a later time than an entry after them.
 
-    `entries` may be in any order; those of one place keep theirs.
+    `entries` may be in any order; those of one record keep theirs.
     """
     valid = list[Entry]()
     earliest_us = LARGEST
-    for entry in reversed(sorted(entries, key=attrgetter("place"))):  # noqa: C413 - entries of one place keep their order
+    for entry in reversed(sorted(entries, key=attrgetter("record_index"))):  # noqa: C413 - equal ones keep their order
         if entry.at_us <= earliest_us:
             valid.append(entry)
             earliest_us = entry.at_us

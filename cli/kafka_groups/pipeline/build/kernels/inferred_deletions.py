@@ -39,7 +39,7 @@ import numpy as np
 
 from kafka_groups.pipeline.build.frames import Commits, KeySummary
 from kafka_groups.pipeline.build.kernels.committed_offsets import new_removals
-from kafka_groups.pipeline.build.kernels.segments import first_place_at, last_values, take
+from kafka_groups.pipeline.build.kernels.segments import first_index_at, last_values, take
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
 # A commit that complete samples have not seen for longer than this was removed.
@@ -68,21 +68,21 @@ class ReadTimes:
 
 
 def infer_deletions(
-    rows: Commits, summary: KeySummary, samples: SampleTimes, read: ReadTimes
+    rows: Commits, key_summary: KeySummary, samples: SampleTimes, read: ReadTimes
 ) -> tuple[Commits, KeySummary]:
     """Return the removals that the day's complete samples imply, and the summary with the absences of each key.
 
     `rows` are the ordered commits of the day with those of earlier days. A removal that would lie before a row of an
     earlier day is not returned: nothing has changed since.
     """
-    never = np.full(len(summary), NULL)
+    never = np.full(len(key_summary), NULL)
     seen_today_us = last_values(rows.key, ~rows.is_record & ~rows.is_carried, rows.at_us, never)
     is_seen_today = seen_today_us != NULL
-    seen_us = np.where(is_seen_today, seen_today_us, summary.sampled_us)
-    missing_before = np.where(is_seen_today, 0, np.maximum(summary.missing_samples, 0))
-    missing_since_us = np.where(is_seen_today, NULL, summary.missing_since_us)
+    seen_us = np.where(is_seen_today, seen_today_us, key_summary.sampled_us)
+    missing_before = np.where(is_seen_today, 0, np.maximum(key_summary.missing_samples, 0))
+    missing_since_us = np.where(is_seen_today, NULL, key_summary.missing_since_us)
 
-    first = first_place_at((samples.cluster, samples.at_us), (read.cluster_of_key, seen_us))
+    first = first_index_at((samples.cluster, samples.at_us), (read.cluster_of_key, seen_us))
     end = np.searchsorted(samples.cluster, read.cluster_of_key, "right")
     has_samples = (seen_us != NULL) & (first >= 0)
     missing = missing_before + np.where(has_samples, end - first, 0)
@@ -96,7 +96,7 @@ def infer_deletions(
     is_removed = is_absent & ~_has_read_records(rows, read, missing_since_us) & ~_is_unread(read, missing_since_us)
     # A commit that was removed is not missing any more, unless it is seen again.
     new_summary = replace(
-        summary,
+        key_summary,
         sampled_us=np.where(is_removed, NULL, seen_us),
         missing_samples=np.minimum(missing, _FIRST_MISSING),
         missing_since_us=missing_since_us,

@@ -35,8 +35,8 @@ import numpy as np
 from kafka_groups.pipeline.build.frames import Commits, LagRows, LogEnds
 from kafka_groups.pipeline.build.kernels.segments import (
     expand_ranges,
-    last_place_at,
-    last_place_until,
+    last_index_at,
+    last_index_until,
     segment_starts,
     take,
 )
@@ -55,13 +55,13 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
     topic ids, and `partition_of_key` the partition of each key; keys ascend with their partitions. A backfilled log end
     is skipped if it lies below the commit because its record was read before the time that the record bears.
     """
-    key, place = _pair_keys_with_ends(ends, partition_of_key)
-    last = last_place_at((commits.key, commits.at_us), (key, ends.at_us[place]))
+    key, index = _pair_keys_with_ends(ends, partition_of_key)
+    last = last_index_at((commits.key, commits.at_us), (key, ends.at_us[index]))
     has_commit = ~take(commits.is_removal, last, missing=True)
-    key, place, last = key[has_commit], place[has_commit], last[has_commit]
-    end = ends.take(place)
+    key, index, last = key[has_commit], index[has_commit], last[has_commit]
+    end = ends.take(index)
     commit = commits.take(_choose_commits(commits, end, last))
-    removal = last_place_until(commits.is_removal, segment_starts(commits.key))[last]
+    removal = last_index_until(commits.is_removal, segment_starts(commits.key))[last]
     is_early_record = (end.point_ms != NULL) & (end.point_ms - end.at_us // 1_000 > _CLOCK_TOLERANCE_MS)
     rows = LagRows(
         key=key,
@@ -70,7 +70,7 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
         log_end=end.log_end,
         incarnation=commits.incarnation[last],
         log_number=end.log_number,
-        observation=place,
+        observation=index,
         commit_us=commit.recorded_us,
         removed_us=take(commits.at_us, removal),
         is_commit_record=commit.is_record,
@@ -90,24 +90,24 @@ def _has_other_topic_id(commit: Commits, end: LogEnds) -> Flags:
 def _pair_keys_with_ends(ends: LogEnds, partition_of_key: Ints) -> tuple[Ints, Ints]:
     """Return all pairs of a key and a log end of the day on its partition, by key and time.
 
-    The first array has the keys, the second one the places in `ends`, which are sorted by partition and time.
+    The first array has the keys, the second one the indices in `ends`, which are sorted by partition and time.
     """
     of_day = np.flatnonzero(~ends.is_carried)
     partition = ends.partition[of_day]
     first = np.searchsorted(partition, partition_of_key, "left")
     until = np.searchsorted(partition, partition_of_key, "right")
-    key, place = expand_ranges(first, until - first)
-    return key, of_day[place]
+    key, index = expand_ranges(first, until - first)
+    return key, of_day[index]
 
 
 def _choose_commits(commits: Commits, end: LogEnds, last: Ints) -> Ints:
-    """Return the place of the commit that each log end is compared with.
+    """Return the index of the commit that each log end is compared with.
 
-    `last` is the place of the key's last commit until the time of the log end. Where that one exceeds the log end of a
-    sample, the place is that of the last sampled commit, if the same sample saw it.
+    `last` is the index of the key's last commit until the time of the log end. Where that one exceeds the log end of a
+    sample, the index is that of the last sampled commit, if the same sample saw it.
     """
     is_sampled: Flags = ~commits.is_record & ~commits.is_removal
-    sampled = last_place_until(is_sampled, segment_starts(commits.key))[last]
+    sampled = last_index_until(is_sampled, segment_starts(commits.key))[last]
     at_ms = end.at_us // 1_000
     is_first_sample = end.previous_sample_us == NULL
     since_ms = np.where(is_first_sample, at_ms - _SAMPLE_DURATION_MS, end.previous_sample_us // 1_000)

@@ -6,7 +6,7 @@ gets the number of its log.
 
 - A sampler that is slow, or another one whose clock is behind, may write an older log end behind a newer one. An end
   that fell within half a minute of the sample before, or on the same topic id, is not used, unless the next end is
-  below that of the sample before, too.
+  below that of the sample before, too. The last end of a day waits for the first one of the next day.
 - A backfill looks at the present log, by the times that producers wrote. A backfilled end that contradicts the samples
   of the log at its time, or has another topic id, is not used.
 
@@ -34,9 +34,9 @@ from kafka_groups.pipeline.build.kernels.segments import (
     is_among_last,
     is_segment_end,
     is_segment_start,
-    last_place_before,
+    last_index_before,
     last_values,
-    next_place_after,
+    next_index_after,
     reduce_segments,
     running_count,
     segment_maximum,
@@ -83,14 +83,17 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     is_of_day = ~rows.is_carried
     starts = segment_starts(rows.partition)
     has_end = rows.is_sample & (rows.log_end != NULL)
-    previous = last_place_before(has_end, starts)
+    # An end that fell at the end of the day before was not used. The next end shows whether the log was truncated.
+    is_open = has_end & rows.is_carried & ~rows.is_used
+    previous = last_index_before(has_end & ~is_open, starts)
     previous_end = take(rows.log_end, previous)
-    next_end = take(rows.log_end, next_place_after(has_end, rows.partition))
+    follows_open = last_index_before(has_end, starts) != previous
+    next_end = take(rows.log_end, next_index_after(has_end, rows.partition))
     # NULL is below all offsets, so nothing falls below an unknown end.
     has_fallen = has_end & (rows.log_end < previous_end)
     is_close = rows.at_us // 1_000 - take(rows.at_us, previous) // 1_000 <= _OVERLAP_MS
     is_same_topic = (rows.topic_id != NULL) & (take(rows.topic_id, previous) == rows.topic_id)
-    stays_below = (next_end != NULL) & (next_end < previous_end)
+    stays_below = follows_open | ((next_end != NULL) & (next_end < previous_end))
     is_truncated = has_fallen & (stays_below | ~(is_close | is_same_topic))
     is_new_log = is_of_day & (_is_recreated(rows, starts) | is_truncated)
     counted = last_log_numbers(carried, size)[rows.partition] + running_count(is_new_log, starts)
@@ -98,7 +101,7 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
         rows,
         topic_id=_known_topic_ids(rows, starts),
         log_number=np.where(is_of_day, counted, rows.log_number),
-        previous_sample_us=take(rows.at_us, last_place_before(rows.is_sample, starts)),
+        previous_sample_us=take(rows.at_us, last_index_before(rows.is_sample, starts)),
         is_used=np.where(is_of_day, is_new_log | ~has_fallen, rows.is_used),
     )
     is_contradicted = is_of_day & ~rows.is_sample & _contradicts_samples(numbered)
@@ -128,14 +131,14 @@ def _unique_rows(day: LogEnds) -> LogEnds:
 def _known_topic_ids(rows: LogEnds, starts: Ints) -> Ints:
     """Return the topic id of each row: its own, else that of the last sample with one before it; NULL without such."""
     has_sampled_id = rows.is_sample & (rows.topic_id != NULL)
-    previous_id = take(rows.topic_id, last_place_before(has_sampled_id, starts))
+    previous_id = take(rows.topic_id, last_index_before(has_sampled_id, starts))
     return np.where(rows.topic_id != NULL, rows.topic_id, previous_id)
 
 
 def _is_recreated(rows: LogEnds, starts: Ints) -> Flags:
     """Return for each row whether it is a sample with another topic id than the sample with an id before it."""
     has_id = rows.is_sample & (rows.topic_id != NULL)
-    previous_id = take(rows.topic_id, last_place_before(has_id, starts))
+    previous_id = take(rows.topic_id, last_index_before(has_id, starts))
     is_recreated: Flags = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
     return is_recreated
 
@@ -147,9 +150,9 @@ def _contradicts_samples(rows: LogEnds) -> Flags:
     """
     log = (rows.partition, rows.log_number)
     has_used_end = rows.is_sample & (rows.log_end != NULL) & rows.is_used
-    least = take(rows.log_end, last_place_before(has_used_end, segment_starts(*log)))
-    most = take(rows.log_end, next_place_after(has_used_end, *log), LARGEST)
-    is_beyond = (rows.log_end != NULL) & ((rows.log_end < least) | (rows.log_end > most))
+    min_end = take(rows.log_end, last_index_before(has_used_end, segment_starts(*log)))
+    max_end = take(rows.log_end, next_index_after(has_used_end, *log), LARGEST)
+    is_beyond = (rows.log_end != NULL) & ((rows.log_end < min_end) | (rows.log_end > max_end))
     sampled_id = segment_maximum(np.where(rows.is_sample, rows.topic_id, NULL), *log)
     has_other_id = (sampled_id != NULL) & (rows.topic_id != NULL) & (rows.topic_id != sampled_id)
     contradicts: Flags = is_beyond | has_other_id
@@ -202,7 +205,7 @@ def measure_growth(ends: LogEnds, size: int) -> Ints:
     return growth
 
 
-def find_quiet_partitions(day: LogEnds, size: int) -> Flags:
+def find_idle_partitions(day: LogEnds, size: int) -> Flags:
     """Return for each of `size` partitions whether the day's rows have it more than once, always with one log end.
 
     Rows are sorted by partition and time.
@@ -210,8 +213,8 @@ def find_quiet_partitions(day: LogEnds, size: int) -> Flags:
     known = day.take(day.log_end != NULL)
     starts = is_segment_start(known.partition)
     ends = is_segment_end(known.partition)
-    least_end = reduce_segments(np.minimum, known.log_end, starts)
-    highest_end = reduce_segments(np.maximum, known.log_end, starts)
-    is_quiet = np.zeros(size, np.bool_)
-    is_quiet[known.partition[starts]] = (least_end == highest_end) & (known.at_us[starts] < known.at_us[ends])
-    return is_quiet
+    min_end = reduce_segments(np.minimum, known.log_end, starts)
+    max_end = reduce_segments(np.maximum, known.log_end, starts)
+    is_idle = np.zeros(size, np.bool_)
+    is_idle[known.partition[starts]] = (min_end == max_end) & (known.at_us[starts] < known.at_us[ends])
+    return is_idle

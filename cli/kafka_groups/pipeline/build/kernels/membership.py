@@ -20,8 +20,8 @@ Example: the group begins, `a` joins, and two hours later `x` leaves, whose join
 ...     return GroupRecord(0, seconds, seconds * 1_000_000, "ConsumerGroupMemberMetadata", event, member_id=member)
 >>> history = MemberHistory(Membership(is_complete=True))
 >>> rows = [row(0, "member_metadata", "a"), row(9, "member_metadata", "b"), row(60, "member_left", "b")]
->>> for place, record in enumerate([*rows, row(7_200, "member_left", "x"), row(7_201, "member_left", "a")]):
-...     change = history.read(place, record)
+>>> for index, record in enumerate([*rows, row(7_200, "member_left", "x"), row(7_201, "member_left", "a")]):
+...     change = history.read(index, record)
 >>> [(entry.at_us // 1_000_000, entry.members) for entry in history.entries()]
 [(0, 1), (9, 2), (60, 1), (7200, 2), (7200, 1), (7201, 0)]
 >>> history.membership().departed
@@ -65,7 +65,7 @@ class Membership(NamedTuple):
 class MemberChange:
     """A join or a leave of a member."""
 
-    place: int  # index of the record among those that were read
+    record_index: int  # index of the record among those that were read
     at_us: int  # time of the record, in microseconds since 1970
     member_id: str
     step: int  # 1 for a join, -1 for a leave
@@ -92,7 +92,7 @@ class MemberHistory:
         self._changes = list[MemberChange]()
         self._last_joins: dict[str, MemberChange] = {}
         self._first_record: GroupRecord | None = None
-        self._first_place = 0
+        self._first_index = 0
         self._newest_us = NULL
         self._first_join_us = LARGEST
 
@@ -107,21 +107,21 @@ class MemberHistory:
         """Take in that the beginning of the group is among the records, so that all members are known."""
         self._is_complete = True
 
-    def read(self, place: int, record: GroupRecord) -> MemberChange | None:
+    def read(self, index: int, record: GroupRecord) -> MemberChange | None:
         """Take in the next record, which is not of a classic group; return the join or leave that it shows.
 
-        `place` is the record's index among all records; it increases from call to call.
+        `index` is the record's index among all records; it increases from call to call.
         """
         self.see_time(record)
         if self._first_record is None:
             self._first_record = record
-            self._first_place = place
+            self._first_index = index
         if record.event_type not in _MEMBER_EVENTS or record.member_id is None:
             return None
         self._notice_resubscription(record.member_id, record)
         if record.event_type == MEMBER_LEFT:
-            return self._leave(place, record, record.member_id)
-        return self._be_present(place, record, record.member_id)
+            return self._leave(index, record, record.member_id)
+        return self._be_present(index, record, record.member_id)
 
     def _notice_resubscription(self, member_id: str, record: GroupRecord) -> None:
         """Take in the record after a join, which shows whether the member only subscribed to other topics."""
@@ -130,7 +130,7 @@ class MemberHistory:
             # A member that has just joined has no epoch before its first assignment.
             join.is_resubscription = (record.previous_epoch or 0) > 0
 
-    def _leave(self, place: int, record: GroupRecord, member_id: str) -> MemberChange | None:
+    def _leave(self, index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
         """Take in a leave; return it, or None if the member has left before.
 
         If the member is neither present nor has left before, the leave is that of an unseen leaver.
@@ -140,11 +140,11 @@ class MemberHistory:
             return None
         self._members.pop(member_id, None)
         self._departed.add(member_id)
-        change = MemberChange(place, record.at_us, member_id, -1, not was_present, is_resubscription=False)
+        change = MemberChange(index, record.at_us, member_id, -1, not was_present, is_resubscription=False)
         self._changes.append(change)
         return change
 
-    def _be_present(self, place: int, record: GroupRecord, member_id: str) -> MemberChange | None:
+    def _be_present(self, index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
         """Take in a record of a present member; return its join, or None if the member did not join with it.
 
         A member that writes without a join among the records, and has not left, is preexisting.
@@ -157,7 +157,7 @@ class MemberHistory:
             self._preexisting.add(member_id)
             return None
         change = MemberChange(
-            place, record.at_us, member_id, 1, is_unseen=False, is_resubscription=None if is_join else False
+            index, record.at_us, member_id, 1, is_unseen=False, is_resubscription=None if is_join else False
         )
         self._changes.append(change)
         self._last_joins[member_id] = change
@@ -170,10 +170,10 @@ class MemberHistory:
         self._members[member_id] = epoch
         return is_new
 
-    def joined_before(self, member_id: str, place: int) -> bool:
-        """Return whether the last join of a member comes before the record at `place`, or is not among the records."""
+    def joined_before(self, member_id: str, index: int) -> bool:
+        """Return whether the last join of a member comes before the record at `index`, or is not among the records."""
         join = self._last_joins.get(member_id)
-        return join is None or join.place < place
+        return join is None or join.record_index < index
 
     @property
     def present_count(self) -> int:
@@ -188,39 +188,39 @@ class MemberHistory:
         """The number of preexisting members that were seen, including those that left since."""
         return len(self._preexisting)
 
-    def is_known_at(self, place: int, at_us: int) -> bool:
-        """Return whether the number of members is known at the record with this place and time (µs since 1970)."""
-        return at_us > self._first_join_us or self._known_from() <= place
+    def is_known_at(self, index: int, at_us: int) -> bool:
+        """Return whether the number of members is known at the record with this index and time (µs since 1970)."""
+        return at_us > self._first_join_us or self._known_from() <= index
 
-    def leaves_unseen_after(self, place: int) -> bool:
-        """Return whether an unseen leaver left after the record at `place`; it may have been present there."""
-        return any(change.is_unseen and change.place > place for change in self._changes)
+    def leaves_unseen_after(self, index: int) -> bool:
+        """Return whether an unseen leaver left after the record at `index`; it may have been present there."""
+        return any(change.is_unseen and change.record_index > index for change in self._changes)
 
     def _known_from(self) -> int:
-        """Return the place of the first record from which on the number of members is known; LARGEST if none is."""
+        """Return the index of the first record from which on the number of members is known; LARGEST if none is."""
         if self._before.has_changed or self._preexisting:
             return 0
         silent_until_us = self._newest_us - _SESSION_TIMEOUT_US
         for change in self._changes:
             is_alone = change.at_us <= silent_until_us
             if self._is_complete or change.is_unseen or is_alone or change.at_us > self._first_join_us:
-                return change.place
+                return change.record_index
         return LARGEST
 
-    def has_preexisting_at(self, place: int) -> bool:
-        """Return whether a preexisting member was seen at all, or an unseen leaver up to the record at `place`."""
-        has_left = any(change.is_unseen and change.place <= place for change in self._changes)
+    def has_preexisting_at(self, index: int) -> bool:
+        """Return whether a preexisting member was seen at all, or an unseen leaver up to the record at `index`."""
+        has_left = any(change.is_unseen and change.record_index <= index for change in self._changes)
         return self._before.has_preexisting or bool(self._preexisting) or has_left
 
-    def changes_in_batch(self, place: int, at_us: int) -> list[MemberChange]:
-        """Return the joins and leaves in the batch of the record at `place`, up to it, without resubscriptions.
+    def changes_in_batch(self, index: int, at_us: int) -> list[MemberChange]:
+        """Return the joins and leaves in the batch of the record at `index`, up to it, without resubscriptions.
 
         A broker writes a batch at once, so all records of a batch have the same time.
         """
         return [
             change
             for change in self._changes
-            if change.place <= place and change.at_us == at_us and not change.is_resubscription
+            if change.record_index <= index and change.at_us == at_us and not change.is_resubscription
         ]
 
     def entries(self) -> Iterator[Entry]:
@@ -232,22 +232,22 @@ class MemberHistory:
         """
         members = len(self._before.members) + len(self._preexisting)
         known_from = self._known_from()
-        last_unseen = max((change.place for change in self._changes if change.is_unseen), default=-1)
+        last_unseen = max((change.record_index for change in self._changes if change.is_unseen), default=-1)
         if self._preexisting and self._first_record is not None:
-            yield Entry(self._first_record.at_us, self._first_place, None, members)
+            yield Entry(self._first_record.at_us, self._first_index, None, members)
         for at_us, batch in groupby(self._changes, attrgetter("at_us")):
             changes = list(batch)
             # Unseen leavers were present just before the batch of their leaves, whose records have one time.
             unseen_leavers = sum(change.is_unseen for change in changes)
             if unseen_leavers:
                 members += unseen_leavers
-                yield Entry(at_us, changes[0].place, None, members)
+                yield Entry(at_us, changes[0].record_index, None, members)
             for change in changes:
                 members += change.step
                 # Zero members are not certain while a member whose join is lost still leaves later.
-                is_known = known_from <= change.place and (members > 0 or last_unseen <= change.place)
+                is_known = known_from <= change.record_index and (members > 0 or last_unseen <= change.record_index)
                 state = "Empty" if is_known and members == 0 else None
-                yield Entry(at_us, change.place, state, members if is_known else UNKNOWN)
+                yield Entry(at_us, change.record_index, state, members if is_known else UNKNOWN)
 
     def membership(self) -> Membership:
         """Return the membership after the last record that was read; that before the first one if none was."""

@@ -29,7 +29,7 @@ import numpy as np
 
 from kafka_groups.pipeline.build.frames import RateRows
 from kafka_groups.pipeline.build.kernels.segments import (
-    first_place_at,
+    first_index_at,
     is_segment_start,
     running_count,
     segment_starts,
@@ -49,7 +49,7 @@ class Rates:
     catch_up_ms: Ints
 
     def take(self, rows: Flags | Ints) -> Rates:
-        """Return the rates of the rows that a mask or an array of places selects."""
+        """Return the rates of the rows that a mask or an array of indices selects."""
         return Rates(
             consume_rate=self.consume_rate[rows],
             produce_rate=self.produce_rate[rows],
@@ -64,7 +64,7 @@ def measure_rates(rows: RateRows) -> Rates:
     where it is too long for 64 bits.
     """
     at_ms = rows.at_us // 1_000
-    first = first_place_at((rows.key, at_ms), (rows.key, at_ms - RATE_WINDOW_MS))
+    first = first_index_at((rows.key, at_ms), (rows.key, at_ms - RATE_WINDOW_MS))
     seconds = (at_ms - at_ms[first]) / 1_000
     consume_rate = _measure_rate(rows, rows.committed_offset, rows.incarnation, first, seconds)
     produce_rate = _measure_rate(rows, rows.log_end, rows.log_number, first, seconds)

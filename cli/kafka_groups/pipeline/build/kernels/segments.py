@@ -1,8 +1,8 @@
 """Operations on many segments of rows at once: what a window function of SQL does, for numpy arrays.
 
 A segment is a run of rows that are equal in some columns, its codes: with the code `key`, the rows of a key are one,
-if rows are sorted by key. "Place" is the index of a row; the place -1 stands for "no row". An owner is the number of a
-partition, a key or a group, from 0.
+if rows are sorted by key. An index is the number of a row; the index -1 stands for "no row". An owner is the number of
+a partition, a key or a group, from 0.
 
 Five rows of two keys, sorted by key:
 
@@ -10,7 +10,7 @@ Five rows of two keys, sorted by key:
     >>> offset = np.array([10, 20, 15, 7, 9])
     >>> segment_starts(key)
     array([0, 0, 0, 3, 3])
-    >>> last_place_before(offset > 12, segment_starts(key))
+    >>> last_index_before(offset > 12, segment_starts(key))
     array([-1, -1,  1, -1, -1])
     >>> reduce_segments(np.add, offset, is_segment_start(key))
     array([45, 16])
@@ -25,7 +25,7 @@ import numpy as np
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Array, Flags, Ints
 
 DAY_US: Final = 86_400_000_000
-# `last_place_at` and `first_place_at` search one array of numbers: the owner in the high bits, the time in the low 38
+# `last_index_at` and `first_index_at` search one array of numbers: the owner in the high bits, the time in the low 38
 # bits. These hold the microseconds of three days, so times further back than that are equal.
 _TIME_BITS: Final = 38
 _TIME_MASK: Final = (1 << _TIME_BITS) - 1
@@ -44,35 +44,35 @@ def is_segment_end(*codes: Array) -> Flags:
 
 
 def segment_starts(*codes: Array) -> Ints:
-    """Return for each row the place of the first row of its segment."""
+    """Return for each row the index of the first row of its segment."""
     return np.maximum.accumulate(np.where(is_segment_start(*codes), np.arange(len(codes[0])), 0))
 
 
-def previous_places(*codes: Array) -> Ints:
-    """Return for each row the place of the row before it in its segment, -1 for the first one."""
+def previous_indices(*codes: Array) -> Ints:
+    """Return for each row the index of the row before it in its segment, -1 for the first one."""
     return np.where(is_segment_start(*codes), -1, np.arange(len(codes[0])) - 1)
 
 
-def last_place_until(condition: Flags, starts: Ints) -> Ints:
-    """Return for each row the place of the last row of its segment, up to and with itself, that meets the condition.
+def last_index_until(condition: Flags, starts: Ints) -> Ints:
+    """Return for each row the index of the last row of its segment, up to and with itself, that meets the condition.
 
     It is -1 where there is none. `starts` are those of `segment_starts`.
     """
-    places = np.maximum.accumulate(np.where(condition, np.arange(len(condition)), -1))
-    return np.where(places >= starts, places, -1)
+    indices = np.maximum.accumulate(np.where(condition, np.arange(len(condition)), -1))
+    return np.where(indices >= starts, indices, -1)
 
 
-def last_place_before(condition: Flags, starts: Ints) -> Ints:
-    """Return the same as `last_place_until`, among the rows before each row."""
-    places = np.arange(len(starts))
-    return np.where(places > starts, last_place_until(condition, starts)[places - 1], -1)
+def last_index_before(condition: Flags, starts: Ints) -> Ints:
+    """Return the same as `last_index_until`, among the rows before each row."""
+    indices = np.arange(len(starts))
+    return np.where(indices > starts, last_index_until(condition, starts)[indices - 1], -1)
 
 
-def next_place_after(condition: Flags, *codes: Array) -> Ints:
-    """Return for each row the place of the next row of its segment, after itself, that meets the condition; else -1."""
+def next_index_after(condition: Flags, *codes: Array) -> Ints:
+    """Return for each row the index of the next row of its segment, after itself, that meets the condition; else -1."""
     reversed_starts = segment_starts(*(code[::-1] for code in codes))
-    places = last_place_before(condition[::-1], reversed_starts)[::-1]
-    return np.where(places >= 0, len(condition) - 1 - places, -1)
+    indices = last_index_before(condition[::-1], reversed_starts)[::-1]
+    return np.where(indices >= 0, len(condition) - 1 - indices, -1)
 
 
 def last_values(owner: Ints, condition: Flags, values: Array, defaults: Array) -> Array:
@@ -81,7 +81,7 @@ def last_values(owner: Ints, condition: Flags, values: Array, defaults: Array) -
     `owner` is the owner of each row, in any order; `defaults` has a value for each owner.
     """
     result = defaults.copy()
-    # Of several values that numpy assigns to one place, the last one stays.
+    # Of several values that numpy assigns to one index, the last one stays.
     result[owner[condition]] = values[condition]
     return result
 
@@ -91,29 +91,29 @@ def is_among_last(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags
 
     `owner` ascends. `count` is one number, or one for each row.
     """
-    places = np.flatnonzero(condition)
-    place_from_end = np.searchsorted(owner[places], owner[places], "right") - np.arange(len(places))
+    indices = np.flatnonzero(condition)
+    index_from_end = np.searchsorted(owner[indices], owner[indices], "right") - np.arange(len(indices))
     result = np.zeros(len(condition), np.bool_)
-    result[places[place_from_end <= np.broadcast_to(count, len(condition))[places]]] = True
+    result[indices[index_from_end <= np.broadcast_to(count, len(condition))[indices]]] = True
     return result
 
 
-def take(values: Array, places: Ints, missing: Any = NULL) -> Array:
-    """Return the values at the places, and `missing` where the place is -1."""
-    return np.append(values, missing)[places]
+def take(values: Array, indices: Ints, missing: Any = NULL) -> Array:
+    """Return the values at the indices, and `missing` where the index is -1."""
+    return np.append(values, missing)[indices]
 
 
-def trace_back(places: Ints, previous: Ints, count: int) -> Ints:
-    """Return a matrix of places with `count` columns: each of `places` in the last column, its predecessors before it.
+def trace_back(indices: Ints, previous: Ints, count: int) -> Ints:
+    """Return a matrix of `count` columns of indices: each of `indices` in the last column, its predecessors before it.
 
-    `previous` is the place of the predecessor of each row. Where there is no predecessor, the place is -1.
+    `previous` is the index of the predecessor of each row. Where there is no predecessor, the index is -1.
     """
-    matrix = np.empty((len(places), count), np.int64)
-    # The place -1 is the last one of this array, so that it is its own predecessor.
+    matrix = np.empty((len(indices), count), np.int64)
+    # The index -1 is the last one of this array, so that it is its own predecessor.
     predecessors = np.append(previous, -1)
     for column in reversed(range(count)):
-        matrix[:, column] = places
-        places = predecessors[places]
+        matrix[:, column] = indices
+        indices = predecessors[indices]
     return matrix
 
 
@@ -159,25 +159,25 @@ def sum_segments(values: Ints, starts: Flags) -> Ints:
 OwnedTimes = tuple[Ints, Ints]
 
 
-def last_place_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
-    """Return for each wanted owner and time the place of the owner's last row at or before that time, else -1.
+def last_index_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
+    """Return for each wanted owner and time the index of the owner's last row at or before that time, else -1.
 
     `rows` are sorted by owner and time.
     """
-    places = np.searchsorted(*_merge_keys(rows, wanted), "right") - 1
-    is_same_owner = take(rows[0], places, -1) == wanted[0]
-    return np.where(is_same_owner & (take(rows[1], places) <= wanted[1]), places, -1)
+    indices = np.searchsorted(*_merge_keys(rows, wanted), "right") - 1
+    is_same_owner = take(rows[0], indices, -1) == wanted[0]
+    return np.where(is_same_owner & (take(rows[1], indices) <= wanted[1]), indices, -1)
 
 
-def first_place_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
-    """Return for each wanted owner and time the place of the owner's first row at or after that time, else -1.
+def first_index_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
+    """Return for each wanted owner and time the index of the owner's first row at or after that time, else -1.
 
     `rows` are sorted by owner and time.
     """
     # Behind the last row stands the default of `take`, which is no owner.
-    places = np.searchsorted(*_merge_keys(rows, wanted), "left")
-    is_same_owner = take(rows[0], places, -1) == wanted[0]
-    return np.where(is_same_owner & (take(rows[1], places) >= wanted[1]), places, -1)
+    indices = np.searchsorted(*_merge_keys(rows, wanted), "left")
+    is_same_owner = take(rows[0], indices, -1) == wanted[0]
+    return np.where(is_same_owner & (take(rows[1], indices) >= wanted[1]), indices, -1)
 
 
 def merge_key(owner: Ints, at_us: Ints, base_us: int) -> Ints:

@@ -42,7 +42,7 @@ EXACT, INTERPOLATED, LOWER_BOUND, DATA_LOSS, UNKNOWN = range(len(QUALITIES))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLags:
-    """The time lag at each lag row: ms, NULL where unknown; and its quality, by its place in QUALITIES."""
+    """The time lag at each lag row: ms, NULL where unknown; and its quality, by its index in QUALITIES."""
 
     time_lag_ms: Ints
     quality: Ints
@@ -58,7 +58,7 @@ class WriteTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Neighbours:
-    """The places of the points around each commit, -1 where there is none; and the highest log start of its log."""
+    """The indices of the points around each commit, -1 where there is none; and the highest log start of its log."""
 
     previous: Ints  # the last point at or before the committed offset
     following: Ints  # the first point after it
@@ -73,7 +73,7 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLa
     now_ms = rows.at_us // 1_000
     around = _find_neighbours(rows, ends, points)
     written = find_write_times(points, around.previous, around.following, rows.committed_offset)
-    least_ms = _measure_lower_bound(points, around, now_ms)
+    min_ms = _measure_lower_bound(points, around, now_ms)
     log_start = ends.log_start[rows.observation]
     last_stable = ends.last_stable[rows.observation]
     is_of_present_log = (ends.topic_id[rows.observation] != NULL) | (written.written_ms > rows.removed_us // 1_000)
@@ -86,10 +86,10 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLa
         (log_start != NULL) & (rows.committed_offset < log_start),
         is_written & written.is_record_time,
         is_written,
-        (least_ms != NULL) & ((written.written_ms == NULL) | is_of_present_log),
+        (min_ms != NULL) & ((written.written_ms == NULL) | is_of_present_log),
     ]
     return TimeLags(
-        time_lag_ms=np.select(conditions, [0, 0, least_ms, age_ms, age_ms, least_ms], NULL),
+        time_lag_ms=np.select(conditions, [0, 0, min_ms, age_ms, age_ms, min_ms], NULL),
         quality=np.select(conditions, [EXACT, LOWER_BOUND, DATA_LOSS, EXACT, INTERPOLATED, LOWER_BOUND], UNKNOWN),
     )
 
@@ -97,7 +97,7 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLa
 def find_write_times(points: TimePoints, previous: Ints, following: Ints, committed_offset: Ints) -> WriteTimes:
     """Return when the record at each committed offset was written, from the points around it.
 
-    `previous` and `following` are places of points, -1 where there is none. Where the time falls from a point to the
+    `previous` and `following` are indices of points, -1 where there is none. Where the time falls from a point to the
     next one, because producers' clocks differ, nothing is interpolated.
     """
     offset = points.offset[previous]

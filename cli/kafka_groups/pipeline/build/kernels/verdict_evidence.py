@@ -22,7 +22,7 @@ Three records of one key, and a log end between the second and the third one (ti
     ...     source_offset=np.arange(3),
     ... )
     >>> ends = new_log_ends(partition=np.array([0]), at_us=np.array([20_000_000]), log_end=np.array([230]))
-    >>> interpolate_points(records, ends, place_before=np.array([-1, -1, 0])).lag
+    >>> interpolate_points(records, ends, index_before=np.array([-1, -1, 0])).lag
     array([30])
 """
 
@@ -35,12 +35,12 @@ import numpy as np
 from kafka_groups import verdicts
 from kafka_groups.pipeline.build.frames import Commits, LagPoints, LogEnds, WindowCommits
 from kafka_groups.pipeline.build.kernels.segments import (
-    first_place_at,
+    first_index_at,
     is_among_last,
     is_segment_end,
     is_segment_start,
-    last_place_at,
-    last_place_before,
+    last_index_at,
+    last_index_before,
     segment_starts,
     take,
 )
@@ -53,8 +53,8 @@ class CommitContext:
 
     is_new_record: Flags  # a record of a commit, of the day, whose topic is certain
     is_new_sample: Flags  # a sample of the day that shows another offset than the sample before
-    end_before: Ints  # place of the last log end until the commit; -1 if there is none
-    end_following: Ints  # place of the first log end from the commit on; -1 if there is none
+    end_before: Ints  # index of the last log end until the commit; -1 if there is none
+    end_following: Ints  # index of the first log end from the commit on; -1 if there is none
 
 
 def find_context(commits: Commits, ends: LogEnds, partition_of_key: Ints) -> CommitContext:
@@ -64,12 +64,12 @@ def find_context(commits: Commits, ends: LogEnds, partition_of_key: Ints) -> Com
     """
     is_of_day = ~commits.is_carried
     is_sample = ~commits.is_record & ~commits.is_removal
-    previous_sample = last_place_before(is_sample, segment_starts(commits.key, commits.incarnation))
+    previous_sample = last_index_before(is_sample, segment_starts(commits.key, commits.incarnation))
     shows_another = take(commits.committed_offset, previous_sample) != commits.committed_offset
     times_of_ends = (ends.partition, ends.at_us)
     times_of_commits = (partition_of_key[commits.key], commits.at_us)
-    end_before = last_place_at(times_of_ends, times_of_commits)
-    end_following = first_place_at(times_of_ends, times_of_commits)
+    end_before = last_index_at(times_of_ends, times_of_commits)
+    end_following = first_index_at(times_of_ends, times_of_commits)
     id_before = take(ends.topic_id, end_before)
     id_following = take(ends.topic_id, end_following)
     # A record without a topic id, between samples of two topics, may be on either of them: it is no evidence.
@@ -127,20 +127,20 @@ def _measure_lag_after(commits: Commits, ends: LogEnds, context: CommitContext) 
     The log ends of a sample are requested after its commits, so the first log end from then on is that of the sample.
     """
     is_sample_with_end = ~commits.is_record & (context.end_following >= 0)
-    place = np.where(is_sample_with_end, context.end_following, context.end_before)
-    log_end = take(ends.log_end, place)
-    is_known = (log_end != NULL) & (commits.committed_offset != NULL) & _is_log_possible(commits, ends, place, context)
+    index = np.where(is_sample_with_end, context.end_following, context.end_before)
+    log_end = take(ends.log_end, index)
+    is_known = (log_end != NULL) & (commits.committed_offset != NULL) & _is_log_possible(commits, ends, index, context)
     return np.where(is_known, np.maximum(0, log_end - commits.committed_offset), NULL)
 
 
-def _is_log_possible(commits: Commits, ends: LogEnds, place: Ints, context: CommitContext) -> Flags:
-    """Return for each commit whether it can be compared with the log end at `place` (-1: there is none).
+def _is_log_possible(commits: Commits, ends: LogEnds, index: Ints, context: CommitContext) -> Flags:
+    """Return for each commit whether it can be compared with the log end at `index` (-1: there is none).
 
     It cannot if their topic ids differ, because they belong to different logs. It cannot either if the commit has no
     topic id and lies between the last log end of one log and the first one of the next: it may be on either of them.
     Without a log end (-1) the result is true.
     """
-    topic_id = take(ends.topic_id, place)
+    topic_id = take(ends.topic_id, index)
     has_other_id = (commits.topic_id != NULL) & (topic_id != NULL) & (commits.topic_id != topic_id)
     log_before = take(ends.log_number, context.end_before)
     log_following = take(ends.log_number, context.end_following)
@@ -149,10 +149,10 @@ def _is_log_possible(commits: Commits, ends: LogEnds, place: Ints, context: Comm
     return is_possible
 
 
-def interpolate_points(records: Commits, ends: LogEnds, place_before: Ints) -> LagPoints:
+def interpolate_points(records: Commits, ends: LogEnds, index_before: Ints) -> LagPoints:
     """Return a point for each record of the day: the last log end between it and the record before it, if there is one.
 
-    `records` are records of commits by key and time; `place_before` is the place of the last log end until each of
+    `records` are records of commits by key and time; `index_before` is the index of the last log end until each of
     them, -1 if there is none. The committed offset at the log end is interpolated between the two records. Records of
     one time count as one, with the offset of the last of them.
     """
@@ -160,7 +160,7 @@ def interpolate_points(records: Commits, ends: LogEnds, place_before: Ints) -> L
     first = np.flatnonzero(is_first_of_key | is_segment_start(records.at_us))
     last = np.append(first[1:], len(records))[: len(first)] - 1
     at_us = records.at_us[first]
-    end_us = take(ends.at_us, place_before[first])
+    end_us = take(ends.at_us, index_before[first])
     previous_us = np.where(is_first_of_key[first], LARGEST, records.at_us[first - 1])
     is_between = (end_us == at_us) | (end_us > previous_us)
     chosen = np.flatnonzero(is_between & ~records.is_carried[first])
@@ -173,21 +173,21 @@ def interpolate_points(records: Commits, ends: LogEnds, place_before: Ints) -> L
     share = np.where(is_at_record, 0, end_us - previous_us) / np.where(is_at_record, 1, at_us - previous_us)
     interpolated = previous_offset + np.floor(advance * share).astype(np.int64)
     offset = np.where(is_at_record, records.committed_offset[last], interpolated)
-    return _make_points(records.take(first), ends, place_before[first], offset)
+    return _make_points(records.take(first), ends, index_before[first], offset)
 
 
-def _make_points(commits: Commits, ends: LogEnds, place: Ints, committed_offset: Ints) -> LagPoints:
-    """Return a point for each commit, at the log end at its place, which is not -1.
+def _make_points(commits: Commits, ends: LogEnds, index: Ints, committed_offset: Ints) -> LagPoints:
+    """Return a point for each commit, at the log end at its index, which is not -1.
 
     `committed_offset` is the committed offset at the time of the log end. The point is known from the commit on, so its
     time is that of the commit.
     """
-    log_end = ends.log_end[place]
+    log_end = ends.log_end[index]
     return LagPoints(
         key=commits.key,
         is_sample=~commits.is_record,
         incarnation=commits.incarnation,
-        log_number=ends.log_number[place],
+        log_number=ends.log_number[index],
         at_us=commits.at_us,
         log_end=log_end,
         lag=np.maximum(0, log_end - committed_offset),

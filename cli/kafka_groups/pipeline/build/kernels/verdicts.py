@@ -7,7 +7,7 @@ Two lag rows with windows of three slots: the first one has two commits at the s
     >>> evidence = Evidence(
     ...     at_ms=np.array([60_000, 60_000]),
     ...     current_lag=np.array([30, 30]),
-    ...     least_end=np.array([100, 100]),
+    ...     min_end=np.array([100, 100]),
     ...     is_sampled=np.array([False, False]),
     ...     slot_ms=np.array([[NULL, 20_000, 50_000], [10_000, 20_000, 50_000]]),
     ...     committed_offset=np.array([[NULL, 70, 70], [50, 60, 70]]),
@@ -16,7 +16,7 @@ Two lag rows with windows of three slots: the first one has two commits at the s
     ...     point_lag=np.full((2, verdicts.SAMPLE_POINTS), NULL),
     ... )
     >>> judged = judge_evidence(evidence, verdicts.Rules(intervals=3))
-    >>> [RULES[place] for place in judged.rule], judged.complete.round(2)
+    >>> [RULES[index] for index in judged.rule], judged.complete.round(2)
     (['stalled', 'lag_unknown'], array([0.67, 1.  ]))
 """
 
@@ -31,7 +31,7 @@ from kafka_groups import verdicts
 from kafka_groups.pipeline.build.kernels.evidence_windows import Evidence
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 
-# The rules, from the best verdict to the worst; a rule is its place here.
+# The rules, from the best verdict to the worst; a rule is its index here.
 RULES: Final = tuple(verdicts.VERDICTS)
 # No log is this long. The sum of three such offsets fits into 64 bits.
 _LARGEST_OFFSET: Final = 1 << 60
@@ -41,7 +41,7 @@ _LARGEST_OFFSET: Final = 1 << 60
 class Verdicts:
     """The verdict at each lag row."""
 
-    rule: Ints  # place in RULES
+    rule: Ints  # index in RULES
     complete: Floats  # filled share of the window, 0 to 1
     window_start_ms: Ints  # first commit of the window, NULL without commits
     window_end_ms: Ints  # last commit of the window, NULL without commits
@@ -64,17 +64,17 @@ def judge_evidence(evidence: Evidence, rules: verdicts.Rules) -> Verdicts:
     is_silent = evidence.at_ms - window_end_ms > longest_pause_ms
     stands_still = evidence.committed_offset == evidence.committed_offset[:, -1:]
     is_behind = evidence.commit_lag > rules.allowed_lag
-    has_enough_commits = commits >= verdicts.LEAST_COMMITS
+    has_enough_commits = commits >= verdicts.MIN_COMMITS
     conditions = {
         "no_commits": commits == 0,
         "no_lag": evidence.current_lag <= rules.allowed_lag,
         "incomplete": complete < rules.minimum_complete,
-        "stopped": is_silent & (evidence.least_end > evidence.committed_offset[:, -1]),
+        "stopped": is_silent & (evidence.min_end > evidence.committed_offset[:, -1]),
         "rewound": _are_rewound(evidence.committed_offset),
         "stalled": ((stands_still & is_behind) | ~is_filled).all(axis=1) & has_enough_commits,
     }
-    places = [RULES.index(rule) for rule in conditions]
-    rule = np.select(list(conditions.values()), places, _judge_pace(evidence, has_enough_commits, rules))
+    indices = [RULES.index(rule) for rule in conditions]
+    rule = np.select(list(conditions.values()), indices, _judge_pace(evidence, has_enough_commits, rules))
     return Verdicts(rule=rule, complete=complete, window_start_ms=window_start_ms, window_end_ms=window_end_ms)
 
 
@@ -94,7 +94,7 @@ def _are_rewound(committed_offset: Ints) -> Flags:
 
 
 def _judge_pace(evidence: Evidence, has_enough_commits: Flags, rules: verdicts.Rules) -> Ints:
-    """Return the rule of each row by its lag points, as its place in RULES: falling_behind or keeping_up.
+    """Return the rule of each row by its lag points, as its index in RULES: falling_behind or keeping_up.
 
     Without enough points it is lag_unknown if there are enough commits, and incomplete otherwise.
     """

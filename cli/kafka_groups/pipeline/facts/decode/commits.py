@@ -68,7 +68,7 @@ class PackedBytes:
         offsets = np.zeros(len(positions) + 1, np.int32)
         np.cumsum(sizes, out=offsets[1:])
         filled = np.flatnonzero(sizes)
-        # The byte at place p of the result comes from place p + shift of `data`.
+        # The byte at index p of the result comes from index p + shift of `data`.
         shifts = np.repeat(positions[filled] - offsets[filled], sizes[filled])
         characters = self.data[shifts + np.arange(offsets[-1])]
         validity = pa.array(is_known).buffers()[1]
@@ -204,9 +204,9 @@ def _read_topic_ids(values: PackedBytes, positions: Ints, has_topic_id: Flags) -
     # A chunk has few different ids, and only these are rendered as text.
     distinct_ids = id_column.dictionary_encode()
     texts = pa.array(map(topic_id_text, distinct_ids.dictionary.to_pylist()), pa.string())
-    places = np.zeros(len(positions), np.int64)
-    places[has_topic_id] = distinct_ids.indices.to_numpy()
-    return texts.take(pa.array(places, mask=~has_topic_id))
+    indices = np.zeros(len(positions), np.int64)
+    indices[has_topic_id] = distinct_ids.indices.to_numpy()
+    return texts.take(pa.array(indices, mask=~has_topic_id))
 
 
 def commit_columns(value: Struct) -> dict[str, Any]:

@@ -118,13 +118,13 @@ def _unknown_columns(key: bytes | None, value: bytes | None, problem: str) -> di
 def _replace_rows(rows: pa.RecordBatch, is_replaced: Flags, others: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows of DecodedRecords, with those where `is_replaced` is true replaced by `others`, in the same order."""
     mask = pa.array(is_replaced)
-    # For each row its place in `others`, null for a row that stays.
-    places = pa.array(np.cumsum(is_replaced) - 1, mask=~is_replaced)
+    # For each row its index in `others`, null for a row that stays.
+    indices = pa.array(np.cumsum(is_replaced) - 1, mask=~is_replaced)
     columns: dict[str, Any] = {}
     for name in DecodedRecords.names():
         if pa.types.is_struct(rows[name].type):
             # Arrow cannot replace structs. They are null in the rows that stay, because these are commits.
-            columns[name] = others[name].take(places)
+            columns[name] = others[name].take(indices)
         else:
             columns[name] = pc.replace_with_mask(rows[name], mask, others[name])
     return make_batch(DecodedRecords, columns)

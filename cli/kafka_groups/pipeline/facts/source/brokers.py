@@ -158,7 +158,7 @@ class Brokers:
             isolation_level=IsolationLevel.READ_COMMITTED if is_stable else IsolationLevel.READ_UNCOMMITTED,
             request_timeout=self._timeout_s,
         )
-        return {place.partition: self._wait_for(response) for place, response in responses.items()}
+        return {partition.partition: self._wait_for(response) for partition, response in responses.items()}
 
     def _wait_for(self, response: Future[Any], absent_codes: frozenset[int] = frozenset()) -> Any:
         """Return the result of a response, None for an error with one of these codes.

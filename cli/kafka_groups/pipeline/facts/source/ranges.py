@@ -96,8 +96,8 @@ class RangeReader:
     def _assign(self, offset: int, epoch: int | None = None) -> None:
         """Begin at this offset. With an epoch, librdkafka first checks whether the log is still the same (KIP-320)."""
         leader_epoch = -1 if epoch is None else epoch
-        place = TopicPartition(OFFSETS_TOPIC, self.range.partition, offset, leader_epoch=leader_epoch)
-        self.consumer.assign([place])
+        partition = TopicPartition(OFFSETS_TOPIC, self.range.partition, offset, leader_epoch=leader_epoch)
+        self.consumer.assign([partition])
 
     def _timeout_error(self) -> UnreachableError:
         reason = "" if self._reason is None else f" ({self._reason})"
@@ -197,9 +197,9 @@ class RangeReader:
 
     def _request_bounds(self) -> tuple[int, int]:
         """Return the log start offset and the log end offset of the partition."""
-        place = TopicPartition(OFFSETS_TOPIC, self.range.partition)
+        partition = TopicPartition(OFFSETS_TOPIC, self.range.partition)
         try:
-            bounds: Any = self.consumer.get_watermark_offsets(place, timeout=self.timeout_s, cached=False)
+            bounds: Any = self.consumer.get_watermark_offsets(partition, timeout=self.timeout_s, cached=False)
         except KafkaException as error:
             raise source_error(error.args[0], self.client) from None
         log_start, log_end = bounds

@@ -20,8 +20,8 @@ from kafka_groups.rendering.counts import count_of, show_count
 from kafka_groups.rendering.durations import format_duration
 
 # A chart has at most some thousand pixels. Of more points than these, only those that must be shown are drawn.
-_MOST_PARTS: Final = 2_000
-_MOST_REBALANCES: Final = 100
+_MAX_PARTS: Final = 2_000
+_MAX_REBALANCES: Final = 100
 _DAY_MS: Final = 86_400_000
 _QUALITIES: Final = {
     "exact": "exact",
@@ -107,7 +107,7 @@ def _figure(history: History, group: GroupHistory) -> str:
 
 def _chart_data(history: History, group: GroupHistory) -> dict[str, Any]:
     """Return the data that page.js draws: numbers, and texts made of numbers. Times count from the period's start."""
-    points = reduce_points(group.points, parts=_MOST_PARTS)
+    points = reduce_points(group.points, parts=_MAX_PARTS)
     time_lags = [point.time_lag_ms for point in points]
     return {
         "period": [history.from_ms, max(history.to_ms, history.from_ms + 1)],
@@ -150,7 +150,7 @@ def _rebalance_table(group: GroupHistory) -> str:
     """Return a table of the last hundred rebalances, the newest first; nothing if there is none."""
     if not group.rebalances:
         return ""
-    newest: Sequence[Rebalance] = group.rebalances[::-1][:_MOST_REBALANCES]
+    newest: Sequence[Rebalance] = group.rebalances[::-1][:_MAX_REBALANCES]
     count = count_of(len(group.rebalances), "rebalance")
     summary = count if len(newest) == len(group.rebalances) else f"{count}, the last {len(newest)} of them"
     headers = [

@@ -23,8 +23,8 @@ from kafka_groups.pipeline.report.text.footnotes import ORDER
 from kafka_groups.rendering.counts import count_of
 
 # The most findings of each kind.
-_MOST_FINDINGS: Final = 200
-_MOST_SENTENCES: Final = 200
+_MAX_FINDINGS: Final = 200
+_MAX_SENTENCES: Final = 200
 _KINDS: Final = {
     "idle_group": "Idle group",
     "orphaned_commit": "Orphaned commit",
@@ -135,7 +135,7 @@ def _finding_table(history: History) -> str:
                 Cell(text(finding.message), "Why", "wide"),
             ],
         )
-        for finding in first_of_each_kind(history.findings, _MOST_FINDINGS)
+        for finding in first_of_each_kind(history.findings, _MAX_FINDINGS)
     ]
     omitted = len(history.findings) - len(rows)
     more = f"<p>{omitted:,} more are omitted; the report as JSON has them all.</p>" if omitted else ""
@@ -146,7 +146,7 @@ def _list(title: str, sentences: tuple[str, ...], otherwise: str) -> str:
     """Return the first sentences as a list under a title; `otherwise` is the sentence for an empty list."""
     if not sentences:
         return f'<h3>{title}</h3>\n<p class="hint">{otherwise}</p>'
-    shown = list(sentences[:_MOST_SENTENCES])
+    shown = list(sentences[:_MAX_SENTENCES])
     omitted = len(sentences) - len(shown)
     if omitted:
         shown.append(f"{omitted:,} more are omitted; the report as JSON has them all.")

@@ -10,9 +10,9 @@ from kafka_groups.pipeline.report.limits import first_of_each_kind
 from kafka_groups.pipeline.report.notation import LAG_SIGNS, TIME_LAG_SIGNS, format_minute
 from kafka_groups.rendering.counts import count_of
 
-_MOST_NOTES: Final = 20
+_MAX_NOTES: Final = 20
 # The most findings of each kind.
-MOST_FINDINGS: Final = 50
+MAX_FINDINGS: Final = 50
 ORDER: Final = (
     "Order: by verdict (REWIND, STALL, STOP, WARN, UNKNOWN, OK), then by lag, then by time lag, the worst first; "
     "groups without a verdict, unused groups and deleted groups follow"
@@ -34,7 +34,7 @@ def footnotes(history: History, headers: Collection[str], *, is_unicode: bool) -
     `headers` are those of the columns that the table has. Signs that are not ASCII are replaced unless `is_unicode`.
     """
     yield from _sign_notes(history, headers, is_unicode=is_unicode)
-    omitted = len(history.findings) - len(first_of_each_kind(history.findings, MOST_FINDINGS))
+    omitted = len(history.findings) - len(first_of_each_kind(history.findings, MAX_FINDINGS))
     if omitted:
         yield f"{count_of(omitted, 'more finding')}; --format json has them all."
     if unused := sum(group.is_unused for group in history.groups):
@@ -94,6 +94,6 @@ def _describe_removal(history: History, group: GroupHistory, at_most: str) -> st
 
 def _first_notes(sentences: Sequence[str], label: str, noun: str) -> Iterator[str]:
     """Yield the first sentences with the label in front, and a line with the number of the others."""
-    yield from (f"{label}: {sentence}" for sentence in sentences[:_MOST_NOTES])
-    if len(sentences) > _MOST_NOTES:
-        yield f"{len(sentences) - _MOST_NOTES:,} more {noun}; --format json has them all."
+    yield from (f"{label}: {sentence}" for sentence in sentences[:_MAX_NOTES])
+    if len(sentences) > _MAX_NOTES:
+        yield f"{len(sentences) - _MAX_NOTES:,} more {noun}; --format json has them all."

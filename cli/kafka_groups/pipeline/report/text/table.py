@@ -15,7 +15,7 @@ from kafka_groups.pipeline.report.notation import (
     format_time_lag,
 )
 from kafka_groups.pipeline.report.peaks import highest_lags
-from kafka_groups.pipeline.report.text.footnotes import MOST_FINDINGS, ORDER, footnotes
+from kafka_groups.pipeline.report.text.footnotes import MAX_FINDINGS, ORDER, footnotes
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.durations import format_duration
@@ -125,7 +125,7 @@ def _columns_of(history: History) -> list[Column]:
 def _draw_findings(screen: Screen, history: History) -> None:
     has_clusters = len(history.clusters) > 1
     columns = [column for column in _FINDINGS if has_clusters or column.header != "CLUSTER"]
-    write_table(screen, columns, first_of_each_kind(history.findings, MOST_FINDINGS))
+    write_table(screen, columns, first_of_each_kind(history.findings, MAX_FINDINGS))
 
 
 def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryRow:

@@ -1,4 +1,4 @@
-"""The examination: all checks of the doctor, as far as a cluster and a directory are given."""
+"""All checks of the doctor, as far as a cluster and a directory are given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kafka_groups.settings.librdkafka import ClientSettings
 
 
-def examine(
+def run_checks(
     client: ClientSettings | None,
     data_dir: str | None,
     *,

@@ -11,10 +11,10 @@ import numpy as np
 from kafka_groups.pipeline.build.frames import Commits
 from kafka_groups.pipeline.build.kernels.committed_offsets import (
     empty_key_summary,
-    measure_activity,
     new_commits,
     order_commits,
 )
+from kafka_groups.pipeline.build.kernels.consumption import measure_activity
 from kafka_groups.pipeline.frames.arrays import NULL
 
 SAMPLED: Final = NULL

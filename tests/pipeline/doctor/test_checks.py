@@ -1,4 +1,4 @@
-"""The examination as a whole, with and without a cluster, and the command."""
+"""All checks, with and without a cluster, and the command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.pipeline.doctor.check import Check
-from kafka_groups.pipeline.doctor.examination import examine
+from kafka_groups.pipeline.doctor.checks import run_checks
 from kafka_groups.pipeline.facts.source.brokers import check_client
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.settings.librdkafka import ClientSettings
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def test_without_a_cluster_this_machine_is_checked() -> None:
-    checks = {check.check: check for check in examine(None, None, environment={"PATH": ""})}
+    checks = {check.check: check for check in run_checks(None, None, environment={"PATH": ""})}
     assert checks["python"].status == "ok"
     assert checks["brokers"].status == "warning"
 
 
 def test_brokers_that_do_not_respond_fail_within_the_timeout() -> None:
     client = ClientSettings(properties={"bootstrap.servers": "127.0.0.1:1"}, timeout_s=0.5)
-    checks = examine(client, None, environment={"PATH": ""})
+    checks = run_checks(client, None, environment={"PATH": ""})
     (brokers,) = (check for check in checks if check.check == "brokers")
     assert brokers.status == "failed"
     assert "127.0.0.1:1" in brokers.detail
@@ -41,11 +41,11 @@ def test_a_property_that_librdkafka_refuses_is_a_settings_error() -> None:
 
 def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixture) -> None:
     checks = [Check("java", "ok", "17"), Check("brokers", "failed", "away")]
-    examination = mocker.patch("kafka_groups.pipeline.doctor.examination.examine", return_value=checks)
+    fake = mocker.patch("kafka_groups.pipeline.doctor.checks.run_checks", return_value=checks)
     outcome = run("pipeline", "doctor", "--data-dir", storage.into)
     table = "CHECK    STATUS  DETAIL\njava     ok      17\nbrokers  failed  away\n"
     assert outcome == (3, table, "Failed checks: 1.\n")
-    assert examination.call_args.args[0].properties["bootstrap.servers"] == "b1:9092"
+    assert fake.call_args.args[0].properties["bootstrap.servers"] == "b1:9092"
     document = json.loads(run("pipeline", "doctor", "--format", "json").stdout)
     Draft202012Validator(json.loads(run("schema", "pipeline-doctor").stdout)).validate(document)
     assert document["checks"][1] == {"check": "brokers", "status": "failed", "detail": "away"}
@@ -55,8 +55,6 @@ def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixtu
 
 
 def test_without_a_cluster_the_command_sends_no_request(mocker: MockerFixture) -> None:
-    examination = mocker.patch(
-        "kafka_groups.pipeline.doctor.examination.examine", return_value=[Check("java", "warning", "x")]
-    )
+    fake = mocker.patch("kafka_groups.pipeline.doctor.checks.run_checks", return_value=[Check("java", "warning", "x")])
     assert run("pipeline", "doctor", bootstrap=None).exit_code == 0
-    assert examination.call_args.args[:2] == (None, None)
+    assert fake.call_args.args[:2] == (None, None)

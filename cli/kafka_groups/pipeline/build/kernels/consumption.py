@@ -1,0 +1,153 @@
+"""What the commits of keys did on a day: records consumed, number of commits, and when the offset moved last.
+
+- A record advances the commit by the difference to the row before it.
+- A sample between two records advances it by nothing, because the clock of the sampler is another one than that of the
+  coordinator: records say what was consumed. A sample before the first record and after the last one counts.
+- Without records, a sample that shows another offset than the row before is a commit.
+- A coordinator whose clock is ahead dates the last commits of a day to the next one. The samples at the end of the day
+  have seen these commits, so what they counted is subtracted from what the records of the next day say.
+
+Five records of one key; the fourth one sets it back:
+
+    >>> from kafka_groups.pipeline.build.kernels.committed_offsets import empty_key_summary, new_commits, order_commits
+    >>> records = new_commits(
+    ...     key=np.zeros(5, np.int64),
+    ...     at_us=np.arange(5) * 1_000_000,
+    ...     committed_offset=np.array([100, 150, 200, 120, 130]),
+    ...     source_offset=np.arange(5),
+    ... )
+    >>> activity, _ = measure_activity(order_commits(records), empty_key_summary(1))
+    >>> activity.consumed, activity.commits
+    (array([110]), array([5]))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import Commits, KeyActivity, KeySummary
+from kafka_groups.pipeline.build.kernels.committed_offsets import are_between_records
+from kafka_groups.pipeline.build.kernels.segments import (
+    is_segment_end,
+    is_segment_start,
+    last_index_before,
+    last_values,
+    next_index_after,
+    segment_starts,
+    sum_segments,
+    take,
+)
+from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
+
+# By how long a sample may follow the last record of its day and have seen commits that are dated to the next day. It is
+# more than clocks differ, and than most groups let pass between two commits.
+_MAX_AHEAD_US: Final = 600_000_000
+
+
+@dataclass(frozen=True)
+class _SamplesAhead:
+    """Carried samples that had seen commits whose records are of the next day; arrays have one length.
+
+    `row` is the index of the sample among the commits, `key` its key, and `counted` the number of offsets by which it
+    lies above the last record before it, 0 if it lies below.
+    """
+
+    row: Ints
+    key: Ints
+    counted: Ints
+
+
+def measure_activity(rows: Commits, key_summary: KeySummary) -> tuple[KeyActivity, KeySummary]:
+    """Return what the day's rows of each key did, and the summary at the end of the day.
+
+    `rows` are ordered and numbered, with those of earlier days; `key_summary` is that at the end of the day before.
+    """
+    size = len(key_summary)
+    never = np.full(size, NULL)
+    is_of_day = ~rows.is_carried
+    is_present = ~rows.is_removal
+    samples_ahead = _find_samples_ahead(rows)
+    advance = _measure_advances(rows, samples_ahead, size)
+    is_commit = is_present & (rows.is_record | ((advance != 0) & (advance != NULL)))
+    # What is seen for the first time may have been committed just then.
+    is_move = is_of_day & is_present & (is_commit | (advance == NULL))
+    starts = is_segment_start(rows.key)
+    consumed = np.zeros(size, np.int64)
+    consumed[rows.key[starts]] = sum_segments(np.where(is_of_day & is_present, np.maximum(advance, 0), 0), starts)
+    consumed[samples_ahead.key] -= samples_ahead.counted
+    consumed = np.maximum(consumed, 0)
+    commits = np.bincount(rows.key[is_of_day & rows.is_record & is_present], minlength=size)
+    is_sample = is_of_day & ~rows.is_record & is_present
+    every_row = np.ones(len(rows), np.bool_)
+    is_removal = is_of_day & rows.is_removal
+    activity = KeyActivity(
+        consumed=consumed,
+        commits=commits,
+        moves=np.bincount(rows.key[is_move], minlength=size),
+        sampled_us=last_values(rows.key, is_sample, rows.at_us, never),
+        has_commit=last_values(rows.key, every_row, is_present, np.zeros(size, np.bool_)),
+        removed_us=last_values(rows.key, is_removal, rows.at_us, never),
+        clock_jump_ms=_measure_clock_jumps(rows, size),
+    )
+    moved_us = last_values(rows.key, is_move, rows.at_us, never)
+    commit_us = last_values(rows.key, is_of_day & is_commit, rows.at_us, never)
+    return activity, replace(
+        key_summary,
+        moved_us=np.maximum(key_summary.moved_us, moved_us),
+        commit_us=np.maximum(key_summary.commit_us, commit_us),
+        has_records=key_summary.has_records | (commits > 0),
+    )
+
+
+def _measure_clock_jumps(rows: Commits, size: int) -> Ints:
+    """Return by how many ms the times that the day's records of each of `size` keys bear fell at most; 0 if not."""
+    of_day = rows.take(rows.is_record & ~rows.is_carried)
+    jumps_ms = np.zeros(size, np.int64)
+    np.maximum.at(jumps_ms, of_day.key, (of_day.at_us - of_day.recorded_us) // 1_000)
+    return jumps_ms
+
+
+def _find_samples_ahead(rows: Commits) -> _SamplesAhead:
+    """Return the last carried row of each key that is a sample shortly behind a record, and is followed by a record."""
+    starts = segment_starts(rows.key, rows.incarnation)
+    is_sample = rows.is_carried & ~rows.is_record & ~rows.is_removal
+    is_last_carried = is_segment_end(rows.key, rows.is_carried)
+    record = last_index_before(rows.is_record & ~rows.is_removal, starts)
+    is_near = rows.at_us - take(rows.at_us, record) <= _MAX_AHEAD_US
+    has_record_after = next_index_after(rows.is_record & ~rows.is_carried, rows.key, rows.incarnation) >= 0
+    row = np.flatnonzero(is_sample & is_last_carried & (record >= 0) & is_near & has_record_after)
+    counted = rows.committed_offset[row] - rows.committed_offset[record[row]]
+    return _SamplesAhead(row=row, key=rows.key[row], counted=np.maximum(counted, 0))
+
+
+def _measure_advances(rows: Commits, samples_ahead: _SamplesAhead, size: int) -> Ints:
+    """Return by how much each row advanced the commit of its key.
+
+    It is NULL for a removal, and for the first commit of an incarnation; it is 0 for a sample that lies between two
+    records, or before the first one. Nothing is compared with such samples, nor with those that are ahead.
+    """
+    is_between = are_between_records(rows, size) | _are_before_first_record(rows)
+    is_compared = ~is_between
+    is_compared[samples_ahead.row] = False
+    previous = last_index_before(is_compared, segment_starts(rows.key, rows.incarnation))
+    previous_offset = take(rows.committed_offset, previous)
+    is_known = (rows.committed_offset != NULL) & (previous_offset != NULL)
+    return np.where(is_between, 0, np.where(is_known, rows.committed_offset - previous_offset, NULL))
+
+
+def _are_before_first_record(rows: Commits) -> Flags:
+    """Return for each row whether it is a sample shortly before the first record of its key, and has seen its commit.
+
+    Such a sample is not below the record, whose time is that of a clock that is ahead.
+    """
+    starts = segment_starts(rows.key)
+    is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
+    record = next_index_after(rows.is_record & ~rows.is_removal, rows.key, rows.incarnation)
+    is_first = last_index_before(rows.is_record, starts) < 0
+    is_near = take(rows.at_us, record) - rows.at_us <= _MAX_AHEAD_US
+    is_seen = rows.committed_offset >= take(rows.committed_offset, record)
+    is_before: Flags = is_sample & is_first & (record >= 0) & is_near & is_seen
+    return is_before
