@@ -49,7 +49,7 @@ _MAX_AHEAD_US: Final = 600_000_000
 
 @dataclass(frozen=True)
 class _SamplesAhead:
-    """Carried samples that had seen commits whose records are of the next day; arrays have one length.
+    """Carried samples that had seen commits with records of the next day; arrays have one length.
 
     `row` is the index of the sample among the commits, `key` its key, and `counted` the number of offsets by which it
     lies above the last record before it, 0 if it lies below.
