@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 from grimp import build_graph
@@ -38,6 +40,14 @@ CONTRACT_NAMES = {
     "REFUSED",
     "TOPIC_RECREATED",
     "INTERRUPTED",
+}
+
+# Small files with one importer that are no natural unit, and why they stand alone.
+ONE_SUBJECT = {
+    "pipeline/facts/decode/data_gaps.py": "rows of gaps belong to decoding, and their importer to reading",
+    "pipeline/facts/source/addresses.py": "needs only sockets, while its importer needs librdkafka",
+    "pipeline/tables/table.py": "the package imports it for all users of tables",
+    "pipeline/report/html/verdict_list.py": "texts for readers; its importer assembles sections of a page",
 }
 
 
@@ -109,8 +119,24 @@ def test_circles_are_found_between_two_modules_and_through_a_third_one() -> None
     assert circles(graph) == [("a", "b"), ("c", "d", "e")]
 
 
+def modules_in(package: str) -> set[str]:
+    """Return the modules and packages directly in a package of kafka_groups."""
+    prefix = f"kafka_groups.{package}"
+    return {f"{prefix}.{module.name}" for module in iter_modules([str(PACKAGE / package)])}
+
+
+def test_a_new_module_is_forbidden_to_the_pipeline_unless_it_is_listed_here() -> None:
+    tools = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text())["tool"]
+    contracts = {contract["id"]: contract for contract in tools["importlinter"]["contracts"]}
+    contract = contracts["pipeline-outside"]
+    assert {*contract["source_modules"]} == modules_in("pipeline") - {"kafka_groups.pipeline.commands"}
+    allowed = {f"kafka_groups.{name}" for name in ("admin.api", "admin.librdkafka", "groups.selection", "groups.steps")}
+    inside = {module for module in contract["forbidden_modules"] if module.split(".")[1] in {"admin", "groups"}}
+    assert inside == (modules_in("admin") | modules_in("groups")) - allowed
+
+
 def is_natural_unit(path: str) -> bool:
-    """Return whether a small file is one message, operation, command, view or writer, or awaits its redesign."""
+    """Return whether a small file is one message, operation, command, view, writer or kind of check."""
     units = (
         "protocol/messages/",
         "admin/handlers/",
@@ -119,9 +145,10 @@ def is_natural_unit(path: str) -> bool:
         "changes/",
         "rendering/views/",
         "rendering/writers/",
+        "pipeline/commands/",
+        "pipeline/doctor/",
     )
-    redesigned = ("pipeline/",)
-    return path.startswith((*units, *redesigned))
+    return path.startswith(units) or path in ONE_SUBJECT
 
 
 def test_small_files_with_one_importer_are_natural_units() -> None:
@@ -129,6 +156,7 @@ def test_small_files_with_one_importer_are_natural_units() -> None:
     small = [str(file.relative_to(PACKAGE)) for file in FILES if len(file.read_text().splitlines()) < 60]
     lonely = [path for path in small if len(users.get(path, ())) == 1 and not is_natural_unit(path)]
     assert lonely == []
+    assert [path for path in ONE_SUBJECT if path not in small or len(users.get(path, ())) != 1] == []
 
 
 def error_classes() -> Iterator[type[errors.KafkaGroupsError]]:

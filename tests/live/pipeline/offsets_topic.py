@@ -12,8 +12,7 @@ import pyarrow as pa
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from kafka_groups.pipeline.facts.decode.raw_records import RawRecords
-from kafka_groups.pipeline.facts.decode.records import decode
+from kafka_groups.pipeline.facts.decode.records import RawRecords, decode
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
 from tests.live.groups.conditions import wait_until
 from tests.live.groups.topics import client_properties, unique_name

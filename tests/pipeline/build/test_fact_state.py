@@ -5,10 +5,14 @@ from __future__ import annotations
 import shutil
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
-from kafka_groups.pipeline.build.fact_state import FactState
+from kafka_groups.pipeline.build import fact_state
+from kafka_groups.pipeline.build.fact_state import FactState, read_last_rules
+from kafka_groups.pipeline.build.packing import fingerprint_frames
+from kafka_groups.pipeline.build.partition_state import STATE_FRAMES, KeyState, LogState
 from kafka_groups.pipeline.build.plan import LOOKBACK_DAYS, count_facts
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import compact
@@ -147,3 +151,20 @@ def test_a_directory_whose_name_is_no_date_is_passed_over(noted: Storage) -> Non
 
     assert compact(noted, retention=uniform_retention(timedelta(days=8)), now=NOON + timedelta(days=30)).removed == ()
     assert dates_of(noted) == []
+
+
+def test_after_a_build_with_other_columns_no_state_is_read(noted: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fingerprint_frames(STATE_FRAMES[1:]) != fingerprint_frames(STATE_FRAMES)
+    assert state_of(noted).has_last_build
+    monkeypatch.setattr(fact_state, "_VERSION", f"15 {fingerprint_frames(STATE_FRAMES[1:])}")
+
+    assert not state_of(noted).has_last_build
+    assert dates_of(noted) == ["2026-11-20"]
+    assert read_last_rules(noted) is None
+
+
+def test_the_recorded_version_covers_all_frames_that_are_stored() -> None:
+    in_states = {*get_type_hints(LogState).values(), *get_type_hints(KeyState).values()}
+    assert in_states == {*STATE_FRAMES}
+    assert fact_state._VERSION.endswith(fingerprint_frames(fact_state._STORED_FRAMES))
+    assert {*fact_state._STORED_FRAMES} == in_states | {table.frame for table in fact_state._WRITTEN_TABLES}

@@ -65,7 +65,6 @@ def test_a_page_leaves_out_the_year_that_it_has_already() -> None:
     [
         ("exact", 192_000, "3m12s", "3m12s"),
         ("interpolated", 192_000, "~3m12s", "about 3m12s"),
-        ("compacted", 192_000, "~3m12s", "about 3m12s"),
         ("lower_bound", 192_000, "≥3m12s", "at least 3m12s"),
         ("data_loss", 192_000, "!3m12s", "after data loss, 3m12s"),
         ("data_loss", None, "!", "data loss"),

@@ -11,8 +11,7 @@ import pytest
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.facts.decode.data_gaps import DataGap, gap_row
 from kafka_groups.pipeline.facts.decode.decoded_records import rows_by_table
-from kafka_groups.pipeline.facts.decode.raw_records import RawRecords
-from kafka_groups.pipeline.facts.decode.records import decode
+from kafka_groups.pipeline.facts.decode.records import RawRecords, decode
 from kafka_groups.pipeline.store import new_writer
 from kafka_groups.pipeline.store.parquet_writer import FileWriter
 from kafka_groups.pipeline.tables import INGEST_GAPS, OFFSET_COMMITS, TABLES

@@ -8,8 +8,8 @@ import pytest
 
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.store import Queries, Storage
-from kafka_groups.pipeline.store.sql import Identifier, Sql
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, SAMPLE_RUNS
+from kafka_groups.pipeline.tables.sql import Identifier, Sql
 from tests.pipeline.store.commits import FIRST, append, commits, rows_of
 
 COUNT = "SELECT count(*) AS number FROM {rows}"

@@ -9,7 +9,6 @@ from kafka_groups.pipeline import tables as schemas
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.frames.frame import ColumnError
 from kafka_groups.pipeline.tables import GROUP_STATE, STORED_TABLES, TABLES, Table
-from kafka_groups.pipeline.tables.catalog import create_statement
 from kafka_groups.pipeline.tables.spark_types import spark_type_name
 
 
@@ -34,7 +33,7 @@ def test_five_tables_are_derived_from_facts() -> None:
 
 
 def test_a_catalog_registers_a_table_by_its_columns_and_its_location() -> None:
-    assert create_statement(GROUP_STATE, "s3://o'clock").splitlines() == [
+    assert GROUP_STATE.create_statement("s3://o'clock").splitlines() == [
         "CREATE TABLE IF NOT EXISTS group_state (",
         "  `cluster_id` STRING,",
         "  `group` STRING,",
@@ -46,6 +45,10 @@ def test_a_catalog_registers_a_table_by_its_columns_and_its_location() -> None:
         "PARTITIONED BY (`date`)",
         "LOCATION 's3://o\\'clock';",
     ]
+
+
+def test_a_location_with_a_backslash_and_a_quote_stays_one_literal() -> None:
+    assert GROUP_STATE.create_statement("/a\\'; x").endswith("LOCATION '/a\\\\\\'; x';")
 
 
 def test_types_are_spelled_as_spark_does() -> None:

@@ -7,7 +7,6 @@ since 1970).
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import Any, Final
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 from kafka_groups.pipeline.build.kernels.segments import DAY_US
 from kafka_groups.pipeline.build.stage_rows import PARTITION_KEY, RowKind
 from kafka_groups.pipeline.frames.arrays import to_flags
+from kafka_groups.pipeline.tables.event_details import read_expression, select_details
 
 _ID_BYTES: Final = 8
 
@@ -112,9 +112,8 @@ def convert_events(rows: Any, day: int) -> Any:
 
     `at_us` is midnight where the time of a record is not on that day (`times_within`).
     """
-    is_expression = pc.starts_with(rows["event_type"], "regex")
-    details = pc.if_else(is_expression, rows["details"], None).to_pylist()
-    expressions = [None if text is None else json.loads(text).get("regular_expression") for text in details]
+    details = select_details(rows["type"], rows["details"])
+    expressions = [read_expression(text) for text in details.to_pylist()]
     return _add_columns(
         rows.drop_columns(["record_time", "state_time", "details"]),
         {

@@ -1,15 +1,18 @@
 """Rows of frames in binary values: what Spark moves between the stages, and what a build carries from day to day.
 
 The JVM handles each value of each row. Many rows in one binary value are therefore much less work for it than one row
-each. A value holds lists of rows, each of one frame: first the number of rows of each list, then the rows of each list,
-column after column in the order in which the frame declares them. All are 64-bit numbers in this machine's byte order;
-floats are their bits. Both ends of a value are the same version of this program on the same kind of machine.
+each. A value holds lists of rows, each of one frame: first a header for each list, then the rows of each list, column
+after column in the order of the columns' names. All are 64-bit numbers in this machine's byte order; floats are their
+bits. The upper half of a header is a fingerprint of the list's columns, the lower half the number of its rows. Columns
+with other names or types have another fingerprint, and `unpack` refuses them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -18,9 +21,12 @@ import pyarrow as pa
 from kafka_groups.pipeline.build.kernels.segments import expand_ranges
 from kafka_groups.pipeline.frames.arrays import Array, Ints
 from kafka_groups.pipeline.frames.columns import Column
-from kafka_groups.pipeline.frames.frame import Frame
+from kafka_groups.pipeline.frames.frame import ColumnError, Frame
 
 _BYTES: Final = 8
+# A header has the fingerprint above these bits, and the number of rows in them.
+_COUNT_BITS: Final = 32
+_COUNT_MASK: Final = (1 << _COUNT_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,8 @@ def columns_of(frame: type[Frame], owner: str = "") -> list[Column]:
 def pack(lists: Sequence[ListOfRows], size: int) -> Any:
     """Return an Arrow column of `size` binary values with these lists.
 
-    The owners in a list ascend, and are below `size`; a value without rows of a list has 0 of them.
+    The owners in a list ascend, and are below `size`; a value without rows of a list has 0 of them. The order of the
+    columns of a list means nothing.
     """
     counts = [np.bincount(rows.owner, minlength=size) for rows in lists]
     widths = [len(rows.columns) for rows in lists]
@@ -60,13 +67,14 @@ def pack(lists: Sequence[ListOfRows], size: int) -> Any:
     offsets = np.concatenate([[0], np.cumsum(numbers_in_value)])
     numbers = np.empty(offsets[-1], np.int64)
     next_number = offsets[:-1]
-    for count in counts:
-        numbers[next_number] = count
+    for rows, count in zip(lists, counts, strict=True):
+        kinds = ((name, values.dtype.kind) for name, values in rows.columns.items())
+        numbers[next_number] = _fingerprint(kinds) << _COUNT_BITS | count
         next_number = next_number + 1
     for rows, count in zip(lists, counts, strict=True):
         owner, row_in_list = expand_ranges(np.zeros_like(count), count)
-        for values in rows.columns.values():
-            numbers[next_number[owner] + row_in_list] = _to_numbers(values)
+        for name in sorted(rows.columns):
+            numbers[next_number[owner] + row_in_list] = _to_numbers(rows.columns[name])
             next_number = next_number + count
     buffers = [None, pa.py_buffer(offsets * _BYTES), pa.py_buffer(numbers)]
     return pa.Array.from_buffers(pa.large_binary(), size, buffers).cast(pa.binary())
@@ -75,25 +83,57 @@ def pack(lists: Sequence[ListOfRows], size: int) -> Any:
 def unpack(column: Any, declarations: Sequence[Sequence[Column]]) -> list[ListOfRows]:
     """Return the lists of binary values without nulls that `pack` made.
 
-    Each declaration has the columns of one list, in the order in which they were packed.
+    Each declaration has the columns of one list, in any order. Raises ColumnError if other columns were packed.
     """
     values = column.to_pylist()
     numbers = np.frombuffer(b"".join(values), np.int64)
     numbers_in_value = np.array([len(value) // _BYTES for value in values], np.int64)
     next_number = np.cumsum(numbers_in_value) - numbers_in_value
     counts = []
-    for _ in declarations:
-        counts.append(numbers[next_number])
+    for declared in declarations:
+        headers = numbers[next_number]
+        _check_fingerprints(headers >> _COUNT_BITS, declared)
+        counts.append(headers & _COUNT_MASK)
         next_number = next_number + 1
     lists = []
     for count, declared in zip(counts, declarations, strict=True):
         owner, row_in_list = expand_ranges(np.zeros_like(count), count)
         columns = {}
-        for each_column in declared:
+        for each_column in sorted(declared, key=lambda column: column.name):
             columns[each_column.name] = _from_numbers(numbers[next_number[owner] + row_in_list], each_column.type)
             next_number = next_number + count
         lists.append(ListOfRows(owner=owner, columns=columns))
     return lists
+
+
+def fingerprint_frames(frames: Iterable[type[Frame]]) -> str:
+    """Return a text that differs if a frame has another column, or a column of another type.
+
+    The order of columns means nothing, and neither do their units and sentences.
+    """
+    lines = [
+        [frame.__name__, *sorted(f"{column.name} {column.type}" for column in frame.columns())] for frame in frames
+    ]
+    return hashlib.blake2b(repr(sorted(lines)).encode(), digest_size=_BYTES).hexdigest()
+
+
+def _check_fingerprints(fingerprints: Ints, declared: Sequence[Column]) -> None:
+    """Raise ColumnError, with the names of the columns, if one of the fingerprints is not theirs."""
+    expected = _fingerprint((column.name, np.dtype(column.type.to_pandas_dtype()).kind) for column in declared)
+    if (fingerprints != expected).any():
+        names = ", ".join(column.name for column in declared)
+        msg = f"packed rows do not have the columns {names}: other names or types were packed"
+        raise ColumnError(msg)
+
+
+def _fingerprint(kinds: Iterable[tuple[str, str]]) -> int:
+    """Return a number of 31 bits for columns, from the name and the numpy kind (i, f or b) of each, in any order."""
+    return _hash_kinds(tuple(sorted(kinds)))
+
+
+@cache
+def _hash_kinds(kinds: tuple[tuple[str, str], ...]) -> int:
+    return int.from_bytes(hashlib.blake2b(repr(kinds).encode(), digest_size=4).digest()) >> 1
 
 
 def _to_numbers(values: Array) -> Ints:

@@ -11,11 +11,11 @@ import pyarrow as pa
 from kafka_groups.pipeline.build.frames import PartitionStatuses
 from kafka_groups.pipeline.build.group_frames import KeyDays, TopicDays
 from kafka_groups.pipeline.build.kernels.segments import DAY_US
-from kafka_groups.pipeline.build.kernels.time_lag import QUALITIES
 from kafka_groups.pipeline.build.kernels.verdicts import RULES
 from kafka_groups.pipeline.build.packing import ListOfRows, columns_of, pack
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.partition_results import PartitionDay, TopicActivity
+from kafka_groups.pipeline.build.qualities import QUALITIES
 from kafka_groups.pipeline.build.stage_rows import RowKind, make_result_rows, make_rows
 from kafka_groups.pipeline.build.topic_days import merge_topic_days
 from kafka_groups.pipeline.frames.arrays import (

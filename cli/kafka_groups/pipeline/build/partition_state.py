@@ -6,7 +6,7 @@ Because a build carries it from day to day, it reads only the days that changed 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,19 @@ from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Ints
 from kafka_groups.pipeline.frames.frame import Frame
 
 F = TypeVar("F", bound=Frame)
+
+# The frames whose rows are packed in the column `state` of `partition_state`.
+STATE_FRAMES: Final = (
+    PartitionSummary,
+    LogEnds,
+    TimePoints,
+    KeySummary,
+    Commits,
+    WindowCommits,
+    LagPoints,
+    RateRows,
+    PartitionStatuses,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,11 +35,10 @@ def write_tables(run: Run, storage: Storage | None) -> None:
 def create_statements(storage: Storage) -> list[str]:
     """Return a CREATE TABLE statement for each table that has a version. Raises StorageError."""
     from kafka_groups.pipeline.tables import TABLES
-    from kafka_groups.pipeline.tables.catalog import create_statement
 
     directory = storage.directory
     return [
-        create_statement(table, directory.address(directory.join(table.name)))
+        table.create_statement(directory.address(directory.join(table.name)))
         for table in TABLES.values()
         if storage.log(table).delta_table is not None
     ]

@@ -15,9 +15,9 @@ from kafka_groups.pipeline.report.gaps import count_missing_offsets
 from kafka_groups.pipeline.store import Queries, Storage, open_storage
 from kafka_groups.pipeline.store.marker import is_new
 from kafka_groups.pipeline.store.root_directory import open_root
-from kafka_groups.pipeline.store.sql import Identifier
 from kafka_groups.pipeline.store.table_sizes import measure_tables
 from kafka_groups.pipeline.tables import OFFSET_COMMITS, SCHEMA_VERSION, UNKNOWN_RECORDS
+from kafka_groups.pipeline.tables.sql import Identifier
 
 _NAMED_TYPES: Final = 5
 # A record that was read twice counts once.

@@ -19,9 +19,14 @@ def make_batch(
     """Return rows of a frame from columns by name, each cast to its declared type.
 
     A column is an Arrow array, a numpy array (NULL and NaN are null), a list, or one value, which all rows share; times
-    are microseconds since 1970. `size` is the number of rows, where no column is an array. Columns that the frame does
-    not declare are ignored. Those that are not given are null with `fill_null`; else ColumnError names the first one.
+    are microseconds since 1970. `size` is the number of rows, where no column is an array. Columns that are not given
+    are null with `fill_null`; without it, ColumnError names the first one. Raises ColumnError with the names of columns
+    that the frame does not declare, too.
     """
+    undeclared = [name for name in columns if name not in frame.names()]
+    if undeclared:
+        msg = f"{frame.__name__} does not declare the columns {', '.join(undeclared)}"
+        raise ColumnError(msg)
     if size is None:
         size = next(len(values) for values in columns.values() if isinstance(values, np.ndarray | pa.Array | list))
     arrays = []

@@ -9,26 +9,62 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cache
-from typing import Any, Self, TypeVar, dataclass_transform
+from functools import cache, wraps
+from typing import Any, Final, Self, TypeVar, dataclass_transform
 
 import numpy as np
 import pyarrow as pa
 
 from kafka_groups.pipeline.frames.arrays import Array, Flags, Ints, to_array
-from kafka_groups.pipeline.frames.columns import Column, column
+from kafka_groups.pipeline.frames.columns import (
+    BOOLEAN,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    TIMESTAMP,
+    Column,
+    column,
+)
 
 C = TypeVar("C", bound=type)
 
+# The numpy type of the arrays of an Arrow type, as `to_array` returns them.
+_DTYPES: Final = {
+    **dict.fromkeys((INT8, INT16, INT32, INT64, TIMESTAMP), np.dtype(np.int64)),
+    FLOAT64: np.dtype(np.float64),
+    BOOLEAN: np.dtype(np.bool_),
+}
+
 
 class ColumnError(ValueError):
-    """Raised where a frame is made: a column is missing, or its length or its type differs."""
+    """Raised where a frame is made: a column is missing or not declared, or its length or its type differs."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(column,))
 def frame(cls: C) -> C:
-    """Make a class a frozen dataclass with slots and keyword arguments: a decorator of subclasses of Frame."""
-    return dataclass(frozen=True, slots=True, kw_only=True)(cls)  # type: ignore[return-value]  # mypy loses the type
+    """Make a class a frozen dataclass with slots and keyword arguments: a decorator of subclasses of Frame.
+
+    Its constructor raises ColumnError, with the names, if columns are missing or not declared.
+    """
+    declared: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
+    assign_columns = declared.__init__
+
+    @wraps(assign_columns)
+    def check_names(self: Frame, **columns: Array) -> None:
+        if columns.keys() != {*self.names()}:
+            missing = [name for name in self.names() if name not in columns]
+            undeclared = [name for name in columns if name not in self.names()]
+            problem = f"needs the columns {', '.join(missing)}"
+            if not missing:
+                problem = f"does not declare the columns {', '.join(undeclared)}"
+            msg = f"{cls.__name__} {problem}, and is given {', '.join(columns)}"
+            raise ColumnError(msg)
+        assign_columns(self, **columns)
+
+    declared.__init__ = check_names
+    return declared  # type: ignore[no-any-return]  # mypy loses the type
 
 
 class Frame:
@@ -48,6 +84,13 @@ class Frame:
     def names(cls) -> tuple[str, ...]:
         """Return the names of the columns."""
         return tuple(column.name for column in cls.columns())
+
+    @classmethod
+    @cache
+    def _dtypes(cls) -> Mapping[str, np.dtype[Any]]:
+        """Return the numpy type of the array of each column, by name; columns that only Arrow can hold have none."""
+        dtypes = {column.name: _DTYPES.get(column.type) for column in cls.columns()}
+        return {name: dtype for name, dtype in dtypes.items() if dtype is not None}
 
     @classmethod
     @cache
@@ -78,14 +121,18 @@ class Frame:
     @classmethod
     def empty(cls) -> Self:
         """Return no rows."""
-        return cls(**{column.name: np.zeros(0, column.type.to_pandas_dtype()) for column in cls.columns()})
+        return cls(**{name: np.zeros(0, dtype) for name, dtype in cls._dtypes().items()})
 
     def __post_init__(self) -> None:
-        """Raise ColumnError, with the column's name, if columns differ in length."""
+        """Raise ColumnError, with the column's name, if columns differ in length, or one in type."""
         size = len(self)
+        dtypes = self._dtypes()
         for name, values in self.arrays().items():
             if len(values) != size:
                 msg = f"{type(self).__name__} has {size} rows, and its column {name!r} has {len(values)}"
+                raise ColumnError(msg)
+            if values.dtype != dtypes[name]:
+                msg = f"the column {name!r} of {type(self).__name__} has {dtypes[name]}, and is given {values.dtype}"
                 raise ColumnError(msg)
 
     def __len__(self) -> int:

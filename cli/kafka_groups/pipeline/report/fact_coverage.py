@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 from kafka_groups.pipeline.build.coverage import Coverage, Source
 from kafka_groups.pipeline.report.period import DAY_MS, Period, PeriodTables
-from kafka_groups.pipeline.store.sql import Sql, render_sql
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
+from kafka_groups.pipeline.tables.sql import Sql, render_sql
 
 # The facts that a report needs the last time of: for each table, their origin.
 _ORIGINS: Final = {OFFSET_COMMITS: "topic", GROUP_EVENTS: "topic", PARTITION_OFFSETS: "sample"}

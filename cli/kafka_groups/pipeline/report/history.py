@@ -59,7 +59,7 @@ class GroupHistory:
     - `removed_ms` is the time at which the group was removed, if it was not seen again. With `removed_is_bound` it is
       an upper bound: the time of the first sample without the group.
     - Rates are records per second.
-    - `time_lag_quality` is exact, interpolated, compacted, lower_bound, data_loss or unknown.
+    - `time_lag_quality` is exact, interpolated, lower_bound, data_loss or unknown.
     - With `lagging_since_is_bound`, the lag began at that time or earlier.
     - `rebalances` is None if unknown: no record of the cluster was read in the period, or the group's type has none.
     """

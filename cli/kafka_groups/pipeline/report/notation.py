@@ -21,10 +21,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 LAG_SIGNS: Final = {"lower_bound": "≥", "outdated": "?"}
 _LAG_WORDS: Final = {"lower_bound": "at least", "outdated": "outdated:"}
 # The sign in front of a time lag that is not exact, by its quality. A time lag of unknown quality has no value, either.
-TIME_LAG_SIGNS: Final = {"interpolated": "~", "compacted": "~", "lower_bound": "≥", "data_loss": "!"}
+TIME_LAG_SIGNS: Final = {"interpolated": "~", "lower_bound": "≥", "data_loss": "!"}
 _TIME_LAG_WORDS: Final = {
     "interpolated": "about",
-    "compacted": "about",
     "lower_bound": "at least",
     "data_loss": "after data loss,",
 }

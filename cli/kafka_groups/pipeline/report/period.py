@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from typing import Final, NamedTuple, TypeVar
 
 from kafka_groups.pipeline.store import Queries, Row, Storage
-from kafka_groups.pipeline.store.sql import Identifier, SqlValue, render_sql
 from kafka_groups.pipeline.tables import Table
+from kafka_groups.pipeline.tables.sql import Identifier, SqlValue, render_sql
 
 DAY_MS: Final = 86_400_000
 # As in build: an observation counts for ten minutes.

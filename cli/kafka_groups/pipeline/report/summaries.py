@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from kafka_groups.pipeline.build.qualities import BY_CERTAINTY
 from kafka_groups.pipeline.report.history import GroupHistory
 from kafka_groups.pipeline.report.known_groups import KnownGroup
 from kafka_groups.verdicts import VERDICTS
 
 # The rank of each verdict: a worse one has a higher rank.
 _RANKS: Final = {verdict: rank for rank, verdict in enumerate(dict.fromkeys(VERDICTS.values()), start=1)}
-# The qualities of a time lag. The quality of two time lags together is the later one.
-_TIME_LAG_QUALITIES: Final = ("exact", "interpolated", "compacted", "lower_bound", "unknown", "data_loss")
 
 
 class _State(NamedTuple):
@@ -88,7 +87,7 @@ def _time_lag(group: KnownGroup) -> tuple[int | None, str]:
         return None, "unknown"
     quality = status.time_lag_quality
     if group.unknown_partitions:
-        quality = max(quality, "unknown", key=_TIME_LAG_QUALITIES.index)
+        quality = max(quality, "unknown", key=BY_CERTAINTY.index)
     if quality != "unknown":
         return status.time_lag_ms, quality
     return (status.time_lag_ms, "lower_bound") if status.time_lag_ms else (None, quality)

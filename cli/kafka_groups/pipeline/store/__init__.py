@@ -12,7 +12,7 @@ delta_log.py         the log of one table: its files, versions, commits
 parquet_writer.py    new rows in new files, by date
 parquet_sorting.py   rows of several files in new, sorted files
 datasets.py          several files as one Arrow dataset
-queries.py, sql.py   SQL on tables without Spark, and how its texts are rendered
+queries.py           SQL on tables without Spark
 spark_tables.py      tables as DataFrames of Spark
 plain_files.py       tables as plain Parquet or CSV files
 compaction.py, compaction_plan.py   few large files in place of many small ones

@@ -7,7 +7,6 @@ they saw counts on its own day only.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Final, NamedTuple, TypeAlias
@@ -19,6 +18,7 @@ import pyarrow.dataset as ds
 from kafka_groups.pipeline.store.data_files import DataFile
 from kafka_groups.pipeline.store.datasets import open_dataset
 from kafka_groups.pipeline.store.root_directory import RootDirectory, as_storage_error
+from kafka_groups.pipeline.tables.event_details import read_expression, select_details
 
 # Clocks of coordinators differ by less, and a recreated topic begins later than this.
 _LARGEST_CLOCK_DIFFERENCE_US: Final = 600_000_000
@@ -47,16 +47,14 @@ class _Event(NamedTuple):
     @property
     def key(self) -> Key:
         """The key of a record: regular expressions of one group have different keys."""
-        pattern = None if self.details is None else json.loads(self.details).get("regular_expression")
-        return self.cluster_id, self.group, self.type, self.member_id, pattern
+        return self.cluster_id, self.group, self.type, self.member_id, read_expression(self.details)
 
 
 # The values of the fields of _Event, as expressions on the columns of group_events.
 _EXPRESSIONS: Final = {
     **{name: ds.field(name) for name in _Event._fields if name not in {"at_us", "details"}},
     "at_us": pc.coalesce(ds.field("record_time").cast(pa.timestamp("us", "UTC")).cast(pa.int64()), pa.scalar(0)),
-    # The details of other types are long, and not needed.
-    "details": pc.if_else(ds.field("type") == "ConsumerGroupRegularExpression", ds.field("details"), pa.scalar(None)),
+    "details": select_details(ds.field("type"), ds.field("details")),
 }
 
 

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 
 from kafka_groups.pipeline.store.data_files import DataFile
 from kafka_groups.pipeline.store.root_directory import RootDirectory
-from kafka_groups.pipeline.store.sql import Identifier, Sql, SqlValue, any_of, render_sql
 from kafka_groups.pipeline.store.storage import Storage
 from kafka_groups.pipeline.tables import Table
+from kafka_groups.pipeline.tables.sql import Identifier, Sql, SqlValue, any_of, render_sql
 
 Row: TypeAlias = dict[str, Any]  # A row of a result: values by the names of the selected columns.
 

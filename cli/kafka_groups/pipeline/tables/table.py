@@ -8,6 +8,7 @@ from typing import Any
 from kafka_groups.pipeline.frames.columns import Column
 from kafka_groups.pipeline.frames.frame import Frame
 from kafka_groups.pipeline.tables.spark_types import spark_type_name
+from kafka_groups.pipeline.tables.sql import Identifier, Sql, render_spark_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +44,14 @@ class Table:
         """Return the columns as Spark's DDL, with `date`."""
         columns = [f"`{column.name}` {spark_type_name(column.type)}" for column in self.columns]
         return separator.join([*columns, "`date` DATE"])
+
+    def create_statement(self, location: str) -> str:
+        """Return the CREATE TABLE statement for a catalog (Unity Catalog, Glue, Hive) of the table at its location."""
+        return render_spark_sql(
+            "CREATE TABLE IF NOT EXISTS {name} (\n  {columns}\n)\n"
+            "USING DELTA\nPARTITIONED BY ({date})\nLOCATION {location};",
+            name=Sql(self.name),
+            columns=Sql(self.ddl(",\n  ")),
+            date=Identifier("date"),
+            location=location,
+        )

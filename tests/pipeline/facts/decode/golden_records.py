@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kafka_groups.pipeline.facts.decode.raw_records import RawRecords
-from kafka_groups.pipeline.facts.decode.records import decode
+from kafka_groups.pipeline.facts.decode.records import RawRecords, decode
 
 Row = dict[str, Any]
 

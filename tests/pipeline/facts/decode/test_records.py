@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.pipeline.facts.decode.decoded_records import DecodedRecords
-from kafka_groups.pipeline.facts.decode.raw_records import RawRecords
-from kafka_groups.pipeline.facts.decode.records import decode
+from kafka_groups.pipeline.facts.decode.records import RawRecords, decode
 from tests.pipeline.facts.decode.golden_records import BY_NAME, GOLDEN, raw, rows_of
 
 

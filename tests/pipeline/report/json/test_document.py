@@ -10,8 +10,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kafka_groups.model import Failure
+from kafka_groups.pipeline.build.qualities import BY_CERTAINTY, QUALITIES
 from kafka_groups.pipeline.report.json.document import history_document
 from kafka_groups.pipeline.report.json.schema import history_schema
+from kafka_groups.pipeline.report.notation import TIME_LAG_SIGNS
+from kafka_groups.verdicts import VERDICTS
 from tests.pipeline.report.example_histories import FROM, HOUR, MINUTE, TO, eventful, group, history, points, rebalance
 
 Json = dict[str, Any]
@@ -25,6 +28,13 @@ def errors_in(document: Json) -> list[str]:
 def test_the_schema_is_one_and_names_its_document() -> None:
     Draft202012Validator.check_schema(history_schema())
     assert history_schema()["properties"]["schema"]["const"] == "kafka-groups/pipeline-report/1"
+
+
+def test_the_schema_has_the_verdicts_and_qualities_that_a_build_writes() -> None:
+    group_schema = history_schema()["properties"]["groups"]["items"]["properties"]
+    assert {*group_schema["time_lag_quality"]["enum"]} == {*QUALITIES} == {*BY_CERTAINTY}
+    assert {*group_schema["verdict"]["enum"]} == {*VERDICTS.values(), None}
+    assert TIME_LAG_SIGNS.keys() <= {*QUALITIES}
 
 
 UNTOLD = history(group(rebalances=(rebalance(joined=None, left=None),)))

@@ -2,6 +2,41 @@
 
 Records are the evidence where there are any, and samples otherwise, or where records are behind: a sample shows an
 offset that no record has. The matrices have a row for each lag row, and the newest commit or point in the last column.
+
+Five records of one key, ten seconds apart, and log ends after the second and after the last one. With windows of three
+slots, the window of the first lag row is not filled (times in ms):
+
+    >>> from kafka_groups.pipeline.build.kernels.committed_offsets import new_commits
+    >>> from kafka_groups.pipeline.build.kernels.lag import measure_lag
+    >>> from kafka_groups.pipeline.build.kernels.log_ends import new_log_ends
+    >>> from kafka_groups.pipeline.frames.arrays import NULL
+    >>> commits = WindowCommits(
+    ...     key=np.zeros(5, np.int64),
+    ...     is_sample=np.zeros(5, np.bool_),
+    ...     incarnation=np.zeros(5, np.int64),
+    ...     slot_ms=np.arange(5) * 10_000,
+    ...     at_us=np.arange(5) * 10_000_000,
+    ...     committed_offset=np.array([100, 110, 120, 130, 140]),
+    ...     lag=np.array([NULL, NULL, 30, 20, 10]),
+    ... )
+    >>> ends = new_log_ends(
+    ...     partition=np.zeros(2, np.int64),
+    ...     at_us=np.array([15_000_000, 45_000_000]),
+    ...     log_end=np.array([150, 160]),
+    ... )
+    >>> records = new_commits(
+    ...     key=commits.key,
+    ...     at_us=commits.at_us,
+    ...     committed_offset=commits.committed_offset,
+    ...     source_offset=np.arange(5),
+    ... )
+    >>> rows = measure_lag(ends, records, partition_of_key=np.array([0]))
+    >>> evidence = collect_evidence(rows, ends, commits, LagPoints.empty(), intervals=3)
+    >>> evidence.current_lag, evidence.least_end
+    (array([40, 20]), array([150, 150]))
+    >>> np.where(evidence.slot_ms == NULL, -1, evidence.slot_ms)
+    array([[   -1,     0, 10000],
+           [20000, 30000, 40000]])
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
     reduce_segments,
     sum_segments,
 )
+from kafka_groups.pipeline.build.qualities import BY_CERTAINTY, QUALITIES
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Floats, Ints
 
 # For how long the last status of a partition counts, in ms.
@@ -45,9 +46,7 @@ FRESH_MS: Final = RATE_WINDOW_MS
 # Qualities of time lags, the most certain one first: a group has the least certain one of its partitions. This order
 # differs from that of QUALITIES in its last two places only, so it is its own inverse: it maps a quality to its rank,
 # and a rank to its quality.
-_BY_CERTAINTY: Final = np.array(
-    [time_lag.EXACT, time_lag.INTERPOLATED, time_lag.LOWER_BOUND, time_lag.UNKNOWN, time_lag.DATA_LOSS]
-)
+_BY_CERTAINTY: Final = np.array([QUALITIES.index(quality) for quality in BY_CERTAINTY])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,31 @@ The time that is left until the log start passes the commit follows from the mar
 observation, if they are an hour or more apart:
 
     time left = last margin * (time between them) / (first margin - last margin)
+
+Five samples of one partition, an hour apart: the log start rises by 20 an hour, and the commit stays at 100. The margin
+falls from 90 to 10 within four hours, so the rest lasts for half an hour (times in ms):
+
+    >>> from kafka_groups.pipeline.build.kernels.committed_offsets import new_commits
+    >>> from kafka_groups.pipeline.build.kernels.lag import measure_lag
+    >>> from kafka_groups.pipeline.build.kernels.log_ends import new_log_ends
+    >>> ends = new_log_ends(
+    ...     partition=np.zeros(5, np.int64),
+    ...     at_us=np.arange(1, 6) * 3_600_000_000,
+    ...     log_end=np.full(5, 200),
+    ...     log_start=np.array([10, 30, 50, 70, 90]),
+    ... )
+    >>> commits = new_commits(
+    ...     key=np.array([0]),
+    ...     at_us=np.array([0]),
+    ...     committed_offset=np.array([100]),
+    ...     source_offset=np.array([7]),
+    ... )
+    >>> rows = measure_lag(ends, commits, partition_of_key=np.array([0]))
+    >>> rows.retention_margin
+    array([90, 70, 50, 30, 10])
+    >>> extremes = find_lag_extremes(rows, np.array([4_000, 5_000, 9_000, 8_000, 7_000]), size=1)
+    >>> extremes.time_lag_ms, extremes.margin, extremes.retention_left_ms
+    (array([9000]), array([10]), array([1800000]))
 """
 
 from __future__ import annotations

@@ -29,15 +29,14 @@ The five qualities at one observation: log end 100 at second 60, and a point at 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from kafka_groups.pipeline.build.frames import LagRows, LogEnds, TimePoints
 from kafka_groups.pipeline.build.kernels.segments import is_segment_start, reduce_segments
+from kafka_groups.pipeline.build.qualities import QUALITIES
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Ints
 
-QUALITIES: Final = ("exact", "interpolated", "lower_bound", "data_loss", "unknown")
 EXACT, INTERPOLATED, LOWER_BOUND, DATA_LOSS, UNKNOWN = range(len(QUALITIES))
 
 

@@ -1,7 +1,6 @@
 """The records of `__consumer_offsets` decoded: bytes in, Arrow out. Pure: no Spark, no Kafka client, no clock.
 
 records.py          the decoder: rows of RawRecords become rows of DecodedRecords
-raw_records.py      the frame of records as they are read
 decoded_records.py  the frame of decoded records, and its rows as rows of the tables
 data_gaps.py        rows for ranges of offsets without a record
 commits.py          commits, decoded many at once

@@ -109,8 +109,11 @@ def _table_rows(table: Table, struct: str | None, records: pa.RecordBatch) -> pa
         names = [field.name for field in records[struct].type]
         columns |= zip(names, records[struct].flatten(), strict=True)
     columns["origin"] = "topic"
+    # Only samples know these two of a group.
+    columns |= {"group_type": None, "state": None}
     # Only the table of gaps has this column.
     columns["found_at"] = records["record_time"]
     # Only the table of commits has this one, and rows are dated by it, so it is never null there.
     columns["commit_time"] = pc.coalesce(records["commit_time"], records["record_time"])
-    return make_batch(table.frame, columns, size=records.num_rows, fill_null=True)
+    own_columns = {name: columns[name] for name in table.frame.names()}
+    return make_batch(table.frame, own_columns, size=records.num_rows)

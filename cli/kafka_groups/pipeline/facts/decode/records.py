@@ -18,7 +18,19 @@ from kafka_groups.pipeline.facts.decode.events import event_columns
 from kafka_groups.pipeline.facts.decode.record_types import COMMIT_TYPES, read_key, read_prefix, read_value
 from kafka_groups.pipeline.frames.arrays import Flags
 from kafka_groups.pipeline.frames.batches import make_batch
+from kafka_groups.pipeline.frames.columns import INT64, MILLISECONDS, OFFSET, column
+from kafka_groups.pipeline.frames.frame import Frame, frame
 from kafka_groups.protocol import SchemaError
+
+
+@frame
+class RawRecords(Frame):
+    """A row is a record of one partition of `__consumer_offsets`, undecoded. Rows ascend by offset."""
+
+    offset: Any = column(INT64, "offset of the record in its partition", unit=OFFSET)
+    timestamp_ms: Any = column(INT64, "when the broker appended it, since 1970; -1 if unknown", unit=MILLISECONDS)
+    key: Any = column(pa.large_binary(), "the key's bytes; null if the record has none")
+    value: Any = column(pa.large_binary(), "the value's bytes; null for a tombstone")
 
 
 def decode(records: pa.RecordBatch, cluster_id: str, partition: int) -> pa.RecordBatch:
@@ -58,8 +70,8 @@ def _read_commits(records: pa.RecordBatch) -> tuple[Flags, dict[str, Any]]:
     is_tombstone = values.is_null().to_numpy(zero_copy_only=False)
     is_value_read, value_columns = read_values(pack(values), has_commit_key & ~is_tombstone)
     columns: dict[str, Any] = {"kind": COMMIT, **value_columns}
-    for name, column in key_columns.items():
-        columns[name] = column.take(keys.indices)
+    for name, of_distinct_keys in key_columns.items():
+        columns[name] = of_distinct_keys.take(keys.indices)
     return is_value_read | (has_commit_key & is_tombstone), columns
 
 

@@ -15,8 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from kafka_groups.admin.librdkafka import describe_error
 from kafka_groups.errors import SourceError, UnreachableError
 from kafka_groups.pipeline.facts.decode.data_gaps import COMPACTED, DELETED, DataGap, gap_row
-from kafka_groups.pipeline.facts.decode.raw_records import RawRecords
-from kafka_groups.pipeline.facts.decode.records import decode
+from kafka_groups.pipeline.facts.decode.records import RawRecords, decode
 from kafka_groups.pipeline.facts.source.brokers import is_retriable, new_consumer, source_error
 from kafka_groups.pipeline.facts.source.continuity import LOST_RECORDS
 from kafka_groups.pipeline.facts.source.plan import Range

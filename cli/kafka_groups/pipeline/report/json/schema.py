@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from kafka_groups.pipeline.build.qualities import QUALITIES
 from kafka_groups.pipeline.report.json.document import SCHEMA_NAME
 from kafka_groups.rendering.schemas import (
     Schema,
@@ -19,9 +20,8 @@ from kafka_groups.rendering.schemas import (
     time_schema,
     titled_schema,
 )
+from kafka_groups.verdicts import VERDICTS
 
-_VERDICTS: Final = ("OK", "UNKNOWN", "WARN", "STOP", "STALL", "REWIND")
-_TIME_LAG_QUALITIES: Final = ("exact", "interpolated", "lower_bound", "compacted", "data_loss", "unknown")
 _LAG_QUALITIES: Final = ("exact", "lower_bound", "outdated", "unknown")
 _FINDINGS: Final = ("idle_group", "orphaned_commit", "unread_topic", "skew", "retention_risk", "clock_difference")
 
@@ -80,7 +80,7 @@ _GROUP: Final = {
     "members": number_schema("How many members it had then; null if that is not known."),
     "verdict": choice_schema(
         "The verdict, UNKNOWN without enough evidence; null without a lag, or if all commits were removed.",
-        _VERDICTS,
+        tuple(dict.fromkeys(VERDICTS.values())),
         nullable=True,
     ),
     "rule": text_schema("The rule that gave the verdict; null without a verdict.", nullable=True),
@@ -97,7 +97,7 @@ _GROUP: Final = {
         _LAG_QUALITIES,
     ),
     "time_lag_ms": _TIME_LAG,
-    "time_lag_quality": choice_schema("How good the time lag is.", _TIME_LAG_QUALITIES),
+    "time_lag_quality": choice_schema("How good the time lag is.", QUALITIES),
     "consume_rate": number_schema("Records read per second; null if not known.", kind="number", minimum=None),
     "produce_rate": number_schema("Records written per second; null if not known.", kind="number", minimum=None),
     "catch_up_ms": number_schema("How long until the lag is gone at these rates; null if never."),

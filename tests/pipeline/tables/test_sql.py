@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from kafka_groups.pipeline.store.sql import Identifier, Sql, SqlValue, any_of, render_sql
+from kafka_groups.pipeline.tables.sql import Identifier, Sql, SqlValue, any_of, render_spark_sql, render_sql
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,23 @@ from kafka_groups.pipeline.store.sql import Identifier, Sql, SqlValue, any_of, r
 )
 def test_a_field_is_rendered_by_the_type_of_its_value(value: SqlValue, rendered: str) -> None:
     assert render_sql("x {field} y", field=value) == f"x {rendered} y"
+
+
+@pytest.mark.parametrize(
+    ("value", "in_datafusion", "in_spark"),
+    [
+        ("it's", "'it''s'", r"'it\'s'"),
+        ("/a\\'; x", "'/a\\''; x'", r"'/a\\\'; x'"),
+        ("a\\", "'a\\'", r"'a\\'"),
+        ("a\nb\r", "'a\nb\r'", r"'a\nb\r'"),
+        ('a "b"', "'a \"b\"'", "'a \"b\"'"),
+        (Identifier('a "b`'), '"a ""b`"', '`a "b```'),
+        ((1, None, "x"), "1, NULL, 'x'", "1, NULL, 'x'"),
+    ],
+)
+def test_each_dialect_quotes_in_its_way(value: SqlValue, in_datafusion: str, in_spark: str) -> None:
+    assert render_sql("{field}", field=value) == in_datafusion
+    assert render_spark_sql("{field}", field=value) == in_spark
 
 
 def test_rendered_sql_can_be_a_part_of_other_sql() -> None:
