@@ -15,10 +15,9 @@ from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from tests.pipeline.build.histories import Facts
 from tests.pipeline.proof.random_facts import Row, facts_of
 
-# Two log ends this close may have been determined in another order than their times.
-_OVERLAP: Final = timedelta(seconds=30)
 # So far apart two clocks may be.
 _CLOCK_TOLERANCE: Final = timedelta(seconds=60)
 _SLOT: Final = timedelta(seconds=1)
@@ -40,16 +39,6 @@ class Recreation(NamedTuple):
     seen: datetime
 
 
-class Correction(NamedTuple):
-    """A sampled log end at `at` that is below the one before on the same topic id, and was no truncation.
-
-    From `offset` on, the log end of the sample before, all log ends are those of one log.
-    """
-
-    at: datetime
-    offset: int
-
-
 class Commit(NamedTuple):
     """A commit or a removal (`offset` is None), with the topic id that the log ends around it show, if any."""
 
@@ -66,7 +55,6 @@ class PartitionFacts:
     topic_ids: Sequence[tuple[datetime, str]]  # of each sample with a topic id
     log_ends: Sequence[LogEnd]
     recreations: Sequence[Recreation]
-    corrections: Sequence[Correction]
 
     def topic_id_at(self, at: datetime) -> str | None:
         """Return the topic id of the last sample until a time; None if there is none."""
@@ -160,18 +148,16 @@ class GroupFacts:
 
     # Leaves of members without an earlier record.
     unseen_leaves: list[datetime] = field(default_factory=list)
-    # Classic generations whose generation before is not among the records.
-    lost_before: set[int] = field(default_factory=set)
+    # Times and numbers of classic generations whose generation before is not among the records.
     lost_at: list[tuple[datetime, int]] = field(default_factory=list)
-    # Classic generations behind the removal of a group of another type, the time of that removal, and their number.
-    after_removal: list[tuple[datetime, datetime, int]] = field(default_factory=list)
+    # Times and numbers of classic generations that follow the removal of a group of another type, and others before it.
+    after_removal: list[tuple[datetime, int]] = field(default_factory=list)
 
 
 class SeedFacts:
-    """The facts of one seed by partition, by key and by group."""
+    """The facts of one cluster by partition, by key and by group."""
 
-    def __init__(self, seed: int) -> None:
-        facts = facts_of(seed, 1)
+    def __init__(self, facts: Facts) -> None:
         self.partitions = _read_partitions(facts["partition_offsets"])
         self.keys = _read_keys(facts["offset_commits"], self.partitions)
         self.groups = _read_groups(facts["group_events"])
@@ -184,7 +170,7 @@ class SeedFacts:
 @cache
 def seed_facts(seed: int) -> SeedFacts:
     """Return the facts of a seed."""
-    return SeedFacts(seed)
+    return SeedFacts(facts_of(seed, 1))
 
 
 def _read_partitions(rows: Sequence[Row]) -> dict[tuple[str, int], PartitionFacts]:
@@ -208,18 +194,7 @@ def _read_partition(samples: Sequence[Row]) -> PartitionFacts:
         topic_ids=topic_ids,
         log_ends=log_ends,
         recreations=[Recreation(one[0], other[0]) for one, other in pairwise(topic_ids) if one[1] != other[1]],
-        corrections=list(_find_corrections(log_ends)),
     )
-
-
-def _find_corrections(log_ends: Sequence[LogEnd]) -> Iterator[Correction]:
-    for place, (before, after) in enumerate(pairwise(log_ends), start=1):
-        following = log_ends[place + 1 : place + 2]
-        stays_below = any(end.offset < before.offset and end.at.date() == after.at.date() for end in following)
-        is_same_topic = after.topic_id is not None and after.topic_id == before.topic_id
-        has_fallen = after.offset < before.offset
-        if has_fallen and is_same_topic and not stays_below and after.at - before.at > _OVERLAP:
-            yield Correction(after.at, before.offset)
 
 
 def _read_keys(
@@ -229,7 +204,7 @@ def _read_keys(
     for row in rows:
         name = row["commit_time"], row["source_offset"], row["committed_offset"]
         by_key[row["group"], row["topic"], row["partition"]][name] = row
-    nothing = PartitionFacts((), (), (), ())
+    nothing = PartitionFacts((), (), ())
     return {
         key: _read_key(list(named.values()), partitions.get((key[1], key[2]), nothing)) for key, named in by_key.items()
     }
@@ -254,8 +229,7 @@ def _read_groups(rows: Sequence[Row]) -> dict[str, GroupFacts]:
         if row["origin"] == "topic":
             by_group[row["group"]].append(row)
     return {
-        group: _read_group(sorted(records, key=lambda row: row["source_offset"]))
-        for group, records in by_group.items()
+        group: _read_group(sorted(records, key=lambda row: row["source_offset"])) for group, records in by_group.items()
     }
 
 
@@ -263,23 +237,22 @@ def _read_group(records: Sequence[Row]) -> GroupFacts:
     facts = GroupFacts()
     seen: set[str] = set()
     generation: int | None = None
-    removed_at: datetime | None = None
-    has_generation = False
+    is_removed = has_generation = False
     for record in records:
         at: datetime = record["record_time"]
         member = record["member_id"]
         if record["type"] == _CLASSIC:
             if record["tombstone"]:
-                generation, removed_at, has_generation = 0, None, False
+                generation, is_removed, has_generation = 0, False, False
                 continue
             number = record["epoch"]
-            if removed_at is not None and has_generation:
-                facts.after_removal.append((removed_at, at, number))
+            if is_removed and has_generation:
+                facts.after_removal.append((at, number))
             if generation is None or number not in (generation, generation + 1):
                 facts.lost_at.append((at, number))
-            generation, removed_at, has_generation = number, None, True
+            generation, is_removed, has_generation = number, False, True
         elif record["event_type"] == "group_removed":
-            seen, removed_at = set(), at
+            seen, is_removed = set(), True
         elif member is not None:
             if record["event_type"] == "member_left" and member not in seen:
                 facts.unseen_leaves.append(at)

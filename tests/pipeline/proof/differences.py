@@ -126,18 +126,18 @@ def _differing_columns(old: Row | None, new: Row | None) -> frozenset[str]:
     return frozenset(name for name in old | new if old.get(name, missing) != new.get(name, missing))
 
 
-def explain(
-    difference: Difference, expected: Sequence[Expected], before: ExplainedDifferences
-) -> Sequence[Expected]:
-    """Return the entries that together explain all of a difference; none if something is left."""
-    columns: set[str] = set()
+def explain(difference: Difference, expected: Sequence[Expected], before: ExplainedDifferences) -> Sequence[Expected]:
+    """Return the first entries that together explain all of a difference; none if something is left."""
+    left = set(difference.columns)
     entries = []
     for candidate in expected:
-        explained = candidate.explains(difference, before)
-        if explained is not None:
-            columns |= explained
+        columns = candidate.explains(difference, before)
+        if columns is not None and (columns & left or not difference.columns):
             entries.append(candidate)
-    return entries if columns >= difference.columns else ()
+            left -= columns
+            if not left:
+                return entries
+    return ()
 
 
 @dataclass(slots=True)

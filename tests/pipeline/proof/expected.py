@@ -8,12 +8,12 @@ are rows for which the facts of the seed show the cause (`causes.py`), or rows t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
 from kafka_groups import verdicts
-from tests.pipeline.proof.causes import Commit, GroupFacts, KeyFacts, PartitionFacts, SeedFacts, seed_facts
+from tests.pipeline.proof.causes import Commit, GroupFacts, KeyFacts, SeedFacts, seed_facts
 from tests.pipeline.proof.consequences import (
     Consequence,
     counts_at,
@@ -32,13 +32,12 @@ _VERDICT_COLUMNS: Final = _RULES | {"complete", "window_start", "window_end"}
 _CONSUMPTION: Final = frozenset({"consume_rate", "catch_up_ms"})
 _RATES: Final = _CONSUMPTION | {"produce_rate"}
 _TIME_LAG: Final = frozenset({"time_lag_ms", "time_lag_quality"})
-_STATUS_COLUMNS: Final = _VERDICT_COLUMNS | _RATES | _TIME_LAG | {"lag", "partitions"}
-_LAG_STARTS: Final = frozenset({"evaluated_at", "lagging_since", "lagging_since_is_bound"})
+_LAG_STARTS: Final = frozenset({"evaluated_at", "lagging_since", "lagging_since_is_bound", "points"})
 _MEMBERS: Final = frozenset({"members_before", "members_after", "joined", "left"})
+_COUNTS: Final = frozenset({"members", "members_max"})
 _ENDS: Final = frozenset({"duration_ms", "duration_quality", "ended_at"})
 _CHANGES: Final = frozenset({"joined", "left", "members_before"})
 _RATE_WINDOW: Final = timedelta(minutes=10)
-_NUMBER: Final = re.compile(r"\d[\d,.:TZ-]*")
 
 
 def _facts(difference: Difference) -> SeedFacts:
@@ -69,22 +68,25 @@ def _is_commit_on_other_topic(difference: Difference, _before: ExplainedDifferen
     return key.is_on_other_topic(row, key.partition.topic_id_at(row["observed_at"]))
 
 
-def _is_at_correction(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether only the old code has a row at a log end that was determined before the one before it."""
-    is_correction = any(
-        correction.at == difference.row["observed_at"] for correction in _key(difference).partition.corrections
-    )
-    return difference.new is None and is_correction
-
-
-def _reaches_behind_recreation(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether the old window has commits from before a sample that shows another topic id; the new has less."""
+def _reaches_behind_topic_change(difference: Difference, _before: ExplainedDifferences) -> bool:
+    """Return whether the old window has commits on the topic id before the last one, and the new window has none."""
     old, new = difference.old, difference.new
-    if old is None or new is None or old["window_start"] is None or new["complete"] > old["complete"]:
+    if old is None or new is None or old["window_start"] is None:
         return False
-    recreations = _key(difference).partition.recreations
+    changed_at = max((at for at in _key(difference).topic_changes if at <= new["observed_at"]), default=None)
+    is_cut = changed_at is not None and (new["window_start"] is None or new["window_start"] >= changed_at)
+    return is_cut and old["window_start"] < changed_at
+
+
+def _has_uncertain_commits(difference: Difference, _before: ExplainedDifferences) -> bool:
+    """Return whether the old window has records between samples of two topic ids."""
+    old, new = difference.old, difference.new
+    if old is None or new is None or old["window_start"] is None:
+        return False
+    key = _key(difference)
     return any(
-        old["window_start"] < recreation.seen and recreation.until < new["observed_at"] for recreation in recreations
+        commit.is_record and commit.offset is not None and commit.topic_id is None and old["window_start"] <= commit.at
+        for commit in key.commits_until(new["observed_at"])
     )
 
 
@@ -92,20 +94,6 @@ def _has_points_behind_recreation(difference: Difference, _before: ExplainedDiff
     """Return whether points of lag reach back behind a sample that shows another topic id."""
     key = _key(difference)
     return any(_has_few_points(key, recreation.seen, difference) for recreation in key.partition.recreations)
-
-
-def _has_evidence_behind_correction(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether points of lag, or the last log ends, reach back behind a correction."""
-    key = _key(difference)
-    at = difference.row["observed_at"]
-    return any(
-        _has_few_points(key, correction.at, difference)
-        or (
-            correction.at <= at
-            and key.partition.log_ends_between(correction.at, at) < verdicts.DEFAULT_RULES.intervals
-        )
-        for correction in key.partition.corrections
-    )
 
 
 def _has_few_points(key: KeyFacts, since: datetime, difference: Difference) -> bool:
@@ -119,8 +107,9 @@ def _has_few_points(key: KeyFacts, since: datetime, difference: Difference) -> b
 
 
 def _is_soon_after_topic_change(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether the key's commit changed the topic within the window of rates."""
-    return _is_within_rates(difference, _key(difference).topic_changes)
+    """Return whether the commit changed the topic within the window of rates, so that the rate is now unknown."""
+    is_unknown = difference.new is not None and difference.new["consume_rate"] is None
+    return is_unknown and _is_within_rates(difference, _key(difference).topic_changes)
 
 
 def _is_soon_after_recreation(difference: Difference, _before: ExplainedDifferences) -> bool:
@@ -130,25 +119,9 @@ def _is_soon_after_recreation(difference: Difference, _before: ExplainedDifferen
     return _is_within_rates(difference, [*seen, *key.topic_changes])
 
 
-def _is_soon_after_correction(difference: Difference, _before: ExplainedDifferences) -> bool:
-    return _is_within_rates(difference, [correction.at for correction in _key(difference).partition.corrections])
-
-
 def _is_within_rates(difference: Difference, times: Iterable[datetime]) -> bool:
     at = difference.row["observed_at"]
     return any(timedelta(0) <= at - time <= _RATE_WINDOW for time in times)
-
-
-def _is_commit_below_correction(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether the commit lies before the log ends that both codes assign to one log."""
-    row = difference.row
-    partition = _key(difference).partition
-    return any(
-        correction.at <= row["observed_at"]
-        and row["committed_offset"] < correction.offset
-        and not any(correction.at < recreation.seen <= row["observed_at"] for recreation in partition.recreations)
-        for correction in partition.corrections
-    )
 
 
 def _is_read_sample(difference: Difference, _before: ExplainedDifferences) -> bool:
@@ -169,28 +142,32 @@ def _day_of(difference: Difference) -> tuple[datetime, datetime]:
 
 
 def _has_topic_change_on_day(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether a commit of the group changed the topic on the day."""
+    """Return whether a commit of the group changed the topic on the day, so that less was consumed."""
     since, until = _day_of(difference)
-    return "messages_consumed" in difference.columns and any(
+    return _consumed_more(difference) < 0 and any(
         since <= at < until for key in _keys(difference) for at in key.topic_changes
     )
 
 
+def _consumed_more(difference: Difference) -> int:
+    """Return by how much the new number of consumed messages is larger than the old one."""
+    old, new = difference.old, difference.new
+    return 0 if old is None or new is None else new["messages_consumed"] - old["messages_consumed"]
+
+
 def _has_samples_before_records(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether a key was only sampled behind the last record of earlier days, and has a record on the day."""
+    """Return whether samples of earlier days, behind the last record, differ from it, and the day has a record."""
     since, until = _day_of(difference)
-    return "messages_consumed" in difference.columns and any(
-        _moved_between_days(key.commits_until(since), since) and _has_record(key, since, until)
+    return _consumed_more(difference) != 0 and any(
+        _has_samples_behind_records(key.commits_until(since)) and _has_record(key, since, until)
         for key in _keys(difference)
     )
 
 
-def _moved_between_days(earlier: Iterable[Commit], _since: datetime) -> bool:
-    commits = list(earlier)
-    records = [place for place, commit in enumerate(commits) if commit.is_record]
-    return bool(records) and any(
-        commit.offset != commits[records[-1]].offset for commit in commits[records[-1] + 1 :]
-    )
+def _has_samples_behind_records(commits: Sequence[Commit]) -> bool:
+    """Return whether the last commit is a sample that shows another offset than the last record."""
+    records = [commit for commit in commits if commit.is_record]
+    return bool(records) and not commits[-1].is_record and commits[-1].offset != records[-1].offset
 
 
 def _has_record(key: KeyFacts, since: datetime, until: datetime) -> bool:
@@ -205,16 +182,6 @@ def _has_removal_on_day(difference: Difference, _before: ExplainedDifferences) -
     )
 
 
-def _has_correction_on_day(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether a log end of a partition of the topic was corrected on the day."""
-    since, until = _day_of(difference)
-    partitions: Iterable[tuple[tuple[str, int], PartitionFacts]] = _facts(difference).partitions.items()
-    return any(
-        topic == difference.key[1] and any(since <= correction.at < until for correction in partition.corrections)
-        for (topic, _), partition in partitions
-    )
-
-
 def _has_unseen_leave_after(difference: Difference, _before: ExplainedDifferences) -> bool:
     """Return whether a member whose join is lost left between a KIP-848 rebalance and the end of the next day."""
     row = difference.row
@@ -222,9 +189,14 @@ def _has_unseen_leave_after(difference: Difference, _before: ExplainedDifference
     return row["protocol"] == "consumer" and any(since <= at < until for at in _group(difference).unseen_leaves)
 
 
-def _has_unseen_leave_by_day(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether a member whose join is lost left on the day of a row, or earlier."""
-    return any(at < _day_of(difference)[1] for at in _group(difference).unseen_leaves)
+def _has_unseen_leave_on_day(difference: Difference, _before: ExplainedDifferences) -> bool:
+    """Return whether a member whose join is lost left on the day of a row, and the new number is unknown or less."""
+    old, new = difference.old, difference.new
+    if old is None or new is None:
+        return False
+    since, until = _day_of(difference)
+    is_less = all(new[name] is None or new[name] < old[name] for name in _COUNTS & difference.columns)
+    return is_less and any(since <= at < until for at in _group(difference).unseen_leaves)
 
 
 def _is_generation_behind_lost_one(difference: Difference, _before: ExplainedDifferences) -> bool:
@@ -239,14 +211,11 @@ def _is_generation_behind_lost_one(difference: Difference, _before: ExplainedDif
 
 
 def _is_generation_behind_removal(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether a group of another type was removed between two classic generations; the new row is later."""
-    row = difference.row
-    return row["protocol"] == "classic" and any(
-        number == row["generation"]
-        and row["ended_at"] == at
-        and (difference.new is None or removed_at <= row["started_at"])
-        for removed_at, at, number in _group(difference).after_removal
-    )
+    """Return whether a group of another type was removed before a classic generation, so that no member has left."""
+    row, new = difference.row, difference.new
+    if row["protocol"] != "classic" or (new is not None and (new["members_before"], new["left"]) != (0, [])):
+        return False
+    return (row["ended_at"], row["generation"]) in _group(difference).after_removal
 
 
 def _is_reworded_finding(difference: Difference, _before: ExplainedDifferences) -> bool:
@@ -287,32 +256,61 @@ def _expect(
     )
 
 
-def _follow(defect: int) -> Iterator[Expected]:
-    """Yield the entries for what follows from the differences of lag_history by a defect."""
-    of_rows = frozenset({"lag"})
+def _follow_verdicts(defect: int) -> Iterator[Expected]:
+    """Yield the entries for what follows from verdicts of lag_history that a defect explains."""
     yield Consequence(
         defect=defect,
         table="group_status",
-        columns=_STATUS_COLUMNS,
-        is_whole_row=True,
-        why="A group has the values of its partitions in the ten minutes before.",
+        columns=_VERDICT_COLUMNS,
+        why="A group has the verdicts of its partitions in the ten minutes before.",
         source="lag_history",
         is_source=counts_at,
     )
     yield Consequence(
         defect=defect,
         table="group_daily",
-        columns=frozenset({"max_lag", "last_lag", "worst_verdict"}),
-        why="A day has the values of the group on the day.",
+        columns=frozenset({"worst_verdict"}),
+        why="A day has the verdicts of the group on the day.",
         source="group_status",
         is_source=is_on_day,
-        from_columns={"max_lag": of_rows, "last_lag": of_rows, "worst_verdict": frozenset({"verdict"})},
+        from_columns={"worst_verdict": frozenset({"verdict"})},
+    )
+    yield Consequence(
+        defect=defect,
+        table=REPORT_GROUPS,
+        columns=_RULES,
+        why="The report has the last verdict of the group.",
+        source="group_status",
+        is_source=is_same_time,
+    )
+
+
+def _follow_rows(defect: int) -> Iterator[Expected]:
+    """Yield the entries for what follows from rows and numbers of lag_history that a defect explains."""
+    of_rows = frozenset({"lag"})
+    yield Consequence(
+        defect=defect,
+        table="group_status",
+        columns=_RATES | _TIME_LAG | {"lag", "partitions"},
+        is_whole_row=True,
+        why="A group has the numbers of its partitions in the ten minutes before.",
+        source="lag_history",
+        is_source=counts_at,
+    )
+    yield Consequence(
+        defect=defect,
+        table="group_daily",
+        columns=frozenset({"max_lag", "last_lag"}),
+        why="A day has the lags of the group on the day.",
+        source="group_status",
+        is_source=is_on_day,
+        from_columns={"max_lag": of_rows, "last_lag": of_rows},
     )
     yield Consequence(
         defect=defect,
         table="group_daily",
         columns=frozenset({"max_time_lag_ms", "retention_margin", "last_retention_margin", "retention_left_ms"}),
-        why="A day has the values of the partitions on the day.",
+        why="A day has the numbers of the partitions on the day.",
         source="lag_history",
         is_source=is_on_day,
         from_columns={"max_time_lag_ms": frozenset({"time_lag_ms"})},
@@ -322,36 +320,36 @@ def _follow(defect: int) -> Iterator[Expected]:
         table=REPORT_POINTS,
         columns=frozenset({"lag", "time_lag_ms"}),
         is_whole_row=True,
-        why="A point has the values of the group.",
+        why="A point has the numbers of the group.",
         source="group_status",
         is_source=is_near_point,
     )
     yield Consequence(
         defect=defect,
         table=REPORT_GROUPS,
-        columns=_STATUS_COLUMNS | {"lag_quality"},
-        why="The report has the last values of the group.",
+        columns=_RATES | _TIME_LAG | {"lag", "lag_quality"},
+        why="The report has the last numbers of the group.",
         source="group_status",
         is_source=is_same_time,
     )
     yield Consequence(
         defect=defect,
         table=REPORT_GROUPS,
-        columns=_LAG_STARTS | {"points"},
+        columns=_LAG_STARTS,
         why="The report has the beginning of the group's lag.",
         source="group_status",
         is_source=is_before,
-        from_columns=dict.fromkeys(_LAG_STARTS | {"points"}, of_rows),
+        from_columns=dict.fromkeys(_LAG_STARTS, of_rows),
     )
 
 
-def _follow_rebalances(defect: int) -> Iterator[Expected]:
-    """Yield the entries for what follows from the differences of rebalances by a defect."""
+def _follow_rebalances(defect: int, columns: frozenset[str], *, is_whole_row: bool = False) -> Iterator[Expected]:
+    """Yield the entries for what follows from the differences of rebalances, in these columns, by a defect."""
     yield Consequence(
         defect=defect,
         table=REPORT_REBALANCES,
-        columns=_CHANGES | _ENDS,
-        is_whole_row=True,
+        columns=columns,
+        is_whole_row=is_whole_row,
         why="The report has the rows of the table.",
         source="rebalances",
         is_source=_is_same_rebalance,
@@ -363,7 +361,7 @@ def _follow_rebalances(defect: int) -> Iterator[Expected]:
         why="A day counts the rows of the table.",
         source="rebalances",
         is_source=is_on_day,
-        from_columns={"rebalance_ms": frozenset({"duration_ms"})},
+        from_columns={"rebalance_ms": frozenset({"duration_ms", "duration_quality"})},
     )
 
 
@@ -374,34 +372,31 @@ def _is_same_rebalance(report_row: Row, row: Row) -> bool:
 _LOST: Final = "A lost generation hides who joined."
 _REMOVED: Final = "The removal of a group of another type ends the generations before it."
 _OTHER_TOPIC: Final = "A commit has no lag at a log end of another topic id."
-_RECREATED: Final = "Commits before the topic was recreated, or between its two ids, are no evidence."
-_CORRECTED: Final = "A log end that falls on one topic id, and rises again, is that of another sampler's clock."
+_RECREATED: Final = "Commits on the topic before it was recreated are no evidence."
+_BETWEEN: Final = "Records between samples of two topic ids may be on either topic, and are no evidence."
 _READ: Final = "A sample is no newer evidence if a record of the next minute has its offset: clocks differ."
 _UNSEEN: Final = "A tombstone of a member that was never seen proves nothing about when it joined."
 
 EXPECTED: Final = (
     _expect(36, "group_daily", {"clock_jump_ms"}, "A new column.", _is_new_column),
+    _expect(45, "lag_history", _VERDICT_COLUMNS, _READ, _is_read_sample),
     _expect(37, "lag_history", (), _OTHER_TOPIC, _is_commit_on_other_topic, is_whole_row=True),
-    _expect(37, "lag_history", (), _CORRECTED, _is_at_correction, is_whole_row=True),
-    _expect(37, "lag_history", _VERDICT_COLUMNS, _RECREATED, _reaches_behind_recreation),
+    _expect(37, "lag_history", _VERDICT_COLUMNS, _RECREATED, _reaches_behind_topic_change),
+    _expect(37, "lag_history", _VERDICT_COLUMNS, _BETWEEN, _has_uncertain_commits),
     _expect(37, "lag_history", _RULES, _RECREATED, _has_points_behind_recreation),
-    _expect(37, "lag_history", _RULES, _CORRECTED, _has_evidence_behind_correction),
     _expect(37, "lag_history", _CONSUMPTION, _RECREATED, _is_soon_after_topic_change),
     _expect(37, "lag_history", _RATES, _OTHER_TOPIC, _is_soon_after_recreation),
-    _expect(37, "lag_history", _RATES, _CORRECTED, _is_soon_after_correction),
-    _expect(37, "lag_history", _TIME_LAG, _CORRECTED, _is_commit_below_correction),
-    _expect(37, "topic_daily", {"messages_produced"}, _CORRECTED, _has_correction_on_day),
     _expect(37, "group_daily", {"messages_consumed", "skew"}, _RECREATED, _has_topic_change_on_day),
-    *_follow(37),
-    _expect(45, "lag_history", _VERDICT_COLUMNS, _READ, _is_read_sample),
-    *_follow(45),
+    *_follow_verdicts(37),
+    *_follow_rows(37),
+    *_follow_verdicts(45),
     _expect(39, "rebalances", _MEMBERS | _ENDS, _UNSEEN, _has_unseen_leave_after),
-    _expect(39, "group_daily", {"members_max"}, _UNSEEN, _has_unseen_leave_by_day),
-    _expect(39, "group_status", {"members"}, _UNSEEN, _has_unseen_leave_by_day),
-    *_follow_rebalances(39),
+    _expect(39, "group_daily", {"members_max"}, _UNSEEN, _has_unseen_leave_on_day),
+    _expect(39, "group_status", {"members"}, _UNSEEN, _has_unseen_leave_on_day),
+    *_follow_rebalances(39, _ENDS | {"joined", "left"}),
     _expect(44, "rebalances", _CHANGES, _LOST, _is_generation_behind_lost_one),
-    _expect(44, "rebalances", _CHANGES | _ENDS, _REMOVED, _is_generation_behind_removal, is_whole_row=True),
-    *_follow_rebalances(44),
+    _expect(44, "rebalances", {"left", "members_before"}, _REMOVED, _is_generation_behind_removal, is_whole_row=True),
+    *_follow_rebalances(44, frozenset({"joined", "left"}), is_whole_row=True),
     _expect(
         44,
         "group_daily",
