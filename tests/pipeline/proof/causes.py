@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import pairwise
+from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple
 
 from tests.pipeline.build.histories import Facts
@@ -58,12 +59,12 @@ class PartitionFacts:
 
     def topic_id_at(self, at: datetime) -> str | None:
         """Return the topic id of the last sample until a time; None if there is none."""
-        place = bisect_right(self.topic_ids, at, key=_first)
+        place = bisect_right(self.topic_ids, at, key=itemgetter(0))
         return self.topic_ids[place - 1][1] if place else None
 
     def topic_id_from(self, at: datetime) -> str | None:
         """Return the topic id of the first sample from a time on, on its date; None if there is none."""
-        place = bisect_left(self.topic_ids, at, key=_first)
+        place = bisect_left(self.topic_ids, at, key=itemgetter(0))
         following = self.topic_ids[place : place + 1]
         return following[0][1] if following and following[0][0].date() == at.date() else None
 
@@ -76,7 +77,9 @@ class PartitionFacts:
 
     def log_ends_between(self, since: datetime, until: datetime) -> int:
         """Return the number of known log ends after one time, until another."""
-        return bisect_right(self.log_ends, until, key=_first) - bisect_right(self.log_ends, since, key=_first)
+        return bisect_right(self.log_ends, until, key=attrgetter("at")) - bisect_right(
+            self.log_ends, since, key=attrgetter("at")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class KeyFacts:
 
     def commits_until(self, at: datetime) -> Sequence[Commit]:
         """Return the commits until a time, without those before the last removal."""
-        until = self.commits[: bisect_right(self.commits, at, key=_first)]
+        until = self.commits[: bisect_right(self.commits, at, key=attrgetter("at"))]
         removals = [place for place, commit in enumerate(until) if commit.offset is None]
         return until[removals[-1] + 1 :] if removals else until
 
@@ -136,10 +139,6 @@ def moved_samples(commits: Iterable[Commit]) -> list[Commit]:
             offset = commit.offset
             moved.append(commit)
     return moved
-
-
-def _first(row: tuple[datetime, object]) -> datetime:
-    return row[0]
 
 
 @dataclass(slots=True)

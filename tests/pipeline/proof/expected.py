@@ -13,7 +13,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
 from kafka_groups import verdicts
-from tests.pipeline.proof.causes import Commit, GroupFacts, KeyFacts, SeedFacts, seed_facts
+from tests.pipeline.proof.causes import Commit, GroupFacts, KeyFacts, Recreation, SeedFacts, seed_facts
 from tests.pipeline.proof.consequences import (
     Consequence,
     counts_at,
@@ -28,7 +28,10 @@ from tests.pipeline.proof.random_facts import Row
 from tests.pipeline.proof.trees import REPORT_DOCUMENT, REPORT_FINDINGS, REPORT_GROUPS, REPORT_POINTS, REPORT_REBALANCES
 
 _RULES: Final = frozenset({"rule", "verdict"})
-_VERDICT_COLUMNS: Final = _RULES | {"complete", "window_start", "window_end"}
+_WINDOW: Final = frozenset({"complete", "window_start", "window_end"})
+_VERDICT_COLUMNS: Final = _RULES | _WINDOW
+# The rules that points of lag decide between.
+_PACES: Final = frozenset({"falling_behind", "incomplete", "keeping_up", "lag_unknown"})
 _CONSUMPTION: Final = frozenset({"consume_rate", "catch_up_ms"})
 _RATES: Final = _CONSUMPTION | {"produce_rate"}
 _TIME_LAG: Final = frozenset({"time_lag_ms", "time_lag_quality"})
@@ -79,9 +82,9 @@ def _reaches_behind_topic_change(difference: Difference, _before: ExplainedDiffe
 
 
 def _has_uncertain_commits(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether the old window has records between samples of two topic ids."""
+    """Return whether the old window has records between samples of two topic ids, and the new one is another one."""
     old, new = difference.old, difference.new
-    if old is None or new is None or old["window_start"] is None:
+    if old is None or new is None or old["window_start"] is None or not difference.columns & _WINDOW:
         return False
     key = _key(difference)
     return any(
@@ -91,19 +94,22 @@ def _has_uncertain_commits(difference: Difference, _before: ExplainedDifferences
 
 
 def _has_points_behind_recreation(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether points of lag reach back behind a sample that shows another topic id."""
-    key = _key(difference)
-    return any(_has_few_points(key, recreation.seen, difference) for recreation in key.partition.recreations)
-
-
-def _has_few_points(key: KeyFacts, since: datetime, difference: Difference) -> bool:
-    """Return whether a verdict needs more points of lag than there are from a time until the row."""
-    at = difference.row["observed_at"]
-    if since > at:
+    """Return whether points of lag decide both verdicts, and the old ones reach behind another topic id."""
+    old, new = difference.old, difference.new
+    if old is None or new is None or not _PACES >= {old["rule"], new["rule"]}:
         return False
-    has_records = any(commit.is_record for commit in key.commits_until(at))
+    key = _key(difference)
+    return any(_has_few_points(key, recreation, new["observed_at"]) for recreation in key.partition.recreations)
+
+
+def _has_few_points(key: KeyFacts, recreation: Recreation, at: datetime) -> bool:
+    """Return whether a verdict needs more points of lag than there are from a recreation of the topic until a time."""
+    known = key.commits_until(at)
+    if not known or recreation.seen > at or known[0].at > recreation.seen:
+        return False
+    has_records = any(commit.is_record for commit in known)
     most = verdicts.COMMIT_POINTS if has_records else verdicts.SAMPLE_POINTS
-    return key.points_between(since, at, is_sample=not has_records) < most
+    return key.points_between(recreation.seen, at, is_sample=not has_records) < most
 
 
 def _is_soon_after_topic_change(difference: Difference, _before: ExplainedDifferences) -> bool:
@@ -223,7 +229,7 @@ def _is_reworded_finding(difference: Difference, _before: ExplainedDifferences) 
     if old is None or new is None or new["kind"] != "idle_group":
         return False
     reworded: str = old["message"].replace("its last commit is of", "its last commit was on")
-    return reworded == new["message"]
+    return bool(reworded == new["message"])
 
 
 def _is_reworded_document(difference: Difference, _before: ExplainedDifferences) -> bool:
