@@ -1,7 +1,7 @@
 """What the facts of a seed show of the causes of expected differences.
 
-Log ends and commits are looked at partition by partition, group events group by group. A build reads the facts of one
-date after the other, so what a later date shows is not known on the date itself.
+Log ends and commits are looked at partition by partition, group events group by group. Midnight has no meaning here:
+a difference that only comes from the facts of two dates being built one after the other has no cause.
 """
 
 from __future__ import annotations
@@ -63,10 +63,9 @@ class PartitionFacts:
         return self.topic_ids[place - 1][1] if place else None
 
     def topic_id_from(self, at: datetime) -> str | None:
-        """Return the topic id of the first sample from a time on, on its date; None if there is none."""
+        """Return the topic id of the first sample from a time on; None if there is none."""
         place = bisect_left(self.topic_ids, at, key=itemgetter(0))
-        following = self.topic_ids[place : place + 1]
-        return following[0][1] if following and following[0][0].date() == at.date() else None
+        return self.topic_ids[place][1] if place < len(self.topic_ids) else None
 
     def topic_id_of(self, at: datetime, *, is_record: bool) -> str | None:
         """Return the topic id of a commit or a sample of one; None if the topic was recreated around it."""

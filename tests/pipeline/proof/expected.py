@@ -96,7 +96,7 @@ def _has_uncertain_commits(difference: Difference, _before: ExplainedDifferences
 def _has_points_behind_recreation(difference: Difference, _before: ExplainedDifferences) -> bool:
     """Return whether points of lag decide both verdicts, and the old ones reach behind another topic id."""
     old, new = difference.old, difference.new
-    if old is None or new is None or not _PACES >= {old["rule"], new["rule"]}:
+    if old is None or new is None or not {old["rule"], new["rule"]} <= _PACES:
         return False
     key = _key(difference)
     return any(_has_few_points(key, recreation, new["observed_at"]) for recreation in key.partition.recreations)
@@ -115,18 +115,22 @@ def _has_few_points(key: KeyFacts, recreation: Recreation, at: datetime) -> bool
 def _is_soon_after_topic_change(difference: Difference, _before: ExplainedDifferences) -> bool:
     """Return whether the commit changed the topic within the window of rates, so that the rate is now unknown."""
     is_unknown = difference.new is not None and difference.new["consume_rate"] is None
-    return is_unknown and _is_within_rates(difference, _key(difference).topic_changes)
+    return is_unknown and _is_within_rates(difference.row["observed_at"], _key(difference).topic_changes)
 
 
-def _is_soon_after_recreation(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether a sample showed another topic id, or the commit changed the topic, within the window of rates."""
-    key = _key(difference)
-    seen = [recreation.seen for recreation in key.partition.recreations]
-    return _is_within_rates(difference, [*seen, *key.topic_changes])
+def _is_soon_after_removed_row(difference: Difference, before: ExplainedDifferences) -> bool:
+    """Return whether the rates of the old code include a row that the new code lacks, of another topic id."""
+    row = difference.row
+    removed = (
+        explained.row["observed_at"]
+        for explained in before.of("lag_history", difference.key, defect=37)
+        if explained.new is None and explained.key[:4] == difference.key[:4]
+    )
+    return _is_within_rates(row["observed_at"], removed)
 
 
-def _is_within_rates(difference: Difference, times: Iterable[datetime]) -> bool:
-    at = difference.row["observed_at"]
+def _is_within_rates(at: datetime, times: Iterable[datetime]) -> bool:
+    """Return whether one of the times is in the window of rates of a row with this time."""
     return any(timedelta(0) <= at - time <= _RATE_WINDOW for time in times)
 
 
@@ -391,7 +395,7 @@ EXPECTED: Final = (
     _expect(37, "lag_history", _VERDICT_COLUMNS, _BETWEEN, _has_uncertain_commits),
     _expect(37, "lag_history", _RULES, _RECREATED, _has_points_behind_recreation),
     _expect(37, "lag_history", _CONSUMPTION, _RECREATED, _is_soon_after_topic_change),
-    _expect(37, "lag_history", _RATES, _OTHER_TOPIC, _is_soon_after_recreation),
+    _expect(37, "lag_history", _RATES, _OTHER_TOPIC, _is_soon_after_removed_row),
     _expect(37, "group_daily", {"messages_consumed", "skew"}, _RECREATED, _has_topic_change_on_day),
     *_follow_verdicts(37),
     *_follow_rows(37),

@@ -272,9 +272,9 @@ OLD_SENTENCES = [
 NEW_SENTENCES = [
     "Nothing was sampled since 2026-11-20T03:34Z, or build has not run since: lag and verdicts are from that time.",
     (
-        "The last record that was read from __consumer_offsets was written at 2026-11-20T03:34Z, and the last sample was "
-        "taken at 2026-11-20T04:34Z: commits in between, if there are any, are known from samples only, until ingest runs "
-        "again."
+        "The last record that was read from __consumer_offsets was written at 2026-11-20T03:34Z, and the last sample "
+        "was taken at 2026-11-20T04:34Z: commits in between, if there are any, are known from samples only, until "
+        "ingest runs again."
     ),
 ]
 
