@@ -148,8 +148,8 @@ class GroupFacts:
     unseen_leaves: list[datetime] = field(default_factory=list)
     # Times and numbers of classic generations whose generation before is not among the records.
     lost_at: list[tuple[datetime, int]] = field(default_factory=list)
-    # Times and numbers of classic generations that follow the removal of a group of another type, and others before it.
-    after_removal: list[tuple[datetime, int]] = field(default_factory=list)
+    # Times of the removals of groups of another type between two classic generations, by time and number of the later.
+    removals_before: dict[tuple[datetime, int], datetime] = field(default_factory=dict)
 
 
 class SeedFacts:
@@ -235,22 +235,23 @@ def _read_group(records: Sequence[Row]) -> GroupFacts:
     facts = GroupFacts()
     seen: set[str] = set()
     generation: int | None = None
-    is_removed = has_generation = False
+    removed_at: datetime | None = None
+    has_generation = False
     for record in records:
         at: datetime = record["record_time"]
         member = record["member_id"]
         if record["type"] == _CLASSIC:
             if record["tombstone"]:
-                generation, is_removed, has_generation = 0, False, False
+                generation, removed_at, has_generation = 0, None, False
                 continue
             number = record["epoch"]
-            if is_removed and has_generation:
-                facts.after_removal.append((at, number))
+            if removed_at is not None and has_generation:
+                facts.removals_before[at, number] = removed_at
             if generation is None or number not in (generation, generation + 1):
                 facts.lost_at.append((at, number))
-            generation, is_removed, has_generation = number, False, True
+            generation, removed_at, has_generation = number, None, True
         elif record["event_type"] == "group_removed":
-            seen, is_removed = set(), True
+            seen, removed_at = set(), at
         elif member is not None:
             if record["event_type"] == "member_left" and member not in seen:
                 facts.unseen_leaves.append(at)

@@ -221,11 +221,18 @@ def _is_generation_behind_lost_one(difference: Difference, _before: ExplainedDif
 
 
 def _is_generation_behind_removal(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether a group of another type was removed before a classic generation, so that no member has left."""
+    """Return whether a group of another type was removed before a classic generation, so that no member has left.
+
+    A row on one side only begins before the removal if it is an old one, and after it if it is a new one.
+    """
     row, new = difference.row, difference.new
-    if row["protocol"] != "classic" or (new is not None and (new["members_before"], new["left"]) != (0, [])):
+    removed_at = _group(difference).removals_before.get((row["ended_at"], row["generation"]))
+    if row["protocol"] != "classic" or removed_at is None:
         return False
-    return (row["ended_at"], row["generation"]) in _group(difference).after_removal
+    if new is None:
+        return bool(row["started_at"] < removed_at)
+    is_emptied = (new["members_before"], new["left"]) == (0, [])
+    return is_emptied and (difference.old is not None or row["started_at"] >= removed_at)
 
 
 def _is_reworded_finding(difference: Difference, _before: ExplainedDifferences) -> bool:

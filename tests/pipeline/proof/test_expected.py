@@ -107,7 +107,7 @@ class TestRecreatedTopic:
 
         assert len(compared(lag_history=(old, new)).unexpected) == 1
 
-    def test_a_changed_verdict_is_found_once_windows_have_commits_on_the_new_topic_alone(self) -> None:
+    def test_a_changed_verdict_long_after_the_topic_was_recreated_is_found(self) -> None:
         old = lag_row(25, 24.5, window_start=at(15.5), **STALL)
         new = lag_row(25, 24.5, window_start=at(15.5))
 
@@ -231,7 +231,7 @@ GENERATIONS: dict[str, list[Row]] = {
         pytest.param(30, 1, ["c"], 1, id="it was removed, but another member left"),
     ],
 )
-def test_members_that_left_are_expected_to_differ_behind_lost_and_removed_generations(
+def test_members_that_left_differ_behind_lost_and_removed_generations(
     minutes: int, generation: int, left: list[str] | None, count: int
 ) -> None:
     place = {"protocol": "classic", "generation": generation, "ended_at": at(minutes)}
