@@ -59,12 +59,18 @@ class SampleTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadTimes:
-    """What was read of each key's cluster and group on a day; times are µs since 1970, NULL where nothing was read."""
+    """Times until which each key's cluster and group were read on a day, in µs since 1970; NULL where nothing was.
 
-    cluster_of_key: Ints  # number of the key's cluster in the batch
-    record_us: Ints  # the cluster's last record of a commit
-    group_listed_us: Ints  # the last sample that listed the key's group
-    group_commit_us: Ints  # the last sample that saw any commit of the key's group
+    - `cluster_of_key` is the number of the key's cluster in the batch.
+    - `record_us` is the time of the cluster's last record of a commit.
+    - `group_listed_us` is the last sample that listed the key's group, `group_commit_us` the last one that saw any
+      commit of it.
+    """
+
+    cluster_of_key: Ints
+    record_us: Ints
+    group_listed_us: Ints
+    group_commit_us: Ints
 
 
 def infer_deletions(
