@@ -1,4 +1,4 @@
-"""The state of partitions and of keys at the end of a day: what the kernels look back at on the next day.
+"""The state of partitions and of keys at the end of a day, with which the kernels begin the next day.
 
 Because a build carries it from day to day, it reads only the days that changed and the state before them.
 """

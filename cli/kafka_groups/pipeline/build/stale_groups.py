@@ -80,7 +80,7 @@ def _read_cluster_dates(queries: Queries, first: date, last: date) -> dict[str, 
 
 
 def _describe_cluster(cluster_id: str, last_date: date, groups: list[str], lookback_days: int) -> str:
-    """Return the sentence on the stale groups (at least one) of a cluster, whose last date that was built is given."""
+    """Return the sentence on the stale groups (at least one) of a cluster, which was last built on `last_date`."""
     subject = "1 group has" if len(groups) == 1 else f"{len(groups):,} groups have"
     period = "on the day" if lookback_days == 1 else f"in the {lookback_days} days"
     return (

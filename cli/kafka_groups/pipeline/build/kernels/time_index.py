@@ -3,6 +3,7 @@
 A log end that was observed at a time is a point: the record at that offset was written later, and all records before it
 earlier. A record that a backfill found is a point with the record's own timestamp. The index is carried from day to
 day. Points older than an hour are thinned: 32 are kept for each doubling of the age, which is one for each 2 % of it.
+The first point after a longer pause is kept, too.
 
 Five sampled log ends of one partition, two of them equal, are four points (times in ms):
 
@@ -109,7 +110,11 @@ def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldes
     is_last_of_bucket = is_segment_end(present.partition, bucket)
     # The oldest point is kept: times up to the next point are interpolated from it. The newest of the points that are
     # too old is kept as the last one of its bucket.
-    is_oldest: Flags = is_segment_start(present.partition) & ~is_too_old
+    is_first = is_segment_start(present.partition)
+    is_oldest: Flags = is_first & ~is_too_old
+    # The first point after a pause in sampling is kept: records that were written after it do not belong to the pause.
+    bucket_before = np.concatenate((bucket[:1], bucket[:-1]))
+    is_after_pause = ~is_first & (bucket_before != LARGEST) & (bucket_before - bucket > 1)
     highest_start = segment_maximum(present.log_start, present.partition)
-    kept = (age_ms <= _HOUR_MS) | is_last_of_bucket | is_oldest
+    kept = (age_ms <= _HOUR_MS) | is_last_of_bucket | is_oldest | is_after_pause
     return replace(present, log_start=highest_start).take(kept)
