@@ -9,9 +9,9 @@ from typing import Final
 from kafka_groups.pipeline.build.sentences import capitalize_first, name_cluster
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 
-# The column with the time of a fact.
+# Each table has the time of a fact in this column.
 TIMES: Final = {OFFSET_COMMITS: "commit_time", GROUP_EVENTS: "record_time", PARTITION_OFFSETS: "observed_at"}
-# The name of a table of facts, and their origin: topic, sample or backfill.
+# A source is the name of a table of facts, and their origin: topic, sample or backfill.
 Source = tuple[str, str]
 _READ_COMMITS: Final[Source] = (OFFSET_COMMITS.name, "topic")
 _READ_EVENTS: Final[Source] = (GROUP_EVENTS.name, "topic")

@@ -30,7 +30,7 @@ _VERSION: Final = f"15 {fingerprint_frames(_STORED_FRAMES)}"
 _COMPACTED_BATCHES: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
 _WRITTEN_TABLES: Final = (*DERIVED_TABLES, *STATE_TABLES)
 _EPOCH: Final = date(1970, 1, 1)
-# A date (YYYY-MM-DD) and the name of a table of facts.
+# Facts are grouped by date (YYYY-MM-DD) and name of their table.
 DateAndTable = tuple[str, str]
 
 

@@ -25,7 +25,7 @@ from kafka_groups.pipeline.frames.columns import (
 from kafka_groups.pipeline.frames.frame import Frame, frame
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 
-# The number of rows of parts that wait to be summed up.
+# Parts wait until they have this many rows, and are then summed up.
 _WAITING_ROWS: Final = 1_000_000
 _KEY: Final = ("table", "origin", "cluster_id", "group", "topic", "partition", "day", "sample_us")
 _AGGREGATIONS: Final = (

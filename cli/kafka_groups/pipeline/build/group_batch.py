@@ -21,7 +21,7 @@ from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.stage_rows import GROUP_KEY, RowKind, select_kind, unpack_events
 from kafka_groups.pipeline.frames.arrays import Ints, to_codes, to_ints, to_sorted_codes
 
-# The number of idle partitions of a topic by cluster, topic and day (days since 1970).
+# Each cluster, topic and day (days since 1970) has a number of idle partitions.
 IdlePartitions = Mapping[tuple[str, str, int], int]
 
 

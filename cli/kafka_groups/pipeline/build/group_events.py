@@ -18,9 +18,9 @@ from kafka_groups.pipeline.build.kernels.group_timeline import Timeline
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, segment_maximum
 from kafka_groups.pipeline.frames.arrays import Ints, to_ints, to_sorted_codes
 
-# The number of a group, and a day in days since 1970.
+# A group is its number, and a day is in days since 1970.
 _GroupDay = tuple[int, int]
-# The fields of a GroupRecord that are unchanged columns of EventRows.
+# These fields of a GroupRecord are unchanged columns of EventRows.
 _SCALARS: Final = (
     "source_partition",
     "source_offset",

@@ -34,7 +34,7 @@ from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
 from kafka_groups.verdicts import VERDICTS
 
-# A group without a known event and without a known state.
+# A group without known events and without a known state has this day.
 _WITHOUT_EVENTS: Final = next(build_group_days(None, {}, [0]))
 
 

@@ -57,7 +57,7 @@ def pack(lists: Sequence[ListOfRows], size: int) -> Any:
     """Return an Arrow column of `size` binary values with these lists.
 
     The owners in a list ascend, and are below `size`; a value without rows of a list has 0 of them. The order of the
-    columns of a list means nothing.
+    columns of a list does not matter.
     """
     counts = [np.bincount(rows.owner, minlength=size) for rows in lists]
     widths = [len(rows.columns) for rows in lists]
@@ -109,7 +109,7 @@ def unpack(column: Any, declarations: Sequence[Sequence[Column]]) -> list[ListOf
 def fingerprint_frames(frames: Iterable[type[Frame]]) -> str:
     """Return a text that differs if a frame has another column, or a column of another type.
 
-    The order of columns means nothing, and neither do their units and sentences.
+    The order of columns does not matter, nor do their units and sentences.
     """
     lines = [
         [frame.__name__, *sorted(f"{column.name} {column.type}" for column in frame.columns())] for frame in frames

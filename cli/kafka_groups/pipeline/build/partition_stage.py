@@ -125,7 +125,7 @@ class _DayBuilder:
         rows = committed_offsets.order_commits(rows, inferred, ended_with_log)
         rows = committed_offsets.find_topic_ids(rows, numbered, self.batch.partition_of_key)
         rows = committed_offsets.number_incarnations(rows, keys)
-        # A commit that ended with its log is not missing from samples any more, unless it was seen since.
+        # A commit that ended with its log is no longer missing from samples, unless it was seen since.
         is_unrecorded_removal = rows.is_removal & ~rows.is_record & ~rows.is_carried
         removed_us = last_values(rows.key, is_unrecorded_removal, rows.at_us, np.full(keys, NULL))
         has_facts = np.bincount(of_day.key, minlength=keys) > 0

@@ -28,7 +28,7 @@ from kafka_groups.pipeline.frames.frame import Frame
 
 F = TypeVar("F", bound=Frame)
 
-# The frames whose rows are packed in the column `state` of `partition_state`.
+# Rows of these frames are packed in the column `state` of `partition_state`.
 STATE_FRAMES: Final = (
     PartitionSummary,
     LogEnds,

@@ -126,7 +126,7 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
         days_before=[day_number(day) for day in plan.days_before_runs],
     )
     task = Task(storage.address, settings, day_number(plan.first_state_date), summary)
-    results = engine.run(task)  # A table of StageRows for the driver.
+    results = engine.run(task)
     topics = make_topic_daily(read_results(results, "topic_day"), summary, days, plan.state.lookback_days)
     return task, from_rows(read_results(results, "file")) + write_rows(storage, TOPIC_DAILY, topics)
 

@@ -30,9 +30,9 @@ from kafka_groups.pipeline.store.data_files import DataFile, DataFileRows, to_ro
 PARTITION_KEY: Final = ("cluster_id", "topic", "partition")
 KEY: Final = (*PARTITION_KEY, "group")
 GROUP_KEY: Final = ("cluster_id", "group")
-# The number of rows that wait to be packed. The more there are, the fewer packed rows a key gets.
+# This many rows wait to be packed. The more there are, the fewer packed rows a key gets.
 _WAITING_ROWS: Final = 262_144
-# The number of a frame's rows in one packed row, whose payload then has 64 KiB or little more.
+# A packed row has this many rows of a frame. Its payload then has 64 KiB or little more.
 _ROWS_PER_PAYLOAD: Final = 1_024
 
 

@@ -62,7 +62,7 @@ def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int],
     sample_us = np.array([read.sample_us for read in cluster_days], np.int64)
     exists = np.where(sample_us != NULL, to_ints(rows["sampled_us"]) == sample_us, record_us != NULL)
     has_no_commit = committed <= 0
-    # Samples always have `__consumer_offsets`, because its leaders are the coordinators.
+    # Samples have `__consumer_offsets` because its leaders are the coordinators.
     is_internal = np.asarray(pc.equal(rows["topic"], OFFSETS_TOPIC)) & has_no_commit
     is_row = ((partitions != NULL) | ~has_no_commit) & np.isin(day, days) & ~is_internal
     columns = {

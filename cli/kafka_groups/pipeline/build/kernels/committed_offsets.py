@@ -10,7 +10,7 @@ on another topic id: later commits are not compared with it.
 - Samplers and coordinators have different clocks. A sample that is on another topic id than the records before and
   after it was misdated, and begins no incarnation.
 
-Five records of one key; the time of the fourth one is that of a clock that is behind:
+Five records of one key; the clock of the fourth one is behind:
 
     >>> records = new_commits(
     ...     key=np.zeros(5, np.int64),

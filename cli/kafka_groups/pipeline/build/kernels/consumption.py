@@ -43,8 +43,8 @@ from kafka_groups.pipeline.build.kernels.segments import (
 )
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
-# The longest time after the last record of a day at which a sample may show commits that are dated to the next day.
-# Clocks differ by less, and most groups commit more often.
+# A sample at most this long after the last record of a day may show commits that are dated to the next day. Clocks
+# differ by less, and most groups commit more often.
 _MAX_AHEAD_US: Final = 600_000_000
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-# Types of records (Kafka's names).
+# Kafka has these names for types of records.
 CLASSIC_GROUP: Final = "GroupMetadata"
 CONSUMER_GROUP: Final = "ConsumerGroupMetadata"
 CONSUMER_ASSIGNMENT: Final = "ConsumerGroupCurrentMemberAssignment"
-# Events that records stand for.
+# Records stand for these events.
 GROUP_REMOVED: Final = "group_removed"
 GROUP_EPOCH: Final = "group_epoch"
 GENERATION: Final = "generation"
@@ -23,7 +23,7 @@ STATIC_MEMBER_AWAY: Final = "static_member_away"
 
 
 class GroupRecord(NamedTuple):
-    """A record of a group. Times are microseconds since 1970, UTC; None stands for what the record does not have.
+    """A record of a group. Times are microseconds since 1970, UTC; None marks a missing value.
 
     - `source_partition` and `source_offset` are the position of the record in `__consumer_offsets`.
     - `type` is Kafka's name of the record, `event_type` the event that it stands for.

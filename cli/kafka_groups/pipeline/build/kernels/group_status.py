@@ -41,11 +41,11 @@ from kafka_groups.pipeline.build.kernels.segments import (
 from kafka_groups.pipeline.build.qualities import BY_CERTAINTY, QUALITIES
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Floats, Ints
 
-# For how long the last status of a partition counts, in ms.
+# The last status of a partition counts this long, in ms.
 FRESH_MS: Final = RATE_WINDOW_MS
-# Qualities of time lags, the most certain one first: a group has the least certain one of its partitions. This order
-# differs from that of QUALITIES in its last two places only, so it is its own inverse: it maps a quality to its rank,
-# and a rank to its quality.
+# A group has the least certain quality of its partitions. This order, the most certain one first, differs from that of
+# QUALITIES in its last two places only. So it is its own inverse: it maps a quality to its rank, and a rank to its
+# quality.
 _BY_CERTAINTY: Final = np.array([QUALITIES.index(quality) for quality in BY_CERTAINTY])
 
 

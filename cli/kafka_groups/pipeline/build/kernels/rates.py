@@ -36,7 +36,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
 )
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 
-# The window of rates, in ms; also how long the last verdict on a partition counts for its group.
+# Rates have this window, in ms. The last verdict on a partition counts for its group as long.
 RATE_WINDOW_MS: Final = 600_000
 
 

@@ -155,7 +155,7 @@ def sum_segments(values: Ints, starts: Flags) -> Ints:
     return np.where(np.abs(approximate) >= 2.0**63, limit, sums)
 
 
-# The owner and the time (µs since 1970) of each row.
+# Each row has an owner and a time (µs since 1970).
 OwnedTimes = tuple[Ints, Ints]
 
 
