@@ -23,8 +23,8 @@ from kafka_groups.pipeline.tables import DERIVED_TABLES, GROUP_EVENTS, OFFSET_CO
 from kafka_groups.verdicts import Rules
 
 _NOTE: Final = "build"
-# If this differs from that of the last build, all dates are built again. The number counts changes of what the stored
-# columns mean; other columns have another fingerprint.
+# If this differs from that of the last build, all dates are built again. The number counts changes in the
+# meaning of stored columns. Other columns have another fingerprint.
 _STORED_FRAMES: Final = (*STATE_FRAMES, *(table.frame for table in (*DERIVED_TABLES, *STATE_TABLES)))
 _VERSION: Final = f"15 {fingerprint_frames(_STORED_FRAMES)}"
 _COMPACTED_BATCHES: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}

@@ -176,7 +176,7 @@ def _summarise_cluster(
     last_us: Mapping[tuple[str, str, str, int], int],
     samples: Mapping[int, Mapping[bool, bool]],
 ) -> ClusterDay:
-    """Return what was read of a cluster on a day.
+    """Return the times at which a cluster was read on a day.
 
     `samples` has for each sample's time whether all log ends are known: of __consumer_offsets (True), of other topics
     (False). A sample is complete if all coordinators responded, which are the leaders of that topic; without permission

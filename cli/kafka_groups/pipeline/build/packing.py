@@ -1,4 +1,4 @@
-"""Rows of frames in binary values: what Spark moves between the stages, and what a build carries from day to day.
+"""Rows of frames in binary values, which Spark moves between the stages and a build carries from day to day.
 
 The JVM handles each value of each row. Many rows in one binary value are therefore much less work for it than one row
 each. A value holds lists of rows, each of one frame: first a header for each list, then the rows of each list, column

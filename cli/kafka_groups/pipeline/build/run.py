@@ -38,7 +38,7 @@ _WRITE_ORDER: Final = sorted([*DERIVED_TABLES, *STATE_TABLES], key=lambda table:
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """The dates that were written, the rows of each derived table on them, and sentences on what is unknown."""
+    """The written dates, the number of rows of each derived table on them, and sentences on unknown values."""
 
     dates: tuple[date, ...]
     rows: Mapping[str, int]

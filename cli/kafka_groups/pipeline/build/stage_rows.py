@@ -37,7 +37,7 @@ _ROWS_PER_PAYLOAD: Final = 1_024
 
 
 class RowKind(IntEnum):
-    """The kind of a row, which says what its payload has. Rows of a partition or a group are sorted by kind.
+    """The kind of a row, and thus of its payload. Rows of a partition or a group are sorted by kind.
 
     - `LOG_STATE` is a packed LogState: a partition at the end of a day. Its group is null.
     - `OBSERVATIONS` are ObservedOffsets of a partition on a day. Their group is null.

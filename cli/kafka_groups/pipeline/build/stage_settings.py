@@ -14,8 +14,8 @@ class StageSettings:
 
     - `days` are the days to build, ascending.
     - A partition or a key without facts keeps its state for `lookback_days`.
-    - `days_before` are days just before those, and none of them: a rebalance that ends on a built day may have begun
-      there.
+    - `days_before` are days just before some of `days`, and not in it: a rebalance that ends on a built day may have
+      begun there.
     """
 
     days: Sequence[int]

@@ -48,8 +48,8 @@ def describe_stale_groups(
     """Return a sentence for each cluster with stale groups that are wanted.
 
     The last commit of a stale group is unknown, or too old for a row on the cluster's next date. `dates` are the dates
-    that a build has just written: only rows from the first to the last of them are read, so that a group whose last row
-    is earlier is not named. Without dates, or with none, all rows are read. Raises StorageError.
+    that a build has just written: only rows from the first to the last of them are read. A group whose last row is
+    earlier is not named. Without dates, or with none, all rows are read. Raises StorageError.
     """
     built_dates = [date.fromisoformat(day) for day in storage.dates(GROUP_DAILY)]
     if not built_dates or built_dates[0] >= built_dates[-1] - timedelta(days=lookback_days):

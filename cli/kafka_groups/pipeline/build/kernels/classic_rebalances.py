@@ -83,7 +83,7 @@ _LOST: Final = Generation(None, None, None, None)
 def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalance | None:
     """Return the rebalance that ended with a record of a classic group; None if the record shows no new generation.
 
-    `record` is no removal. `before` is what the record before it in the log shows; None if that record is lost.
+    `record` is no removal. `before` is the generation of the record before it in the log; None if that record is lost.
     """
     # Brokers since 4.0 write generation 0 when they create a group.
     if record.epoch is None or record.epoch <= 0:
@@ -118,7 +118,7 @@ def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalan
 def _generation_before(number: int, before: Generation | None) -> Generation:
     """Return the generation before `number`, whose members are None if it is lost.
 
-    `before` is what the record before in the log shows, None if that record is lost. Generation 1 may be that of a new
+    `before` is that of the record before in the log, None if that record is lost. Generation 1 may be that of a new
     group, which then begins without members.
     """
     is_of_older_group = before is not None and before.number is not None and before.number >= number

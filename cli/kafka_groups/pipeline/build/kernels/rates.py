@@ -36,7 +36,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
 )
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 
-# Rates have this window, in ms. The last verdict on a partition counts for its group as long.
+# Rates have this window, in ms. The last verdict on a partition counts for its group equally long.
 RATE_WINDOW_MS: Final = 600_000
 
 

@@ -201,7 +201,7 @@ def _make_points(commits: Commits, ends: LogEnds, index: Ints, committed_offset:
 
 
 def carry_window_commits(commits: WindowCommits, incarnation: Ints, slots: int) -> WindowCommits:
-    """Return what the next day needs: the last commit of each of the last `slots` slots of each stream.
+    """Return the window commits that the next day needs: the last one of each of the last `slots` slots of each stream.
 
     Only commits of the present incarnation count; `incarnation` is that of each key.
     """
@@ -211,7 +211,7 @@ def carry_window_commits(commits: WindowCommits, incarnation: Ints, slots: int) 
 
 
 def carry_lag_points(points: LagPoints, incarnation: Ints, log_number: Ints) -> LagPoints:
-    """Return what the next day needs: the last points of each key's present incarnation and log.
+    """Return the lag points that the next day needs: the last ones of each key's present incarnation and log.
 
     `incarnation` and `log_number` are the present ones of each key.
     """
