@@ -33,7 +33,7 @@ slots, the window of the first lag row is not filled (times in ms):
     ... )
     >>> rows = measure_lag(ends, records, partition_of_key=np.array([0]))
     >>> evidence = collect_evidence(rows, ends, commits, LagPoints.empty(), intervals=3)
-    >>> evidence.current_lag, evidence.least_end
+    >>> evidence.current_lag, evidence.min_end
     (array([40, 20]), array([150, 150]))
     >>> np.where(evidence.slot_ms == NULL, -1, evidence.slot_ms)
     array([[   -1,     0, 10000],
