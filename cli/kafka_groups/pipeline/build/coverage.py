@@ -1,4 +1,4 @@
-"""Until when the facts of each cluster were read, sampled and backfilled, and sentences on missing facts."""
+"""Coverage: the times until which each cluster was read, sampled and backfilled; and sentences on missing facts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Final
 from kafka_groups.pipeline.build.sentences import capitalize_first, name_cluster
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 
-# The column with the time of a fact.
+# Each table has the time of a fact in this column.
 TIMES: Final = {OFFSET_COMMITS: "commit_time", GROUP_EVENTS: "record_time", PARTITION_OFFSETS: "observed_at"}
-Source = tuple[str, str]  # the name of a table of facts, and their origin: topic, sample or backfill
+# A source is the name of a table of facts, and their origin: topic, sample or backfill.
+Source = tuple[str, str]
 _READ_COMMITS: Final[Source] = (OFFSET_COMMITS.name, "topic")
 _READ_EVENTS: Final[Source] = (GROUP_EVENTS.name, "topic")
 _SAMPLED_STATES: Final[Source] = (GROUP_EVENTS.name, "sample")
@@ -30,12 +31,12 @@ class Coverage:
 
     @property
     def last_record_ms(self) -> int | None:
-        """The time at which the last record that was read from `__consumer_offsets` was written; None without one."""
+        """The time of the newest record that was read from `__consumer_offsets`, in ms; None without one."""
         return max((time_ms for (_, origin), time_ms in self.last_ms.items() if origin == "topic"), default=None)
 
     @property
     def last_sample_ms(self) -> int | None:
-        """The time of the last sample of log end offsets; None without one."""
+        """The time of the last sample of log end offsets, in ms; None without one."""
         return self.last_ms.get(_SAMPLED_ENDS)
 
 
@@ -55,13 +56,13 @@ def describe_missing_facts(coverages: Mapping[str, Coverage]) -> Iterator[str]:
 
 
 def describe_missing_commits(coverages: Mapping[str, Coverage], consequence: str) -> Iterator[str]:
-    """Yield sentences about clusters from which no commit was read, with what follows from that."""
+    """Yield a sentence with the consequence for each cluster from which no commit was read."""
     sentence = f"no commits were read from __consumer_offsets: {consequence}."
     return _describe_clusters_without(coverages, sentence, _READ_COMMITS)
 
 
 def _describe_clusters_without(coverages: Mapping[str, Coverage], sentence: str, *sources: Source) -> Iterator[str]:
-    """Yield the sentence for each cluster without facts from any of the sources; once if that is true of all."""
+    """Yield the sentence for each cluster without facts from any of the sources; once if all clusters lack them."""
     clusters = [cluster for cluster, known in sorted(coverages.items()) if known.last_ms.keys().isdisjoint(sources)]
     if len(clusters) == len(coverages):
         yield capitalize_first(sentence)

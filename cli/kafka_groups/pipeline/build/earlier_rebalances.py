@@ -1,4 +1,4 @@
-"""Rebalances of a date before those that a build writes: one that ended on a written date may have begun there."""
+"""Rebalances of the date before a build's dates: one that ended on a written date may have begun there."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def find_changed_rebalances(storage: Storage, day: str, files: Iterable[DataFile
 def recount_group_days(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
     """Write the rows of `group_daily` of a date (YYYY-MM-DD) with the counts of its new rebalances; return the files.
 
-    There is no file if nothing differs. A group without a rebalance keeps null, if it had null, or gets it where no
-    record of its cluster was read on the date; otherwise its count is 0.
+    There is no file if nothing differs. A group without a rebalance has null if it had null before, or if no record of
+    its cluster was read on the date; otherwise its count is 0.
     """
     old = _read_rows(storage, GROUP_DAILY, storage.files(GROUP_DAILY, [day]))
     key = ["cluster_id", "group"]
@@ -53,7 +53,7 @@ def _read_rows(storage: Storage, table: Table, files: Iterable[DataFile]) -> Any
 
 
 def write_rows(storage: Storage, table: Table, rows: Any) -> list[NewFile]:
-    """Write an Arrow table as rows of a derived table, and return the new files, which no commit has."""
+    """Write an Arrow table as rows of a derived table, and return the new files, which are not committed yet."""
     with storage.writer(BUILD) as writer:
         for batch in rows.to_batches():
             writer.write(table, batch)

@@ -70,8 +70,8 @@ def convert_commits(rows: Any, day: int) -> Any:
     Rows keep their order; what CommittedOffsets calls NULL is null.
     """
     offset = rows["committed_offset"]
-    # Brokers accept -1 for an offset, and return none for it. A tombstone that is null is none: `to_flags` makes null
-    # false.
+    # Brokers accept -1 as an offset, and return no offset then. `to_flags` makes null false, so a null tombstone is no
+    # removal.
     is_removal = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
     return _add_columns(
         rows.select([*PARTITION_KEY, "group", "source_offset"]),
@@ -141,8 +141,8 @@ def convert_group_states(rows: Any, day: int) -> Any:
 def times_within(times: Any, day: int) -> Any:
     """Return timestamps in µs since 1970, and midnight for those that are null or not on the day of their file.
 
-    Such a time is impossible. Midnight is the earliest time of the day, so it says nothing of until when the cluster
-    was read.
+    Such a time is impossible. Midnight is the earliest time of the day, so it does not extend the coverage of the
+    cluster.
     """
     at_us = to_microseconds(times)
     midnight_us = day * DAY_US

@@ -55,10 +55,10 @@ _ROWS_PER_BATCH: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class _TableReader:
-    """How the rows of a table become rows of a stage and parts of the summary.
+    """Functions that turn the rows of a table into rows of a stage and into parts of the summary.
 
-    `convert` takes rows with the columns `names`, and the day of their file (days since 1970); `pack` takes the record
-    batches that it returns. `summarise` returns parts of the summary.
+    `convert` takes rows with the columns `names`, and the day of their file (days since 1970). `pack` takes the record
+    batches that `convert` returns. `summarise` returns parts of the summary.
     """
 
     names: Sequence[str]

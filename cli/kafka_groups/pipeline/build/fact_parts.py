@@ -59,7 +59,7 @@ def summarise_observations(rows: Any, day: int) -> list[Any]:
         "latest_us": at_us,
         "is_complete": is_known,
     }
-    # The time of a log end that is unknown does not count.
+    # The time of an unknown log end does not count.
     known_at_us = pc.if_else(is_known, at_us, None)
     partitions = {
         "cluster_id": rows["cluster_id"],

@@ -1,8 +1,8 @@
-"""Which facts there are, date by date, and which dates a build must derive again because of them.
+"""State of the facts by date, and the dates that a build must derive again because facts changed.
 
 A build saves a note: the files of facts that it has seen, the dates of the tables that it wrote, and its settings. The
-next build compares the directory with this note. A date has changed if its facts are not those of the note; then all
-later dates have changed, too, because each date begins with the state of the date before it.
+next build compares the directory with this note. A date has changed if its facts are not those of the note. Then all
+later dates have changed, too: each begins with the state of the date before.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from kafka_groups.pipeline.tables import DERIVED_TABLES, GROUP_EVENTS, OFFSET_CO
 from kafka_groups.verdicts import Rules
 
 _NOTE: Final = "build"
-# If this differs from that of the last build, all dates are built again. The number counts changes of what the stored
-# columns mean; other columns have another fingerprint.
+# If this differs from that of the last build, all dates are built again. The number counts changes in the
+# meaning of stored columns. Other columns have another fingerprint.
 _STORED_FRAMES: Final = (*STATE_FRAMES, *(table.frame for table in (*DERIVED_TABLES, *STATE_TABLES)))
 _VERSION: Final = f"15 {fingerprint_frames(_STORED_FRAMES)}"
 _COMPACTED_BATCHES: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
 _WRITTEN_TABLES: Final = (*DERIVED_TABLES, *STATE_TABLES)
 _EPOCH: Final = date(1970, 1, 1)
-# A date (YYYY-MM-DD) and the name of a table of facts.
+# Facts are grouped by date (YYYY-MM-DD) and name of their table.
 DateAndTable = tuple[str, str]
 
 
@@ -38,8 +38,8 @@ DateAndTable = tuple[str, str]
 class DateFacts:
     """The facts of a table on a date.
 
-    `files` are the names of the files that no compaction wrote. `last_ms` has by cluster and origin the time of the
-    last fact (ms since 1970), as far as a build has read it.
+    `files` are the names of the files that no compaction wrote. `last_ms` is the time of the last fact that a build has
+    read, by cluster and origin (ms since 1970).
     """
 
     rows: int
@@ -66,8 +66,8 @@ class FactState:
 
     - `files`: the files of facts; `dates`: the dates that have facts.
     - `facts`: the facts by date and table, without those that retention left of a date.
-    - `changed`: the dates and tables whose facts the last build has not seen, without those whose facts have all
-      vanished since.
+    - `changed`: dates and tables whose facts differ from those that the last build saw, except those whose facts were
+      all removed.
     - `lost`: dates on which a table lacks the rows that the last build wrote.
     - `states`: dates whose state is in the tables of states.
     - `first_date`: the first date (YYYY-MM-DD) that retention keeps; empty if it keeps all.
@@ -137,16 +137,16 @@ class FactState:
 
     @property
     def has_old_events(self) -> bool:
-        """Whether events came that are older than what retention keeps: those of a new cluster, for example.
+        """Whether events arrived that are older than the retention, such as those of a new cluster.
 
-        The members that they show may still be there.
+        Their members may still be in the group.
         """
         return any(table == GROUP_EVENTS.name and day < self.first_date for day, table in self.changed)
 
     def dates_to_build(self) -> list[date]:
         """Return the dates with facts, ascending, from the first one that changed or lost rows on.
 
-        Dates that retention does not keep are not built, because other facts of them were removed.
+        Dates before the retention are not built: some of their facts were removed.
         """
         days = {day for day, _ in self.changed}.union(self.lost)
         first = min((day for day in days if day >= self.first_date), default=None)
@@ -158,8 +158,8 @@ class FactState:
         """Return the dates to build, ascending, and earlier dates with facts that no state includes.
 
         `dates` are the dates to build, ascending and at least one. The day before the first one needs a state before
-        it, too: the caller reads its events again for its rebalances (`BuildPlan.days_before_runs`), because one may
-        have ended on the first date.
+        it, too. The caller reads that day's events again (`BuildPlan.days_before_runs`), because one of its rebalances
+        may end on the first date.
         """
         earlier = {day for day in self.dates if day < dates[0]}
         day_before = dates[0] - timedelta(days=1)
@@ -197,10 +197,9 @@ class FactState:
         return clusters
 
     def coverages(self) -> dict[str, Coverage]:
-        """Return by cluster the times of the last facts that builds have read.
+        """Return by cluster the times of the newest facts that builds have read.
 
-        A Coverage has them by table and origin: topic, sample or backfill. A cluster without facts that were read is
-        not in the result.
+        Clusters without such facts are not in the result.
         """
         last_ms: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
         # Keys are in the order of their dates, so that later times replace earlier ones.
@@ -226,7 +225,7 @@ class FactState:
 
 
 def forget_fact_state(storage: Storage) -> None:
-    """Make the next build one of all dates, until a note is saved: a build that is killed replaces all its rows."""
+    """Make the next build cover all dates until a note is saved: after a killed build it replaces all rows."""
     storage.save_note(_NOTE, {})
     for table in STATE_TABLES:
         storage.replace(table, storage.dates(table), [])

@@ -1,4 +1,4 @@
-"""What must be known about whole clusters before their partitions and groups can be built, summed up from all facts."""
+"""The summary of all facts: what the stages must know about a cluster to build its partitions and groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kafka_groups.pipeline.frames.columns import (
 from kafka_groups.pipeline.frames.frame import Frame, frame
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 
-# Rows of parts that wait to be summed up.
+# Parts wait until they have this many rows, and are then summed up.
 _WAITING_ROWS: Final = 1_000_000
 _KEY: Final = ("table", "origin", "cluster_id", "group", "topic", "partition", "day", "sample_us")
 _AGGREGATIONS: Final = (
@@ -42,11 +42,11 @@ class FactSummaries(Frame):
     """A row sums up facts of a table, an origin, a cluster and a day.
 
     There are four kinds of rows:
-    - of all facts: only the latest time;
-    - of the facts of a group that samples saw (with `group`): the latest time;
-    - of the log ends of one sample (with `sample_us`), those of __consumer_offsets apart (with `topic`): whether all
-      are known;
-    - of the log ends of a partition (with `partition`): their times and their range.
+    - all facts: only the latest time;
+    - the facts of a group that samples saw (with `group`): the latest time;
+    - the log ends of one sample (with `sample_us`), those of __consumer_offsets apart (with `topic`): whether all are
+      known;
+    - the log ends of a partition (with `partition`): their times and their range.
     """
 
     table: Any = column(STRING, "name of the table")
@@ -91,12 +91,16 @@ def _aggregate(rows: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterDay:
-    """What was read of a cluster on a day; times are µs since 1970, NULL where nothing was read."""
+    """The times at which a cluster was read on a day, in µs since 1970; NULL where nothing was read.
 
-    commit_us: int  # the last commit record
-    record_us: int  # the last record of any kind
-    sample_us: int  # the last sample of log ends
-    complete_samples_us: Ints  # the samples in which every coordinator listed its groups, ascending
+    `commit_us` is the last commit record, `record_us` the last record of any kind, and `sample_us` the last sample of
+    log ends. `complete_samples_us` are the samples in which every coordinator listed its groups, ascending.
+    """
+
+    commit_us: int
+    record_us: int
+    sample_us: int
+    complete_samples_us: Ints
 
 
 NOTHING_READ: Final = ClusterDay(
@@ -109,20 +113,28 @@ NOTHING_READ: Final = ClusterDay(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledGroup:
-    """When samples saw a group on a day, in µs since 1970; NULL where none did."""
+    """The times at which samples saw a group on a day, in µs since 1970; NULL where none did.
 
-    listed_us: int  # the last sample that listed the group
-    commit_us: int  # the last sample that saw a commit of it
+    `listed_us` is the last sample that listed the group, `commit_us` the last one that saw a commit of it.
+    """
+
+    listed_us: int
+    commit_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactSummary:
-    """What was read of clusters and groups, day by day (days since 1970)."""
+    """The coverage of clusters and groups by day (days since 1970).
 
-    clusters: Mapping[tuple[str, int], ClusterDay]  # by cluster and day
-    groups: Mapping[tuple[str, str, int], SampledGroup]  # by cluster, group and day
-    idle_partitions: Mapping[tuple[str, str, int], int]  # number of partitions without growth by cluster, topic, day
-    last_us: Mapping[tuple[str, str, str, int], int]  # time of the last fact by table, origin, cluster and day
+    - `clusters` has the times by cluster and day, `groups` by cluster, group and day.
+    - `idle_partitions` has the number of partitions without growth by cluster, topic and day.
+    - `last_us` has the time of the last fact by table, origin, cluster and day.
+    """
+
+    clusters: Mapping[tuple[str, int], ClusterDay]
+    groups: Mapping[tuple[str, str, int], SampledGroup]
+    idle_partitions: Mapping[tuple[str, str, int], int]
+    last_us: Mapping[tuple[str, str, str, int], int]
 
 
 def summarise(parts: Any, days: Collection[int]) -> FactSummary:
@@ -164,7 +176,7 @@ def _summarise_cluster(
     last_us: Mapping[tuple[str, str, str, int], int],
     samples: Mapping[int, Mapping[bool, bool]],
 ) -> ClusterDay:
-    """Return what was read of a cluster on a day.
+    """Return the times at which a cluster was read on a day.
 
     `samples` has for each sample's time whether all log ends are known: of __consumer_offsets (True), of other topics
     (False). A sample is complete if all coordinators responded, which are the leaders of that topic; without permission

@@ -56,7 +56,7 @@ class LogEnds(ObservedOffsets):
 
 @frame
 class PartitionSummary(Frame):
-    """Row i is what earlier days say about partition i."""
+    """Row i is the summary of the earlier days of partition i."""
 
     fact_day: Ints = column(INT64, "the last day with a fact; NULL if there is none", unit=DAYS)
 
@@ -65,7 +65,7 @@ class PartitionSummary(Frame):
 class TimePoints(Frame):
     """A row is a point of the time index of a log: when the record at an offset was written.
 
-    An observed log end says that the record at that offset was written later, and all records before it earlier. A
+    An observed log end implies that the record at that offset was written later, and all records before it earlier. A
     backfilled record has its own timestamp. Rows are sorted by partition, log number and offset, which are unique.
     """
 
@@ -107,7 +107,7 @@ class Commits(CommittedOffsets):
 
 @frame
 class KeySummary(Frame):
-    """Row i is what earlier days say about key i; NULL where they say nothing."""
+    """Row i is the summary of the earlier days of key i; NULL where they have no value."""
 
     fact_day: Ints = column(INT64, "the last day with a fact", unit=DAYS)
     moved_us: Ints = column(INT64, "since when the committed offset has been the same", unit=MICROSECONDS)
@@ -120,7 +120,7 @@ class KeySummary(Frame):
 
 @frame
 class KeyActivity(Frame):
-    """Row i is what the commits of key i did on a day."""
+    """Row i is the activity of key i on a day, from its commits."""
 
     consumed: Ints = column(INT64, "offsets by which the commits advanced", unit=RECORDS)
     commits: Ints = column(INT64, "number of commit records")
@@ -157,7 +157,7 @@ class LagRows(RateRows):
 
 @frame
 class LagExtremes(Frame):
-    """Row i is the worst that the lag rows of key i show on a day; NULL where they show nothing."""
+    """Row i has the worst values of the lag rows of key i on a day; NULL where they have none."""
 
     time_lag_ms: Ints = column(INT64, "longest time lag", unit=MILLISECONDS)
     margin: Ints = column(INT64, "least retention margin", unit=RECORDS)
@@ -206,7 +206,7 @@ class LagPoints(Frame):
 class PartitionStatuses(Frame):
     """A row is the verdict on a key at a time, with the numbers that a group adds up.
 
-    A row whose rule is NULL says only that the commit was removed at that time.
+    A row whose rule is NULL is a removal of the commit at that time.
     """
 
     key: Ints = column(INT64, "number of the key")

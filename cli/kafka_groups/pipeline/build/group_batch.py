@@ -1,4 +1,4 @@
-"""A batch of whole groups: the rows that the stage of partitions passed on, events, and the state before them."""
+"""A batch of groups: the rows that the stage of partitions passed on, events, and the state before them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,24 @@ from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.stage_rows import GROUP_KEY, RowKind, select_kind, unpack_events
 from kafka_groups.pipeline.frames.arrays import Ints, to_codes, to_ints, to_sorted_codes
 
-# The number of idle partitions of a topic by cluster, topic and day (days since 1970).
+# Each cluster, topic and day (days since 1970) has a number of idle partitions.
 IdlePartitions = Mapping[tuple[str, str, int], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupBatch:
-    """Rows of whole groups. A group is an index in `cluster_id` and `name`."""
+    """All rows of some groups. A group is an index in the Arrow columns `cluster_id` and `name`.
 
-    cluster_id: Any  # Arrow columns with a value for each group
+    - `states` has by group the state before the first day, as JSON.
+    - `events` has the events by group and day (days since 1970).
+    - `rows` is a table of StageRows, sorted by group, kind, day, topic and partition.
+    """
+
+    cluster_id: Any
     name: Any
-    states: Mapping[int, str]  # the state (JSON) of groups before the first day, by group
-    events: Mapping[int, Mapping[int, DayEvents]]  # by group and day (days since 1970)
-    rows: Any  # table of StageRows, sorted by group, kind, day, topic and partition
+    states: Mapping[int, str]
+    events: Mapping[int, Mapping[int, DayEvents]]
+    rows: Any
     group_of_row: Ints
 
     @classmethod

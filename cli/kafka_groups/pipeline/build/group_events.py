@@ -18,9 +18,9 @@ from kafka_groups.pipeline.build.kernels.group_timeline import Timeline
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, segment_maximum
 from kafka_groups.pipeline.frames.arrays import Ints, to_ints, to_sorted_codes
 
-# The number of a group, and a day in days since 1970.
+# A group is its number, and a day is in days since 1970.
 _GroupDay = tuple[int, int]
-# Fields of a GroupRecord that are columns of EventRows as they are.
+# These fields of a GroupRecord are unchanged columns of EventRows.
 _SCALARS: Final = (
     "source_partition",
     "source_offset",
@@ -39,8 +39,8 @@ _SCALARS: Final = (
 def read_day_events(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]:
     """Return the events of each group and day, by the number of the group and by days since 1970.
 
-    `events` is a record batch or a table with the columns of EventRows, whose rows may have any order, and may be there
-    twice. `group` has the number of each row's group.
+    `events` is a record batch or a table with the columns of EventRows. Its rows may have any order, and may repeat.
+    `group` has the number of each row's group.
     """
     if isinstance(events, pa.Table):
         events = (
@@ -161,7 +161,7 @@ def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupDay, tuple
     times = to_ints(events["at_us"])
     # The code of a null state is NULL, which is below 0: it takes the last value, None.
     states = np.array([*names, None], np.object_)[np.where(codes >= 0, codes, -1)]
-    # A sample of a group that has no members has no list of them either.
+    # A sample of a group without members has no list of members either.
     listed = to_ints(pc.list_value_length(events["members"]))
     members = np.where(np.isin(states, STATES_WITHOUT_MEMBERS), 0, listed)
     order = np.lexsort((members, codes, times, group))

@@ -1,4 +1,4 @@
-"""The frames of the stage of groups: what is read of events, and what a group's day is summed up from."""
+"""The frames of the stage of groups: events, days of keys, and days of topics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kafka_groups.pipeline.frames.columns import (
 )
 from kafka_groups.pipeline.frames.frame import Frame, frame
 
-# What is read of a member in a list of members.
+# The fields of a member that the stage reads from a list of members.
 MEMBER: Final = pa.struct(
     [
         ("member_id", STRING),
@@ -58,7 +58,7 @@ class EventRows(Frame):
 
 @frame
 class KeyDays(Frame):
-    """A row is what a group's day is summed up from: a key on a day, with the numbers of the frames named behind."""
+    """A row is a key on a day, with columns of the frames that they name; a group's day sums up such rows."""
 
     consumed: Ints = column(INT64, "see KeyActivity", unit=RECORDS)
     commits: Ints = column(INT64, "see KeyActivity")
@@ -81,7 +81,7 @@ class KeyDays(Frame):
 
 @frame
 class TopicDays(Frame):
-    """A row is a topic on a day, as far as a task or a batch saw it: sums over its partitions and groups."""
+    """A row is a topic on a day in one task or batch: sums over the partitions and groups that it saw."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     topic: Any = column(STRING, "name of the topic")

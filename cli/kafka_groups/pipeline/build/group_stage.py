@@ -34,23 +34,27 @@ from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
 from kafka_groups.verdicts import VERDICTS
 
-# A group without a known event and without a known state.
+# A group without known events and without a known state has this day.
 _WITHOUT_EVENTS: Final = next(build_group_days(None, {}, [0]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupDayResults:
-    """The results of a day (days since 1970) for a batch of groups, as Arrow rows."""
+    """The results of a day (days since 1970) for a batch of groups, as Arrow rows.
+
+    `tables` has a record batch for each table. `topic_days` is a record batch of TopicDays; None on a day for which
+    only rebalances are built.
+    """
 
     day: int
-    tables: Mapping[Table, Any]  # record batch by table
-    topic_days: Any  # record batch of TopicDays; None on a day for which only rebalances are built
+    tables: Mapping[Table, Any]
+    topic_days: Any
 
 
 def build_groups(batch: GroupBatch, settings: StageSettings, summary: FactSummary) -> Iterator[GroupDayResults]:
     """Yield the results of each day, ascending: all tables of `settings.days`, only rebalances of `days_before`.
 
-    No day may be in both. `batch` has whole groups: all their rows and events of these days, and the state before them.
+    No day may be in both. `batch` has all rows and events of its groups on these days, and the state before them.
     """
     days = sorted([*settings.days_before, *settings.days])
     for day, group_days in _build_days(batch, days).items():
@@ -221,7 +225,7 @@ def _make_topic_days(
 ) -> Any:
     """Return a row of TopicDays for each topic that groups of the batch have a day on, or that their members name.
 
-    It has how many of these groups read the topic, and how many have a commit on it (null: it is only named), and
+    It has the number of these groups that read the topic, the number with a commit on it (null: it is only named), and
     whether members name it. `partitions`, `produced` and `sampled_us` are null. The driver joins it with other parts.
     """
     starts = is_segment_start(keys.group, keys.topic)

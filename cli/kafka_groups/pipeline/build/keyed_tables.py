@@ -1,4 +1,4 @@
-"""Tables of rows with keys: sorted like Spark sorts, and cut so that the rows of a key stay together."""
+"""Tables of rows with keys: sorted as Spark sorts, and cut so that the rows of a key stay together."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def batch_by_key(
     """Yield tables of about `size` each, in which the rows of a key are together.
 
     Rows that are equal in the columns `key` follow each other in `batches`. Without key columns, a table may end at any
-    row. A key that is larger than `size` is divided, if its rows can be: those that are equal in `parts`, too, stay
-    together. `measure` returns the size of a batch, its number of rows by default.
+    row. A key that is larger than `size` is divided, if it can be: rows that are equal in `parts`, too, stay together.
+    `measure` returns the size of a batch, its number of rows by default.
     """
     waiting: list[Any] = []
     waiting_size = 0
@@ -48,10 +48,10 @@ def batch_by_key(
             last = _find_last_key(table, [*key, *parts])
         waiting = table.slice(last).to_batches()
         waiting_size = sum(measure(rest) for rest in waiting)
-        # A key with very many rows is not looked at again for each batch.
+        # A key with very many rows is not searched again for each batch.
         limit = size + waiting_size
         complete = [table.slice(0, last)] if last else []
-        # The caller needs the memory while it works on a table, so this frame lets go of it.
+        # Drop these references: the caller needs the memory.
         del batch, table
         while complete:
             yield complete.pop()

@@ -1,4 +1,4 @@
-"""The stages in this process, for few facts: the first job of a Spark session takes longer than they do."""
+"""An engine without Spark, for few facts: the first job of a Spark session takes longer than these stages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LocalEngine:
         return read_results(rows.filter(is_result), "summary")
 
     def run(self, task: Task) -> Any:
-        """Run the stages over what `read` read before, and return the rows for the driver as a table of StageRows."""
+        """Run the stages over the rows of `read`, and return the rows for the driver as a table of StageRows."""
         is_of_group = pc.is_in(self._rows["kind"], pa.array([RowKind.GROUP_STATE, RowKind.EVENTS], pa.int8()))
         partitions = sort_rows(self._rows.filter(pc.invert(is_of_group)), KEY)
         passed_on = run_partition_task(task, iter(partitions.to_batches()))

@@ -1,4 +1,4 @@
-"""Rows of frames in binary values: what Spark moves between the stages, and what a build carries from day to day.
+"""Rows of frames in binary values, which Spark moves between the stages and a build carries from day to day.
 
 The JVM handles each value of each row. Many rows in one binary value are therefore much less work for it than one row
 each. A value holds lists of rows, each of one frame: first a header for each list, then the rows of each list, column
@@ -57,7 +57,7 @@ def pack(lists: Sequence[ListOfRows], size: int) -> Any:
     """Return an Arrow column of `size` binary values with these lists.
 
     The owners in a list ascend, and are below `size`; a value without rows of a list has 0 of them. The order of the
-    columns of a list means nothing.
+    columns of a list does not matter.
     """
     counts = [np.bincount(rows.owner, minlength=size) for rows in lists]
     widths = [len(rows.columns) for rows in lists]
@@ -109,7 +109,7 @@ def unpack(column: Any, declarations: Sequence[Sequence[Column]]) -> list[ListOf
 def fingerprint_frames(frames: Iterable[type[Frame]]) -> str:
     """Return a text that differs if a frame has another column, or a column of another type.
 
-    The order of columns means nothing, and neither do their units and sentences.
+    The order of columns does not matter, nor do their units and sentences.
     """
     lines = [
         [frame.__name__, *sorted(f"{column.name} {column.type}" for column in frame.columns())] for frame in frames

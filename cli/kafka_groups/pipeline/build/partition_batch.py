@@ -1,4 +1,4 @@
-"""A batch of whole partitions: their facts, and their state before the first day of a build."""
+"""A batch of partitions: their facts, and their state before the first day of a build."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_groups.pipeline.build.partition_state import KeyState, LogState
 from kafka_groups.pipeline.build.stage_rows import KEY, PARTITION_KEY, RowKind, select_kind
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints, to_codes, to_ints
 
-# The bytes of packed facts that are worked on at once: some 100,000 facts.
+# A batch has this many bytes of packed facts: some 100,000 facts.
 BATCH_BYTES: Final = 4_194_304
 
 
@@ -26,18 +26,18 @@ BATCH_BYTES: Final = 4_194_304
 class PartitionBatch:
     """Facts by partition and key, each with its day (days since 1970), and the state before the first one.
 
-    A partition is an index in `cluster_id`, `topic` and `partition`, a key an index in `group`; keys ascend with
-    their partitions. A partition that is larger than a batch comes in several ones, each of them with its whole log:
-    `is_first` says for each partition whether this is the first of them.
+    A partition is an index in `cluster_id`, `topic` and `partition`, a key an index in `group`; these are Arrow
+    columns. Keys ascend with their partitions. `cluster_of_partition` has indices in `clusters`. A partition that is
+    larger than a batch is in several batches, each with its complete log; `is_first` is true in the first of them.
     """
 
-    cluster_id: Any  # Arrow columns with a value for each partition
+    cluster_id: Any
     topic: Any
     partition: Any
-    group: Any  # Arrow column with a value for each key
+    group: Any
     partition_of_key: Ints
     clusters: tuple[str, ...]
-    cluster_of_partition: Ints  # index in `clusters`
+    cluster_of_partition: Ints
     is_first: Flags
     observations: LogEnds
     day_of_observation: Ints
@@ -125,7 +125,7 @@ def _unpack_observations(table: Any, partition: Ints) -> tuple[LogEnds, Ints]:
 
 
 def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
-    """Return the commits of a table of StageRows, in no order within a key, and the day of each.
+    """Return the commits of a table of StageRows, unordered within a key, and the day of each.
 
     Days are days since 1970. `key` is the number of the key of each row of the table; that of a row without a group is
     not used.
@@ -144,10 +144,10 @@ def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
 
 
 def cut_batches(rows: Iterator[Any], size: int = BATCH_BYTES) -> Iterator[PartitionBatch]:
-    """Yield batches of whole partitions from record batches of StageRows that are sorted by KEY.
+    """Yield batches of complete partitions from record batches of StageRows that are sorted by KEY.
 
     A batch has payloads of about `size` bytes. A partition that is larger comes in several batches, each of them with
-    whole groups and the log of the partition.
+    complete groups and the log of the partition.
     """
     previous_partition: list[Any] | None = None
     previous_log: Any = None

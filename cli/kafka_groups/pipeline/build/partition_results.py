@@ -1,4 +1,4 @@
-"""The results of a day for a batch of partitions, and how they are put together from frames of kernels."""
+"""The results of a day for a batch of partitions, and functions that combine them from frames of kernels."""
 
 from __future__ import annotations
 
@@ -24,25 +24,36 @@ from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicActivity:
-    """Row i is what was observed of partition i of a batch on a day."""
+    """Row i is the activity that was observed of partition i of a batch on a day.
+
+    `produced` is the growth of the log in records, NULL if it was not observed twice. `sampled_us` is the last sample
+    of the partition, in µs since 1970; NULL if there was none.
+    """
 
     is_observed: Flags
-    produced: Ints  # growth of the log in records; NULL if it was not observed twice
-    sampled_us: Ints  # the last sample of the partition, in µs since 1970; NULL if there was none
+    produced: Ints
+    sampled_us: Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionDay:
-    """The results of a day (days since 1970) for a batch of partitions, and the state at its end."""
+    """The results of a day (days since 1970) for a batch of partitions, and the state at its end.
+
+    - `log_ends` are the used rows with a known log end; LagRows.observation refers to them.
+    - Row i of `statuses` belongs to row i of `lag_rows`. `carried_statuses` are those of the day before that may still
+      count, and `removals` the commits that were removed on the day.
+    - Row i of `key_days` belongs to key i. `has_key_day` is true if key i has a commit, or had one on the day, and its
+      cluster was read.
+    """
 
     day: int
-    log_ends: LogEnds  # used rows with a known log end; LagRows.observation refers to them
+    log_ends: LogEnds
     lag_rows: LagRows
-    statuses: PartitionStatuses  # row i belongs to row i of `lag_rows`
-    carried_statuses: PartitionStatuses  # those of the day before that may still count
-    removals: Commits  # the commits that were removed on the day
-    key_days: KeyDays  # row i belongs to key i
-    has_key_day: Flags  # whether key i has a commit or had one on the day, and its cluster was read
+    statuses: PartitionStatuses
+    carried_statuses: PartitionStatuses
+    removals: Commits
+    key_days: KeyDays
+    has_key_day: Flags
     topic_activity: TopicActivity
     log_state: LogState
     key_state: KeyState
@@ -74,7 +85,7 @@ def join_key_days(
 
 
 def observe_topics(used_of_day: LogEnds, ends: LogEnds, partitions: int) -> TopicActivity:
-    """Return what was observed of each of `partitions` partitions on a day.
+    """Return the activity of each of `partitions` partitions that was observed on a day.
 
     `used_of_day` are the day's used rows; `ends` are used rows with a known log end, also carried ones. Both are sorted
     as LogEnds says.

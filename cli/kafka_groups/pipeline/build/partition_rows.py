@@ -1,4 +1,4 @@
-"""What the stage of partitions writes and passes on: rows of tables, and rows for the stage of groups."""
+"""Rows that the stage of partitions writes to tables, or passes on to the stage of groups."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def make_status_columns(statuses: Mapping[str, Array]) -> dict[str, Any]:
 def make_states(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
     """Yield the rows of `partition_state` at the end of a day as record batches: of logs, and of keys.
 
-    Partitions and keys without a fact in the last `lookback_days` have no row. A partition that comes in several
-    batches has its state in the first one.
+    Partitions and keys without a fact in the last `lookback_days` have no row. A partition in several batches has its
+    state in the first one.
     """
     has_log_state = batch.is_first & (results.log_state.summary.fact_day != NULL)
     has_key_state = results.key_state.summary.fact_day != NULL
@@ -154,6 +154,6 @@ def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -
         "produced": activity.produced[partitions],
         "sampled_us": activity.sampled_us[partitions],
     }
-    # What groups say about the topic, readers and commits, is null in these rows.
+    # The columns that groups fill, readers and commits, are null in these rows.
     of_partitions = make_batch(TopicDays, topic_days, fill_null=True)
     return merge_topic_days(pa.Table.from_batches([of_partitions]))

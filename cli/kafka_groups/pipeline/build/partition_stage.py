@@ -125,7 +125,7 @@ class _DayBuilder:
         rows = committed_offsets.order_commits(rows, inferred, ended_with_log)
         rows = committed_offsets.find_topic_ids(rows, numbered, self.batch.partition_of_key)
         rows = committed_offsets.number_incarnations(rows, keys)
-        # A commit that ended with its log is not missing from samples any more, unless it was seen since.
+        # A commit that ended with its log is no longer missing from samples, unless it was seen since.
         is_unrecorded_removal = rows.is_removal & ~rows.is_record & ~rows.is_carried
         removed_us = last_values(rows.key, is_unrecorded_removal, rows.at_us, np.full(keys, NULL))
         has_facts = np.bincount(of_day.key, minlength=keys) > 0
@@ -156,7 +156,7 @@ class _DayBuilder:
         return infer_deletions(rows, self.key_state.summary, samples, read)
 
     def _cluster_days(self) -> list[ClusterDay]:
-        """Return what was read of each cluster of the batch on the day."""
+        """Return the times at which each cluster of the batch was read on the day."""
         return [self.summary.clusters.get((cluster, self.day), NOTHING_READ) for cluster in self.batch.clusters]
 
     def _sampled_groups(self) -> list[SampledGroup]:
@@ -168,7 +168,7 @@ class _DayBuilder:
     def _find_commits_of_ended_logs(self, numbered: LogEnds, rows: Commits) -> Commits:
         """Return removals of the commits without records, a millisecond after the last sample of each log that ended.
 
-        Deleting a topic deletes all commits on it; what the next sample sees was committed on the new log.
+        Deleting a topic deletes all commits on it. A commit that the next sample sees is on the new log.
         """
         starts_log = is_segment_start(numbered.partition, numbered.log_number) & ~numbered.is_carried
         new_logs = numbered.take(starts_log & (numbered.previous_sample_us != NULL))
@@ -256,7 +256,7 @@ class _DayBuilder:
         )
 
     def _find_keys_to_report(self, commits: Commits) -> Flags:
-        """Return for each key whether it has rows of commits, and anything of its cluster was read on the day."""
+        """Return for each key whether it has rows of commits, and its cluster was read on the day."""
         is_read = np.array([(name, self.day) in self.summary.clusters for name in self.batch.clusters], np.bool_)
         has_rows = np.bincount(commits.key, minlength=len(self.batch.group)) > 0
         return is_read[self.batch.cluster_of_key] & has_rows

@@ -1,4 +1,4 @@
-"""The state of partitions and of keys at the end of a day: what the kernels look back at on the next day.
+"""The state of partitions and of keys at the end of a day, with which the kernels begin the next day.
 
 Because a build carries it from day to day, it reads only the days that changed and the state before them.
 """
@@ -28,7 +28,7 @@ from kafka_groups.pipeline.frames.frame import Frame
 
 F = TypeVar("F", bound=Frame)
 
-# The frames whose rows are packed in the column `state` of `partition_state`.
+# Rows of these frames are packed in the column `state` of `partition_state`.
 STATE_FRAMES: Final = (
     PartitionSummary,
     LogEnds,

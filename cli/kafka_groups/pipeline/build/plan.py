@@ -40,12 +40,16 @@ ALL_DATES: Final = DateRange()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildPlan:
-    """The dates of a build, each list ascending."""
+    """The dates of a build, each list ascending.
+
+    `changed` are the dates whose rows are out of date, and `to_write` those of them that this build writes. `to_read`
+    are the dates whose facts are read: changed ones up to the last selected date, and earlier ones that no state
+    includes.
+    """
 
     state: FactState
-    changed: Sequence[date]  # dates whose rows are no longer right
-    to_write: Sequence[date]  # those of them that this build writes
-    # Dates whose facts are read: changed ones up to the last selected date, and earlier ones that no state includes.
+    changed: Sequence[date]
+    to_write: Sequence[date]
     to_read: Sequence[date]
 
     @property
@@ -57,8 +61,9 @@ class BuildPlan:
     def first_state_date(self) -> date:
         """The date of the oldest state that a later build may need.
 
-        Facts may come `lookback_days` late. Their day begins with the state before it, and the rebalances of the day
-        before that one with the state before it: where a day has no facts, with the state of the last day before.
+        Facts may come `lookback_days` late. Building such a day needs the state at the end of the day before.
+        Rebuilding the previous day's rebalances needs the state one day earlier. If a date has no state, the newest
+        earlier one counts.
         """
         oldest = self.to_read[-1] - (self.state.lookback_days + 2) * _DAY
         return max((day for day in (*self.state.states, *self.to_read) if day <= oldest), default=oldest)
@@ -72,7 +77,7 @@ class BuildPlan:
         files = self._fact_files(OFFSET_COMMITS, self.to_read) + self._fact_files(PARTITION_OFFSETS, self.to_read)
         files += _files_on(storage.files(PARTITION_STATE), [self.state.newest_before(self.to_read[0])])
         if self.state.has_old_events:
-            # The members of events that are older than what retention keeps may still be there.
+            # Members of events that are older than the retention may still be in their groups.
             files += self._fact_files(GROUP_EVENTS, self.state.dates)
         else:
             files += self._fact_files(GROUP_EVENTS, [*before, *self.to_read])
@@ -80,7 +85,7 @@ class BuildPlan:
         return [replace(file, path=storage.directory.address(file.path)) for file in files]
 
     def estimate_facts(self) -> int:
-        """Return about how many facts this build reads: the rows of all files of the dates to read.
+        """Return about how many facts this build reads: the number of rows of all files of the dates to read.
 
         Events of `days_before_runs` are not counted.
         """
@@ -103,8 +108,8 @@ def plan_build(
 ) -> BuildPlan:
     """Return the plan of a build of the selected dates; nothing is written.
 
-    Without `rules`, the default ones hold. With `full`, the plan is one as if there had been no build, provided that a
-    selected date has facts. Raises StorageError.
+    The default rules replace missing `rules`. With `full`, the plan ignores earlier builds, provided that a selected
+    date has facts. Raises StorageError.
     """
     state = FactState(storage, rules or Rules(), lookback_days)
     # This forgets in memory only. A build without a date must not make the next one a full build.

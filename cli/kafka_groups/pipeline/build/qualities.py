@@ -1,4 +1,4 @@
-"""The qualities of time lags: how certain one is. `kernels/time_lag.py` defines them.
+"""The qualities of time lags: their certainty. `kernels/time_lag.py` defines them.
 
 Tables and documents have these names, and frames have their places in QUALITIES.
 """

@@ -31,14 +31,14 @@ from kafka_groups.verdicts import Rules
 Engine = LocalEngine | SparkEngine
 _DAY: Final = timedelta(days=1)
 _STEPS: Final = ("summary of the facts", "lag, verdicts and rebalances", "tables")
-# Rebalances come last, after group_daily, which counts them: after a build that was killed in between, the next one
-# finds that the rebalances differ.
+# Rebalances come last, after group_daily, which counts them. If a build is killed in between, the next one finds that
+# the rebalances differ.
 _WRITE_ORDER: Final = sorted([*DERIVED_TABLES, *STATE_TABLES], key=lambda table: table == REBALANCES)
 
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """The dates that were written, the rows of each derived table on them, and sentences on what is unknown."""
+    """The written dates, the number of rows of each derived table on them, and sentences on unknown values."""
 
     dates: tuple[date, ...]
     rows: Mapping[str, int]
@@ -87,7 +87,7 @@ def _build_tables(
 
     Return the dates whose rows changed, and the number of rows of each derived table on them.
     """
-    # On a disk the lock of builds comes first; an object store has none, so another build may replace tables meanwhile.
+    # A disk has a lock for builds. An object store has none, so another build may replace tables meanwhile.
     versions = {table: storage.versions_of(table, [BUILD]).get(BUILD) for table in _WRITE_ORDER}
     task, files = _run_stages(storage, engine, plan, progress)
     progress(_STEPS[2], 2, len(_STEPS))
@@ -126,7 +126,7 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
         days_before=[day_number(day) for day in plan.days_before_runs],
     )
     task = Task(storage.address, settings, day_number(plan.first_state_date), summary)
-    results = engine.run(task)  # A table of StageRows for the driver.
+    results = engine.run(task)
     topics = make_topic_daily(read_results(results, "topic_day"), summary, days, plan.state.lookback_days)
     return task, from_rows(read_results(results, "file")) + write_rows(storage, TOPIC_DAILY, topics)
 
@@ -153,9 +153,9 @@ def _recount_earlier_dates(
 
 
 def _dates_of_states(plan: BuildPlan, task: Task) -> set[str]:
-    """Return the dates whose states this build replaces: those that are read, and those that are not needed any more.
+    """Return the dates whose states this build replaces: those that are read, and those that are no longer needed.
 
-    A date without rows in a table of states has its state there, too: nothing.
+    A date without state rows has an empty state, and replaces older state rows.
     """
     not_needed = {str(day) for day in plan.state.states if day_number(day) < task.first_state_day}
     return not_needed.union(map(str, plan.to_read))

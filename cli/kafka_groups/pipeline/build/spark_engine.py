@@ -28,10 +28,10 @@ _FACTS_PER_TASK: Final = 250_000
 
 
 class SparkEngine:
-    """Runs the stages as jobs of a Spark session; Spark Connect has all that is used here."""
+    """An engine that runs the stages as jobs of a Spark session; it uses only what Spark Connect supports."""
 
     def __init__(self, spark: SparkSession, facts: int) -> None:
-        """Take a session, and the number of facts that the build reads, which decides on the number of tasks."""
+        """Set the session, and the number of tasks from the number of facts that the build reads."""
         self._spark = spark
         self._tasks = 2 + facts // _FACTS_PER_TASK
         self._rows: Any = None
@@ -47,9 +47,9 @@ class SparkEngine:
         return read_results(results.cast(StageRows.schema()), "summary")
 
     def run(self, task: Task) -> Any:
-        """Run the stages over what was read, and return the rows for the driver as a table of StageRows.
+        """Run the stages over the rows of `read`, and return the rows for the driver as a table of StageRows.
 
-        Call `read` before; the rows that it read are released, so that each call needs its own.
+        Each call needs its own call of `read` before, because it releases the rows.
         """
 
         def run_partitions(rows: Iterator[Any]) -> Iterator[Any]:
@@ -82,7 +82,7 @@ class SparkEngine:
 
 
 def _read_files(rows: Iterator[Any]) -> Iterator[Any]:
-    """Yield the rows of the files that a task is given, as record batches of StageRows."""
+    """Yield the rows of the files that a task receives, as record batches of StageRows."""
     return read_facts([file for batch in rows for file in from_rows(batch)])
 
 

@@ -1,8 +1,8 @@
 """The rows that Spark moves: into the stage of partitions, from there into the stage of groups, and to the driver.
 
-All stages have one frame, `StageRows`, because a stage takes rows of several kinds. Its first columns say what a row
-belongs to; by them Spark distributes and sorts. What the row says is packed in its payload: many rows of another frame
-in one binary value. Rows for the driver are typed, and pass through the stage of groups unchanged.
+All stages have one frame, `StageRows`, because a stage takes rows of several kinds. Its first columns name what a row
+belongs to; Spark distributes and sorts by them. The payload has many rows of another frame, packed in one binary value.
+Rows for the driver are typed, and pass through the stage of groups unchanged.
 """
 
 from __future__ import annotations
@@ -30,24 +30,35 @@ from kafka_groups.pipeline.store.data_files import DataFile, DataFileRows, to_ro
 PARTITION_KEY: Final = ("cluster_id", "topic", "partition")
 KEY: Final = (*PARTITION_KEY, "group")
 GROUP_KEY: Final = ("cluster_id", "group")
-# Rows that wait to be packed. The more there are, the fewer packed rows a key gets.
+# This many rows wait to be packed. The more there are, the fewer packed rows a key gets.
 _WAITING_ROWS: Final = 262_144
-# Rows of a frame in one packed row, whose payload then has 64 KiB or little more.
+# A packed row has this many rows of a frame. Its payload then has 64 KiB or little more.
 _ROWS_PER_PAYLOAD: Final = 1_024
 
 
 class RowKind(IntEnum):
-    """What the payload of a row has; within a partition or a group, rows are sorted by kind."""
+    """The kind of a row, and thus of its payload. Rows of a partition or a group are sorted by kind.
 
-    LOG_STATE = 0  # a packed LogState: a partition at the end of a day; its group is null
-    OBSERVATIONS = 1  # ObservedOffsets of a partition on a day; its group is null
-    KEY_STATE = 2  # a packed KeyState: a group on a partition at the end of a day
-    COMMITS = 3  # CommittedOffsets of a group on a partition on a day
-    GROUP_STATE = 4  # the state of a group at the end of a day, as JSON
-    EVENTS = 5  # EventRows of a group on a day, as an Arrow record batch
-    STATUSES = 6  # PartitionStatuses of a group on a partition, for the group's statuses of a day
-    KEY_DAYS = 7  # KeyDays: one row of a group on a partition on a day
-    RESULT = 8  # for the driver: a part of the facts' summary, a topic's day, or a file that was written
+    - `LOG_STATE` is a packed LogState: a partition at the end of a day. Its group is null.
+    - `OBSERVATIONS` are ObservedOffsets of a partition on a day. Their group is null.
+    - `KEY_STATE` is a packed KeyState: a group on a partition at the end of a day.
+    - `COMMITS` are CommittedOffsets of a group on a partition on a day.
+    - `GROUP_STATE` is the state of a group at the end of a day, as JSON.
+    - `EVENTS` are EventRows of a group on a day, as an Arrow record batch.
+    - `STATUSES` are PartitionStatuses of a group on a partition, for the group's statuses of a day.
+    - `KEY_DAYS` are KeyDays: one row of a group on a partition on a day.
+    - `RESULT` is for the driver: a part of the facts' summary, a topic's day, or a file that was written.
+    """
+
+    LOG_STATE = 0
+    OBSERVATIONS = 1
+    KEY_STATE = 2
+    COMMITS = 3
+    GROUP_STATE = 4
+    EVENTS = 5
+    STATUSES = 6
+    KEY_DAYS = 7
+    RESULT = 8
 
 
 @frame

@@ -10,10 +10,15 @@ from kafka_groups.verdicts import Rules
 
 @dataclass(frozen=True, slots=True)
 class StageSettings:
-    """The settings of a build. Days are days since 1970."""
+    """The settings of a build. Days are days since 1970.
 
-    days: Sequence[int]  # the days to build, ascending
+    - `days` are the days to build, ascending.
+    - A partition or a key without facts keeps its state for `lookback_days`.
+    - `days_before` are days just before some of `days`, and not in it: a rebalance that ends on a built day may have
+      begun there.
+    """
+
+    days: Sequence[int]
     rules: Rules
-    lookback_days: int  # for how many days a partition or a key without facts keeps its state
-    # Days before one of `days`, none of them in it: a rebalance that ends on that one may have begun there.
+    lookback_days: int
     days_before: Sequence[int] = ()

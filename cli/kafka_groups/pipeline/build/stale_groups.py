@@ -48,8 +48,8 @@ def describe_stale_groups(
     """Return a sentence for each cluster with stale groups that are wanted.
 
     The last commit of a stale group is unknown, or too old for a row on the cluster's next date. `dates` are the dates
-    that a build has just written: only rows from the first to the last of them are read, so that a group whose last row
-    is earlier is not named. Without dates, or with none, all rows are read. Raises StorageError.
+    that a build has just written: only rows from the first to the last of them are read. A group whose last row is
+    earlier is not named. Without dates, or with none, all rows are read. Raises StorageError.
     """
     built_dates = [date.fromisoformat(day) for day in storage.dates(GROUP_DAILY)]
     if not built_dates or built_dates[0] >= built_dates[-1] - timedelta(days=lookback_days):
@@ -80,7 +80,7 @@ def _read_cluster_dates(queries: Queries, first: date, last: date) -> dict[str, 
 
 
 def _describe_cluster(cluster_id: str, last_date: date, groups: list[str], lookback_days: int) -> str:
-    """Return the sentence on the stale groups (at least one) of a cluster, whose last date that was built is given."""
+    """Return the sentence on the stale groups (at least one) of a cluster, which was last built on `last_date`."""
     subject = "1 group has" if len(groups) == 1 else f"{len(groups):,} groups have"
     period = "on the day" if lookback_days == 1 else f"in the {lookback_days} days"
     return (

@@ -1,4 +1,4 @@
-"""The tasks of the two stages: sorted rows in; files of tables written, and rows out."""
+"""The tasks of the two stages: each takes sorted rows, writes files of tables, and yields rows."""
 
 from __future__ import annotations
 
@@ -21,22 +21,26 @@ from kafka_groups.pipeline.store import new_writer
 from kafka_groups.pipeline.store.data_files import BUILD
 from kafka_groups.pipeline.tables import GROUP_STATE, LAG_HISTORY, PARTITION_STATE
 
-# The bytes of packed rows of groups that are worked on at once.
+# A batch of groups has this many bytes of packed rows.
 _GROUP_BATCH_BYTES: Final = 8_388_608
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every task is given."""
+    """Settings that every task receives.
 
-    data_dir: str  # path or URI of the tables
+    `data_dir` is the path or URI of the tables. States of days before `first_state_day` (days since 1970) are not
+    written.
+    """
+
+    data_dir: str
     settings: StageSettings
-    first_state_day: int  # states of earlier days (days since 1970) are not written
+    first_state_day: int
     summary: FactSummary
 
 
 def run_partition_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
-    """Write `lag_history` and `partition_state` of whole partitions, and yield the rows for the stage of groups.
+    """Write `lag_history` and `partition_state` of complete partitions, and yield the rows for the stage of groups.
 
     `rows` are record batches of StageRows sorted by KEY. The last batch that is yielded has the files that were
     written, for the driver.
@@ -54,7 +58,7 @@ def run_partition_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
 
 
 def run_group_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
-    """Write the tables of whole groups, and yield the rows for the driver, those of `rows` among them.
+    """Write the tables of complete groups, and yield the rows for the driver, those of `rows` among them.
 
     `rows` are record batches of StageRows sorted by GROUP_KEY.
     """

@@ -49,8 +49,8 @@ def _sum_known(values: Ints, starts: Flags) -> Ints:
 def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int], lookback_days: int) -> Any:
     """Return a table of the rows of `topic_daily` on some days (days since 1970) from parts of TopicDays.
 
-    There is a row for each topic that was observed on the day, or has a commit at its end. A topic is unread only if it
-    exists: the day's last sample saw it, or, without samples, records were read on that day.
+    There is a row for each topic that was observed on the day, or has a commit at the end of the day. A topic is unread
+    only if it exists: the day's last sample saw it, or, without samples, records were read on that day.
     """
     rows = merge_topic_days(topic_days)
     day = to_ints(rows["day"])
@@ -62,7 +62,7 @@ def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int],
     sample_us = np.array([read.sample_us for read in cluster_days], np.int64)
     exists = np.where(sample_us != NULL, to_ints(rows["sampled_us"]) == sample_us, record_us != NULL)
     has_no_commit = committed <= 0
-    # The topic of the offsets is sampled for its leaders, which are the coordinators.
+    # Samples have `__consumer_offsets` because its leaders are the coordinators.
     is_internal = np.asarray(pc.equal(rows["topic"], OFFSETS_TOPIC)) & has_no_commit
     is_row = ((partitions != NULL) | ~has_no_commit) & np.isin(day, days) & ~is_internal
     columns = {

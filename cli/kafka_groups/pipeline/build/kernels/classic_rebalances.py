@@ -45,13 +45,19 @@ _TIMER_DELAY_MS: Final = 1_000
 
 
 class Generation(NamedTuple):
-    """The newest generation of a classic group, or the removal or the downgrade after which the next one begins."""
+    """The newest generation of a classic group, or the removal or the downgrade after which the next one begins.
 
-    number: int | None  # None after a downgrade of a KIP-848 group, whose next generation may have any number
-    members: Collection[str] | None  # None if they are unknown
-    at_us: int | None  # time of the record, in microseconds since 1970; None if no record of the group came before
-    join_timeout_ms: int | None  # longest rebalance timeout of the members; None if it is unknown
-    is_removal: bool = False  # the group was removed, and no generation followed yet
+    - `number` is None after a downgrade of a KIP-848 group, whose next generation may have any number.
+    - `members` are None if they are unknown. `join_timeout_ms` is their longest rebalance timeout, None if unknown.
+    - `at_us` is the time of the record, in microseconds since 1970; None if no record of the group came before.
+    - `is_removal` is true if the group was removed, and no generation followed yet.
+    """
+
+    number: int | None
+    members: Collection[str] | None
+    at_us: int | None
+    join_timeout_ms: int | None
+    is_removal: bool = False
 
     @classmethod
     def from_record(cls, record: GroupRecord) -> Generation:
@@ -77,7 +83,7 @@ _LOST: Final = Generation(None, None, None, None)
 def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalance | None:
     """Return the rebalance that ended with a record of a classic group; None if the record shows no new generation.
 
-    `record` is no removal. `before` is what the record before it in the log shows; None if that record is lost.
+    `record` is no removal. `before` is the generation of the record before it in the log; None if that record is lost.
     """
     # Brokers since 4.0 write generation 0 when they create a group.
     if record.epoch is None or record.epoch <= 0:
@@ -86,7 +92,7 @@ def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalan
         return None
     before = _generation_before(record.epoch, before)
     started_us = _earliest_start(record, before)
-    # A build follows a rebalance until the end of the day after its start. A start after its end is a clock's error.
+    # A build follows a rebalance until the end of the day after its start. A start after its end is a clock error.
     is_usable = (
         started_us is not None and started_us <= record.at_us and record.at_us // DAY_US - started_us // DAY_US <= 1
     )
@@ -112,7 +118,7 @@ def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalan
 def _generation_before(number: int, before: Generation | None) -> Generation:
     """Return the generation before `number`, whose members are None if it is lost.
 
-    `before` is what the record before in the log shows, None if that record is lost. Generation 1 may be that of a new
+    `before` is that of the record before in the log, None if that record is lost. Generation 1 may be that of a new
     group, which then begins without members.
     """
     is_of_older_group = before is not None and before.number is not None and before.number >= number

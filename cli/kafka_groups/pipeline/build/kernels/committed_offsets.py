@@ -1,16 +1,16 @@
 """Commits of keys in their order, with the incarnation of each.
 
-A key's commits are one history, whatever they come from: records of `__consumer_offsets`, which have the time of the
-commit, and samples, which show the commit that was there when they were taken. A removal ends an *incarnation* of the
-commit, and so does a commit on another topic id: what a later commit says is not compared with it.
+A key's commits are one history with two sources. Records of `__consumer_offsets` have the time of the commit. Samples
+show the commit that existed when they were taken. A removal ends an *incarnation* of the commit, and so does a commit
+on another topic id: later commits are not compared with it.
 
-- The order of records is that of the log. Where the coordinator moves to a broker whose clock is behind, the times that
-  commits bear go back: such a record counts from the time of the record before it on.
+- Records are in the order of the log. If the coordinator moves to a broker whose clock is behind, the times of commits
+  go back: such a record gets the latest time before it.
 - A row that was read twice counts once.
-- The clock of the sampler is another one than that of the coordinator. A sample on another topic id than the records
-  before and after it was only dated among them, and begins no incarnation.
+- Samplers and coordinators have different clocks. A sample that is on another topic id than the records before and
+  after it was misdated, and begins no incarnation.
 
-Five records of one key; the time of the fourth one is that of a clock that is behind:
+Five records of one key; the clock of the fourth one is behind:
 
     >>> records = new_commits(
     ...     key=np.zeros(5, np.int64),
@@ -91,7 +91,7 @@ def new_removals(key: Ints, at_us: Ints) -> Commits:
 
 
 def empty_key_summary(size: int) -> KeySummary:
-    """Return the summary of `size` keys about which no earlier day says anything: NULL and false everywhere."""
+    """Return the summary of `size` keys without earlier days: NULL and false everywhere."""
     return KeySummary(
         fact_day=np.full(size, NULL),
         moved_us=np.full(size, NULL),
@@ -127,7 +127,7 @@ def running_times(key: Ints, at_us: Ints) -> Ints:
     """Return for each row the latest time of its key up to and with the row; rows are sorted by key, then by offset."""
     latest_us = at_us.copy()
     falls = np.flatnonzero((key[1:] == key[:-1]) & (at_us[1:] < at_us[:-1]))
-    # Clocks differ rarely, so that few keys are looked at one by one.
+    # Clocks differ rarely, so the loop is over few keys.
     for each_key in np.unique(key[falls]):
         of_key = slice(np.searchsorted(key, each_key, "left"), np.searchsorted(key, each_key, "right"))
         latest_us[of_key] = np.maximum.accumulate(at_us[of_key])
@@ -135,9 +135,9 @@ def running_times(key: Ints, at_us: Ints) -> Ints:
 
 
 def find_superseded(day: Commits, carried: Commits, size: int) -> Flags:
-    """Return for each row of a day whether it is a record that comes before a carried one in the log.
+    """Return for each row of a day whether it is a record that precedes a carried one in the log.
 
-    The clock of its coordinator was ahead at midnight, so that it bears a later date than a record behind it.
+    The clock of its coordinator was ahead at midnight, so it has a later date than a record after it.
     """
     last_offset = last_values(carried.key, carried.is_record, carried.source_offset, np.full(size, NULL))
     return day.is_record & (day.source_offset < last_offset[day.key])
@@ -185,7 +185,7 @@ def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Comm
 
 
 def carry_commits(rows: Commits) -> Commits:
-    """Return the rows that the next day needs, marked as carried, of ordered and numbered rows.
+    """Return the ordered and numbered rows that the next day needs, marked as carried.
 
     They are the last row of each key, and its last sample with a commit, its last record and its last removal.
     """
@@ -204,7 +204,7 @@ def are_between_records(rows: Commits, size: int) -> Flags:
 
 
 def _are_within_another_topic(rows: Commits, size: int) -> Flags:
-    """Return for each row whether it is a sample between two records that are on one topic id, and not on its own."""
+    """Return for each row whether it is a sample between two records that share a topic id other than its own."""
     has_id = rows.is_record & (rows.topic_id != NULL)
     id_before = take(rows.topic_id, last_index_before(has_id, segment_starts(rows.key)))
     id_following = take(rows.topic_id, next_index_after(has_id, rows.key))

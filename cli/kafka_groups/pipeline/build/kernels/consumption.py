@@ -1,12 +1,12 @@
-"""What the commits of keys did on a day: records consumed, number of commits, and when the offset moved last.
+"""The activity of keys on a day: records consumed, number of commits, and the time when the offset moved last.
 
 - A record advances the commit by the difference to the row before it.
-- A sample between two records advances it by nothing, because the clock of the sampler is another one than that of the
-  coordinator: records say what was consumed. A sample before the first record and after the last one counts.
+- A sample between two records advances it by nothing: records show what was consumed, and the sampler has another clock
+  than the coordinator. Samples before the first record and after the last one count.
 - Without records, a sample that shows another offset than the row before is a commit.
-- A coordinator whose clock is ahead dates the last commits of a day to the next one. The samples at the end of the day
-  have seen these commits, so what they counted is subtracted from what the records of the next day say. In the same
-  way, a sample right before the first record may have seen its commit, and one right after the last record may not.
+- A coordinator whose clock is ahead dates the last commits of a day to the next day. Samples at the end of the day see
+  these commits. What they counted is subtracted from the records of the next day. Likewise, a sample right before the
+  first record may have seen its commit, and one right after the last record may not.
 
 Five records of one key; the fourth one sets it back:
 
@@ -43,17 +43,17 @@ from kafka_groups.pipeline.build.kernels.segments import (
 )
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
-# By how long a sample may follow the last record of its day and have seen commits that are dated to the next day. It is
-# more than clocks differ, and than most groups let pass between two commits.
+# A sample at most this long after the last record of a day may show commits that are dated to the next day. Clocks
+# differ by less, and most groups commit more often.
 _MAX_AHEAD_US: Final = 600_000_000
 
 
 @dataclass(frozen=True)
 class _SamplesAhead:
-    """Carried samples that had seen commits whose records have the next date; arrays have one length.
+    """Carried samples of commits whose records have the next date. Arrays have one length.
 
-    `row` is the index of the sample among the commits, `key` its key, and `counted` the number of offsets by which it
-    lies above the last record before it, 0 if it lies below.
+    `row` is the index of the sample among the commits, and `key` its key. `counted` is the number of offsets by which
+    it is above the last record before it, 0 if it is below.
     """
 
     row: Ints
@@ -62,7 +62,7 @@ class _SamplesAhead:
 
 
 def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints) -> tuple[KeyActivity, KeySummary]:
-    """Return what the day's rows of each key did, and the summary at the end of the day.
+    """Return the activity of each key on the day, and the summary at the end of the day.
 
     `rows` are ordered and numbered, with those of earlier days; `key_summary` is that at the end of the day before.
     """
@@ -73,7 +73,7 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
     samples_ahead = _find_samples_ahead(rows)
     advance = _measure_advances(rows, samples_ahead, size)
     is_commit = is_present & (rows.is_record | ((advance != 0) & (advance != NULL)))
-    # What is seen for the first time may have been committed just then.
+    # A commit that is seen for the first time may have been made just then.
     is_move = is_of_day & is_present & (is_commit | (advance == NULL))
     starts = is_segment_start(rows.key)
     consumed = np.zeros(size, np.int64)
@@ -106,7 +106,7 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
 def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
     """Return the largest backward step of the times of each of `size` keys' records in the log, in ms; 0 if none.
 
-    `day` are all commits of a day as they were read, also superseded ones; `carried` are those of earlier days. A step
+    `day` are all commits of a day, also superseded ones; `carried` are those of earlier days. A step
     between two carried records was measured on its day.
     """
     rows = Commits.join(carried, day)
@@ -118,7 +118,7 @@ def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
 
 
 def _find_samples_ahead(rows: Commits) -> _SamplesAhead:
-    """Return the last carried row of each key that is a sample shortly behind a record, and is followed by a record."""
+    """Return the samples that are the last carried row of their key, shortly after a record and before another one."""
     starts = segment_starts(rows.key, rows.incarnation)
     is_sample = rows.is_carried & ~rows.is_record & ~rows.is_removal
     is_last_carried = is_segment_end(rows.key, rows.is_carried)
@@ -131,11 +131,11 @@ def _find_samples_ahead(rows: Commits) -> _SamplesAhead:
 
 
 def _measure_advances(rows: Commits, samples_ahead: _SamplesAhead, size: int) -> Ints:
-    """Return by how much each row advanced the commit of its key.
+    """Return the number of offsets by which each row advanced the commit of its key.
 
-    It is NULL for a removal, and for the first commit of an incarnation; it is 0 for a sample that lies between two
-    records, and for one beside the first or the last record that contradicts it. Nothing is compared with these
-    samples, nor with those that are ahead.
+    It is NULL for a removal, and for the first commit of an incarnation. It is 0 for a sample between two records, and
+    for one that contradicts the first or the last record beside it. No row is compared with these samples, nor with
+    `samples_ahead`.
     """
     is_between = are_between_records(rows, size) | _are_before_first_record(rows) | _are_behind_last_record(rows)
     is_compared = ~is_between
@@ -149,7 +149,7 @@ def _measure_advances(rows: Commits, samples_ahead: _SamplesAhead, size: int) ->
 def _are_before_first_record(rows: Commits) -> Flags:
     """Return for each row whether it is a sample shortly before the first record of its key, and has seen its commit.
 
-    Such a sample is not below the record, whose time is that of a clock that is ahead.
+    The offset of such a sample is not below that of the record: the record's clock is ahead.
     """
     starts = segment_starts(rows.key)
     is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
@@ -164,7 +164,7 @@ def _are_before_first_record(rows: Commits) -> Flags:
 def _are_behind_last_record(rows: Commits) -> Flags:
     """Return for each row whether it is a sample shortly after the last record of its key, and has not seen its commit.
 
-    Such a sample is below the record, whose time is that of a clock that is behind.
+    The offset of such a sample is below that of the record: the record's clock is behind.
     """
     starts = segment_starts(rows.key, rows.incarnation)
     is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried

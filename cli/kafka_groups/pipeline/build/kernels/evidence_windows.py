@@ -1,7 +1,8 @@
 """The evidence at each lag row: the windows of commits, log ends and lag points that a verdict judges.
 
-Records are the evidence where there are any, and samples otherwise, or where records are behind: a sample shows an
-offset that no record has. The matrices have a row for each lag row, and the newest commit or point in the last column.
+Records are the evidence where there are any. Samples are the evidence otherwise, or where records are behind: a sample
+shows an offset that no record has. The matrices have a row for each lag row, and the newest commit or point in the last
+column.
 
 Five records of one key, ten seconds apart, and log ends after the second and after the last one. With windows of three
 slots, the window of the first lag row is not filled (times in ms):
@@ -32,7 +33,7 @@ slots, the window of the first lag row is not filled (times in ms):
     ... )
     >>> rows = measure_lag(ends, records, partition_of_key=np.array([0]))
     >>> evidence = collect_evidence(rows, ends, commits, LagPoints.empty(), intervals=3)
-    >>> evidence.current_lag, evidence.least_end
+    >>> evidence.current_lag, evidence.min_end
     (array([40, 20]), array([150, 150]))
     >>> np.where(evidence.slot_ms == NULL, -1, evidence.slot_ms)
     array([[   -1,     0, 10000],
@@ -64,17 +65,24 @@ _CLOCK_TOLERANCE_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The evidence at each lag row. Matrices have a row for each lag row; their last column is the newest one."""
+    """The evidence at each lag row. Matrices have a row for each lag row; their last column is the newest one.
 
-    at_ms: Ints  # time of the lag row
+    - `at_ms` is the time of the lag row, and `min_end` the lowest of the last log ends. `is_sampled` is true if the
+      evidence comes from samples.
+    - Matrices of the window's slots: `slot_ms` is the time of the first commit of a slot, NULL where the window is not
+      filled. `committed_offset` is the commit of the slot, and `commit_lag` the lag after it, NULL if it is unknown.
+    - Matrices of the last points: `point_end` is the log end, and `point_lag` the lag there; NULL without a point.
+    """
+
+    at_ms: Ints
     current_lag: Ints
-    min_end: Ints  # lowest of the last log ends
-    is_sampled: Flags  # whether the evidence comes from samples
-    slot_ms: Ints  # matrix: time of the first commit of each slot of the window; NULL where the window is not filled
-    committed_offset: Ints  # matrix: the commit of each slot
-    commit_lag: Ints  # matrix: the lag after it; NULL where it is unknown
-    point_end: Ints  # matrix: log end of each of the last points; NULL where there is none
-    point_lag: Ints  # matrix: the lag there
+    min_end: Ints
+    is_sampled: Flags
+    slot_ms: Ints
+    committed_offset: Ints
+    commit_lag: Ints
+    point_end: Ints
+    point_lag: Ints
 
 
 def collect_evidence(
@@ -114,9 +122,8 @@ def collect_evidence(
 def _choose_streams(rows: LagRows, commits: WindowCommits) -> tuple[Flags, Ints]:
     """Return whether samples are the evidence at each lag row, and the index of the last commit of that stream.
 
-    Samples are, where there is no record, or where one shows a later offset: ingest may be behind. A clock that is
-    ahead makes an old sample look new, but it cannot make its offset higher; so another offset that is not higher must
-    be later by more than clocks may differ.
+    Use samples if the key has no record, or if a later sample shows a higher offset that no record has: ingest may lag.
+    A fast clock cannot raise an offset, so a lower offset counts only beyond the clock tolerance.
     """
     is_record = np.zeros(len(rows), np.bool_)
     record = _find_last(stream_numbers(commits), commits.at_us, commits.incarnation, rows, is_record)
@@ -134,7 +141,7 @@ def _choose_streams(rows: LagRows, commits: WindowCommits) -> tuple[Flags, Ints]
 def _is_read(rows: LagRows, commits: WindowCommits, sampled_offset: Ints) -> Flags:
     """Return for each lag row whether a record with the sampled offset or a later one was read.
 
-    The clock of a coordinator that is ahead dates it behind the lag row, by no more than clocks may differ.
+    A coordinator whose clock is ahead dates it after the lag row, by at most the clock tolerance.
     """
     until_us = rows.at_us + _CLOCK_TOLERANCE_MS * 1_000
     index = last_index_at((stream_numbers(commits), commits.at_us), (rows.key * 2, until_us))

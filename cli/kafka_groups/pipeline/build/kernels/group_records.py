@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-# Types of records (Kafka's names).
+# Kafka has these names for types of records.
 CLASSIC_GROUP: Final = "GroupMetadata"
 CONSUMER_GROUP: Final = "ConsumerGroupMetadata"
 CONSUMER_ASSIGNMENT: Final = "ConsumerGroupCurrentMemberAssignment"
-# Events that records stand for.
+# Records stand for these events.
 GROUP_REMOVED: Final = "group_removed"
 GROUP_EPOCH: Final = "group_epoch"
 GENERATION: Final = "generation"
@@ -23,22 +23,33 @@ STATIC_MEMBER_AWAY: Final = "static_member_away"
 
 
 class GroupRecord(NamedTuple):
-    """A record of a group. Times are microseconds since 1970, UTC; None stands for what the record does not have."""
+    """A record of a group. Times are microseconds since 1970, UTC; None marks a missing value.
 
-    source_partition: int  # partition of __consumer_offsets
-    source_offset: int  # offset in that partition
-    at_us: int  # time of the record
-    type: str  # Kafka's name of the record
-    event_type: str  # the event that the record stands for
-    epoch: int | None = None  # generation of a classic group, or epoch of a group or of a member
-    previous_epoch: int | None = None  # epoch of the member before this record
+    - `source_partition` and `source_offset` are the position of the record in `__consumer_offsets`.
+    - `type` is Kafka's name of the record, `event_type` the event that it stands for.
+    - `epoch` is the generation of a classic group, or the epoch of a group or of a member. `previous_epoch` is the
+      member's epoch before this record.
+    - `state_us` is when a classic group entered the state before this record: its last member had joined.
+    - `expression` is the regular expression that members subscribe to.
+    - `member_ids` are the members of a classic generation, sorted. `join_timeout_ms` is their longest rebalance
+      timeout; None if a static member may exceed it.
+    - `topics` are the topics that the record or its members name, sorted.
+    """
+
+    source_partition: int
+    source_offset: int
+    at_us: int
+    type: str
+    event_type: str
+    epoch: int | None = None
+    previous_epoch: int | None = None
     member_id: str | None = None
-    member_state: str | None = None  # such as STABLE
-    state_us: int | None = None  # when a classic group entered the state before this record: its last member had joined
-    expression: str | None = None  # regular expression that members subscribe to
-    member_ids: tuple[str, ...] | None = None  # members of a classic generation, sorted
-    join_timeout_ms: int | None = None  # longest rebalance timeout of these; None if a static member may exceed it
-    topics: tuple[str, ...] = ()  # topics that the record or its members name, sorted
+    member_state: str | None = None
+    state_us: int | None = None
+    expression: str | None = None
+    member_ids: tuple[str, ...] | None = None
+    join_timeout_ms: int | None = None
+    topics: tuple[str, ...] = ()
 
     @property
     def is_classic(self) -> bool:
@@ -62,5 +73,5 @@ class GroupRecord(NamedTuple):
 
 
 def log_position(record: GroupRecord) -> tuple[int, int]:
-    """Return the partition and the offset of a record: the key by which records are in the order of their log."""
+    """Return the partition and the offset of a record: the sort key for the order of the log."""
     return record.source_partition, record.source_offset

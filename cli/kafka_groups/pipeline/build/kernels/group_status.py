@@ -41,17 +41,17 @@ from kafka_groups.pipeline.build.kernels.segments import (
 from kafka_groups.pipeline.build.qualities import BY_CERTAINTY, QUALITIES
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Floats, Ints
 
-# For how long the last status of a partition counts, in ms.
+# The last status of a partition counts this long, in ms.
 FRESH_MS: Final = RATE_WINDOW_MS
-# Qualities of time lags, the most certain one first: a group has the least certain one of its partitions. This order
-# differs from that of QUALITIES in its last two places only, so it is its own inverse: it maps a quality to its rank,
-# and a rank to its quality.
+# A group has the least certain quality of its partitions. This order, the most certain one first, differs from that of
+# QUALITIES in its last two places only. So it is its own inverse: it maps a quality to its rank, and a rank to its
+# quality.
 _BY_CERTAINTY: Final = np.array([QUALITIES.index(quality) for quality in BY_CERTAINTY])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedStatuses:
-    """Statuses of partitions with their group and partition, by numbers; `statuses.key` means nothing here."""
+    """Statuses of partitions with their group and partition, by numbers; `statuses.key` is not used."""
 
     group: Ints
     partition: Ints
@@ -60,21 +60,26 @@ class GroupedStatuses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatuses:
-    """Row i is the status of a group at a time, by group and time; units are those of PartitionStatuses."""
+    """Row i is the status of a group at a time, by group and time; units are those of PartitionStatuses.
+
+    `rule` is the worst one of the partitions, and `complete` the share of the partitions whose windows are full.
+    `partitions` is the number of partitions that count. `catch_up_ms` is the longest one; NULL if the lag of one
+    partition does not fall, or there is no lag.
+    """
 
     group: Ints
     at_us: Ints
-    rule: Ints  # worst of the partitions
-    complete: Floats  # share of the partitions whose windows are full
+    rule: Ints
+    complete: Floats
     window_start_ms: Ints
     window_end_ms: Ints
-    partitions: Ints  # number of partitions that count
+    partitions: Ints
     lag: Ints
     time_lag_ms: Ints
     time_lag_quality: Ints
     consume_rate: Floats
     produce_rate: Floats
-    catch_up_ms: Ints  # the longest one; NULL if the lag of one partition does not fall, or there is no lag
+    catch_up_ms: Ints
 
 
 def new_statuses(*, at_us: Ints, lag: Ints) -> PartitionStatuses:
@@ -145,12 +150,16 @@ def _sort(rows: GroupedStatuses) -> GroupedStatuses:
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
-    """The moments of groups: pairs of a group and a time at which one of its partitions has a row, sorted by these."""
+    """The moments of groups: pairs of a group and a time at which one of its partitions has a row, sorted by these.
 
-    keys: Ints  # `merge_key` of group and time of each moment
-    of_row: Ints  # the moment of each row
-    at_us: Ints  # time of each moment; 0 where only commits were removed
-    base_us: int  # earlier times are equal in the keys
+    `keys` are the `merge_key` of the group and time of each moment, and `of_row` is the moment of each row. `at_us` is
+    the time of each moment, 0 where only commits were removed. Times before `base_us` are equal in the keys.
+    """
+
+    keys: Ints
+    of_row: Ints
+    at_us: Ints
+    base_us: int
     day: int
 
     @classmethod
@@ -159,7 +168,7 @@ class _Moments:
 
         `day` is in days since 1970.
         """
-        # Rows of the day before are at most FRESH_MS older than midnight; twice as much leaves room for all of them.
+        # Rows of the day before are at most FRESH_MS older than midnight; the base is twice as far back.
         base_us = day * DAY_US - 2 * FRESH_MS * 1_000
         at_us = rows.statuses.at_us
         keys, of_row = np.unique(merge_key(rows.group, at_us, base_us), return_inverse=True)
@@ -186,7 +195,7 @@ class _Moments:
 
         It is before the row's own moment where the next row has the same time.
         """
-        # Times of brokers have milliseconds: a status counts until the end of the millisecond.
+        # Brokers return milliseconds: a status counts until the end of its millisecond.
         stale_us = (rows.statuses.at_us // 1_000 + FRESH_MS + 1) * 1_000
         last_fresh = np.searchsorted(self.keys, merge_key(rows.group, stale_us, self.base_us)) - 1
         before_next_row = np.append(self.of_row[1:], 0) - 1

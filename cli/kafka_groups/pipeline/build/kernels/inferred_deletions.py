@@ -1,4 +1,4 @@
-"""Removals that no record shows: samples stop seeing a commit.
+"""Removals that no record shows: samples no longer see the commit.
 
 Samples have no tombstones, so absence must show that a commit was removed. One sample that misses a commit is noise:
 its coordinator may just have moved. A commit counts as removed at the second complete sample that misses it, once a
@@ -6,7 +6,7 @@ complete sample misses it more than ten minutes after it was last seen. A sample
 listed its groups.
 
 - A record of the commit shows by itself whether it was removed, if records were read until then.
-- A group that is still listed, without any commit, may be one whose commits could not be read: it keeps them.
+- A group that is still listed, without any commit, keeps its commits: samples may have been unable to read them.
 
 Three complete samples, six minutes apart, after the one that saw the commit at second 0 (times in µs):
 
@@ -59,12 +59,18 @@ class SampleTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadTimes:
-    """What was read of each key's cluster and group on a day; times are µs since 1970, NULL where nothing was read."""
+    """Times until which each key's cluster and group were read on a day, in µs since 1970; NULL where nothing was.
 
-    cluster_of_key: Ints  # number of the key's cluster in the batch
-    record_us: Ints  # the cluster's last record of a commit
-    group_listed_us: Ints  # the last sample that listed the key's group
-    group_commit_us: Ints  # the last sample that saw any commit of the key's group
+    - `cluster_of_key` is the number of the key's cluster in the batch.
+    - `record_us` is the time of the cluster's last record of a commit.
+    - `group_listed_us` is the last sample that listed the key's group, `group_commit_us` the last one that saw any
+      commit of it.
+    """
+
+    cluster_of_key: Ints
+    record_us: Ints
+    group_listed_us: Ints
+    group_commit_us: Ints
 
 
 def infer_deletions(
@@ -94,7 +100,7 @@ def infer_deletions(
     is_missing = (seen_us != NULL) & (missing_since_us != NULL) & (last_sample_us > missing_since_us)
     is_absent = is_missing & (last_sample_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
     is_removed = is_absent & ~_has_read_records(rows, read, missing_since_us) & ~_is_unread(read, missing_since_us)
-    # A commit that was removed is not missing any more, unless it is seen again.
+    # A removed commit is no longer missing, unless it is seen again.
     new_summary = replace(
         key_summary,
         sampled_us=np.where(is_removed, NULL, seen_us),

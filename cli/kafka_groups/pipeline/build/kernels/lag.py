@@ -1,11 +1,11 @@
-"""Lag: at each time at which a log end offset is known, how many records a group has still to read on a partition.
+"""Lag: the number of records that a group has still to read on a partition, at each time with a known log end offset.
 
     lag = log end offset - committed offset
 
-The commit is the last one until that time; after a removal there is no lag, and none between a log and a commit that
-belong to different topic ids: the topic was recreated. Two clocks are involved: a sample's log end
-has the time of the sampler, and a record of a commit the time of the coordinator. If the commit exceeds a sample's log
-end, these clocks differ, and the commit that the sample itself saw is taken in its place.
+The commit is the last one until that time. There is no lag after a removal, nor if the log and the commit belong to
+different topic ids: the topic was recreated. Two clocks are involved: a sample's log end has the time of the sampler,
+and a record of a commit the time of the coordinator. If the commit exceeds a sample's log end, these clocks differ: the
+commit that the sample itself saw is used instead.
 
 Five log ends of one partition, a second apart, and commits at 100 and 140:
 
@@ -53,7 +53,7 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
 
     `ends` are used rows with a known log end, `commits` the ordered commits of the day and of earlier days, with their
     topic ids, and `partition_of_key` the partition of each key; keys ascend with their partitions. A backfilled log end
-    is skipped if it lies below the commit because its record was read before the time that the record bears.
+    is skipped if it is below the commit: the group read the record before the record's own timestamp.
     """
     key, index = _pair_keys_with_ends(ends, partition_of_key)
     last = last_index_at((commits.key, commits.at_us), (key, ends.at_us[index]))

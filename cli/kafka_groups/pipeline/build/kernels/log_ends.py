@@ -1,12 +1,12 @@
 """Log end offsets over time: which log each of them belongs to, and which of them can be used.
 
-A partition has another log from the sample on whose log end is below that of the sample before (the log was truncated),
-or whose topic id differs (the topic was recreated). An offset of one log says nothing about another one, so each row
-gets the number of its log.
+A new log begins with a sample whose log end is below that of the sample before (the log was truncated), or whose topic
+id differs (the topic was recreated). Offsets of different logs cannot be compared, so each row gets the number of its
+log.
 
-- A sampler that is slow, or another one whose clock is behind, may write an older log end behind a newer one. An end
-  that fell within half a minute of the sample before, or on the same topic id, is not used, unless the next end is
-  below that of the sample before, too. The last end of a day waits for the first one of the next day.
+- A slow sampler, or one whose clock is behind, may write an older log end after a newer one. An end that fell within
+  half a minute of the sample before, or on the same topic id, is not used, unless the next end is below that of the
+  sample before, too. The last end of a day waits for the first one of the next day.
 - A backfill looks at the present log, by the times that producers wrote. A backfilled end that contradicts the samples
   of the log at its time, or has another topic id, is not used.
 
@@ -51,7 +51,7 @@ _OVERLAP_MS: Final = 30_000
 
 
 def new_log_ends(*, partition: Ints, at_us: Ints, log_end: Ints, **others: Any) -> LogEnds:
-    """Return log ends that no kernel has looked at yet, samples by default; `others` are columns that differ.
+    """Return log ends that no kernel has processed yet, samples by default; `others` are columns that differ.
 
     `at_us` is in µs since 1970. Columns that are not given are NULL, 0 or false; all rows are marked as used.
     """
@@ -111,8 +111,8 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
 def _unique_rows(day: LogEnds) -> LogEnds:
     """Return one row for each partition and time, sorted by these: a sample, if there is one, else a backfill.
 
-    Several rows of one origin are read twice or were backfilled twice; the one with the highest numbers is kept, so
-    that the result does not depend on the order in which files are read.
+    Rows of one origin repeat if they were read or backfilled twice. The one with the highest numbers is kept, so that
+    the result does not depend on the order in which files are read.
     """
     ordered = day.sort_by(
         "partition",
@@ -166,7 +166,7 @@ def last_log_numbers(rows: LogEnds, size: int) -> Ints:
 
 
 def carry_log_ends(rows: LogEnds, *, size: int, count: int) -> LogEnds:
-    """Return the rows that the next day needs of what `number_logs` returned; they are marked as carried.
+    """Return the rows of `number_logs` that the next day needs, marked as carried.
 
     These are the last `count` ends of the present log of each of `size` partitions, and the last rows that
     `number_logs` compares with: the last sample, the last one with an end, with a topic id, and with a log start.
@@ -187,7 +187,7 @@ def carry_log_ends(rows: LogEnds, *, size: int, count: int) -> LogEnds:
 
 
 def measure_growth(ends: LogEnds, size: int) -> Ints:
-    """Return by how many records each of `size` partitions grew on the day; NULL where no log was observed twice.
+    """Return the growth of each of `size` partitions on the day, in records; NULL where no log was observed twice.
 
     `ends` are used rows with a known log end. The growth of a log is the difference of its first and its last end of
     the day; that of a partition with several logs is their sum.
@@ -206,7 +206,7 @@ def measure_growth(ends: LogEnds, size: int) -> Ints:
 
 
 def find_idle_partitions(day: LogEnds, size: int) -> Flags:
-    """Return for each of `size` partitions whether the day's rows have it more than once, always with one log end.
+    """Return for each of `size` partitions whether it has several rows on the day, all with one log end.
 
     Rows are sorted by partition and time.
     """

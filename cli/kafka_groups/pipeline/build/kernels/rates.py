@@ -1,8 +1,8 @@
 """Rates: how fast a group reads a partition, how fast producers write it, and when the group will have caught up.
 
-A rate at a time is the difference of two offsets over the seconds between them: the offset then, and the first one that
-was observed in the ten minutes before. It is unknown where there is only one observation, where the offset fell in
-between, and across a removal of the commit or another log.
+A rate at a time is the difference of two offsets over the seconds between them: the offset at that time, and the first
+one that was observed in the ten minutes before. It is unknown where there is only one observation, where the offset
+fell in between, and across a removal of the commit or a change of the log.
 
     catch-up time = lag / (consume rate - produce rate)
 
@@ -36,7 +36,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
 )
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 
-# The window of rates, in ms; also how long the last verdict on a partition counts for its group.
+# Rates have this window, in ms. The last verdict on a partition counts for its group equally long.
 RATE_WINDOW_MS: Final = 600_000
 
 

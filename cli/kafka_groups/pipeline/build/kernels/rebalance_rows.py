@@ -6,18 +6,25 @@ from typing import NamedTuple
 
 
 class Rebalance(NamedTuple):
-    """A row of the table `rebalances`, without cluster and group. Times are microseconds since 1970, UTC."""
+    """A row of the table `rebalances`, without cluster and group. Times are microseconds since 1970, UTC.
 
-    protocol: str  # classic or consumer
-    generation: int  # generation of a classic group, or epoch of a KIP-848 group
+    - `protocol` is classic or consumer. `generation` is that of a classic group, or the epoch of a KIP-848 group.
+    - `ended_at` is None while the rebalance is open. `duration_quality` is exact, bound, overtaken, open or unknown.
+    - `sync_ms` is the time from the last join to the record; it is for classic groups only.
+    - `members_before` and `members_after` are numbers of members; None if unknown.
+    - `joined` and `left` are ids of members, sorted; None if they are unknown.
+    """
+
+    protocol: str
+    generation: int
     started_at: int
-    ended_at: int | None  # None while the rebalance is open
+    ended_at: int | None
     duration_ms: int | None
-    duration_quality: str  # exact, bound, overtaken, open or unknown
-    sync_ms: int | None  # classic groups: from the last join to the record
-    members_before: int | None  # number of members; None if it is unknown
+    duration_quality: str
+    sync_ms: int | None
+    members_before: int | None
     members_after: int | None
-    joined: tuple[str, ...] | None  # ids of members, sorted; None if they are unknown
+    joined: tuple[str, ...] | None
     left: tuple[str, ...] | None
 
 

@@ -63,7 +63,7 @@ def last_index_until(condition: Flags, starts: Ints) -> Ints:
 
 
 def last_index_before(condition: Flags, starts: Ints) -> Ints:
-    """Return the same as `last_index_until`, among the rows before each row."""
+    """Return for each row the index of the last earlier row of its segment that meets the condition; else -1."""
     indices = np.arange(len(starts))
     return np.where(indices > starts, last_index_until(condition, starts)[indices - 1], -1)
 
@@ -81,7 +81,7 @@ def last_values(owner: Ints, condition: Flags, values: Array, defaults: Array) -
     `owner` is the owner of each row, in any order; `defaults` has a value for each owner.
     """
     result = defaults.copy()
-    # Of several values that numpy assigns to one index, the last one stays.
+    # If numpy assigns several values to one index, the last one stays.
     result[owner[condition]] = values[condition]
     return result
 
@@ -155,7 +155,7 @@ def sum_segments(values: Ints, starts: Flags) -> Ints:
     return np.where(np.abs(approximate) >= 2.0**63, limit, sums)
 
 
-# The owner and the time (µs since 1970) of each row.
+# Each row has an owner and a time (µs since 1970).
 OwnedTimes = tuple[Ints, Ints]
 
 
@@ -174,7 +174,7 @@ def first_index_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
 
     `rows` are sorted by owner and time.
     """
-    # Behind the last row stands the default of `take`, which is no owner.
+    # An index past the last row gets the default of `take`, which is no owner.
     indices = np.searchsorted(*_merge_keys(rows, wanted), "left")
     is_same_owner = take(rows[0], indices, -1) == wanted[0]
     return np.where(is_same_owner & (take(rows[1], indices) >= wanted[1]), indices, -1)

@@ -2,8 +2,8 @@
 
 A log end that was observed at a time is a point: the record at that offset was written later, and all records before it
 earlier. A record that a backfill found is a point with the record's own timestamp. The index is carried from day to
-day. So that it does not grow without end, points older than an hour become fewer: 32 are kept for each doubling of the
-age, which is one for each 2 % of the age, and the first point after a pause that is longer than this.
+day. Points older than an hour are thinned: 32 are kept for each doubling of the age, which is one for each 2 % of it.
+The first point after a longer pause is kept, too.
 
 Five sampled log ends of one partition, two of them equal, are four points (times in ms):
 
@@ -42,8 +42,8 @@ def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
     """Return the points of earlier days and of a day's rows, one for each offset of a log.
 
     `day` has the rows that `number_logs` marked as used, without carried ones; `carried` is what `thin_points` returned
-    for the day before. Of points at one offset, `record_ms`, `earliest_ms` and `sampled_ms` are the least times, where
-    LARGEST counts as none; `latest_ms` is the latest time.
+    for the day before. A point at the offset of several points has their least `record_ms`, `earliest_ms` and
+    `sampled_ms`, where LARGEST counts as none, and their latest `latest_ms`.
     """
     every = TimePoints.join(carried, _points_of_log_ends(day), _points_of_records(day))
     points = every.sort_by("partition", "log_number", "offset")
@@ -61,7 +61,7 @@ def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
 def _points_of_log_ends(day: LogEnds) -> TimePoints:
     """Return a point for each row with a log end, in the order of the rows; times are ms since 1970.
 
-    LARGEST stands for "none" where the least time is taken later.
+    LARGEST stands for "none", because `index_points` takes the least time.
     """
     rows = day.take(day.log_end != NULL)
     at_ms = rows.at_us // 1_000
@@ -99,7 +99,7 @@ def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldes
     """Return the points that the next day needs, of the present log of each partition.
 
     `last_log_number[p]` is the number of the present log of partition p (`last_log_numbers`). `now_ms` is the end of
-    the day, in ms since 1970. Of points whose last time is before `oldest_ms` only the newest one is kept. Each point
+    the day, in ms since 1970. Only the newest of the points whose last time is before `oldest_ms` is kept. Each point
     gets the highest log start of its partition.
     """
     present = points.take(points.log_number == last_log_number[points.partition])
@@ -108,11 +108,11 @@ def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldes
     doublings = np.log2(np.maximum(age_ms, _HOUR_MS) / _HOUR_MS)
     bucket = np.where(is_too_old, LARGEST, np.floor(_POINTS_PER_DOUBLING * doublings).astype(np.int64))
     is_last_of_bucket = is_segment_end(present.partition, bucket)
-    # Without the oldest point nothing could be interpolated up to the one after it. Of points that are too old, the
-    # newest one is kept as the last one of its bucket.
+    # The oldest point is kept: times up to the next point are interpolated from it. The newest of the points that are
+    # too old is kept as the last one of its bucket.
     is_first = is_segment_start(present.partition)
     is_oldest: Flags = is_first & ~is_too_old
-    # What was written after a pause in sampling must not be spread over the pause: the first point after it is kept.
+    # The first point after a pause in sampling is kept: records that were written after it do not belong to the pause.
     bucket_before = np.concatenate((bucket[:1], bucket[:-1]))
     is_after_pause = ~is_first & (bucket_before != LARGEST) & (bucket_before - bucket > 1)
     highest_start = segment_maximum(present.log_start, present.partition)

@@ -1,4 +1,4 @@
-"""Time lag: how old the oldest record is that a group has not processed yet, which is the one at its committed offset.
+"""Time lag: the age of the record at a group's committed offset, the oldest one that the group has not processed yet.
 
 The time index of a log (`time_index.py`) has points: offsets whose time is known. The time of the record at the commit
 is interpolated between the two points around it, and never outside of them. A quality says how certain a time lag is:
@@ -7,7 +7,7 @@ is interpolated between the two points around it, and never outside of them. A q
 - interpolated: the record was written between two points.
 - lower_bound: it was written before the oldest point; or the commit is at the last stable offset, before the log end.
 - data_loss: the commit is below the log start, so the record was deleted; the time lag is a lower bound, too.
-- unknown: no point says anything about it; or its time is before the last removal of the commit, and no topic id shows
+- unknown: no point bounds its time; or its time is before the last removal of the commit, and no topic id shows
   that the record is on the present log.
 
 The five qualities at one observation: log end 100 at second 60, and a point at offset 50, second 30 (times in ms):
@@ -50,7 +50,10 @@ class TimeLags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteTimes:
-    """When the record at each commit was written (ms since 1970, NULL: unknown), and whether by its own timestamp."""
+    """The times at which the record at each commit was written, in ms since 1970; NULL if unknown.
+
+    `is_record_time` is true if the time is the record's own timestamp.
+    """
 
     written_ms: Ints
     is_record_time: Flags
@@ -58,11 +61,15 @@ class WriteTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Neighbours:
-    """The indices of the points around each commit, -1 where there is none; and the highest log start of its log."""
+    """The indices of the points around each commit, -1 where there is none.
 
-    previous: Ints  # the last point at or before the committed offset
-    following: Ints  # the first point after it
-    log_start: Ints  # NULL if unknown
+    `previous` is the last point at or before the committed offset, `following` the first one after it. `log_start` is
+    the highest log start of the commit's log, NULL if it is unknown.
+    """
+
+    previous: Ints
+    following: Ints
+    log_start: Ints
 
 
 def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLags:
@@ -115,11 +122,11 @@ def find_write_times(points: TimePoints, previous: Ints, following: Ints, commit
 
 
 def _measure_lower_bound(points: TimePoints, around: _Neighbours, now_ms: Ints) -> Ints:
-    """Return the least time lag in ms: all records before the next point were written before its time; else NULL.
+    """Return the least time lag in ms, else NULL: all records before the next point were written before its time.
 
-    A backfill returns the first record that is kept as the log end of all times before it: it cannot distinguish what
-    was never written from what was deleted. So the earliest time of a point at the log start is no bound. The timestamp
-    of its record is one, and so is the time of a sample.
+    A backfill returns the oldest retained record for every earlier time. It cannot distinguish "never written" from
+    "deleted". So the earliest time of a point at the log start is no bound. The timestamp of its record is one, and so
+    is the time of a sample.
     """
     following = around.following
     certain_ms = np.minimum(points.record_ms, points.sampled_ms)[following]
@@ -139,7 +146,7 @@ def _find_neighbours(rows: LagRows, ends: LogEnds, points: TimePoints) -> _Neigh
     logs_of_points = (points.partition[starts] << 32) | points.log_number[starts]
     logs_of_ends = (ends.partition << 32) | ends.log_number
     log = np.searchsorted(logs_of_points, logs_of_ends)[rows.observation]
-    # Offsets take all 64 bits, so that no log could be put in front of them: their ranks take fewer.
+    # Offsets use all 64 bits and leave none for the log. Their ranks use fewer.
     known_offsets = np.unique(points.offset)
     rank_of_point = np.searchsorted(known_offsets, points.offset)
     rank_of_commit = np.searchsorted(known_offsets, rows.committed_offset, "right") - 1

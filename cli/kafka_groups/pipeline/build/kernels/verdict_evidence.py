@@ -49,12 +49,18 @@ from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitContext:
-    """What is known about each commit: whether it is new evidence, and the log ends of its partition around it."""
+    """The context of each commit: whether it is new evidence, and the log ends of its partition around it.
 
-    is_new_record: Flags  # a record of a commit, of the day, whose topic is certain
-    is_new_sample: Flags  # a sample of the day that shows another offset than the sample before
-    end_before: Ints  # index of the last log end until the commit; -1 if there is none
-    end_following: Ints  # index of the first log end from the commit on; -1 if there is none
+    - `is_new_record` marks a record of a commit, of the day, whose topic is certain.
+    - `is_new_sample` marks a sample of the day that shows another offset than the sample before.
+    - `end_before` is the index of the last log end until the commit, `end_following` that of the first one from the
+      commit on; -1 if there is none.
+    """
+
+    is_new_record: Flags
+    is_new_sample: Flags
+    end_before: Ints
+    end_following: Ints
 
 
 def find_context(commits: Commits, ends: LogEnds, partition_of_key: Ints) -> CommitContext:
@@ -88,7 +94,7 @@ def find_window_commits(
 ) -> WindowCommits:
     """Return the window commits of earlier days and of the day, sorted as the frame says.
 
-    `commits`, `ends` and `context` are those of `find_context`. Slots begin at whole multiples of `slot_length_ms`, so
+    `commits`, `ends` and `context` are those of `find_context`. Slots begin at multiples of `slot_length_ms`, so
     late and repeated commits give the same slots. Commits of one slot have one `slot_ms`.
     """
     chosen = context.is_new_record | context.is_new_sample
@@ -195,7 +201,7 @@ def _make_points(commits: Commits, ends: LogEnds, index: Ints, committed_offset:
 
 
 def carry_window_commits(commits: WindowCommits, incarnation: Ints, slots: int) -> WindowCommits:
-    """Return what the next day needs: the last commit of each of the last `slots` slots of each stream.
+    """Return the window commits that the next day needs: the last one of each of the last `slots` slots of each stream.
 
     Only commits of the present incarnation count; `incarnation` is that of each key.
     """
@@ -205,7 +211,7 @@ def carry_window_commits(commits: WindowCommits, incarnation: Ints, slots: int) 
 
 
 def carry_lag_points(points: LagPoints, incarnation: Ints, log_number: Ints) -> LagPoints:
-    """Return what the next day needs: the last points of each key's present incarnation and log.
+    """Return the lag points that the next day needs: the last ones of each key's present incarnation and log.
 
     `incarnation` and `log_number` are the present ones of each key.
     """

@@ -39,12 +39,16 @@ _LARGEST_OFFSET: Final = 1 << 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
-    """The verdict at each lag row."""
+    """The verdict at each lag row.
 
-    rule: Ints  # index in RULES
-    complete: Floats  # filled share of the window, 0 to 1
-    window_start_ms: Ints  # first commit of the window, NULL without commits
-    window_end_ms: Ints  # last commit of the window, NULL without commits
+    `rule` is its index in RULES, and `complete` the filled share of the window, 0 to 1. `window_start_ms` is the first
+    commit of the window, `window_end_ms` the last one; both are NULL without commits.
+    """
+
+    rule: Ints
+    complete: Floats
+    window_start_ms: Ints
+    window_end_ms: Ints
 
 
 def judge_evidence(evidence: Evidence, rules: verdicts.Rules) -> Verdicts:
@@ -79,9 +83,9 @@ def judge_evidence(evidence: Evidence, rules: verdicts.Rules) -> Verdicts:
 
 
 def _are_rewound(committed_offset: Ints) -> Flags:
-    """Return for each window whether its offset falls, and does not reach the offset before the first fall again.
+    """Return for each window whether its offset falls, and then stays below the offset before the first fall.
 
-    A slot that is not filled is NULL, which is below every offset, and comes before all others.
+    An unfilled slot is NULL. It is below every offset, and comes before all filled slots.
     """
     rows = np.arange(len(committed_offset))
     falls = np.zeros(committed_offset.shape, np.bool_)
