@@ -48,9 +48,8 @@ _ROW_KEY: Final = ["topic", "partition", "observed_at"]
 class BackfillResult:
     """The progress of a backfill: the rows and days that it has written until now.
 
-    `partitions` is the number of partitions with a known log end offset, `times` the number of times for each. `days` is
-    the number of committed days, with `rows`; `look_ups` that of the pairs of a partition and a time that were requested
-    for them.
+    `partitions` is the number of partitions with a known log end offset, `times` the number of times for each of them.
+    `rows` and `days` count what was committed. `look_ups` is the number of requested pairs of a partition and a time.
 
     `deleted` and `ahead` count pairs without a log end offset that no earlier backfill has written. For `deleted`, the
     records of the time were deleted; for `ahead`, the first record has a timestamp in the future.

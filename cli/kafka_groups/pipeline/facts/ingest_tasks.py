@@ -55,7 +55,7 @@ class Batch(NamedTuple):
 
 
 def count_cores(spark: SparkSession) -> int:
-    """Return the number of tasks that run at once, from the name of the master; 64 for a cluster, which names no number.
+    """Return the number of tasks that run at once, from the name of the master; 64 for a cluster, which has no number.
 
     On a smaller cluster some tasks wait for a core, which costs little; with too few tasks, cores would be idle.
     """

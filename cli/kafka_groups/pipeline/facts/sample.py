@@ -48,7 +48,7 @@ _STEPS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class SampleResult:
-    """The result of a sample: the name of its batch, its number of groups, and its numbers of rows by name of the table.
+    """The result of a sample: the name of its batch, its number of groups, and its number of rows by name of the table.
 
     `failures` has each group, partition and broker whose part is missing, once.
     """

@@ -30,7 +30,7 @@ def describe_loss(read: Offsets, ends: Offsets) -> str | None:
 
 
 def topic_changed_error(topic_id: str | None) -> SourceError:
-    """Return the error for a topic that was recreated after it was read, or deleted: then its `topic_id` is None."""
+    """Return the error for a topic that was recreated or deleted; `topic_id` is its new id, None if it was deleted."""
     state = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
     return SourceError(
         f"__consumer_offsets was read, and {state}, so the old offsets do not apply; use a new directory (--data-dir) "
