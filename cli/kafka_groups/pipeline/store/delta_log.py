@@ -100,8 +100,8 @@ class DeltaLog:
     def transactions(self) -> dict[str, int]:
         """Return the newest version of each application that has committed transactions; empty without a table.
 
-        The log's files are read as they are now. delta-rs would read all of them once for each application. A log is its
-        last Parquet checkpoint, if there is one, and the commits after it (Delta's PROTOCOL.md, "Checkpoints" and
+        The log's files are read as they are now. delta-rs would read all of them once for each application. A log is
+        its last Parquet checkpoint, if there is one, and the commits after it (Delta's PROTOCOL.md, "Checkpoints" and
         "Transaction Identifiers").
         """
         if self.delta_table is None:  # A log that lacks a version raises StorageError here.
@@ -282,7 +282,7 @@ class DeltaLog:
 
 
 def _commit_properties(transactions: Mapping[str, int], max_retries: int | None) -> CommitProperties:
-    """Return the properties of a commit for delta-rs; `max_retries` is how often it may be retried on a later version."""
+    """Return the properties of a commit for delta-rs; `max_retries` is the number of retries on later versions."""
     from deltalake.transaction import CommitProperties, Transaction
 
     app_transactions = [Transaction(application, version) for application, version in transactions.items()]

@@ -109,8 +109,8 @@ def find_last_records(
 def _without_old_tombstones(records: Mapping[Key, _Record], day: str) -> dict[Key, _Record]:
     """Return the records without tombstones that were written before the day (YYYY-MM-DD).
 
-    A tombstone must exclude older records of its key that are read after it. Such records have about the same time: they
-    exist where clocks differ around midnight. So a tombstone need not be remembered for longer than a day.
+    A tombstone must exclude older records of its key that are read after it. Such records have about the same time,
+    because they exist only where clocks differ around midnight. So tombstones are remembered for a day.
     """
     midnight_us = (date.fromisoformat(day) - date(1970, 1, 1)).days * 86_400_000_000
     return {key: record for key, record in records.items() if not record.is_tombstone or record.at_us >= midnight_us}

@@ -50,8 +50,8 @@ class Storage:
     """All tables of a directory, which may have rows of several clusters.
 
     A table consists of the files that its log names. New files are written first. A commit then makes all of them part
-    of the table at once. Files that a killed process did not commit are deleted a day later. Dates are texts, YYYY-MM-DD.
-    Methods raise StorageError, and leave each table as it was before or as it should be after.
+    of the table at once. Files that a killed process did not commit are deleted a day later. Dates are texts,
+    YYYY-MM-DD. Methods raise StorageError, and leave each table in its old or in its new state.
     """
 
     def __init__(self, directory: RootDirectory) -> None:
