@@ -137,7 +137,7 @@ def _require_packages() -> None:
 
 @contextmanager
 def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]:
-    """Yield the run of a command. It writes a complete document even if it ends early, and exits with 143 on SIGTERM."""
+    """Yield the run of a command. It writes its document even if it ends early, and exits with 143 on SIGTERM."""
     screen = inspect_streams(colour)
     run = Run(command=command, output_format=output_format, screen=screen, bar=ProgressBar(screen))
     with raise_on_sigterm():

@@ -31,7 +31,7 @@ class GroupChoice(NamedTuple):
 
 
 class GroupLimits(NamedTuple):
-    """The limits of the groups in the output, of those on the page, and of those with points in either."""
+    """The limits of groups: `shown` in the output, `on_page` on the page, `drawn` with points in either."""
 
     shown: GroupLimit
     on_page: GroupLimit

@@ -19,9 +19,9 @@ def make_batch(
     """Return rows of a frame from columns by name, each cast to its declared type.
 
     A column is an Arrow array, a numpy array (NULL and NaN are null), a list, or one value, which all rows share; times
-    are microseconds since 1970. `size` is the number of rows, needed if no column is an array. With `fill_null`, columns
-    that are not given are null. Raises ColumnError for a missing column without `fill_null`, and for columns that the
-    frame does not declare.
+    are microseconds since 1970. `size` is the number of rows, needed if no column is an array. With `fill_null`,
+    columns that are not given are null. Raises ColumnError for a missing column without `fill_null`, and for columns
+    that the frame does not declare.
     """
     undeclared = [name for name in columns if name not in frame.names()]
     if undeclared:

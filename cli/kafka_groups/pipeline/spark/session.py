@@ -47,8 +47,8 @@ def start_session(
 ) -> Iterator[SparkSession]:
     """Yield a session on `master`, or on the Spark Connect server `remote` (sc://HOST:PORT), and stop it at the end.
 
-    Without both, the session is that of spark-submit, else the one that SPARK_REMOTE or MASTER in the environment names,
-    else local[*]. Output of the JVM and of its Python workers goes to the file `log`. `memory` is the driver's,
+    Without both, the session is that of spark-submit, else the one that SPARK_REMOTE or MASTER in the environment
+    names, else local[*]. Output of the JVM and of its Python workers goes to the file `log`. `memory` is the driver's,
     such as 2g. `conf` are properties of a Spark that is started here. `fetch` downloads a JDK if none is installed.
     `brief` makes a JVM of this machine compile less, for sessions of seconds.
 
@@ -98,7 +98,7 @@ def _report_failed_start(log: Path) -> Iterator[None]:
 
 @contextmanager
 def report_spark_errors(log: Path) -> Iterator[None]:
-    """Raise exceptions of Spark inside the context as errors of this package that name the log; pass others unchanged."""
+    """Raise exceptions of Spark inside the context as errors of this package that name the log; pass on others."""
     try:
         yield
     except Exception as error:
