@@ -41,8 +41,8 @@ class Batch(NamedTuple):
 
     The names of its files begin with `name`. `client` are properties of librdkafka, secrets among them. `timeout_s`
     limits requests and waits for records. `tasks` has the ranges that each task reads. `ahead` has, by the name of a
-    table, the next offset of each partition of which the table has rows past the start of the batch. The tables are
-    never ingest_gaps.
+    table, the next offset of each partition whose table is past the start of the batch; ingest_gaps is never among these
+    tables.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Batch(NamedTuple):
 
 
 def count_cores(spark: SparkSession) -> int:
-    """Return the number of tasks that run at once, from the name of the master; 64 for a cluster, which has no number.
+    """Return the number of tasks that run at once, from the master's name; 64 for a cluster, whose name has no number.
 
     On a smaller cluster some tasks wait for a core, which costs little; with too few tasks, cores would be idle.
     """

@@ -28,7 +28,7 @@ _PARTITIONED_BY: Final = ["date"]
 # Files that a commit removed are deleted after this time, because readers that began before it still read them. Spark's
 # VACUUM has the same limit, by a property of the table.
 _REMOVED_FILES_H: Final = 24
-# A sample a minute makes 1,440 versions a day, and a reader that opens a table reads the versions since the last
+# One sample per minute makes 1,440 versions per day. A reader that opens a table reads the versions since the last
 # checkpoint one by one. delta-rs deletes older versions when it writes a checkpoint.
 _VERSIONS_H: Final = 2
 _PROPERTIES: Final[dict[str, str | None]] = {
