@@ -41,8 +41,8 @@ class Batch(NamedTuple):
 
     The names of its files begin with `name`. `client` are properties of librdkafka, secrets among them. `timeout_s`
     limits requests and waits for records. `tasks` has the ranges that each task reads. `ahead` has, by the name of a
-    table, the next offset of each partition whose table is past the start of the batch; ingest_gaps is never among these
-    tables.
+    table, the next offset of each partition whose table is past the start of the batch. The table ingest_gaps is never
+    in it.
     """
 
     name: str

@@ -28,7 +28,7 @@ class KnownGroup:
 
     - `status`, `event` and `day` are its last rows; None for a table without a row in the period.
     - `removal` is None if the group exists.
-    - `is_judged`: the group exists, has commits, and has the lag and verdict of `status`.
+    - `is_judged`: the group exists, has commits, and has the lag and verdict in `status`.
     - `unknown_partitions` is the number of partitions that lag and verdict lack, because no log end offset is known.
     - `is_outdated`: the coordinator did not respond to the last samples, so that the commits are older.
     - `has_unknown_rebalances`: nothing would have shown a rebalance.

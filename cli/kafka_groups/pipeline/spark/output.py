@@ -1,4 +1,4 @@
-"""The log file of Spark: it gets what Spark's processes write, and names the reason why a JVM ended."""
+"""The log file of Spark, which has the output of Spark's processes and the reason why a JVM ended."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def split_into_tasks(ranges: Sequence[Range], cores: int = 1) -> list[tuple[Rang
     """Return the ranges in tasks of equal numbers of offsets: large ranges are split, small ones share a task.
 
     The tasks have all offsets in the order of the ranges. If there is enough to read, the number of tasks is a multiple
-    of the cores, which run as many tasks at once, so that all cores end together.
+    of the number of cores, so that all cores end together.
     """
     total = sum(range_.size() for range_ in ranges)
     count = _number_of_tasks(total, cores)
