@@ -69,8 +69,8 @@ def find_log_tails(
 class _TailSearch:
     """The search for the tail of one partition, with the results of looks until now.
 
-    `tail` is the longest tail that is known; None before the first look. `_low` is one more than the last offset that is
-    known not to belong to the tail. `_places` are the offsets to look at, ascending; the last one comes next.
+    `tail` is the longest tail that is known; None before the first look. `_low` is the offset after the last one
+    that is known not to belong to the tail. `_places` are the offsets to read at, ascending; the last one is next.
     """
 
     def __init__(self, log_start: int, log_end: int) -> None:
