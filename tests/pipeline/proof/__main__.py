@@ -14,7 +14,6 @@ import argparse
 import signal
 import sys
 import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -47,14 +46,11 @@ def split_seeds(first: int, count: int, per_directory: int) -> list[range]:
 
 
 def describe(comparison: Comparison) -> str:
-    """Return the lines to print at the end: rows by table, unexpected differences, entries without any, the sum."""
+    """Return the lines to print at the end: rows by table, unexpected differences, rows by entry, the sum."""
     lines = [f"{table}: {rows:,} rows" for table, rows in comparison.rows.items()]
     lines += [f"unexpected: {difference}" for difference in comparison.examples(_EXAMPLES)]
     lines += comparison.unexpected_places()
-    seen = {defect for defects in comparison.expected for defect in defects}
-    lines += [f"expected by defect {entry.defect}: {entry.why}" for entry in EXPECTED if entry.defect in seen]
-    unseen = sorted({entry.defect for entry in EXPECTED} - seen)
-    lines += [f"note: these seeds show no difference by defect {defect}" for defect in unseen]
+    lines += comparison.entry_lines(EXPECTED)
     return "\n".join([*lines, comparison.summary()])
 
 
@@ -73,7 +69,7 @@ def main() -> None:
     options = parser.parse_args()
     # On SIGTERM the worktree is removed, as on Ctrl-C.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    whole = Comparison(Counter(), Counter(), [])
+    whole = Comparison()
     with worktree_of(options.old_commit) as old_tree, ThreadPoolExecutor(options.jobs) as jobs:
         parts = split_seeds(options.first, options.count, options.per_directory)
         for comparison in jobs.map(partial(compare_seeds, old_tree), parts):

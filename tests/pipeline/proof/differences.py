@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from tests.pipeline.proof.random_facts import Row, Rows
 
@@ -26,6 +26,13 @@ class Difference:
     columns: frozenset[str]
 
     @property
+    def row(self) -> Row:
+        """The new row, or the old one if only the old code derives it."""
+        row = self.old if self.new is None else self.new
+        assert row is not None
+        return row
+
+    @property
     def seed(self) -> int | None:
         """The seed of the row's cluster; None for the values of a whole report, which have no cluster."""
         cluster = self.key[0]
@@ -40,7 +47,33 @@ class Difference:
         return f"{place}: {'; '.join(changes)}"
 
 
-def _always(_difference: Difference) -> bool:
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A difference that defects explain, and the numbers of these."""
+
+    difference: Difference
+    defects: Sequence[int]
+
+
+class ExplainedDifferences:
+    """The expected differences of the tables before, of which those of further tables are consequences."""
+
+    def __init__(self) -> None:
+        self._by_place: dict[tuple[Any, ...], list[Explained]] = defaultdict(list)
+
+    def add(self, explained: Explained) -> None:
+        """Add a difference."""
+        difference = explained.difference
+        self._by_place[difference.table, *difference.key[:2]].append(explained)
+
+    def of(self, table: str, key: Sequence[Any], defect: int) -> Iterator[Difference]:
+        """Yield a table's differences that a defect explains and whose keys begin with the same two values as `key`."""
+        for explained in self._by_place.get((table, *key[:2]), ()):
+            if defect in explained.defects:
+                yield explained.difference
+
+
+def _always(_difference: Difference, _before: ExplainedDifferences) -> bool:
     return True
 
 
@@ -48,8 +81,9 @@ def _always(_difference: Difference) -> bool:
 class Expected:
     """Differences that the removal of a defect explains.
 
-    `columns` of `table` may differ in the rows for which `applies` returns True. With `is_whole_row`, these rows may
-    also exist on one side only. `why` is a sentence for the reader of the list.
+    `columns` of `table` may differ in the rows for which `applies` returns True; it also gets the differences that
+    are already explained. With `is_whole_row`, these rows may also exist on one side only. `why` is a sentence for the
+    reader of the list.
     """
 
     defect: int
@@ -57,15 +91,20 @@ class Expected:
     columns: frozenset[str]
     why: str
     is_whole_row: bool = False
-    applies: Callable[[Difference], bool] = _always
+    applies: Callable[[Difference, ExplainedDifferences], bool] = _always
 
-    def explains(self, difference: Difference) -> frozenset[str] | None:
+    def explains(self, difference: Difference, before: ExplainedDifferences) -> frozenset[str] | None:
         """Return the differing columns that this explains; None if it explains nothing of the difference."""
-        if difference.table != self.table or not self.applies(difference):
+        if difference.table != self.table:
             return None
-        if not difference.columns:
-            return frozenset() if self.is_whole_row else None
-        return difference.columns & self.columns or None
+        columns = difference.columns & self.columns
+        is_possible = bool(columns) or (self.is_whole_row and not difference.columns)
+        return columns if is_possible and self.applies(difference, before) else None
+
+    def __str__(self) -> str:
+        """Return one line: the defect, the table, the columns, and the reason."""
+        columns = ["whole rows"] if self.is_whole_row else []
+        return f"defect {self.defect}, {self.table} ({', '.join([*columns, *sorted(self.columns)])}): {self.why}"
 
 
 def find_differences(old: Mapping[str, Rows], new: Mapping[str, Rows]) -> Iterator[Difference]:
@@ -87,34 +126,50 @@ def _differing_columns(old: Row | None, new: Row | None) -> frozenset[str]:
     return frozenset(name for name in old | new if old.get(name, missing) != new.get(name, missing))
 
 
-def defects_of(difference: Difference, expected: Sequence[Expected]) -> tuple[int, ...]:
-    """Return the numbers of the defects that together explain all of a difference, ascending; empty if none do."""
-    explained: set[str] = set()
-    defects: set[int] = set()
+def explain(difference: Difference, expected: Sequence[Expected], before: ExplainedDifferences) -> Sequence[Expected]:
+    """Return the first entries that together explain all of a difference; none if something is left."""
+    left = set(difference.columns)
+    entries = []
     for candidate in expected:
-        columns = candidate.explains(difference)
-        if columns is not None:
-            explained |= columns
-            defects.add(candidate.defect)
-    return tuple(sorted(defects)) if explained >= difference.columns else ()
+        columns = candidate.explains(difference, before)
+        if columns is not None and (columns & left or not difference.columns):
+            entries.append(candidate)
+            left -= columns
+            if not left:
+                return entries
+    return ()
 
 
-class Comparison(NamedTuple):
+@dataclass(slots=True)
+class Comparison:
     """The outcome of comparing the rows of some seeds.
 
     `rows` counts, by table, the rows that either code derives. `expected` counts the expected differences by the
-    defects that explain them. `unexpected` are all others.
+    defects that explain them, and `by_entry` by the entry and the seed; two entries may explain one row together.
+    `unexpected` are all others.
     """
 
-    rows: Counter[str]
-    expected: Counter[tuple[int, ...]]
-    unexpected: list[Difference]
+    rows: Counter[str] = field(default_factory=Counter)
+    expected: Counter[tuple[int, ...]] = field(default_factory=Counter)
+    unexpected: list[Difference] = field(default_factory=list)
+    by_entry: dict[Expected, Counter[int | None]] = field(default_factory=dict)
 
     def add(self, other: Comparison) -> None:
         """Add the outcome for other seeds."""
         self.rows.update(other.rows)
         self.expected.update(other.expected)
         self.unexpected.extend(other.unexpected)
+        for entry, seeds in other.by_entry.items():
+            self.by_entry.setdefault(entry, Counter()).update(seeds)
+
+    def entry_lines(self, expected: Sequence[Expected]) -> list[str]:
+        """Return a line for each entry: the rows that it accepts in all seeds and in the seed with most, and why."""
+        lines = []
+        for entry in expected:
+            seeds = self.by_entry.get(entry, Counter())
+            most = max(seeds.values(), default=0)
+            lines.append(f"expected: {seeds.total():,} rows of {len(seeds):,} seeds, at most {most:,} of one; {entry}")
+        return lines
 
     def summary(self) -> str:
         """Return one sentence: "72,225 rows equal, 12 differ as expected by defect 36, 0 unexpected"."""
@@ -154,12 +209,16 @@ def _list_seeds(seeds: Sequence[int | None]) -> str:
 
 def compare(old: Mapping[str, Rows], new: Mapping[str, Rows], expected: Sequence[Expected]) -> Comparison:
     """Return the outcome of comparing the rows of both codes, which have the same tables."""
-    rows = Counter({table: len(old_rows | new[table]) for table, old_rows in old.items()})
-    comparison = Comparison(rows, Counter(), [])
+    comparison = Comparison(Counter({table: len(old_rows | new[table]) for table, old_rows in old.items()}))
+    before = ExplainedDifferences()
     for difference in find_differences(old, new):
-        defects = defects_of(difference, expected)
-        if defects:
-            comparison.expected[defects] += 1
-        else:
+        entries = explain(difference, expected, before)
+        if not entries:
             comparison.unexpected.append(difference)
+            continue
+        defects = tuple(sorted({entry.defect for entry in entries}))
+        before.add(Explained(difference, defects))
+        comparison.expected[defects] += 1
+        for entry in entries:
+            comparison.by_entry.setdefault(entry, Counter())[difference.seed] += 1
     return comparison

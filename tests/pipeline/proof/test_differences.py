@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.pipeline.proof.__main__ import split_seeds
-from tests.pipeline.proof.differences import Comparison, Difference, Expected, compare
+from tests.pipeline.proof.differences import Comparison, Difference, Expected, ExplainedDifferences, compare
 from tests.pipeline.proof.random_facts import Rows
 from tests.pipeline.proof.trees import index_rows, report_rows
 
@@ -59,7 +59,7 @@ def test_a_defect_without_its_columns_explains_nothing() -> None:
 
 
 def test_a_defect_of_other_rows_explains_nothing() -> None:
-    def is_of_seed_8(difference: Difference) -> bool:
+    def is_of_seed_8(difference: Difference, _before: ExplainedDifferences) -> bool:
         return difference.seed == 8
 
     other = Expected(defect=36, table="lags", columns=frozenset({"lag"}), why="Seed 8.", applies=is_of_seed_8)
@@ -119,6 +119,16 @@ def test_outcomes_of_several_directories_are_added() -> None:
     comparison.add(compared({KEY: ROW}, {KEY: ROW | {"rate": 1.0}}, RATES))
 
     assert comparison.summary() == "1 rows equal, 1 differ as expected by defect 36, 0 unexpected"
+
+
+def test_rows_are_counted_by_the_first_entry_that_explains_them() -> None:
+    again = Expected(defect=39, table="lags", columns=frozenset({"rate"}), why="Rates differ again.")
+    comparison = compared({KEY: ROW}, {KEY: ROW | {"rate": 1.0}}, RATES, again)
+
+    assert comparison.entry_lines([RATES, again]) == [
+        "expected: 1 rows of 1 seeds, at most 1 of one; defect 36, lags (rate): Rates differ.",
+        "expected: 0 rows of 0 seeds, at most 0 of one; defect 39, lags (rate): Rates differ again.",
+    ]
 
 
 def test_each_seed_is_in_one_directory() -> None:

@@ -3,7 +3,7 @@
 A log end that was observed at a time is a point: the record at that offset was written later, and all records before it
 earlier. A record that a backfill found is a point with the record's own timestamp. The index is carried from day to
 day. So that it does not grow without end, points older than an hour become fewer: 32 are kept for each doubling of the
-age, which is one for each 2 % of the age.
+age, which is one for each 2 % of the age, and the first point after a pause that is longer than this.
 
 Five sampled log ends of one partition, two of them equal, are four points (times in ms):
 
@@ -110,7 +110,11 @@ def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldes
     is_last_of_bucket = is_segment_end(present.partition, bucket)
     # Without the oldest point nothing could be interpolated up to the one after it. Of points that are too old, the
     # newest one is kept as the last one of its bucket.
-    is_oldest: Flags = is_segment_start(present.partition) & ~is_too_old
+    is_first = is_segment_start(present.partition)
+    is_oldest: Flags = is_first & ~is_too_old
+    # What was written after a pause in sampling must not be spread over the pause: the first point after it is kept.
+    bucket_before = np.concatenate((bucket[:1], bucket[:-1]))
+    is_after_pause = ~is_first & (bucket_before != LARGEST) & (bucket_before - bucket > 1)
     highest_start = segment_maximum(present.log_start, present.partition)
-    kept = (age_ms <= _HOUR_MS) | is_last_of_bucket | is_oldest
+    kept = (age_ms <= _HOUR_MS) | is_last_of_bucket | is_oldest | is_after_pause
     return replace(present, log_start=highest_start).take(kept)

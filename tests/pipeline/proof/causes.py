@@ -1,0 +1,260 @@
+"""What the facts of a seed show of the causes of expected differences.
+
+Log ends and commits are looked at partition by partition, group events group by group. Midnight has no meaning here:
+a difference that only comes from the facts of two dates being built one after the other has no cause.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cache
+from itertools import pairwise
+from operator import attrgetter, itemgetter
+from typing import Final, NamedTuple
+
+from tests.pipeline.build.histories import Facts
+from tests.pipeline.proof.random_facts import Row, facts_of
+
+# So far apart two clocks may be.
+_CLOCK_TOLERANCE: Final = timedelta(seconds=60)
+_SLOT: Final = timedelta(seconds=1)
+_CLASSIC: Final = "GroupMetadata"
+
+
+class LogEnd(NamedTuple):
+    """A sampled log end that is known, with the topic id of the sample."""
+
+    at: datetime
+    offset: int
+    topic_id: str | None
+
+
+class Recreation(NamedTuple):
+    """A topic was recreated after the sample at `until`, before the sample at `seen`."""
+
+    until: datetime
+    seen: datetime
+
+
+class Commit(NamedTuple):
+    """A commit or a removal (`offset` is None), with the topic id that the log ends around it show, if any."""
+
+    at: datetime
+    is_record: bool
+    offset: int | None
+    topic_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFacts:
+    """The sampled log ends of a partition in the order of time, and what they show."""
+
+    topic_ids: Sequence[tuple[datetime, str]]  # of each sample with a topic id
+    log_ends: Sequence[LogEnd]
+    recreations: Sequence[Recreation]
+
+    def topic_id_at(self, at: datetime) -> str | None:
+        """Return the topic id of the last sample until a time; None if there is none."""
+        place = bisect_right(self.topic_ids, at, key=itemgetter(0))
+        return self.topic_ids[place - 1][1] if place else None
+
+    def topic_id_from(self, at: datetime) -> str | None:
+        """Return the topic id of the first sample from a time on; None if there is none."""
+        place = bisect_left(self.topic_ids, at, key=itemgetter(0))
+        return self.topic_ids[place][1] if place < len(self.topic_ids) else None
+
+    def topic_id_of(self, at: datetime, *, is_record: bool) -> str | None:
+        """Return the topic id of a commit or a sample of one; None if the topic was recreated around it."""
+        before, following = self.topic_id_at(at), self.topic_id_from(at)
+        if not is_record:
+            return following or before
+        return before if following in (None, before) else None
+
+    def log_ends_between(self, since: datetime, until: datetime) -> int:
+        """Return the number of known log ends after one time, until another."""
+        return bisect_right(self.log_ends, until, key=attrgetter("at")) - bisect_right(
+            self.log_ends, since, key=attrgetter("at")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    """The commits of a group on a partition in their order, each once, and the partition."""
+
+    partition: PartitionFacts
+    commits: Sequence[Commit]
+    # Commits on another topic id than those before them.
+    topic_changes: Sequence[datetime]
+
+    def commits_until(self, at: datetime) -> Sequence[Commit]:
+        """Return the commits until a time, without those before the last removal."""
+        until = self.commits[: bisect_right(self.commits, at, key=attrgetter("at"))]
+        removals = [place for place, commit in enumerate(until) if commit.offset is None]
+        return until[removals[-1] + 1 :] if removals else until
+
+    def is_on_other_topic(self, row: Row, topic_id: str | None) -> bool:
+        """Return whether the commit of a row of lag_history is known to be on another topic id than its log end."""
+        own_id = self.partition.topic_id_of(row["commit_time"], is_record=row["commit_origin"] == "topic")
+        return None not in (own_id, topic_id) and own_id != topic_id
+
+    def points_between(self, since: datetime, until: datetime, *, is_sample: bool) -> int:
+        """Return the number of records, or of samples with a new offset, that have a log end of their own."""
+        commits = [commit for commit in self.commits if since < commit.at <= until and commit.offset is not None]
+        chosen = moved_samples(commits) if is_sample else [commit for commit in commits if commit.is_record]
+        return sum(self.partition.log_ends_between(one.at, other.at) > 0 for one, other in pairwise(chosen))
+
+    def shows_read_sample(self, old: Row, new: Row) -> bool:
+        """Return whether the old row's newest evidence is a sample whose offset a record has, as in the new row.
+
+        The record may be later than the row by as much as clocks may differ.
+        """
+        at = new["observed_at"]
+        known = self.commits_until(at)
+        samples = moved_samples(known)
+        records = [commit for commit in known if commit.is_record]
+        read = [commit for commit in self.commits_until(at + _CLOCK_TOLERANCE) if commit.is_record]
+        if not samples or not records or not read or samples[-1].offset == records[-1].offset:
+            return False
+        is_read = (read[-1].offset or 0) >= (samples[-1].offset or 0)
+        return is_read and _ends_with(old, samples[-1]) and _ends_with(new, records[-1])
+
+
+def _ends_with(row: Row, commit: Commit) -> bool:
+    """Return whether a commit is in the last slot of a row's window; the slot has the time of its first commit."""
+    end: datetime | None = row["window_end"]
+    return end is not None and end <= commit.at < end + _SLOT
+
+
+def moved_samples(commits: Iterable[Commit]) -> list[Commit]:
+    """Return the samples that show another offset than the sample before."""
+    moved: list[Commit] = []
+    offset = None
+    for commit in commits:
+        if not commit.is_record and commit.offset is not None and commit.offset != offset:
+            offset = commit.offset
+            moved.append(commit)
+    return moved
+
+
+@dataclass(slots=True)
+class GroupFacts:
+    """What the records of a group show, in the order of the log."""
+
+    # Leaves of members without an earlier record.
+    unseen_leaves: list[datetime] = field(default_factory=list)
+    # Times and numbers of classic generations whose generation before is not among the records.
+    lost_at: list[tuple[datetime, int]] = field(default_factory=list)
+    # Times of the removals of groups of another type between two classic generations, by time and number of the later.
+    removals_before: dict[tuple[datetime, int], datetime] = field(default_factory=dict)
+
+
+class SeedFacts:
+    """The facts of one cluster by partition, by key and by group."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.partitions = _read_partitions(facts["partition_offsets"])
+        self.keys = _read_keys(facts["offset_commits"], self.partitions)
+        self.groups = _read_groups(facts["group_events"])
+
+    def keys_of(self, group: str) -> Iterator[KeyFacts]:
+        """Yield the keys of a group."""
+        return (key for (name, _, _), key in self.keys.items() if name == group)
+
+
+@cache
+def seed_facts(seed: int) -> SeedFacts:
+    """Return the facts of a seed."""
+    return SeedFacts(facts_of(seed, 1))
+
+
+def _read_partitions(rows: Sequence[Row]) -> dict[tuple[str, int], PartitionFacts]:
+    samples: dict[tuple[str, int], dict[datetime, Row]] = defaultdict(dict)
+    for row in rows:
+        if row["origin"] == "sample":
+            samples[row["topic"], row["partition"]][row["observed_at"]] = row
+        else:
+            _ = samples[row["topic"], row["partition"]]
+    return {place: _read_partition([by_time[at] for at in sorted(by_time)]) for place, by_time in samples.items()}
+
+
+def _read_partition(samples: Sequence[Row]) -> PartitionFacts:
+    topic_ids = [(row["observed_at"], row["topic_id"]) for row in samples if row["topic_id"] is not None]
+    log_ends = [
+        LogEnd(row["observed_at"], row["log_end_offset"], row["topic_id"])
+        for row in samples
+        if row["log_end_offset"] is not None
+    ]
+    return PartitionFacts(
+        topic_ids=topic_ids,
+        log_ends=log_ends,
+        recreations=[Recreation(one[0], other[0]) for one, other in pairwise(topic_ids) if one[1] != other[1]],
+    )
+
+
+def _read_keys(
+    rows: Sequence[Row], partitions: dict[tuple[str, int], PartitionFacts]
+) -> dict[tuple[str, str, int], KeyFacts]:
+    by_key: dict[tuple[str, str, int], dict[tuple[object, ...], Row]] = defaultdict(dict)
+    for row in rows:
+        name = row["commit_time"], row["source_offset"], row["committed_offset"]
+        by_key[row["group"], row["topic"], row["partition"]][name] = row
+    nothing = PartitionFacts((), (), ())
+    return {
+        key: _read_key(list(named.values()), partitions.get((key[1], key[2]), nothing)) for key, named in by_key.items()
+    }
+
+
+def _read_key(rows: list[Row], partition: PartitionFacts) -> KeyFacts:
+    # A sample comes before a record of its time.
+    rows.sort(key=lambda row: (row["commit_time"], row["source_offset"] or -1))
+    commits = []
+    for row in rows:
+        is_record = row["origin"] == "topic"
+        topic_id = None if row["tombstone"] else partition.topic_id_of(row["commit_time"], is_record=is_record)
+        commits.append(Commit(row["commit_time"], is_record, row["committed_offset"], topic_id))
+    known = [commit for commit in commits if commit.topic_id is not None]
+    changes = [other.at for one, other in pairwise(known) if one.topic_id != other.topic_id]
+    return KeyFacts(partition, commits, changes)
+
+
+def _read_groups(rows: Sequence[Row]) -> dict[str, GroupFacts]:
+    by_group: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["origin"] == "topic":
+            by_group[row["group"]].append(row)
+    return {
+        group: _read_group(sorted(records, key=lambda row: row["source_offset"])) for group, records in by_group.items()
+    }
+
+
+def _read_group(records: Sequence[Row]) -> GroupFacts:
+    facts = GroupFacts()
+    seen: set[str] = set()
+    generation: int | None = None
+    removed_at: datetime | None = None
+    has_generation = False
+    for record in records:
+        at: datetime = record["record_time"]
+        member = record["member_id"]
+        if record["type"] == _CLASSIC:
+            if record["tombstone"]:
+                generation, removed_at, has_generation = 0, None, False
+                continue
+            number = record["epoch"]
+            if removed_at is not None and has_generation:
+                facts.removals_before[at, number] = removed_at
+            if generation is None or number not in (generation, generation + 1):
+                facts.lost_at.append((at, number))
+            generation, removed_at, has_generation = number, None, True
+        elif record["event_type"] == "group_removed":
+            seen, removed_at = set(), at
+        elif member is not None:
+            if record["event_type"] == "member_left" and member not in seen:
+                facts.unseen_leaves.append(at)
+            if record["event_type"] != "member_assignment_removed":
+                seen.add(member)
+    return facts

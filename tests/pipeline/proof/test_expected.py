@@ -1,0 +1,288 @@
+"""Which differences from the old commit are expected, with hand-made facts of one group on one partition."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.pipeline.proof import expected
+from tests.pipeline.proof.causes import SeedFacts
+from tests.pipeline.proof.differences import Comparison, compare
+from tests.pipeline.proof.expected import EXPECTED
+from tests.pipeline.proof.random_facts import Row
+from tests.pipeline.proof.trees import REPORT_DOCUMENT, REPORT_FINDINGS, REPORT_REBALANCES
+
+TABLES = ("lag_history", "rebalances", "group_status", "group_daily", REPORT_REBALANCES, REPORT_FINDINGS)
+CLUSTER = "seed-0007"
+ROW = {"complete": 0.2, "window_start": None, "window_end": None, "rule": "keeping_up", "verdict": "OK", "lag": 5}
+STALL = {"rule": "stalled", "verdict": "STALL"}
+
+
+def at(minutes: float) -> datetime:
+    return datetime(2026, 11, 18, 12, tzinfo=UTC) + timedelta(minutes=minutes)
+
+
+def sample(minutes: float, log_end: int, topic_id: str) -> Row:
+    place = {"origin": "sample", "topic": "t", "partition": 0, "topic_id": topic_id}
+    return place | {"observed_at": at(minutes), "log_end_offset": log_end}
+
+
+def commit(minutes: float, offset: int | None, origin: str = "topic") -> Row:
+    row = {"origin": origin, "group": "g", "topic": "t", "partition": 0, "tombstone": offset is None}
+    source_offset = int(minutes * 60) if origin == "topic" else None
+    return row | {"commit_time": at(minutes), "committed_offset": offset, "source_offset": source_offset}
+
+
+def event(number: int, kind: str, event_type: str, member: str | None = None, epoch: int | None = None) -> Row:
+    row = {"origin": "topic", "group": "g", "type": kind, "event_type": event_type, "member_id": member}
+    return row | {
+        "epoch": epoch,
+        "source_offset": number,
+        "record_time": at(number),
+        "tombstone": event_type in {"group_removed", "member_left"},
+    }
+
+
+# The topic is recreated between the minutes 3 and 4; the records at 3.5 may be on either topic.
+RECREATED: dict[str, list[Row]] = {
+    "partition_offsets": [sample(minute, minute * 10 + 10, "one" if minute < 4 else "two") for minute in range(30)],
+    "offset_commits": [commit(minute + 0.5, minute * 10) for minute in range(29) if minute != 4],
+    "group_events": [],
+}
+# A member leaves in minute 20, and compaction has replaced its join.
+UNSEEN_LEAVE: dict[str, list[Row]] = {
+    "partition_offsets": [],
+    "offset_commits": [],
+    "group_events": [
+        event(0, "ConsumerGroupMemberMetadata", "member_metadata", "a"),
+        event(1, "ConsumerGroupMetadata", "group_epoch", epoch=1),
+        event(20, "ConsumerGroupMemberMetadata", "member_left", "b"),
+        event(30, "ConsumerGroupMetadata", "group_epoch", epoch=2),
+    ],
+}
+
+
+@pytest.fixture
+def facts(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    monkeypatch.setattr(expected, "seed_facts", lambda _seed: SeedFacts(request.param))
+
+
+def compared(**tables: tuple[Row | None, Row | None]) -> Comparison:
+    """Return the outcome for one row of each table, given as the old and the new row."""
+    old: dict[str, dict[tuple[Any, ...], Row]] = {name: {} for name in (*TABLES, REPORT_DOCUMENT)}
+    new: dict[str, dict[tuple[Any, ...], Row]] = {name: {} for name in old}
+    for name, rows in tables.items():
+        table = name.replace("report_", "report ")
+        for side, row in zip((old, new), rows, strict=True):
+            if row is not None:
+                side[table][CLUSTER, "g"] = row
+    return compare(old, new, EXPECTED)
+
+
+def lag_row(minutes: float, commit_minutes: float, **columns: Any) -> Row:
+    place = {"group": "g", "topic": "t", "partition": 0, "observed_at": at(minutes)}
+    last = {"commit_time": at(commit_minutes), "commit_origin": "topic", "consume_rate": 1.0}
+    return ROW | place | last | columns
+
+
+def rebalance(minutes: float, **columns: Any) -> Row:
+    row = {"protocol": "consumer", "generation": 1, "started_at": at(minutes), "ended_at": at(minutes + 1)}
+    return row | {"duration_quality": "exact", "members_after": 2, "members_before": 1, "left": ["b"]} | columns
+
+
+@pytest.mark.parametrize("facts", [RECREATED], indirect=True)
+@pytest.mark.usefixtures("facts")
+class TestRecreatedTopic:
+    def test_a_window_that_begins_with_the_new_topic_is_expected(self) -> None:
+        old = lag_row(7, 6.5, window_start=at(0.5), **STALL)
+        new = lag_row(7, 6.5, window_start=at(5.5))
+
+        assert compared(lag_history=(old, new)).unexpected == []
+
+    def test_a_changed_verdict_before_the_topic_was_recreated_is_found(self) -> None:
+        old = lag_row(3, 2.5, window_start=at(0.5), **STALL)
+        new = lag_row(3, 2.5, window_start=at(1.5))
+
+        assert len(compared(lag_history=(old, new)).unexpected) == 1
+
+    def test_a_changed_verdict_long_after_the_topic_was_recreated_is_found(self) -> None:
+        old = lag_row(25, 24.5, window_start=at(15.5), **STALL)
+        new = lag_row(25, 24.5, window_start=at(15.5))
+
+        assert len(compared(lag_history=(old, new)).unexpected) == 1
+
+    def test_a_new_window_with_commits_on_the_old_topic_is_found(self) -> None:
+        old = lag_row(7, 6.5, window_start=at(5.5))
+        new = lag_row(7, 6.5, window_start=at(0.5), **STALL)
+
+        assert len(compared(lag_history=(old, new)).unexpected) == 1
+
+    def test_a_lag_between_two_topic_ids_is_expected_to_be_removed(self) -> None:
+        assert compared(lag_history=(lag_row(4, 2.5), None)).unexpected == []
+
+    @pytest.mark.parametrize("rows", [(lag_row(3, 2.5), None), (None, lag_row(4, 2.5))])
+    def test_a_lost_row_on_one_topic_and_an_invented_row_are_found(self, rows: tuple[Row | None, Row | None]) -> None:
+        assert len(compared(lag_history=rows).unexpected) == 1
+
+    def test_an_unknown_rate_is_expected_for_ten_minutes_only(self) -> None:
+        soon = compared(lag_history=(lag_row(7, 6.5), lag_row(7, 6.5, consume_rate=None)))
+        later = compared(lag_history=(lag_row(25, 24.5), lag_row(25, 24.5, consume_rate=None)))
+
+        assert (len(soon.unexpected), len(later.unexpected)) == (0, 1)
+
+    def test_a_verdict_of_a_group_is_expected_only_with_one_of_a_partition(self) -> None:
+        old = lag_row(7, 6.5, window_start=at(0.5), **STALL)
+        new = lag_row(7, 6.5, window_start=at(5.5))
+        group = ROW | {"evaluated_at": at(7)}
+        later = ROW | {"evaluated_at": at(18)}
+
+        assert compared(lag_history=(old, new), group_status=(group | STALL, group)).unexpected == []
+        assert len(compared(group_status=(group | STALL, group)).unexpected) == 1
+        assert len(compared(lag_history=(old, new), group_status=(later | STALL, later)).unexpected) == 1
+
+    def test_a_higher_consumption_is_found(self) -> None:
+        day = {"day": datetime(2026, 11, 18, tzinfo=UTC), "messages_consumed": 5}
+
+        assert compared(group_daily=(day, day | {"messages_consumed": 4})).unexpected == []
+        assert len(compared(group_daily=(day, day | {"messages_consumed": 6})).unexpected) == 1
+
+
+# A sample shows offset 20 two seconds before the record of that offset.
+CLOCKS: dict[str, list[Row]] = {
+    "partition_offsets": [sample(minute, 50, "one") for minute in range(3)],
+    "offset_commits": [commit(0.5, 10), commit(1, 20, "sample"), commit(1.05, 20)],
+    "group_events": [],
+}
+
+
+@pytest.mark.parametrize("facts", [CLOCKS], indirect=True)
+@pytest.mark.usefixtures("facts")
+@pytest.mark.parametrize(
+    ("minutes", "old_end", "new_end", "count"),
+    [
+        pytest.param(1.01, 1, 0.5, 0, id="a record shows the offset of the sample soon"),
+        pytest.param(1.01, 0.5, 0.5, 1, id="the old window has no sample"),
+        pytest.param(1.01, 1, 1, 1, id="the new window has the sample"),
+        pytest.param(2, 1, 1.05, 1, id="the record was already there"),
+    ],
+)
+def test_verdicts_by_samples_are_expected_where_a_record_is_late(
+    minutes: float, old_end: float, new_end: float, count: int
+) -> None:
+    old = lag_row(minutes, 0.5, window_end=at(old_end), **STALL)
+    new = lag_row(minutes, 0.5, window_end=at(new_end))
+
+    assert len(compared(lag_history=(old, new)).unexpected) == count
+
+
+@pytest.mark.parametrize("facts", [UNSEEN_LEAVE], indirect=True)
+@pytest.mark.usefixtures("facts")
+class TestUnseenLeaver:
+    def test_members_before_the_leave_are_expected_to_differ(self) -> None:
+        comparison = compared(rebalances=(rebalance(1), rebalance(1, members_after=1, duration_quality="overtaken")))
+
+        assert comparison.unexpected == []
+
+    def test_members_behind_the_leave_are_found(self) -> None:
+        assert len(compared(rebalances=(rebalance(30), rebalance(30, members_after=1))).unexpected) == 1
+
+    @pytest.mark.parametrize("protocol", ["consumer", "classic"])
+    def test_an_invented_and_a_lost_rebalance_are_found(self, protocol: str) -> None:
+        row = rebalance(1, protocol=protocol)
+
+        assert len(compared(rebalances=(None, row)).unexpected) == 1
+        assert len(compared(rebalances=(row, None)).unexpected) == 1
+
+    def test_a_rebalance_of_the_report_is_found_without_one_of_the_table(self) -> None:
+        reported = {"generation": 1, "started_at": "2026-11-18T12:01:00.000Z", "duration_quality": "exact"}
+        changed = reported | {"duration_quality": "overtaken"}
+        rows = rebalance(1), rebalance(1, duration_quality="overtaken")
+
+        assert compared(rebalances=rows, report_rebalances=(reported, changed)).unexpected == []
+        assert len(compared(report_rebalances=(reported, changed)).unexpected) == 1
+        assert len(compared(rebalances=rows, report_rebalances=(None, reported)).unexpected) == 1
+
+
+# Generation 2 is lost. The classic group moves to a share group, which is removed.
+GENERATIONS: dict[str, list[Row]] = {
+    "partition_offsets": [],
+    "offset_commits": [],
+    "group_events": [
+        event(0, "GroupMetadata", "generation", epoch=1),
+        event(10, "GroupMetadata", "generation", epoch=3),
+        event(11, "GroupMetadata", "generation", epoch=4),
+        event(20, "ShareGroupMetadata", "group_removed"),
+        event(30, "GroupMetadata", "generation", epoch=1),
+    ],
+}
+
+
+@pytest.mark.parametrize("facts", [GENERATIONS], indirect=True)
+@pytest.mark.usefixtures("facts")
+@pytest.mark.parametrize(
+    ("minutes", "generation", "left", "count"),
+    [
+        pytest.param(10, 3, None, 0, id="the generation before is lost"),
+        pytest.param(10, 3, [], 1, id="it is lost, but nobody left"),
+        pytest.param(11, 4, None, 1, id="the generation before is known"),
+        pytest.param(30, 1, [], 0, id="a group of another type was removed"),
+        pytest.param(30, 1, ["c"], 1, id="it was removed, but another member left"),
+    ],
+)
+def test_members_that_left_differ_behind_lost_and_removed_generations(
+    minutes: int, generation: int, left: list[str] | None, count: int
+) -> None:
+    place = {"protocol": "classic", "generation": generation, "ended_at": at(minutes)}
+    old = rebalance(minutes - 0.5, **place, joined=[])
+    before = None if left is None else 0
+
+    new = old | {"left": left, "members_before": before}
+
+    assert len(compared(rebalances=(old, new)).unexpected) == count
+
+
+IDLE = "Group g: no commit in 24 hours, and no member seen on 2026-11-23; its last commit {} 2026-11-20."
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "count"),
+    [
+        pytest.param("idle_group", IDLE.format("is of"), IDLE.format("was on"), 0, id="reworded"),
+        pytest.param("idle_group", IDLE.format("is of"), IDLE.format("was on").replace("23;", "24;"), 1, id="number"),
+        pytest.param("skew", "had 3.1 times", "had 3.2 times", 1, id="other kind"),
+        pytest.param("idle_group", None, IDLE.format("was on"), 1, id="invented"),
+        pytest.param("idle_group", IDLE.format("is of"), None, 1, id="lost"),
+    ],
+)
+def test_a_finding_is_expected_to_be_reworded_only(kind: str, old: str | None, new: str | None, count: int) -> None:
+    rows = tuple(None if message is None else {"kind": kind, "message": message} for message in (old, new))
+
+    assert len(compared(report_findings=(rows[0], rows[1])).unexpected) == count
+
+
+OLD_SENTENCES = [
+    "Nothing was sampled since 2026-11-20T03:34Z, or build has not run since: lag and verdicts are as of then.",
+    (
+        "The last record that was read from __consumer_offsets is of 2026-11-20T03:34Z, the last sample of "
+        "2026-11-20T04:34Z: commits in between are known from samples only, until ingest runs again."
+    ),
+]
+NEW_SENTENCES = [
+    "Nothing was sampled since 2026-11-20T03:34Z, or build has not run since: lag and verdicts are from that time.",
+    (
+        "The last record that was read from __consumer_offsets was written at 2026-11-20T03:34Z, and the last sample "
+        "was taken at 2026-11-20T04:34Z: commits in between, if there are any, are known from samples only, until "
+        "ingest runs again."
+    ),
+]
+
+
+def test_sentences_on_missing_data_are_expected_to_be_reworded_only() -> None:
+    def unexpected(old: list[str], new: list[str]) -> int:
+        return len(compared(report_document=({"missing": old}, {"missing": new})).unexpected)
+
+    assert unexpected(OLD_SENTENCES, NEW_SENTENCES) == 0
+    assert unexpected(OLD_SENTENCES, NEW_SENTENCES[:1]) == 1
+    assert unexpected(OLD_SENTENCES, [NEW_SENTENCES[0], NEW_SENTENCES[1].replace("04:34Z", "05:34Z")]) == 1
