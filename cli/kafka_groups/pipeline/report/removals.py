@@ -74,7 +74,7 @@ def _removal_from_samples(last: LastRows, sample_times: list[int], last_record_m
     `sample_times` are those of the cluster's complete samples in milliseconds since 1970, ascending. `last_record_ms`
     is the time of the last record that was read; None if none was.
     """
-    # Log end offsets are requested last, so the first later time belongs to the sample that listed the group.
+    # Log end offsets are requested last, so the first time since the last sign is that of the sample with this sign.
     later_times = sample_times[bisect_left(sample_times, last.alive_ms) + 1 :]
     if len(later_times) < _MIN_SAMPLES or later_times[-1] - last.alive_ms <= FRESH_MS:
         return None
