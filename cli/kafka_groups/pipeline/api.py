@@ -139,7 +139,7 @@ def report(
 ) -> History:
     """Return the history of groups in a period until now, or `until` (with a time zone), the worst first.
 
-    `groups` are ids; `match` and `exclude` are regular expressions for whole ids.
+    `groups` are ids; `match` and `exclude` are regular expressions for full ids.
     """
     limit = GroupLimit(top, frozenset(groups))
     until_ms = _now_ms() if until is None else int(until.timestamp() * 1_000)

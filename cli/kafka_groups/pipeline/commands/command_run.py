@@ -29,7 +29,7 @@ from kafka_groups.rendering.screen import Screen, inspect_streams, print_note
 from kafka_groups.rendering.stderr import print_failures
 from kafka_groups.rendering.writers.whole_result import write_document, write_rows
 
-# Commands that write no rows and report numbers of their work.
+# These commands write no rows, and report numbers of their work.
 _REPORT_NUMBERS: Final = ("compact",)
 _PACKAGES: Final = ("numpy", "pyarrow", "deltalake")
 
@@ -82,7 +82,7 @@ class Run:
     def report(self, summary: Summary, failures: Sequence[Failure] = (), *, interrupted: bool = False) -> ResultStatus:
         """Report the summary, and return its status.
 
-        The document alone has the failures: the caller has printed them, and raises.
+        Only the document has the failures. The caller has printed them, and raises the error.
         """
         errors = [failure_document(failure) for failure in failures] + [INTERRUPTED] * interrupted
         status = status_of(anything_failed=bool(errors), anything_succeeded=any(summary.rows.values()))
@@ -105,7 +105,7 @@ class Run:
 
     def _partial_summary(self) -> Summary | None:
         """Return a summary of the rows that were written until now; None if it is not known."""
-        # If the directory was removed, which ended the work, it cannot be summarized either.
+        # If the removal of the directory ended the work, no summary of it is possible, either.
         with suppress(KafkaGroupsError, OSError):
             return None if self.summarize is None else self.summarize()
         return None
@@ -116,7 +116,7 @@ class Run:
         if self.output_format == "json":
             return
         is_table = self.output_format == "table"
-        # A program gets rows of one kind from a command, also if there was nothing to do.
+        # A command writes rows of one kind for programs, even if there was nothing to do.
         if self.command in _REPORT_NUMBERS or (is_table and not summary.rows):
             names = {name: name.replace("_", " ") if is_table else name for name in summary.numbers}
             numbers = [Number(names[name], value) for name, value in summary.numbers.items()]
@@ -137,7 +137,7 @@ def _require_packages() -> None:
 
 @contextmanager
 def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]:
-    """Yield the run of a command. It writes a whole document also if it ends early, and exits with 143 on SIGTERM."""
+    """Yield the run of a command. It writes its document even if it ends early, and exits with 143 on SIGTERM."""
     screen = inspect_streams(colour)
     run = Run(command=command, output_format=output_format, screen=screen, bar=ProgressBar(screen))
     with raise_on_sigterm():
@@ -157,7 +157,7 @@ def start_run(command: str, *, output_format: str, colour: str) -> Iterator[Run]
             raise
         except SystemExit:
             run.report_early_end(INTERRUPTED)
-            # Printed here and not by the signal handler, because a second signal may interrupt the clean-up.
+            # The line is printed here, not by the signal handler, because a second signal may interrupt the clean-up.
             run.print_note("Error: terminated")
             raise
         finally:

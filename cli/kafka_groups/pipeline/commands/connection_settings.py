@@ -21,7 +21,7 @@ def librdkafka_settings(connection: Connection) -> ClientSettings:
 
 
 def check_timeout(connection: Connection) -> None:
-    """Raise SettingsError for an invalid timeout, also if no cluster is named that it would apply to."""
+    """Raise SettingsError for an invalid timeout, even if no cluster is named."""
     merge_sources({}, connection.sources()).timeout_s()
 
 

@@ -38,7 +38,7 @@ PIPELINE_ERROR_NAMES: Final = tuple(name for _, name in _NAMES)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
-    """What a command did: the number of rows that it wrote, by table, and other numbers (`batches`, `dates`, …).
+    """The summary of a command: the number of rows that it wrote, by table, and other numbers (`batches`, `dates`, …).
 
     A number is None if it is not known. `settings` are those that the rows depend on, and `missing` are sentences on
     missing data; both are None for commands without them.
@@ -58,7 +58,7 @@ def schema_name(command: str) -> str:
 
 
 def whole_document(command: str, status: str, content: Mapping[str, Any], errors: Iterable[Document] = ()) -> Document:
-    """Return the document of a command, with its own content between status and errors."""
+    """Return the complete document of a command, with its own content between status and errors."""
     return {"schema": schema_name(command), "status": status, **content, "errors": list(errors)}
 
 

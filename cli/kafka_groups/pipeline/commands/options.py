@@ -60,12 +60,12 @@ def _data_dir_option(function: F, *, callback: Callable[..., Any]) -> F:
 
 def _read_data_dir(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     """Return the value of --data-dir or of the environment; None if neither names a directory."""
-    # An empty value means no directory, also if the environment names one.
+    # An empty value means no directory, even if the environment names one.
     return (os.environ.get("KAFKA_GROUPS_DATA_DIR") if value is None else value) or None
 
 
 def _require_data_dir(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    """Return the same. Raises UsageError if neither names a directory."""
+    """Return the directory. Raises UsageError if neither the option nor the environment names one."""
     data_dir = _read_data_dir(context, parameter, value)
     if data_dir is None:
         raise click.UsageError(

@@ -33,7 +33,7 @@ _MS: Final = 1_000
 )
 @click.option(
     "--html",
-    # A text, because a Path has no slash at its end, which means a directory.
+    # The type is text, because a Path loses the slash at the end that marks a directory.
     type=click.Path(dir_okay=False),
     metavar="FILE",
     help="Also write an HTML page with charts, which needs no network. FILE may be a pipe or a device.",

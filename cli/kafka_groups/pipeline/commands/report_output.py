@@ -23,8 +23,8 @@ from kafka_groups.suggestions import suggest
 def write_report(run: Run, history: History, *, page: str | None, on_page: GroupLimit, has_pattern: bool) -> None:
     """Write the page, if a path is given, and the report; raise IncompleteResultError if anything failed.
 
-    A requested group without data is a failure, and so is a page that cannot be written: the report is written all the
-    same. An earlier page is not replaced by one without any group.
+    Requested groups without data, and a page that cannot be written, are failures. The report is written nevertheless.
+    A page without any group does not replace an earlier one.
     """
     page_error = None
     if page is not None and (history.groups or not history.unknown):
@@ -79,7 +79,7 @@ def _write_rows(run: Run, history: History) -> None:
 
 
 def _note_omitted_groups(run: Run, history: History) -> None:
-    """Print how many groups the output omits. Not for a table, which has this in its heading."""
+    """Print how many groups the output omits, except for a table, whose heading has this."""
     if note := describe_omitted_groups(history):
         run.print_note(note)
 

@@ -1,4 +1,4 @@
-"""What `pipeline report` reads: the groups that its selectors choose, and how many of them each output shows."""
+"""The request of `pipeline report`: the groups that its selectors choose, and the number that each output shows."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Final, NamedTuple
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.pipeline.report.limits import GroupLimit
 
-# The number of groups for a person.
+# The number of groups in a table, which a person reads.
 _DEFAULT_TOP: Final = 20
-# Programs get more: each group has up to a thousand points, and a million points are some 100 MB of JSON.
+# Programs get more groups. Each has up to a thousand points, and a million points are some 100 MB of JSON.
 _DEFAULT_TOP_BY_FORMAT: Final = {"json": 1_000, "ndjson": 1_000, "csv": None}
 _MATCHES_NOTHING: Final = "(?!)"
 
 
 class GroupChoice(NamedTuple):
-    """The chosen groups: `groups` by id, and those whose whole id matches `match`, without those that match `exclude`.
+    """The chosen groups: `groups` by id, and those whose full id matches `match`, without those that match `exclude`.
 
     All groups are chosen if there is neither an id nor a pattern to match.
     """
@@ -26,12 +26,12 @@ class GroupChoice(NamedTuple):
 
     @property
     def has_pattern(self) -> bool:
-        """Whether the user gave a pattern, which may match no group."""
+        """True if the user gave a pattern, which may match no group."""
         return (self.match or self.exclude) is not None and self.match != _MATCHES_NOTHING
 
 
 class GroupLimits(NamedTuple):
-    """The groups that the output shows, those on the page, and those whose points are in either of them."""
+    """The limits of groups: `shown` in the output, `on_page` on the page, `drawn` with points in either."""
 
     shown: GroupLimit
     on_page: GroupLimit
@@ -46,7 +46,7 @@ def choose_groups(selectors: Selectors) -> GroupChoice:
         return GroupChoice(selectors.named, match, None)
     named = tuple(group for group in selectors.named if excluded.fullmatch(group) is None)
     if selectors.named and not named and match is None:
-        # All named groups are excluded: no group is meant, and not all groups.
+        # All named groups are excluded, so no group is selected, instead of all groups.
         match = _MATCHES_NOTHING
     return GroupChoice(named, match, excluded.pattern)
 

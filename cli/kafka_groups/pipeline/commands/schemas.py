@@ -94,7 +94,7 @@ def _report() -> Schema:
 
 
 def _body(properties: Mapping[str, Schema]) -> Schema:
-    """Return an object with these keys; that of a command that ended early may have only its errors."""
+    """Return an object with these keys. If the command ended early, it may have only the errors."""
     body = object_schema(
         properties,
         **{

@@ -20,7 +20,7 @@ _LOCAL: Final = re.compile(r"local(\[\s*(0*[1-9]\d*|\*)\s*(,\s*\d+\s*)?\])?", re
 _MASTERS: Final = re.compile(
     r"""local-cluster\[[\d\s,]+\] | yarn | spark://[^\s/,]+:\d+(,[^\s/,]+:\d+)* | k8s://\S+""", re.VERBOSE | re.ASCII
 )
-# A JVM accepts these sizes; with others it fails after the start.
+# A JVM accepts these sizes. With others it fails after the start.
 _MEMORY: Final = re.compile(r"([1-9]\d*)([kmgt])", re.IGNORECASE | re.ASCII)
 _BYTES: Final = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _OPTIONS_OF: Final = {

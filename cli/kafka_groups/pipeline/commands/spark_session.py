@@ -72,7 +72,7 @@ class _LogStream(io.TextIOBase):
 
 @contextmanager
 def _redirect_python_output(log: Path) -> Iterator[None]:
-    """Write to the log what Spark's Python client logs and prints of cancelled calls and of a JVM that has ended."""
+    """Redirect to the log what Spark's Python client logs and prints about cancelled calls and an ended JVM."""
     stream = _LogStream(log)
     handler = logging.StreamHandler(stream)
     logging.getLogger().addHandler(handler)

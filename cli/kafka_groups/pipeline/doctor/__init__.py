@@ -1,4 +1,4 @@
-"""Checks of what the pipeline needs, and of what delays or escapes it; none changes anything.
+"""Checks of what the pipeline needs, of what delays it, and of what it cannot read. No check changes anything.
 
 checks.py              all checks, as far as a cluster and a directory are given
 machine.py             Python, Spark, Java and packages on this machine

@@ -18,9 +18,9 @@ from kafka_groups.pipeline.facts.source.brokers import new_admin
 from kafka_groups.pipeline.facts.topic_settings import ResourceConfig, await_settings, request_timeout_s
 from kafka_groups.settings.librdkafka import ClientProperties
 
-# Commits of an empty group expire after the first one. Without the log cleaner, nothing is ever compacted. Brokers
-# abort open transactions, which delay ingest, after the third one. The last one is the version of brokers that have no
-# metadata.version.
+# Commits of an empty group expire after the first setting. The second one turns on the log cleaner, without which
+# nothing is compacted. Brokers abort open transactions, which delay ingest, after the third one. The last one is the
+# version of brokers without metadata.version.
 _SETTINGS: Final = (
     "offsets.retention.minutes",
     "log.cleaner.enable",
@@ -30,7 +30,7 @@ _SETTINGS: Final = (
 
 
 def check_broker_settings(client: ClientProperties, timeout_s: float) -> Check:
-    """Return some settings of all brokers; it is a warning if they differ, or if the log cleaner does not run.
+    """Return the check of some settings of all brokers: a warning if they differ, or if the log cleaner does not run.
 
     `client` has properties of librdkafka; each of two requests may take `timeout_s` seconds. Nothing is raised.
     """
@@ -73,7 +73,7 @@ def _read_broker_settings(client: ClientProperties, timeout_s: float) -> list[Re
     admin = new_admin(client)
     timeout = request_timeout_s(timeout_s)
     try:
-        # With another second, librdkafka itself reports that the time is over, and maybe why.
+        # One more second lets librdkafka itself report the timeout, with its reason if there is one.
         nodes = admin.describe_cluster(request_timeout=timeout).result(timeout_s + 1).nodes
     except TimeoutError:
         raise SourceError("the brokers did not respond in time") from None

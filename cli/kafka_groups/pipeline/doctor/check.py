@@ -10,7 +10,7 @@ FAILED: Final = "failed"
 
 
 class Check(NamedTuple):
-    """What was checked, its status (ok, warning or failed), and what was found or what to do."""
+    """The subject of a check, its status (ok, warning or failed), and what was found or what to do."""
 
     check: str
     status: str

@@ -28,8 +28,8 @@ def run_checks(
     """Return the checks of this machine, of the brokers that `client` connects to, and of the tables in a directory.
 
     `client` has the settings of librdkafka; without it, no request is sent. `connection_settings` returns those of the
-    requests of a sample, or raises SettingsError; without it, these requests are not checked. Problems are checks with
-    another status than ok: nothing is raised.
+    requests of a sample, or raises SettingsError; without it, these requests are not checked. Nothing is raised: for a
+    problem, the status of the check is not ok.
     """
     progress("checking", 0, 3)
     checks = check_machine(environment)
@@ -39,7 +39,7 @@ def run_checks(
     if client is None:
         checks.append(Check("brokers", WARNING, "no cluster is named; give -b HOST:PORT or --profile NAME to check it"))
     else:
-        # Without the extra pipeline there is no confluent-kafka, and the checks of this machine say so.
+        # Without the extra pipeline there is no confluent-kafka. The checks of this machine report that.
         from kafka_groups.pipeline.doctor.cluster import check_cluster
 
         cluster = check_cluster(client.properties, client.timeout_s)

@@ -81,7 +81,7 @@ def check_cluster(client: ClientProperties, timeout_s: float) -> ClusterChecks:
 def _request_offsets(brokers: Brokers) -> _TopicOffsets:
     """Return the offsets of the topic, without partitions if it does not exist. Raises SourceError."""
     topic_id, partitions = brokers.topic()
-    # The log end is requested before the last stable offset: what lies between them then waits for a transaction.
+    # The log end is requested before the last stable offset. So the offsets between them wait for a transaction.
     log_ends = brokers.latest(partitions, is_stable=False)
     log_starts = brokers.earliest(partitions)
     stable_ends = brokers.latest(partitions)
@@ -89,7 +89,7 @@ def _request_offsets(brokers: Brokers) -> _TopicOffsets:
 
 
 def _check_reading(client: ClientProperties, offsets: _TopicOffsets, timeout_s: float) -> list[Check]:
-    """Read some records of each partition that has any, and return whether that is allowed, and since when all exist.
+    """Read some records of each partition; return whether that is allowed, and since when all records exist.
 
     The second check is missing if the first one is not ok.
     """

@@ -1,8 +1,8 @@
 """The compaction horizon: the time since when `__consumer_offsets` has every record.
 
-Of older records, compaction has kept only the last one of each key. A search looks at some places of each partition,
-of all partitions at once, from the end of the log towards its start. The first place without all records bounds the
-horizon from below, the place before it from above, and halving finds where between them the records become complete.
+Of older records, compaction has kept only the last one of each key. A search reads at some places of each partition,
+in all partitions at once, from the end of the log towards its start. The horizon lies between the first place without
+all records and the place before it. Halving the distance between the two finds it.
 Records may lie close together by chance, so this is an estimate.
 """
 
@@ -19,9 +19,9 @@ from kafka_groups.pipeline.doctor.dense_records import LOOK_SHARE, read_dense_ti
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
-# The number of places of each partition that are looked at before halving.
+# The number of places of each partition that are read before halving.
 _PLACES: Final = 16
-# Halving ends when the horizon is known within this part of the offsets of a partition.
+# Halving ends when the horizon is known to this fraction of a partition's offsets.
 _PRECISION: Final = 1 / 256
 
 
@@ -43,8 +43,8 @@ def find_log_tails(
 ) -> dict[int, LogTail]:
     """Return the tail of each partition, by its number; `ranges` are their log start and log end offsets.
 
-    Partitions that did not respond to a look are absent, and so are empty ones. When `timeout_s` seconds are over, the
-    result is what is known: a tail begins at its offset or before it. `consumer` is used for nothing else. Raises
+    Partitions that did not respond are absent, and so are empty ones. After `timeout_s` seconds, the search ends with
+    what is known: a tail begins at its offset or before it. `consumer` is used for nothing else. Raises
     KafkaException if brokers refuse to let the topic be read.
     """
     deadline_s = clock() + timeout_s
@@ -69,8 +69,8 @@ def find_log_tails(
 class _TailSearch:
     """The search for the tail of one partition, with the results of looks until now.
 
-    `tail` is the longest tail that is known; None before the first look. `_low` is the last offset that is known not to
-    belong to the tail, plus one. `_places` are the offsets to look at, ascending; the last one comes next.
+    `tail` is the longest tail that is known; None before the first look. `_low` is the offset after the last one
+    that is known not to belong to the tail. `_places` are the offsets to read at, ascending; the last one is next.
     """
 
     def __init__(self, log_start: int, log_end: int) -> None:

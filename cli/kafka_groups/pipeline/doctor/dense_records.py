@@ -1,7 +1,7 @@
 """Reads of a few records at a place of a log, which show whether compaction has removed records there.
 
-Compaction leaves gaps between the offsets of records. Where records lie close together, it has not removed any yet,
-unless they do so by chance.
+Compaction leaves gaps between the offsets of records. Where records lie close together, it has probably not removed any
+yet.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOOK_SHARE: Final = 0.25
 _RECORDS: Final = 60
 # Records lie close together if each takes at most this number of offsets: the marker of its transaction takes one, too.
 _OFFSETS_PER_RECORD: Final = 3
-# An interrupt (Ctrl-C) has to wait for this long.
+# An interrupt (Ctrl-C) waits for up to this time.
 _POLL_S: Final = 0.1
 
 
@@ -60,7 +60,7 @@ def _is_last(message: Message, records: list[tuple[int, int]]) -> bool:
         records.append((message.offset() or 0, message.timestamp()[1]))
         return len(records) == _RECORDS
     if error.code() == KafkaError._AUTO_OFFSET_RESET:
-        # The log begins at a later offset now, so the records that were here do not exist any more.
+        # The log now begins at a later offset, so the earlier records no longer exist.
         records.clear()
         return True
     if error.code() == KafkaError._PARTITION_EOF:

@@ -1,1 +1,1 @@
-"""Facts: what is read from brokers and written into tables, by ingest, sample and backfill."""
+"""Facts: data that ingest, sample and backfill read from brokers and write into tables."""

@@ -32,12 +32,12 @@ from kafka_groups.progress import Progress, ignore_progress
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kafka_groups.suggestions import nearest_names, suggest
 
-# Returns those of the given topics that a backfill excludes.
+# A function that returns which of the given topics a backfill excludes.
 TopicSelector = Callable[[Sequence[str]], Collection[str]]
 
 _ORIGIN: Final = "backfill"
 _DAY_MS: Final = 86_400_000
-# Each call has a deadline of its own, and a broker works on one of our requests at a time.
+# Each call has a deadline of its own, and a broker handles one request of a connection at a time.
 _LOOKUPS_PER_CALL: Final = 20_000
 _ROWS_IN_MEMORY: Final = 500_000
 # These columns identify a row among those of one cluster and origin.
@@ -46,13 +46,13 @@ _ROW_KEY: Final = ["topic", "partition", "observed_at"]
 
 @dataclass(kw_only=True)
 class BackfillResult:
-    """What a backfill has written until now.
+    """The progress of a backfill: the rows and days that it has written until now.
 
-    `partitions` have a known log end offset, and `times` is how many times are looked up of each. `days` were committed
-    with `rows`; `look_ups` is how many pairs of a partition and a time were requested for them.
+    `partitions` is the number of partitions with a known log end offset, `times` the number of times for each of them.
+    `rows` and `days` count what was committed. `look_ups` is the number of requested pairs of a partition and a time.
 
-    `deleted` and `ahead` count pairs of a partition and a time without a log end offset that no earlier backfill has
-    written: because the records of the time were deleted, or because its first record has a timestamp in the future.
+    `deleted` and `ahead` count pairs without a log end offset that no earlier backfill has written. For `deleted`, the
+    records of the time were deleted; for `ahead`, the first record has a timestamp in the future.
     """
 
     cluster_id: str
@@ -83,7 +83,7 @@ def backfill(
     compacted topics.
 
     Each day (UTC) is committed when it is complete. Memory holds some 500,000 rows at once. A partition that fails is
-    reported once, and is not looked up any more. `on_start` receives the result before the first request about topics;
+    reported once, and is no longer looked up. `on_start` receives the result before the first request about topics;
     it counts what is committed, even if an error ends the backfill.
 
     Raises ValueError if the period has no time or one before 1970, StorageError (also if another backfill of the
@@ -171,7 +171,7 @@ class _BackfillRun:
         Call it for the days in ascending order. Raises AdminError and StorageError.
         """
         # Object stores have no locks. If another backfill reads the tables at the same time, it finds the same rows
-        # missing; the one that commits later is refused, because the version is another one.
+        # missing. The later commit is refused, because the version of the application has changed.
         application = f"{self.backfilled.cluster_id}/{_ORIGIN}"
         version = self.storage.versions_of(PARTITION_OFFSETS, [application]).get(application)
         partitions = [*self.log_ends]

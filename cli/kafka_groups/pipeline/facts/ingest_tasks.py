@@ -41,8 +41,8 @@ class Batch(NamedTuple):
 
     The names of its files begin with `name`. `client` are properties of librdkafka, secrets among them. `timeout_s`
     limits requests and waits for records. `tasks` has the ranges that each task reads. `ahead` has, by the name of a
-    table, the offset of each partition below which the table has all rows already; ingest_gaps is never among these
-    tables.
+    table, the next offset of each partition whose table is past the start of the batch. The table ingest_gaps is never
+    in it.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Batch(NamedTuple):
 
 
 def count_cores(spark: SparkSession) -> int:
-    """Return how many tasks run at the same time, from the name of the master; 64 for a cluster, which has no number.
+    """Return the number of tasks that run at once, from the master's name; 64 for a cluster, whose name has no number.
 
     On a smaller cluster some tasks wait for a core, which costs little; with too few tasks, cores would be idle.
     """
@@ -88,7 +88,7 @@ def run_batch(spark: SparkSession, batch: Batch, should_stop: ShouldStop) -> lis
             while not wait([result], _STOP_CHECK_INTERVAL_S).done:
                 is_stopped = is_stopped or should_stop()
                 if is_stopped:
-                    # This is repeated, because there is no job to interrupt yet while Spark plans it.
+                    # This is repeated, because there is no job to interrupt while Spark still plans it.
                     spark.interruptAll()
             if is_stopped:
                 return None
@@ -124,7 +124,7 @@ def skip_stored_rows(rows: pa.RecordBatch, ahead: Offsets) -> pa.RecordBatch:
     """Return the rows that their table does not have yet.
 
     All rows belong to one partition of `__consumer_offsets`. `ahead` has, by partition, the offset below which the
-    table has all rows; a partition that is missing there has none.
+    table has all rows. Rows of other partitions are all returned.
     """
     partition = rows["source_partition"][0].as_py()
     first_offset = ahead.get(partition, 0)

@@ -72,13 +72,13 @@ def ingest(
 def open_ingestion(
     storage: Storage, client: ClientProperties, *, timeout_s: float = DEFAULT_TIMEOUT_S
 ) -> Iterator[Ingestion]:
-    """Yield an ingest that lacks only Spark: the brokers have responded, and have the records after the position.
+    """Yield an ingest that lacks only Spark. The brokers have responded, and have the records after the position.
 
-    It holds the lock of its cluster meanwhile. `client` are properties of librdkafka. The timeout limits each request
-    to the brokers, and each wait for records.
+    The lock of its cluster is held until the block ends. `client` are properties of librdkafka. The timeout limits each
+    request to the brokers, and each wait for records.
 
-    Raises SourceError for what the brokers refuse, and if they lost records that were read; UnreachableError if they do
-    not respond; StorageError for what the file system refuses, and for a damaged table.
+    Raises SourceError if the brokers refuse a request, or lost records that were read. Raises UnreachableError if they
+    do not respond. Raises StorageError if the file system refuses an operation, or a table is damaged.
     """
     brokers = Brokers(client, timeout_s)
     cluster_id, _ = brokers.cluster()
@@ -102,9 +102,9 @@ class Ingestion:
     cluster_id: str
     timeout_s: float
     topic_exists: bool = True
-    # What the tables have.
+    # The records that the tables have.
     _stored: TablePosition = NO_TABLE_POSITION
-    # Where the next batch begins.
+    # The position where the next batch begins.
     _position: Position = NO_TABLE_POSITION.start
     _batches: int = 0
     _rows: Counter[str] = field(default_factory=Counter)
@@ -133,9 +133,9 @@ class Ingestion:
         return end
 
     def _wait_for_topic(self) -> Position:
-        """Return the end of the topic. If it was read, but brokers do not know it, wait: starting brokers may not yet.
+        """Return the end of the topic; without partitions if it does not exist at the timeout.
 
-        Without partitions if it does not exist at the timeout.
+        If it was read before, wait until the timeout for brokers that have just started, and do not know it yet.
         """
         end = self.brokers.end_position()
         deadline = time.monotonic() + self.timeout_s
@@ -148,7 +148,7 @@ class Ingestion:
         """Read the position from the tables. A partition that they do not have begins with its first offset."""
         partitions = sorted(end.ends)
         self._stored = read_position(self.storage, self.cluster_id, end.topic_id, partitions)
-        # Records that were deleted before the first batch are no data gap, also if that batch was killed.
+        # Records that were deleted before the first batch are no data gap, even if that batch was killed.
         is_before_first_batch = None in self._stored.batches.values()
         log_starts = self.brokers.earliest(partitions) if is_before_first_batch else {}
         starts: dict[int, int] = {}
@@ -169,12 +169,12 @@ class Ingestion:
     ) -> IngestResult:
         """Read the records since the last run, and return what was written.
 
-        A continuous run repeats that, `every_s` seconds after the end of the last time, until `stop` returns true. It
-        passes a sentence to `note` while brokers do not respond, and goes on later. `records_per_batch` is a maximum;
+        A continuous run repeats that `every_s` seconds after the end of the last time, until `stop` returns true. While
+        brokers do not respond, it passes a sentence to `note`, and retries later. `records_per_batch` is a maximum;
         without it, the backlog decides. `progress` is called with the numbers of offsets read and to read.
 
         Raises the errors of `open_ingestion`, and PipelineError if Spark fails. Batches that were committed before stay
-        in the tables, and the next run continues behind them.
+        in the tables, and the next run continues after them.
         """
         while not stop():
             try:

@@ -48,7 +48,7 @@ _STEPS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class SampleResult:
-    """What a sample wrote under the name of its batch: the number of groups, and of rows by the name of their table.
+    """The result of a sample: the name of its batch, its number of groups, and its number of rows by name of the table.
 
     `failures` has each group, partition and broker whose part is missing, once.
     """
@@ -62,7 +62,7 @@ class SampleResult:
 
 @dataclass(frozen=True, kw_only=True)
 class _Responses:
-    """What the brokers returned for one sample. Times are µs since 1970, each taken before its requests were sent.
+    """The responses of the brokers for one sample. Times are µs since 1970, each taken before its requests were sent.
 
     `listing_brokers` are the ids of the brokers that listed their groups. `coordinators` has the leader of each
     partition of `__consumer_offsets` before groups were listed. `partitions` are those whose offsets were requested.
@@ -88,12 +88,12 @@ class _Responses:
 
 
 def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) -> SampleResult:
-    """Request everything in one pass, and write it as one batch, which readers see as a whole or not at all.
+    """Request everything in one pass, and write it as one batch. Readers see all of the batch, or nothing.
 
     `now_ms` returns the current time in ms since 1970. A group that is deleted before it is described has no row, and
     is no failure. Topics without commits are sampled, too; internal topics only if a group has commits on them, except
-    for `__consumer_offsets`. A partition whose log end offset is unknown has a row without it, because readers take a
-    partition without a row for a deleted one.
+    for `__consumer_offsets`. A partition whose log end offset is unknown has a row without it, because readers treat a
+    partition without a row as deleted.
 
     Raises StorageError, and AdminError if the cluster cannot be reached at all; then no directory is made. Failures of
     single groups, partitions and brokers are in the result.

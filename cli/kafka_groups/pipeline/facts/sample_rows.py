@@ -19,7 +19,7 @@ from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 
-# The rows of a batch: enough that Arrow's work for each batch does not count, and few enough to stay in memory.
+# With this number of rows in a batch, Arrow's fixed cost is small, and the batch stays small in memory.
 _BATCH_ROWS: Final = 5_000
 Offsets: TypeAlias = Mapping[TopicPartition, int | None]
 SharedValues: TypeAlias = Mapping[str, Any]

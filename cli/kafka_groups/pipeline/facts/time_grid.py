@@ -30,7 +30,7 @@ from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 # The timestamp of the log end, which is like a record after all others.
 NEVER_MS: Final = 2**63 - 1
 _UNKNOWN_OFFSET: Final = -1
-# With so few records between two responses, lookups one after the other take no longer than halving.
+# With this number of records between two responses, lookups one after the other take no longer than halving.
 _FEW_RECORDS: Final = 8
 # The clocks of brokers and producers may be ahead of the clock here by this much.
 _CLOCK_DIFFERENCE_MS: Final = 60_000
@@ -112,7 +112,7 @@ class TimeGrid:
         """Return the times to look up next, at most `limit`; none if all responses of these partitions are known.
 
         The first time of each partition comes before the second one of any, because a request names a partition once.
-        Before that, responses that are implied by their neighbours are added.
+        Responses that follow from their neighbours are added first.
         """
         rows, first, after = self._unknown_spans()
         # The distance between the responses on both sides, as offsets.
@@ -170,11 +170,12 @@ class TimeGrid:
         columns that are the same in all rows.
 
         The first record is also the response for all times before it. Unless it is the very first record of the log,
-        the records of these times were deleted, and the log end offset is unknown; so is that of an empty log that had
-        records. Only the last of these times is stored, because of the record that is its response.
+        the records of these times were deleted, and the log end offset is unknown. The same holds for an empty log that
+        had records. Only the last of these times is stored, because its response is a record with a known time.
 
         A record with a timestamp in the future is the response for all times until then, whatever was written after
-        it. Its rows are stored without a log end offset, because its time will come.
+        it. The row is stored with a null log end offset, so that no later backfill fills it in once that timestamp has
+        passed.
         """
         partitions = self._partitions
         times = self._times[1:-1]
@@ -187,7 +188,7 @@ class TimeGrid:
         is_ahead = (timestamps > now_ms + _CLOCK_DIFFERENCE_MS) & ~is_log_end
         is_deleted = (offsets == first_offsets) & (offsets > 0) & (timestamps > time_ms) & ~is_ahead
         is_followed_by_deleted = is_deleted & (time_ms <= timestamps - times.step)
-        # The clamp keeps the product within 64 bits; a later timestamp is no time that readers can hold.
+        # The limit keeps the product within 64 bits. Readers cannot represent a later timestamp.
         timestamps_us = milliseconds_to_microseconds(np.minimum(timestamps, LATEST_MS))
         columns = {
             "topic": _take([partition.topic for partition in partitions], index),

@@ -49,8 +49,8 @@ def find_compacted(client: ClientProperties, timeout_s: float, topics: Sequence[
     `client` has properties of librdkafka; each request may take `timeout_s` seconds. The reason is that of the first
     unknown topic, and empty if there is none.
 
-    Brokers cannot look up where a compacted log ended in the past: the first record at or after a time that is still
-    in the log may have been written long after the one that was there.
+    Brokers cannot look up where a compacted log ended in the past. Compaction may have removed the first record at or
+    after a time, and the next one may be much later.
     """
     compacted: list[str] = []
     unknown: dict[str, str] = {}
@@ -68,7 +68,7 @@ def read_topic_settings(client: ClientProperties, timeout_s: float, topics: Sequ
     """Yield the settings of each topic, in the given order. Raises nothing.
 
     `client` has properties of librdkafka; each request may take `timeout_s` seconds. After a problem that concerns all
-    topics, no request is sent any more.
+    topics, no further request is sent.
     """
     try:
         admin = new_admin(client)
@@ -98,7 +98,7 @@ def await_settings(
     responses: Mapping[ConfigResource, Future[Any]], client: ClientProperties, timeout_s: float
 ) -> list[ResourceConfig]:
     """Wait for the responses to requests that were just sent, and return the settings of each resource, in order."""
-    # With another second, librdkafka itself reports that the time is over, and maybe why.
+    # One more second lets librdkafka itself report the timeout, with its reason if there is one.
     wait(responses.values(), timeout_s + 1)
     return [_to_settings(resource.name, response, client) for resource, response in responses.items()]
 
@@ -110,7 +110,7 @@ def _to_settings(resource: str, response: Future[Any], client: ClientProperties)
         return ResourceConfig(resource, None, "the brokers did not respond in time", is_problem_general=True)
     except KafkaException as error:
         kafka_error = error.args[0]
-        # An error of librdkafka itself has a negative code, and concerns the request as a whole.
+        # An error of librdkafka itself has a negative code, and concerns the entire request.
         return ResourceConfig(
             resource, None, describe_error(kafka_error, client), is_problem_general=kafka_error.code() < 0
         )

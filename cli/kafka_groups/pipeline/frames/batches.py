@@ -19,9 +19,9 @@ def make_batch(
     """Return rows of a frame from columns by name, each cast to its declared type.
 
     A column is an Arrow array, a numpy array (NULL and NaN are null), a list, or one value, which all rows share; times
-    are microseconds since 1970. `size` is the number of rows, where no column is an array. Columns that are not given
-    are null with `fill_null`; without it, ColumnError names the first one. Raises ColumnError with the names of columns
-    that the frame does not declare, too.
+    are microseconds since 1970. `size` is the number of rows, needed if no column is an array. With `fill_null`,
+    columns that are not given are null. Raises ColumnError for a missing column without `fill_null`, and for columns
+    that the frame does not declare.
     """
     undeclared = [name for name in columns if name not in frame.names()]
     if undeclared:
@@ -50,7 +50,7 @@ def _to_arrow(values: Any, kind: Any, size: int) -> Any:
         return pa.repeat(pa.scalar(values, kind), size)
     try:
         return pa.array(values, kind)
-    except UnicodeEncodeError:  # some brokers return names that are not UTF-8: these get visible escapes
+    except UnicodeEncodeError:  # Some brokers return names that are not UTF-8: these get visible escapes.
         return pa.array(_escape(values), kind)
 
 

@@ -76,7 +76,7 @@ class Frame:
     @cache
     def columns(cls) -> tuple[Column, ...]:
         """Return the columns."""
-        declared: Any = cls  # each subclass is a dataclass
+        declared: Any = cls  # Each subclass is a dataclass.
         return tuple(Column(field.name, **field.metadata) for field in fields(declared))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The report on a period: what the tables say about groups in it, as data, and that as text, HTML and JSON.
+"""The report on a period: the history of groups as data, and these data as text, HTML and JSON.
 
 history.py           the report as frozen data: groups, findings, missing data
 history_reader.py    reads a report from the tables; calls all modules up to `missing_data`

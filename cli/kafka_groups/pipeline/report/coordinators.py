@@ -11,9 +11,9 @@ from kafka_groups.pipeline.report.last_rows import LastRows
 from kafka_groups.pipeline.report.period import FRESH_MS, GroupKey, Period, PeriodTables
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 
-# A broker that has not responded for longer than this did not respond in this time, either.
+# A broker that is silent for longer is also silent in this time, so earlier samples are not searched.
 _SEARCH_WINDOW_MS: Final = 3_600_000
-# Silent for the time between the last sample with a log end offset (or the first sample) and the last sample.
+# A coordinator is silent from the last sample with its log end offset (or the first sample) until the last sample.
 _COORDINATORS: Final = """
     SELECT cluster_id, partition, max(at_ms) -
         coalesce(max(at_ms) FILTER (WHERE log_end_offset IS NOT NULL), min(at_ms)) > {fresh_ms} AS is_silent
@@ -34,10 +34,10 @@ def find_outdated_groups(
 ) -> set[GroupKey]:
     """Return those of the groups whose coordinator did not respond to samples for ten minutes.
 
-    Only clusters whose samples are ten minutes ahead of the records that were read have such groups: elsewhere, records
-    show the commits. The leader of a group's partition of `__consumer_offsets` is its coordinator, and a sample has no
-    log end offset of that partition if the leader did not list its groups. A group that a sample of these ten minutes
-    listed has a coordinator that responded. Without permission to describe the topic, its partition 0 stands for all.
+    Only clusters whose samples are ten minutes ahead of the records that were read have such groups. In other clusters,
+    records show the commits. The coordinator of a group leads the group's partition of `__consumer_offsets`. If it did
+    not list its groups, the sample has no log end offset of that partition. If a sample of these ten minutes listed the
+    group, its coordinator responded. Without permission to describe the topic, partition 0 stands for all partitions.
     """
     sampled_groups = [key for key in groups if _sample_lead_ms(coverages[key.cluster_id]) > FRESH_MS]
     if not sampled_groups:
@@ -68,5 +68,5 @@ def _was_listed(last: LastRows, coverage: Coverage) -> bool:
 
 
 def _sample_lead_ms(coverage: Coverage) -> int:
-    """Return how much later the last sample is than the last record that was read, in milliseconds."""
+    """Return by how many milliseconds the last sample is later than the last record that was read."""
     return (coverage.last_sample_ms or 0) - (coverage.last_record_ms or 0)

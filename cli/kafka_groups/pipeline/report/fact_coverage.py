@@ -11,9 +11,9 @@ from kafka_groups.pipeline.report.period import DAY_MS, Period, PeriodTables
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, Table
 from kafka_groups.pipeline.tables.sql import Sql, render_sql
 
-# The facts that a report needs the last time of: for each table, their origin.
+# A report needs the last time of the facts of these origins, by table.
 _ORIGINS: Final = {OFFSET_COMMITS: "topic", GROUP_EVENTS: "topic", PARTITION_OFFSETS: "sample"}
-# A cluster that is read has facts on yesterday's date or on today's.
+# A cluster that is read continuously has facts of today or yesterday.
 _NEWEST_DATES: Final = 2
 _EPOCH: Final = date(1970, 1, 1)
 _LAST_TIMES: Final = """

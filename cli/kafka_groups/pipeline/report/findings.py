@@ -25,7 +25,7 @@ _HOUR_MS: Final = 3_600_000
 _MIN_CLOCK_JUMP_MS: Final = 5_000
 # The rates of a day are known after its first hour, and its first observation may be some minutes late.
 _WITHOUT_RATES_MS: Final = 4_200_000
-# The margins of days before the period are not reported; of the day before it, only the forecast is.
+# The margins of days before the period are not reported, except for the forecast of the last day before it.
 _DAYS_WITH_FINDINGS: Final = """
     SELECT cluster_id, "group", day, orphaned_partitions, is_idle, skew, last_lag, retention_margin,
         last_retention_margin, retention_left_ms, last_commit_date
@@ -52,7 +52,7 @@ _UNREAD_TOPICS: Final = """
 
 
 class GroupDayRow(NamedTuple):
-    """A row of group_daily; None where a value is not known, or the row is one of the day before the period.
+    """A row of group_daily; None where a value is unknown, or if the row is that of the day before the period.
 
     Margins are committed offset minus log start offset, in records: a negative one means that records were lost.
     `retention_margin` is the least of the day, and `last_retention_margin` the last one. `retention_left_ms` is the
@@ -73,7 +73,7 @@ class GroupDayRow(NamedTuple):
 
 
 class UnreadTopic(NamedTuple):
-    """A topic that no group read on a day, and how many days before it were read for commits.
+    """A topic that no group read on a day, and the number of days before it whose commits were read.
 
     `day_ms` is the day in milliseconds since 1970, `messages_produced` the records of that day; None if unknown.
     """
@@ -87,7 +87,7 @@ class UnreadTopic(NamedTuple):
 
 
 class ClockJump(NamedTuple):
-    """By how many milliseconds the times of a group's commits fell at most on a day, between records of one log.
+    """The largest decrease of the times of a group's commits on a day, in milliseconds, between records of one log.
 
     `day_ms` is the day in milliseconds since 1970.
     """
@@ -269,7 +269,7 @@ def _describe_forecast(today: GroupDayRow, earlier_days: Sequence[GroupDayRow], 
     rates = "the day's rates"
     if left_ms is None and passed_ms < _WITHOUT_RATES_MS and today.last_lag != 0:
         day_before = next((day for day in earlier_days if day.day == today.day - timedelta(days=1)), None)
-        # At 0 the log start had passed the commit on that day: that is no forecast.
+        # At 0 the log start had already passed the commit on that day, so this is no forecast.
         if day_before is not None and (day_before.retention_left_ms or 0) > 0:
             left_ms = max(0, (day_before.retention_left_ms or 0) - passed_ms)
             rates = f"the rates of {day_before.day}"

@@ -10,8 +10,8 @@ from kafka_groups.pipeline.build.sentences import name_cluster
 from kafka_groups.pipeline.store import Queries
 from kafka_groups.pipeline.tables import INGEST_GAPS
 
-# Each range without the offsets that earlier ranges of the same reason have: a topic that is read again has other
-# ranges. A recreated topic is not known here: an offset that both logs lack counts once.
+# Each range counts without the offsets of earlier ranges of the same reason, because a topic that is read again has
+# other ranges. A recreated topic is not recognized: an offset that both logs lack counts once.
 _GAPS: Final = """
     SELECT cluster_id, source_partition, start AS from_offset, until_offset,
         least(missing, until_offset - start + 1) AS missing, reason
@@ -27,7 +27,7 @@ _GAPS: Final = """
 class Gap(NamedTuple):
     """A range of offsets of a partition, both ends included, and the number of `missing` ones: those without a record.
 
-    `reason` is deleted if the log began after them. Other reasons are not distinguished here.
+    `reason` is deleted if the log began after them. Other reasons are not distinguished.
     """
 
     cluster_id: str
@@ -52,7 +52,7 @@ def describe_gaps(queries: Queries, clusters: Collection[str]) -> tuple[str, ...
             sentences.append(name_cluster(_describe_deleted(gap), gap.cluster_id, clusters))
         else:
             compacted_offsets[gap.cluster_id] += gap.missing
-    # The log does not show which of these it was.
+    # The log does not show which of these reasons applies.
     reasons = "compaction had removed it, or it was a transaction marker or part of an aborted transaction"
     for cluster, count in sorted(compacted_offsets.items()):
         sentence = f"{count:,} offsets of __consumer_offsets had no record when they were read: {reasons}."

@@ -52,7 +52,7 @@ class GroupHistory:
     - `verdict` is OK, WARN, STOP, STALL or REWIND, and `rule` the rule that gave it. Without commits to judge, the
       verdict is OK by the rule `no_commits`. Both are None without a lag: no log end offset of a committed partition is
       known, or all commits were removed.
-    - `is_unused`: the group is empty, and has committed nothing for a day. Such groups come after the others.
+    - `is_unused`: the group is empty, and has committed nothing for a day. These groups come after the others.
     - `lag_quality` is exact, lower_bound (some log end offsets are unknown), outdated (the coordinator did not respond:
       the commits are older) or unknown (no lag).
     - `evaluated_ms` is the time of lag and verdict, None without them.
@@ -113,7 +113,7 @@ class History:
     - `groups_in_all` is the number of groups, including those that are not in `groups`.
     - `unknown` are the requested ids without data in the period, `nearest` the known ids that are near to them.
     - `evaluated_ms` is the time of the newest lag.
-    - `missing` and `gaps` are whole sentences, such as "No log end offsets are known before …" and "Partition 3 of
+    - `missing` and `gaps` are complete sentences, such as "No log end offsets are known before …" and "Partition 3 of
       __consumer_offsets: 120 offsets …".
     """
 
@@ -137,7 +137,7 @@ class History:
     def has_old_row(self, group: GroupHistory) -> bool:
         """Return whether the row of the group is more than ten minutes older than the newest of the report.
 
-        Brokers are sampled one after the other, and a sample may be missed: that does not make a row an old one.
+        Brokers are sampled one after the other, and a sample may be missed. Such a row is not old.
         """
         if group.evaluated_ms is None or self.evaluated_ms is None:
             return False

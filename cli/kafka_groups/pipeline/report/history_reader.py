@@ -1,4 +1,4 @@
-"""The history of groups in a period, read from the tables: what the other modules of this package find, in one."""
+"""The history of groups in a period, from the tables: one result of the other modules of this package."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read_history(  # noqa: PLR0913 - the options of the command
     now_ms: int | None = None,
     progress: Progress = ignore_progress,
 ) -> History:
-    """Return the history of `groups` and of those whose whole id matches, or of all; without excluded ones.
+    """Return the history of `groups` and of those whose full id matches `match`, or of all, without excluded ones.
 
     Times are milliseconds since 1970, and both ends of the period are included. The history has the `shown` groups, the
     worst first. Of these, the `drawn` ones have points, because points of all groups of a large cluster would not fit
@@ -97,7 +97,7 @@ def _read(
 
 
 def select_groups(groups: Collection[str], match: str | None, exclude: str | None) -> Selectors:
-    """Return the selectors of groups by id or by patterns of their whole id; all are selected without either."""
+    """Return the selectors of groups by id or by patterns of their full id; all are selected without either."""
     match_pattern = None if match is None else re.compile(match)
     exclude_pattern = None if exclude is None else re.compile(exclude)
     return Selectors(tuple(groups), match_pattern, exclude=exclude_pattern)

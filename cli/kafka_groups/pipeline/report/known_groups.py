@@ -1,4 +1,4 @@
-"""The groups of a report: what the tables know of each at the end of the period."""
+"""The groups of a report, with the state of each at the end of the period, as the tables have it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from kafka_groups.pipeline.report.removals import Removal, find_removals
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnownGroup:
-    """A group, and what the tables know of it at the end of the period.
+    """A group, with its state at the end of the period, as the tables have it.
 
     - `status`, `event` and `day` are its last rows; None for a table without a row in the period.
     - `removal` is None if the group exists.
-    - `is_judged`: the group exists, has commits, and has the lag and verdict of `status`.
+    - `is_judged`: the group exists, has commits, and has the lag and verdict in `status`.
     - `unknown_partitions` is the number of partitions that lag and verdict lack, because no log end offset is known.
     - `is_outdated`: the coordinator did not respond to the last samples, so that the commits are older.
     - `has_unknown_rebalances`: nothing would have shown a rebalance.
@@ -64,7 +64,7 @@ class KnownGroups(NamedTuple):
 
 
 def read_known_groups(tables: PeriodTables) -> KnownGroups:
-    """Return the groups that any table has a row of in the period. Raises StorageError."""
+    """Return the groups for which any table has a row in the period. Raises StorageError."""
     rows = read_last_rows(tables)
     topic_days = read_last_topic_days(tables)
     coverages = read_coverages(tables, {key.cluster_id for key in rows})
@@ -116,9 +116,9 @@ def _is_judged(last: LastRows, topic_day: LastTopicDay | None) -> bool:
 def _lost_all_commits(last: LastRows, topic_day: LastTopicDay | None) -> bool:
     """Return whether all commits of a group were removed: it has none on its last day, or no row of later days.
 
-    A group without a row on the cluster's newest day may also have commits that are older than the days that a build
-    reads: then it is not known to have lost them. If the cluster has rows after the period, the end of its last day
-    says nothing about groups with a row at the end of the period. `topic_day` is the newest day of the cluster; None
+    A group without a row on the cluster's newest day may have commits that are older than the days that a build reads.
+    Then it is not known whether they were removed. If the cluster has rows after the period, the end of its last day
+    shows nothing about groups with a row at the end of the period. `topic_day` is the newest day of the cluster; None
     if it has none.
     """
     is_newest = last.status is not None and last.status.is_newest_of_cluster
@@ -138,7 +138,7 @@ def _count_unknown_partitions(last: LastRows) -> int:
 
 
 def _has_unknown_rebalances(last: LastRows, coverage: Coverage, since_ms: int) -> bool:
-    """Return whether no record would show a rebalance: none was read since then, or the group's kind has none."""
+    """Return whether no record would show a rebalance: none was read since `since_ms`, or the group's kind has none."""
     if last.event is not None and last.event.has_unknown_rebalances:
         return True
     return coverage.last_record_ms is None or coverage.last_record_ms < since_ms

@@ -10,7 +10,7 @@ from kafka_groups.pipeline.report.period import GroupKey, PeriodTables
 from kafka_groups.pipeline.report.timeline import find_rebalanced_groups
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS, TOPIC_DAILY
 
-# The period of this query lasts to midnight, so that it shows rows after the period of the report.
+# The period of this query ends at midnight, so it also has rows after the period of the report.
 _LAST_STATUSES: Final = """
     SELECT cluster_id, "group", last_ms AS evaluated_ms, first_ms, has_unknown_time_lag, newest_ms = last_ms AS is_last,
         newest_of_cluster_ms > {until_ms} AND last_of_cluster_ms = last_ms AS is_newest_of_cluster,
@@ -26,7 +26,7 @@ _LAST_STATUSES: Final = """
         )
     ) AS times USING (cluster_id, "group") WHERE at_ms = last_ms
 """
-# Records of members are no sign of the group itself: their tombstones are written when the group is removed, too.
+# Records of members do not show that the group exists: their tombstones are also written when it is removed.
 _LAST_EVENTS: Final = """
     SELECT cluster_id, "group", record_ms, is_removal, state['at_ms'] AS state_ms, state['state'] AS state,
         state['members'] AS members, listed_ms, has_unknown_rebalances
@@ -92,11 +92,11 @@ class LastStatus(NamedTuple):
 
 
 class LastEvent(NamedTuple):
-    """What the records and samples of a group show at the end of the period. Times are milliseconds since 1970.
+    """The last records and samples of a group in the period. Times are milliseconds since 1970.
 
-    - `record_ms` is the time of the last record of the group as a whole, `is_removal` whether that is its tombstone.
-      Both are None without such a record.
-    - `state_ms` is the time of the last known `state`, with its number of `members`; None if none is known.
+    - `record_ms` is the time of the last record of the group itself, not of a member. `is_removal` is true if that
+      record is its tombstone. Both are None without such a record.
+    - `state_ms` is the time of the last known `state` and its number of `members`; all are None if none is known.
     - `listed_ms` is the time of the last sample that lists the group.
     - `has_unknown_rebalances`: no rebalances are derived for groups of this kind. None if the kind is unknown.
     """
@@ -115,9 +115,9 @@ class LastEvent(NamedTuple):
 class LastDay(NamedTuple):
     """The last row of a group in group_daily, in the days of the period. Times are milliseconds since 1970.
 
-    `committed_ms` is the time of its last commit. `partitions` is the number of those with a commit at the end of the
-    day, and `existing_partitions` the number of these that still exist. `is_idle`: no commit in the 24 hours before,
-    and no member.
+    `committed_ms` is the time of its last commit. `partitions` is the number of partitions with a commit at the end of
+    the day, and `existing_partitions` the number of these that still exist. `is_idle`: no commit in the 24 hours
+    before, and no member.
     """
 
     cluster_id: str

@@ -28,7 +28,7 @@ _LOOKBACK_DAYS: Final = "SELECT max(lookback_days) AS lookback_days FROM {rows} 
 def describe_missing_data(
     tables: PeriodTables, groups: KnownGroups, chosen: Sequence[KnownGroup], selectors: Selectors
 ) -> Iterator[str]:
-    """Yield sentences on missing data: of the chosen groups, the worst first, then of clusters, then of stale groups.
+    """Yield sentences on missing data: on the chosen groups, the worst first, then on clusters, then on stale groups.
 
     `chosen` are those of `groups` that the selectors select. Raises StorageError.
     """

@@ -1,4 +1,4 @@
-"""How a report writes times, lags, durations and counts.
+"""The notation of times, lags, durations and counts in a report.
 
 A `format_…` function returns a single word for a table or a document, with a sign for its quality; a `describe_…`
 function returns words for a page. All return None where the value is not known.
@@ -64,7 +64,7 @@ def format_time_lag(group: GroupHistory, *, at_least: str = "≥") -> str | None
     sign = TIME_LAG_SIGNS.get(group.time_lag_quality, "")
     sign = at_least if sign == "≥" else sign
     if group.time_lag_ms is None:
-        # A loss of records is shown even if their age is not known.
+        # A loss of records is shown even if their age is unknown.
         return sign if group.time_lag_quality == "data_loss" else None
     return f"{sign}{format_duration(group.time_lag_ms)}"
 

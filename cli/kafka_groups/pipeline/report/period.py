@@ -11,11 +11,11 @@ from kafka_groups.pipeline.tables import Table
 from kafka_groups.pipeline.tables.sql import Identifier, SqlValue, render_sql
 
 DAY_MS: Final = 86_400_000
-# As in build: an observation counts for ten minutes.
+# An observation counts for ten minutes, as in a build.
 FRESH_MS: Final = 600_000
 # A query with many thousand literals ends the process, so that many groups are selected after the query.
 _MAX_LITERALS: Final = 1_000
-# The last date that a table may have rows of, in days since 1970: 2100-01-01.
+# The last date for which a table may have rows, 2100-01-01, in days since 1970.
 _LAST_DAY: Final = 47_482
 _PERIOD_ROWS: Final = """
     WITH period_rows AS (
@@ -41,11 +41,11 @@ class Period(NamedTuple):
     until_ms: int
 
     def from_midnight(self, *, days_before: int = 0) -> Period:
-        """Return the period with the whole of its first day, and with some days before that one."""
+        """Return the period from the midnight (UTC) before its start, or from some days before that midnight."""
         return Period((self.since_ms // DAY_MS - days_before) * DAY_MS, self.until_ms)
 
     def to_midnight(self) -> Period:
-        """Return the period with the whole of its last day."""
+        """Return the period extended to the end of its last day (UTC)."""
         return Period(self.since_ms, self.until_ms // DAY_MS * DAY_MS + DAY_MS - 1)
 
 
@@ -79,7 +79,7 @@ class PeriodTables:
         period: Period | None = None,
         **values: SqlValue,
     ) -> list[T]:
-        """Return the same as `select`, of these groups only; the query has to select `cluster_id` and `group`."""
+        """Return what `select` returns, for these groups only; the query has to select `cluster_id` and `group`."""
         if not groups:
             return []
         wanted = frozenset(groups)
@@ -112,5 +112,5 @@ class PeriodTables:
 
 
 def date_of(time_ms: int) -> date:
-    """Return the date (UTC) of a time in milliseconds since 1970: the nearest that tables may have rows of."""
+    """Return the date (UTC) of a time in milliseconds since 1970, or the nearest one for which tables may have rows."""
     return date(1970, 1, 1) + timedelta(days=min(max(time_ms // DAY_MS, 0), _LAST_DAY))

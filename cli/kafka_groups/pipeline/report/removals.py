@@ -12,7 +12,7 @@ from kafka_groups.pipeline.report.last_rows import LastRows
 from kafka_groups.pipeline.report.period import FRESH_MS, GroupKey, Period, PeriodTables
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 
-# A single sample without a group may be an accident.
+# A single sample without a group may be incomplete by chance.
 _MIN_SAMPLES: Final = 2
 # A sample is complete if each coordinator listed its groups: the partitions of the offsets topic have log end offsets.
 # Without permission to describe that topic, all partitions need one.
@@ -24,7 +24,7 @@ _COMPLETE_SAMPLES: Final = """
 
 
 class Removal(NamedTuple):
-    """The time in milliseconds since 1970 at which a group was removed; with `is_bound`, then or earlier."""
+    """The time at which a group was removed, in milliseconds since 1970; with `is_bound`, an upper bound."""
 
     at_ms: int
     is_bound: bool
@@ -74,7 +74,7 @@ def _removal_from_samples(last: LastRows, sample_times: list[int], last_record_m
     `sample_times` are those of the cluster's complete samples in milliseconds since 1970, ascending. `last_record_ms`
     is the time of the last record that was read; None if none was.
     """
-    # Log end offsets are requested last: the first time is that of the sample that listed the group.
+    # Log end offsets are requested last, so the first time since the last sign is that of the sample with this sign.
     later_times = sample_times[bisect_left(sample_times, last.alive_ms) + 1 :]
     if len(later_times) < _MIN_SAMPLES or later_times[-1] - last.alive_ms <= FRESH_MS:
         return None
@@ -88,7 +88,7 @@ def _removal_from_samples(last: LastRows, sample_times: list[int], last_record_m
 
 
 def _read_complete_samples(tables: PeriodTables, unlisted: Mapping[GroupKey, LastRows]) -> Mapping[str, list[int]]:
-    """Return by cluster id the times of its complete samples since the first last sign of a group, ascending."""
+    """Return by cluster id the ascending times of its complete samples, since the earliest last sign of a group."""
     times = defaultdict[str, list[int]](list)
     if unlisted:
         period = Period(min(last.alive_ms for last in unlisted.values()), tables.period.until_ms)

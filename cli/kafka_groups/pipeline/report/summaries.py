@@ -25,7 +25,7 @@ def summarise(group: KnownGroup) -> GroupHistory:
     status = group.judged_status
     lag = None if status is None else status.lag
     lag_quality = _lag_quality(group, lag)
-    # Rates of some partitions would look like those of the group.
+    # Rates of only some partitions would look like those of the group.
     rates = status if lag_quality == "exact" else None
     time_lag_ms, time_lag_quality = _time_lag(group)
     last = _last_state(group)

@@ -1,4 +1,4 @@
-"""How the groups were over the period of a report: points of lag, the start of a lag, rebalances."""
+"""The history of groups over the period of a report: points of lag, the start of a lag, rebalances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafka_groups.pipeline.tables import GROUP_STATUS, REBALANCES
 _MAX_POINTS: Final = 1_000
 # Build reads events until the end of the day after a rebalance began.
 _REBALANCE_DAYS: Final = 2
-# Of the rows with the largest lag, the last one.
+# The query returns the last of the rows with the largest lag.
 _POINTS: Final = """
     SELECT cluster_id, "group", peak['at_ms'] AS at_ms, peak['lag'] AS lag, peak['time_lag_ms'] AS time_lag_ms
     FROM (
@@ -87,7 +87,7 @@ def read_points(tables: PeriodTables, groups: Collection[GroupKey]) -> dict[Grou
     """
     since_ms, until_ms = tables.period
     part_ms = max(1, -(-(until_ms - since_ms + 1) // _MAX_POINTS))
-    # Two points of neighbouring parts may be nearly two parts apart.
+    # Two points of neighbouring parts may be up to two parts apart.
     gap_ms = max(FRESH_MS, 2 * part_ms)
     rows = tables.select_groups(GroupPoint, GROUP_STATUS, _POINTS, groups, since_ms=since_ms, part_ms=part_ms)
     points: dict[GroupKey, list[LagPoint]] = {}

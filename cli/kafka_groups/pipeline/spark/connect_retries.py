@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # A stop request takes effect at the end of a wait between two retries. The client's own longest wait is a minute.
 _MAX_WAIT_MS: Final = 5_000
-# With the short waits before them, these are ten minutes, as with the client's own numbers.
+# Together with the shorter first waits, these last ten minutes, as with the client's own numbers.
 _MAX_RETRIES: Final = 125
 
 

@@ -1,4 +1,4 @@
-"""The log file of Spark: it gets what Spark's processes write, and names the reason why a JVM ended."""
+"""The log file of Spark, which has the output of Spark's processes and the reason why a JVM ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafka_groups.files import open_log
 
 _STDOUT_AND_STDERR: Final = (1, 2)
 _MAX_BYTES_READ: Final = 1_000_000
-# A JVM writes the reason of its end behind the first of these texts, on the line after the second one, or on the line
+# A JVM writes the reason of its end after the first of these texts, on the line after the second one, or on the line
 # before the third one.
 _JVM_END: Final = re.compile(
     r'^Exception in thread "main" (.+)'
@@ -58,7 +58,7 @@ def _flush_streams() -> None:
 
 
 def jvm_end_reason(log: Path, start: int) -> str | None:
-    """Return the reason why a JVM ended, from what the log has behind byte `start`; None if it contains no reason."""
+    """Return the reason why a JVM ended, from the log after byte `start`; None if it contains no reason."""
     with log.open("rb") as file:
         file.seek(start)
         text = file.read(_MAX_BYTES_READ).decode("utf-8", "replace")

@@ -40,8 +40,8 @@ def check_pyspark() -> str:
 def find_java(environment: Mapping[str, str], *, fetch: bool = False) -> Path:
     """Return the first installed Java that Spark runs on.
 
-    If there is none, download a JDK with `fetch`, else raise SparkMissingError, which names each Java and what is wrong
-    with it.
+    If there is none, download a JDK with `fetch`. Without it, raise SparkMissingError, which names each Java and its
+    problem.
     """
     rejections: list[str] = []
     for candidate in installed_javas(environment):
@@ -79,7 +79,7 @@ def fetch_java() -> Path:
         raise SparkMissingError("--fetch-java needs cjdk, which is not installed; try pip install cjdk") from error
     try:
         return Path(cjdk.java_home(vendor="zulu", version=str(_LOWEST_JAVA)), "bin", "java")
-    except Exception as error:  # a download has the errors of networks, archives and disks
+    except Exception as error:  # A download has the errors of networks, archives and disks.
         first_lines = str(error).splitlines()[:1]
         reason = "".join(first_lines) or type(error).__name__
         msg = f"cannot download a JDK: {reason}; install one and set JAVA_HOME"

@@ -47,8 +47,8 @@ def start_session(
 ) -> Iterator[SparkSession]:
     """Yield a session on `master`, or on the Spark Connect server `remote` (sc://HOST:PORT), and stop it at the end.
 
-    Without both, the session is the one that spark-submit prepared, or the environment's SPARK_REMOTE or MASTER names
-    it, or it is local[*]. Output of the JVM and of its Python workers goes to the file `log`. `memory` is the driver's,
+    Without both, the session is that of spark-submit, else the one that SPARK_REMOTE or MASTER in the environment
+    names, else local[*]. Output of the JVM and of its Python workers goes to the file `log`. `memory` is the driver's,
     such as 2g. `conf` are properties of a Spark that is started here. `fetch` downloads a JDK if none is installed.
     `brief` makes a JVM of this machine compile less, for sessions of seconds.
 
@@ -98,7 +98,7 @@ def _report_failed_start(log: Path) -> Iterator[None]:
 
 @contextmanager
 def report_spark_errors(log: Path) -> Iterator[None]:
-    """Raise exceptions of Spark inside the context as errors of this package that name the log; others unchanged."""
+    """Raise exceptions of Spark inside the context as errors of this package that name the log; pass on others."""
     try:
         yield
     except Exception as error:
@@ -153,7 +153,7 @@ def _set_environment(java: Path, *, is_local: bool) -> None:
 
 
 def _stop_session(spark: SparkSession, log: Path) -> None:
-    """Stop the session. An error of that goes to the log, because the JVM or the server may have ended before."""
+    """Stop the session. Errors go to the log, because the JVM or the server may have ended before."""
     with redirect_output(log):
         # If the server has ended, the client would retry for ten minutes.
         end_retries(spark)

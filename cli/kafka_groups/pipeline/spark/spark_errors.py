@@ -13,7 +13,7 @@ _OWN_ERROR: Final = re.compile(r"kafka_groups\.errors\.(\w+): (.+)")
 # The last line of a Python traceback. The classes of Spark's JVM begin with org.apache.spark and do not match.
 _PYTHON_ERROR: Final = re.compile(r"^(?:pyspark\.[\w.]+\.)?(\w+(?:Error|Exception): .+)$", re.MULTILINE)
 _DISK_FULL: Final = "No space left on device"
-_PY4J_PREFIX: Final = "An error occurred while calling"  # py4j adds the name of its object, such as "o45.load."
+_PY4J_PREFIX: Final = "An error occurred while calling"  # The name of py4j's object follows, such as "o45.load."
 _SPARK_PACKAGES: Final = frozenset({"pyspark", "py4j", "grpc"})
 
 

@@ -18,7 +18,7 @@ from kafka_groups.progress import Progress, ignore_progress
 
 @dataclass(kw_only=True, slots=True)
 class CompactionResult:
-    """What a compaction has done until now.
+    """The progress of a compaction: the dates that it has joined or removed until now.
 
     `joined` are the dates with joined or sorted files in any table; `files_before` and `files_after` are the numbers of
     those files before and after. `removed` has table and date of each date that was removed. Dates are YYYY-MM-DD.
@@ -50,14 +50,14 @@ def compact(
 ) -> CompactionResult:
     """Join small files of facts, date by date, sort the samples of dates that are over, and remove old dates.
 
-    `retention` has by table how long a date stays after its end; tables that it does not have lose no date. The newest
+    `retention` has by table how long a date stays after its end. Other tables lose no date. The newest
     date of each table stays, and the last record of each group and member in group_events. `now` has a time zone. A
     reader sees each row exactly once at every moment.
 
     `progress` is called with the number of removed dates, then with the numbers of rows in sorted files. `on_start` is
     called with the result before it grows, so that a caller can report what an interrupted call has done. Raises
-    StorageError, also if another compaction runs; each date is then as it was before or as it should be after, and the
-    next call continues.
+    StorageError, also if another compaction runs. Each date is then in its old or in its new state, and the next call
+    continues.
     """
     compacted = CompactionResult()
     now = now.astimezone(UTC)

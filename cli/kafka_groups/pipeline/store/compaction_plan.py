@@ -25,7 +25,7 @@ from kafka_groups.pipeline.store.storage import Storage
 from kafka_groups.pipeline.tables import FACT_TABLES
 
 TARGET_BYTES: Final = 128 * 1024 * 1024  # The size of a large file, which is left as it is.
-# Samples that arrive after those of their date were sorted wait until they have this share of the date's rows.
+# Samples may arrive after their date was sorted. They are sorted once they have this share of the date's rows.
 _MIN_LATE_SHARE: Final = 1 / 8
 
 
@@ -103,12 +103,12 @@ def _group_by_size(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
 
 
 def _joined_batch(file: DataFile) -> str | None:
-    """Return the batch of the file that this one is joined into; None if it stays as it is."""
+    """Return the batch of the file into which this one is joined; None if it is not joined."""
     if file.batch in {KEPT, SORTED_SAMPLES} or file.batch.startswith(BACKFILL):
         return None
     return COMPACTED_SAMPLES if _has_samples(file) else COMPACTED
 
 
 def _has_samples(file: DataFile) -> bool:
-    """Return whether the rows are those of samples which were not sorted together with all others of their date."""
+    """Return whether the file has rows of samples that were not yet sorted together with all others of their date."""
     return file.batch == COMPACTED_SAMPLES or file.batch.startswith(SAMPLE)

@@ -1,6 +1,6 @@
 """Data files: the Parquet files of tables, `<table>/date=YYYY-MM-DD/<batch>.<random>.parquet`, and names of batches.
 
-A batch is the run that wrote the rows, or what compaction made of the rows of several runs. Spark and other readers
+A batch is a run that wrote rows, or the rows of several runs that compaction joined. Spark and other readers
 skip files and directories whose names begin with a dot or an underscore.
 """
 
@@ -30,8 +30,8 @@ BACKFILL: Final = "backfill-"  # The names of batches of backfills begin with th
 class DataFile:
     """A Parquet file with rows of one table and one date.
 
-    The date is a text, YYYY-MM-DD. `rows` is the number of rows, `bytes` the size. The path is as the file system of
-    the root directory takes it: absolute on a disk, bucket and key in an object store.
+    The date is a text, YYYY-MM-DD. `rows` is the number of rows, `bytes` the size. The path has the form that the
+    file system of the root directory takes: absolute on a disk, bucket and key in an object store.
     """
 
     table: str
@@ -47,7 +47,7 @@ class DataFile:
         return file_name.partition(".")[0]
 
 
-NewFile = DataFile  # A file that was written, and that no commit has made a part of its table yet.
+NewFile = DataFile  # A file that was written, but is not committed yet.
 
 
 @frame

@@ -1,4 +1,4 @@
-"""The log of a Delta table: which files are the table, and commits that add and remove files, by delta-rs."""
+"""The log of a Delta table: the files of the table, and commits that add and remove files, by delta-rs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PARTITIONED_BY: Final = ["date"]
 # Files that a commit removed are deleted after this time, because readers that began before it still read them. Spark's
 # VACUUM has the same limit, by a property of the table.
 _REMOVED_FILES_H: Final = 24
-# A sample a minute makes 1,440 versions a day, and a reader that opens a table reads the versions since the last
+# One sample per minute makes 1,440 versions per day. A reader that opens a table reads the versions since the last
 # checkpoint one by one. delta-rs deletes older versions when it writes a checkpoint.
 _VERSIONS_H: Final = 2
 _PROPERTIES: Final[dict[str, str | None]] = {
@@ -79,7 +79,7 @@ class DeltaLog:
         return delta_table
 
     def files(self) -> list[DataFile]:
-        """Return the files that are the table, sorted by date and path; none if the table has no version."""
+        """Return the files of the table, sorted by date and path; none if the table has no version."""
         if self.delta_table is None:
             return []
         with self.as_storage_error():
@@ -100,9 +100,9 @@ class DeltaLog:
     def transactions(self) -> dict[str, int]:
         """Return the newest version of each application that has committed transactions; empty without a table.
 
-        It is read from the log's files as they are now. delta-rs would read the whole log once for each application. A
-        log is its last Parquet checkpoint, if there is one, and the commits after it (Delta's PROTOCOL.md,
-        "Checkpoints" and "Transaction Identifiers").
+        The log's files are read as they are now. delta-rs would read all of them once for each application. A log is
+        its last Parquet checkpoint, if there is one, and the commits after it (Delta's PROTOCOL.md, "Checkpoints" and
+        "Transaction Identifiers").
         """
         if self.delta_table is None:  # A log that lacks a version raises StorageError here.
             return {}
@@ -145,18 +145,18 @@ class DeltaLog:
 
         Files to add lie in the table's directories, and are flushed to the disk first. `transactions` are recorded as
         the versions of their applications. `expected` are the versions that applications must have now, None for an
-        application without one: so of two commits of one application at the same time, one is refused. `same_rows`
+        application without one. So one of two simultaneous commits of an application is refused. `same_rows`
         declares that added and removed files have the same rows.
 
-        Raises StorageError, and changes nothing, if an expected version differs, or if the table does not have all of
-        the files to remove any more.
+        Raises StorageError, and changes nothing, if an expected version differs, or if the table no longer has all of
+        the files to remove.
         """
         from deltalake.exceptions import CommitFailedError
 
         self._directory.flush([file.path for file in add])
         actions = self._actions(add, remove, is_change=not same_rows)
-        # delta-rs lets two commits remove the same file if the first one declares that no row changes, and it does not
-        # know of `expected`. Such commits may only follow the version that was checked.
+        # delta-rs lets two commits remove the same file if the first one declares that no row changes. It does not know
+        # `expected`, either. So these commits may only follow the version that was checked.
         has_to_follow = bool(remove or expected)
         properties = _commit_properties(transactions, max_retries=0 if has_to_follow else None)
         for attempt in range(1, _ATTEMPTS + 1):
@@ -197,7 +197,7 @@ class DeltaLog:
         return actions
 
     def vacuum(self) -> None:
-        """Delete the files in the table's directories that are no part of the table any more, or never were.
+        """Delete the files in the table's directories that no longer belong to the table, or never did.
 
         These are files that were removed more than a day ago, and files older than a day that were never committed. A
         vacuum writes versions of its own, so this object may not be used afterwards.
@@ -282,7 +282,7 @@ class DeltaLog:
 
 
 def _commit_properties(transactions: Mapping[str, int], max_retries: int | None) -> CommitProperties:
-    """Return what delta-rs needs for a commit; `max_retries` is how often it may follow a later version."""
+    """Return the properties of a commit for delta-rs; `max_retries` is the number of retries on later versions."""
     from deltalake.transaction import CommitProperties, Transaction
 
     app_transactions = [Transaction(application, version) for application, version in transactions.items()]

@@ -1,8 +1,8 @@
 """The last record of each key of group_events, as compaction leaves it in a log.
 
 Records are states: a stable group, a member that joined a year ago and the topics of a share group are written once.
-Without its last record, nobody would know that such a group or member exists. Rows of samples are not records: what
-they saw counts on its own day only.
+Without its last record, no row would show that such a group or member exists. Rows of samples are not records, and
+count on their own day only.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class _Record(NamedTuple):
     def is_before(self, other: _Record) -> bool:
         """Return whether the other record of the same key was written later.
 
-        The greater offset is later. Only if the times differ by more than clocks do, the times decide: then the topic
-        was recreated in between, and its offsets began again with 0.
+        The record with the greater offset is later. If the times differ by more than clocks do, the times decide: the
+        topic was recreated in between, and its offsets began again with 0.
         """
         if abs(self.at_us - other.at_us) > _LARGEST_CLOCK_DIFFERENCE_US:
             return self.at_us < other.at_us
@@ -89,8 +89,8 @@ def find_last_records(
 
     `files_by_date` has the files of group_events of some dates (YYYY-MM-DD), in ascending order of the dates; the
     result has the same dates, each with a list, which may be empty. A key whose last record is a tombstone has no row.
-    Indexes of a date have no order, and count the rows of samples, too. Records of later dates are not looked at: the
-    days after these dates are built from what was true at the end of these dates. Raises StorageError if a file cannot
+    Indexes of a date have no order, and count the rows of samples, too. Records of later dates are not read: the
+    following days are built from the state at the end of these dates. Raises StorageError if a file cannot
     be read.
     """
     last_records: dict[Key, _Record] = {}
@@ -109,8 +109,8 @@ def find_last_records(
 def _without_old_tombstones(records: Mapping[Key, _Record], day: str) -> dict[Key, _Record]:
     """Return the records without tombstones that were written before the day (YYYY-MM-DD).
 
-    A tombstone must exclude older records of its key that are read after it. Only records of about the same time are,
-    where clocks differ around midnight, so a tombstone need not be remembered for longer than a day.
+    A tombstone must exclude older records of its key that are read after it. Such records have about the same time,
+    because they exist only where clocks differ around midnight. So tombstones are remembered for a day.
     """
     midnight_us = (date.fromisoformat(day) - date(1970, 1, 1)).days * 86_400_000_000
     return {key: record for key, record in records.items() if not record.is_tombstone or record.at_us >= midnight_us}

@@ -1,4 +1,4 @@
-"""The marker: a small file that makes a directory one of this pipeline, and has the version of its tables."""
+"""The marker: a small file that marks a directory as a data directory, and has the version of its tables."""
 
 from __future__ import annotations
 

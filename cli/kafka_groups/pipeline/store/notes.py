@@ -9,8 +9,8 @@ from typing import Any, Final
 from kafka_groups.errors import StorageError
 from kafka_groups.pipeline.store.root_directory import RootDirectory
 
-# The note of retention, {"first_date": date, "derived": {table: date}} with dates as YYYY-MM-DD: older dates of facts,
-# and of a derived table, are removed, and no build makes them again.
+# The note of retention is {"first_date": date, "derived": {table: date}} with dates as YYYY-MM-DD. Older dates of
+# facts, or of the derived table, are removed, and no build makes them again.
 RETENTION: Final = "retention"
 
 

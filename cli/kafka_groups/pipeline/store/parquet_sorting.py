@@ -61,7 +61,7 @@ def copy_rows(directory: RootDirectory, files: Sequence[DataFile], batch: str, r
     `files` and errors are as in `sort_files`.
     """
     dataset = open_dataset(directory, files)
-    # A generator, because `_write_parts` turns errors of reading into StorageErrors.
+    # This is a generator, because `_write_parts` turns errors of reading into StorageErrors.
     parts = (dataset.take(pa.array(indexes)) for indexes in [sorted(rows)])
     return _write_parts(directory, files[0], batch, parts, len(rows), lambda _rows: None)
 
@@ -135,11 +135,11 @@ def _has_few_values(rows: pa.Table, field: pa.Field) -> bool:
 
 
 def _key_ranges(dataset: ds.Dataset, table: Table) -> Iterator[ds.Expression]:
-    """Yield filters that divide rows of samples into ranges of keys, which ascend: every row passes exactly one.
+    """Yield filters that divide rows of samples into ascending ranges of keys. Every row passes exactly one filter.
 
     A key is the identity without the time: the partition of a group that was sampled, for example. No column of it may
     be null. A range has about `ROWS_AT_ONCE` rows, because all rows of a key are in one range. Before the first filter,
-    the key columns of the whole dataset are read once. Row groups of sorted files are read only for the ranges that
+    the key columns of the entire dataset are read once. Row groups of sorted files are read only for the ranges that
     their least and greatest keys touch.
     """
     key_names = [name for name in table.identity if name not in {table.dated_by, *_NULL_IN_SAMPLES}]

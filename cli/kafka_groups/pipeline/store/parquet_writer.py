@@ -1,4 +1,4 @@
-"""Writing new rows into Parquet files, one for each table and date, in the directories of their tables.
+"""A writer of new rows into Parquet files, one for each table and date, in the directories of their tables.
 
 A commit makes the files part of their tables. Files without a commit are deleted, at the latest a day later.
 """
@@ -20,7 +20,7 @@ from kafka_groups.pipeline.store.root_directory import RootDirectory, as_storage
 from kafka_groups.pipeline.tables import Table
 
 _DAY_US: Final = 86_400_000_000
-# Clocks of brokers can be wrong, and a date outside of 1970 to 2099 would be a directory that nobody looks into.
+# Clocks of brokers can be wrong. A date outside of 1970 to 2099 would be a directory that no query reads.
 _END_US: Final = int(np.datetime64("2100-01-01", "us").astype(int))
 _MAX_OPEN_FILES: Final = 32  # Each holds up to a row group in memory.
 _ROWS_PER_GROUP: Final = 262_144
@@ -42,9 +42,9 @@ class FileWriter:
         """Open no file yet; `batch` is a part of the names of the files (`data_files.new_path`)."""
         self._directory = directory
         self._batch = batch
-        self._open_files: dict[tuple[str, str], _OpenFile] = {}  # By table and date.
+        self._open_files: dict[tuple[str, str], _OpenFile] = {}  # The keys are table and date.
         self._closed_files: list[NewFile] = []
-        self._paths: list[str] = []  # All files, open and closed.
+        self._paths: list[str] = []  # These are all files, open and closed.
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +75,7 @@ class FileWriter:
     def _file(self, table: Table, date: str) -> _OpenFile:
         """Return the open file of a table and a date (YYYY-MM-DD).
 
-        If there is none, open one; before that, close the oldest one if as many are open as may be.
+        If there is none, open one. Before that, close the oldest file if the maximum number is open.
         """
         key = (table.name, date)
         if key not in self._open_files:

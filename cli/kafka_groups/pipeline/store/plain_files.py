@@ -32,8 +32,8 @@ def write_plain_files(
     """Write the newest version of each table that has rows, and return the number of rows by the name of each table.
 
     Parquet files are `<table>/date=<date>/part-0.parquet`. A CSV file is `<table>.csv` with a header and `date` as its
-    last column, sorted by date; lists and structs are JSON, bytes are hexadecimal. Rows of unfinished samples are left
-    out. A file gets its name when it is complete. `progress` is called with the number of finished tables. Raises
+    last column, sorted by date; lists and structs are JSON, bytes are hexadecimal. Rows of unfinished samples are
+    omitted. A file gets its name when it is complete. `progress` is called with the number of finished tables. Raises
     StorageError if `output` is neither new nor empty, or if a file cannot be read or written.
     """
     _make_empty_directory(output)

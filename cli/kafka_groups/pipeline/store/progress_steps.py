@@ -1,4 +1,4 @@
-"""Counting the finished items of a step, and reporting their number."""
+"""A counter of the finished items of a step, which reports their number."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _OF_SAMPLE: Final = """
 
 
 class Queries:
-    """Queries of one command: each table is read in the version that was the newest when it was first selected from."""
+    """The queries of one command. Each table is read in the version that was the newest at its first query."""
 
     def __init__(self, storage: Storage) -> None:
         """Read nothing yet: a table is read when it is first selected from."""
@@ -51,7 +51,7 @@ class Queries:
             return list(reader.read_all().to_pylist())
 
     def _register(self, table: Table) -> Sql | None:
-        """Make the newest version of the table known to the engine, and return the SQL that stands behind FROM.
+        """Make the newest version of the table known to the engine, and return the SQL for its FROM clause.
 
         None if the table has no version.
         """

@@ -1,7 +1,7 @@
 """Retention: removing old dates of tables, and samples that were never finished.
 
 Of old dates of group_events the last record of each key stays (`last_records`). A note keeps the first dates that were
-retained: a build makes no older date again, however long the next run retains dates.
+retained: no build makes an older date again, even if the next run has a longer retention.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from kafka_groups.pipeline.store.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, SAMPLE_RUNS, STORED_TABLES, TABLES, Table
 from kafka_groups.progress import Progress
 
-# A build writes the last date and the one before it again, each from its own facts and those of seven dates before.
-# With fewer dates, groups that have not committed for some days would be missing from them.
+# A build writes the last two dates again, each from its own facts and those of the seven dates before it. With fewer
+# dates, groups that have not committed for some days would be missing.
 MIN_RETENTION: Final = timedelta(days=8)
 # A sample without a row in sample_runs after this time has failed.
 _LONGEST_SAMPLE: Final = timedelta(days=1)
@@ -43,7 +43,7 @@ def uniform_retention(age: timedelta) -> dict[Table, timedelta]:
 def remove_old_dates(
     storage: Storage, retention: Mapping[Table, timedelta], now: datetime, progress: Progress
 ) -> Iterator[tuple[str, str]]:
-    """Remove the dates that are older than their `retention`; yield table and date of each that is wholly gone.
+    """Remove the dates that are older than their `retention`; yield table and date of each that is removed completely.
 
     `retention` has by table how long a date stays after its end, at least MIN_RETENTION; `now` is in UTC. The newest
     date of each table stays. The lock "compact" must be held. Nothing is removed before the first element is requested,
@@ -105,7 +105,7 @@ def _note_first_dates(storage: Storage, retention: Mapping[Table, timedelta], no
 
 
 def _remove_date(storage: Storage, table: Table, files: Sequence[DataFile], kept_rows: Sequence[int]) -> bool:
-    """Remove the files of a date, but keep some rows, given as indexes; return whether nothing is left of the date.
+    """Remove the files of a date, except rows with the given indexes; return whether the date was removed completely.
 
     Nothing changes, and False is returned, if all rows are kept, or if another program removed one of the files. The
     files may be larger than memory; the kept rows may not.

@@ -20,8 +20,8 @@ def read_table(spark: SparkSession, directory: RootDirectory, table: Table, file
     """Return the rows of these files of a table: its documented columns, then `date`.
 
     Spark itself reads files of this machine, as plain Parquet. Files of an object store are read by Python workers,
-    with the library and the credentials that wrote them, so that Spark needs no jar. A file that was deleted is an
-    error of the query, because its rows would be missing.
+    with the library and the credentials that wrote them, so that Spark needs no jar. If a file was deleted, the
+    query fails, because its rows would be missing.
     """
     if not files:
         return spark.createDataFrame([], table.ddl())
@@ -35,7 +35,7 @@ def read_table(spark: SparkSession, directory: RootDirectory, table: Table, file
 
 
 def read_files(table: Table, batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield record batches with the rows of files of the table, and `date`, which stands in the files' paths.
+    """Yield record batches with the rows of files of the table, and `date`, which is part of the files' paths.
 
     The column `path` of `batches` has the addresses of the files, as Spark passes them to a task. Columns that a file
     does not have are null. Raises StorageError for a file that cannot be read.
@@ -47,7 +47,7 @@ def read_files(table: Table, batches: Iterator[Any]) -> Iterator[Any]:
         for address in batch["path"].to_pylist():
             # The address of a file is opened like that of a directory: `root` is then the path of the file.
             opened_file = open_root(address)
-            # Only the directory below the table is a column: those above may have names such as group=prod.
+            # Only the directory below the table is a column. Directories above it may have names such as group=prod.
             table_path = opened_file.root.rpartition("/date=")[0]
             with as_storage_error("read the tables", address):
                 dataset = ds.dataset(

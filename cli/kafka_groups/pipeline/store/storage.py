@@ -1,4 +1,4 @@
-"""The storage: all tables of one data directory, as the rest of the pipeline reads and changes them."""
+"""The storage: all tables of one data directory, for the packages that read and change them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def open_storage(into: str, *, create: bool = False) -> Storage:
     if marker.is_new(directory) and not create:
         message = f"there are no tables in {into}; create them with `kafka-groups pipeline ingest` or `sample`"
         raise StorageError(message)
-    # A directory that does not exist shows whether it can be written when it is made.
+    # For a directory that does not exist, making it shows whether it can be written.
     if create and directory.is_local and os.path.isdir(directory.root):
         with as_storage_error("write", into), tempfile.TemporaryFile(dir=directory.root, buffering=0) as file:
             file.write(b"x")
@@ -49,16 +49,16 @@ def open_storage(into: str, *, create: bool = False) -> Storage:
 class Storage:
     """All tables of a directory, which may have rows of several clusters.
 
-    A table is the files that its log names. New files are written first, and a commit then makes all of them part of
-    the table at once; files that a killed process did not commit are deleted a day later. Dates are texts, YYYY-MM-DD.
-    Methods raise StorageError, and leave each table as it was before or as it should be after.
+    A table consists of the files that its log names. New files are written first. A commit then makes all of them part
+    of the table at once. Files that a killed process did not commit are deleted a day later. Dates are texts,
+    YYYY-MM-DD. Methods raise StorageError, and leave each table in its old or in its new state.
     """
 
     def __init__(self, directory: RootDirectory) -> None:
         """Take a directory, which may not exist yet (`make`); `open_storage` checks it before."""
         self.directory = directory
         self.into = directory.into
-        # The address for tasks of Spark, whose working directory is another one.
+        # The address is for tasks of Spark, which have another working directory.
         self.address = directory.address(directory.root)
         self._is_made = False
 
@@ -73,7 +73,7 @@ class Storage:
 
         Raises StorageError if the directory has no marker: `make` was not called, or somebody deleted it.
         """
-        # The next command would refuse a directory with files and without a marker.
+        # The next command would refuse a directory that has files but no marker.
         if self.directory.info(self.directory.join(marker.MARKER)).type != FileType.File:
             message = (
                 f"{self.into} does not exist any more, or its marker file was deleted; restore it, or give another "
@@ -134,7 +134,7 @@ class Storage:
     def swap(self, table: Table, old: Sequence[DataFile], new: Sequence[NewFile], *, same_rows: bool) -> bool:
         """Replace old files by new ones in one commit, and return True.
 
-        Return False, and delete the new files, if the table does not have all of the old files any more. `same_rows`
+        Return False, and delete the new files, if the table no longer has all of the old files. `same_rows`
         declares that both have the same rows, so that readers of changes see none. If another program removes one of
         the old files during the commit, StorageError is raised, and the new files stay until a vacuum deletes them.
         """
@@ -168,7 +168,7 @@ class Storage:
         """Return the names among these that `sample_runs` does not have: samples that failed or are unfinished."""
         if not samples:
             return set()
-        # Files with one sample have its name in theirs: most commands need not open a file.
+        # A file with one sample has the sample's name in its own, so most commands need not open a file.
         files = sorted(self.log(SAMPLE_RUNS).files(), key=lambda file: not file.batch.startswith(SAMPLE))
         unfinished_samples = set(samples)
         for file in files:

@@ -6,8 +6,8 @@ removed, but not when a column is added.
 
 facts.py    tables of facts, which ingest, sample and backfill read from brokers
 derived.py  tables that a build derives from facts
-states.py   what a build carries from day to day
-event_details.py  what is read of the details of events
+states.py   the states that a build carries from day to day
+event_details.py  the expression in the details of events
 sql.py      SQL texts in the dialects of DataFusion and Spark
 """
 

@@ -1,4 +1,4 @@
-"""How Spark spells the types of columns."""
+"""The types of columns as Spark spells them."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ SqlValue: TypeAlias = Value | Collection[Value]
 
 
 class _Dialect(NamedTuple):
-    """How a dialect quotes."""
+    """The quoting of a dialect."""
 
     quote_text: Callable[[str], str]
     quote_identifier: Callable[[str], str]

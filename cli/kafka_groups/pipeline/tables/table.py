@@ -28,12 +28,12 @@ class Table:
 
     @property
     def about(self) -> str:
-        """What a row is."""
+        """The meaning of a row, as a sentence."""
         return " ".join((self.frame.__doc__ or "").split())
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns without the date, which stands in the names of directories."""
+        """The columns without the date, which is part of the names of directories."""
         return self.frame.columns()
 
     def arrow(self) -> Any:

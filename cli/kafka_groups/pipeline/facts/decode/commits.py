@@ -84,7 +84,7 @@ class PackedBytes:
 def pack(column: Any) -> PackedBytes:
     """Return an Arrow column of large_binary as PackedBytes, without a copy of the bytes."""
     _, offsets, data = column.buffers()
-    # A slice of a column has the buffers of the whole column.
+    # A slice of a column has the buffers of the entire column.
     edges = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
     content = np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)
     return PackedBytes(content, edges[:-1], edges[1:])
@@ -115,7 +115,7 @@ def read_keys(keys: PackedBytes) -> tuple[Flags, dict[str, Any]]:
 
 
 class _Layout(NamedTuple):
-    """Where the fields of each value are, as positions in the packed bytes, if it is a value of a commit.
+    """The positions of the fields of each value in the packed bytes, if it is the value of a commit.
 
     `metadata_size` is in bytes. `is_supported` is false for a version or a length that only `record_types` reads.
     """
@@ -172,7 +172,7 @@ def read_values(values: PackedBytes, is_wanted: Flags) -> tuple[Flags, dict[str,
     layout = _find_layout(values)
     is_compact = layout.version == _COMPACT_VERSION
     tags_size = values.ends - layout.tags_at
-    # Three bytes are no number of numpy: these are the lower three of four, and the first one is before the tags.
+    # Numpy has no three-byte integer. Four bytes are read from one byte before the tags, and the lower three are used.
     tag = values.read_numbers("i4", layout.tags_at - 1) & (1 << 8 * _TAG_BYTES) - 1
     has_topic_id = is_compact & (tags_size == _TAG_BYTES + _TOPIC_ID_BYTES) & (tag == _TOPIC_ID_TAG)
     has_zero_tags = (tags_size == 1) & (values.read_numbers("u1", layout.tags_at) == 0)

@@ -53,7 +53,7 @@ def _struct_of(table: Table, names: Sequence[str]) -> Any:
 class DecodedRecords(Frame):
     """A row is a record of `__consumer_offsets`, decoded, or a range of offsets without a record (a data gap).
 
-    A column that is not of the row's kind is null. Columns have the meaning that they have in the tables.
+    A column of another kind than the row's is null. Columns have the same meaning as in the tables.
     """
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
@@ -78,7 +78,7 @@ class DecodedRecords(Frame):
     gap: Any = column(_struct_of(INGEST_GAPS, _GAP_COLUMNS), "the range of offsets, of the kind gap")
 
 
-# The table that has the rows of a kind, and the struct whose fields are columns of it.
+# The table for the rows of each kind, and the struct whose fields are columns of that table.
 _TABLE_BY_KIND: Final[dict[str, tuple[Table, str | None]]] = {
     COMMIT: (OFFSET_COMMITS, None),
     EVENT: (GROUP_EVENTS, "event"),
@@ -88,7 +88,7 @@ _TABLE_BY_KIND: Final[dict[str, tuple[Table, str | None]]] = {
 
 
 def rows_by_table(records: pa.RecordBatch) -> dict[Table, pa.RecordBatch]:
-    """Return rows of DecodedRecords as rows of the tables that have their kinds, in the same order.
+    """Return rows of DecodedRecords by table, as rows of the table for their kind, in the same order.
 
     A table without a row is missing from the result.
     """
@@ -103,17 +103,17 @@ def rows_by_table(records: pa.RecordBatch) -> dict[Table, pa.RecordBatch]:
 
 
 def _table_rows(table: Table, struct: str | None, records: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows of DecodedRecords, which are all of the table's kind, as rows of the table."""
+    """Return rows of DecodedRecords as rows of the table. All of them have the table's kind."""
     columns: dict[str, Any] = dict(zip(records.schema.names, records.columns, strict=True))
     if struct is not None:
         names = [field.name for field in records[struct].type]
         columns |= zip(names, records[struct].flatten(), strict=True)
     columns["origin"] = "topic"
-    # Only samples know these two of a group.
+    # Only samples know a group's type and state.
     columns |= {"group_type": None, "state": None}
-    # Only the table of gaps has this column.
+    # Only ingest_gaps has `found_at`.
     columns["found_at"] = records["record_time"]
-    # Only the table of commits has this one, and rows are dated by it, so it is never null there.
+    # Only offset_commits has `commit_time`. Its rows are dated by this column, so it is never null.
     columns["commit_time"] = pc.coalesce(records["commit_time"], records["record_time"])
     own_columns = {name: columns[name] for name in table.frame.names()}
     return make_batch(table.frame, own_columns, size=records.num_rows)

@@ -24,7 +24,7 @@ _READ_ASSIGNMENT: Final = compile_reader(CONSUMER_PROTOCOL_ASSIGNMENT, version=0
 # MemberState of org.apache.kafka.coordinator.group.modern and of …group.streams (4.4.0), which have other numbers.
 _MEMBER_STATES: Final = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
 _STREAMS_MEMBER_STATES: Final = {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"}
-# By the name of the record type; other types have no state of a member.
+# The keys are names of record types. Other types have no state of a member.
 _STATES_BY_TYPE: Final = {
     "ConsumerGroupCurrentMemberAssignment": _MEMBER_STATES,
     "ShareGroupCurrentMemberAssignment": _MEMBER_STATES,
@@ -133,7 +133,7 @@ def _assignment(topics: Iterable[Struct] | None) -> list[dict[str, Any]] | None:
 
 
 def _classic_members(fields: Struct) -> list[dict[str, Any]]:
-    """Return the members of a classic group. Their topics and partitions are None if they are no consumers."""
+    """Return the members of a classic group. Their topics and partitions are None if they are not consumers."""
     # The bytes of Kafka Connect's workers, for example, have another layout.
     has_consumers = find_kind(SIMPLE.group_type, fields["protocol_type"]).has_consumer_members
     return [_classic_member(member, is_consumer=has_consumers) for member in fields["members"]]
@@ -159,7 +159,7 @@ def _classic_member(member: Struct, *, is_consumer: bool) -> dict[str, Any]:
 
 
 def _read_consumer_bytes(data: bytes, read: Read) -> Struct:
-    """Return the fields of a subscription or an assignment that a consumer wrote; no fields if it is something else."""
+    """Return the fields of a subscription or an assignment that a consumer wrote; no fields for other bytes."""
     version = read_prefix(data)
     if version is None or version < 0:
         return {}

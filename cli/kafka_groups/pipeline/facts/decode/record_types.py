@@ -14,7 +14,7 @@ So an `event_type` names the state that holds from this record on.
 | target_assignment | 7, 13, 21 | the partitions that a member will have at the end | target_assignment_removed |
 | member_assignment | 8, 14, 22 | the partitions and the state of a member at this epoch | member_assignment_removed |
 | static_member_away | 8, 22 | a static member left and may come back: epoch -2 | member_assignment_removed |
-| share_partitions | 15 | the partitions that have a share state, and its step of life | share_partitions_removed |
+| share_partitions | 15 | the partitions that have a share state, and its lifecycle state | share_partitions_removed |
 | regex_resolved | 16 | the topics that match a subscribed expression | regex_removed |
 | topology | 23 | the topology that a streams application runs | topology_removed |
 
@@ -220,10 +220,10 @@ def read_value(record_type: RecordType, value: bytes) -> Struct:
 
 
 def _read_whole(data: bytes, read: Read) -> Struct:
-    """Return the fields behind the prefix; SchemaError if they are not all that the bytes contain."""
+    """Return the fields after the prefix; SchemaError if the bytes contain more or less than these fields."""
     cursor = Cursor(data, PREFIX_BYTES)
     fields: Struct = read(cursor)
-    # Brokers write nothing behind the fields, so bytes there belong to a layout that is not known here.
+    # Brokers write nothing after the fields, so bytes there belong to an unknown layout.
     if cursor.remaining():
         msg = f"{cursor.remaining()} bytes are left over"
         raise SchemaError(msg)

@@ -1,6 +1,7 @@
 """The decoder of records of `__consumer_offsets`.
 
-Nearly all records are commits, which are decoded at once, each field of all of them. The others are decoded one by one.
+Nearly all records are commits. They are decoded together, one field of all commits at a time. The others are decoded
+one by one.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ class RawRecords(Frame):
 def decode(records: pa.RecordBatch, cluster_id: str, partition: int) -> pa.RecordBatch:
     """Return one row of DecodedRecords for each row of RawRecords, in the same order.
 
-    All records belong to this partition of `__consumer_offsets`. Never fails because of the content of a record: one
-    that cannot be decoded is a row of the kind "unknown", with its bytes, the problem, and the fields of its key if
-    those were decoded.
+    All records belong to this partition of `__consumer_offsets`. A record that cannot
+    be decoded raises no error. It is a row of the kind "unknown", with its bytes, the problem, and the fields of its
+    key if those were decoded.
     """
     common_columns = {
         "cluster_id": cluster_id,
@@ -78,8 +79,8 @@ def _read_commits(records: pa.RecordBatch) -> tuple[Flags, dict[str, Any]]:
 def _decode_one_by_one(records: pa.RecordBatch, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return one row of DecodedRecords for each of the RawRecords.
 
-    `rows` belong to the same records, in the same order. Their columns that do not depend on the content are taken
-    over.
+    `rows` belong to the same records, in the same order. Their columns that do not depend on the content are
+    copied.
     """
     keys = records["key"].to_pylist()
     values = records["value"].to_pylist()

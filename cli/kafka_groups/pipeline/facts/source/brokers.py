@@ -33,7 +33,7 @@ DEFAULT_TIMEOUT_S: Final = 60.0
 _SERVERS: Final = "bootstrap.servers"
 _CONSUMER_PROPERTIES: Final[Mapping[str, Any]] = {
     "isolation.level": "read_committed",
-    # These bound the memory of fetched records, and what is fetched in vain behind the end of a range.
+    # These limit the memory of fetched records, and the records that are fetched past the end of a range and not used.
     "queued.max.messages.kbytes": 8_192,
     "fetch.message.max.bytes": 2 * 2**20,
     "fetch.max.bytes": 8 * 2**20,
@@ -42,10 +42,10 @@ _CONSUMER_PROPERTIES: Final[Mapping[str, Any]] = {
     "fetch.queue.backoff.ms": 5,
 }
 _POLL_S: Final = 0.01
-# librdkafka's own timeout is as long as ours, so its response may come a little later.
+# librdkafka's own timeout is equally long, so its response may come a little later.
 _RESPONSE_DELAY_S: Final = 1.0
 _TIMEOUT_CODES: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE})
-# librdkafka's own errors after which it retries. It reports them again and again meanwhile.
+# These are librdkafka's own errors after which it retries. It reports them repeatedly.
 _RETRIABLE_CODES: Final = frozenset(
     {
         KafkaError._ALL_BROKERS_DOWN,
@@ -194,7 +194,7 @@ class Brokers:
     def _note_error(self, error: KafkaError) -> None:
         """Remember an error that librdkafka reports beside the responses: a refusal, or else the first other error."""
         is_first = self._reported_error is None
-        # This one follows another error, which has the reason.
+        # This error follows another one, which has the reason.
         is_without_reason = self._reported_error is not None and (
             self._reported_error.code() == KafkaError._ALL_BROKERS_DOWN
         )
@@ -236,7 +236,7 @@ def is_retriable(error: KafkaError) -> bool:
 
 
 def source_error(error: KafkaError, client: ClientProperties) -> SourceError:
-    """Return the error of a broker or of librdkafka as one sentence: UnreachableError if a retry may succeed."""
+    """Return the error of a broker or of librdkafka as one sentence, UnreachableError if a retry may succeed."""
     reason = _REFUSALS.get(error.code()) or describe_error(error, client)
     error_class = UnreachableError if is_retriable(error) else SourceError
     return error_class(f"__consumer_offsets cannot be read from {_addresses(client)}: {reason}")

@@ -17,7 +17,7 @@ _PAUSE_S: Final = 0.5
 
 
 def describe_loss(read: Offsets, ends: Offsets) -> str | None:
-    """Return a sentence about the first partition that ends before what was read; None if all of it is there.
+    """Return a sentence on the first partition that ends before the next offset to read; None if there is none.
 
     `read` are the next offsets of reading, `ends` the current ends, each by partition.
     """
@@ -30,7 +30,7 @@ def describe_loss(read: Offsets, ends: Offsets) -> str | None:
 
 
 def topic_changed_error(topic_id: str | None) -> SourceError:
-    """Return the error of a topic that was read and is now another one: `topic_id` is its id, None if there is none."""
+    """Return the error for a topic that was recreated or deleted; `topic_id` is its new id, None if it was deleted."""
     state = "does not exist any more" if topic_id is None else f"was recreated: its topic id is {topic_id} now"
     return SourceError(
         f"__consumer_offsets was read, and {state}, so the old offsets do not apply; use a new directory (--data-dir) "

@@ -37,7 +37,7 @@ class KafkaGroupsSource(DataSource):
     """The records of `__consumer_offsets`, decoded: format "kafka_groups", for spark.read and spark.readStream.
 
     Options: kafka.<property of librdkafka>; startingOffsets (earliest, latest, or JSON such as {"0": 23}, where -2 is
-    earliest and -1 latest; no offset behind the end); group (only that group, from its partition alone);
+    earliest and -1 latest; no offset past the end); group (only that group, from its partition alone);
     maxRecordsPerBatch (of a stream); minPartitions (tasks that run at once: their number is a multiple of it); timeout
     (seconds without any progress).
     """
@@ -113,7 +113,7 @@ class _Reader:
 
 class _BatchReader(_Reader, DataSourceReader):
     def partitions(self) -> list[InputPartition]:
-        # This is the first request, because its error is the best one if no broker responds.
+        # This is the first request, because its error is the most specific one if no broker responds.
         cluster_id = self.cluster_id
         end = self.request_end()
         return self.tasks(cluster_id, plan.ranges_between(self.request_starts(end), end.ends))
@@ -146,7 +146,7 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
             self._run_end = end
         max_offsets = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         batch_ends = {**read.ends, **plan.limit_ends(read.ends, end.ends, max_offsets)}
-        # A position that differs only in its epochs would make Spark run an empty batch.
+        # Spark would run an empty batch for a position that differs only in its epochs.
         if batch_ends == read.ends:
             return start
         return end._replace(ends=batch_ends).to_checkpoint(self.cluster_id)

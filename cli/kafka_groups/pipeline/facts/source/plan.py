@@ -12,8 +12,8 @@ from kafka_groups.pipeline.facts.source.position import NO_OFFSETS, Offsets
 EARLIEST: Final = -2
 LATEST: Final = -1
 
-# Each task takes a tenth of a second and each batch half a second, whatever they read. So each one reads at least the
-# first of these numbers of offsets, and their number is limited.
+# A task takes at least a tenth of a second, and a batch half a second, whatever they read. So each task reads at least
+# the first of these numbers of offsets, and the number of tasks and batches is limited.
 _MIN_OFFSETS_PER_TASK: Final = 100_000
 _OFFSETS_PER_CORE: Final = 250_000
 _MAX_OFFSETS_PER_TASK: Final = 1_000_000
@@ -63,7 +63,7 @@ def starting_offsets(wanted: Offsets | int | None, earliest: Offsets, latest: Of
     `wanted` are offsets by partition, or one number for all partitions; EARLIEST and LATEST stand for the offsets of
     these names. None, and a partition that is not among the wanted ones, mean EARLIEST.
 
-    Raises SourceError for a partition that does not exist, and for an offset behind the end of its partition, where no
+    Raises SourceError for a partition that does not exist, and for an offset past the end of its partition, where no
     record would come.
     """
     wanted_offsets: Offsets = wanted if isinstance(wanted, Mapping) else NO_OFFSETS
@@ -121,7 +121,7 @@ def split_into_tasks(ranges: Sequence[Range], cores: int = 1) -> list[tuple[Rang
     """Return the ranges in tasks of equal numbers of offsets: large ranges are split, small ones share a task.
 
     The tasks have all offsets in the order of the ranges. If there is enough to read, the number of tasks is a multiple
-    of the cores, which run as many tasks at once, so that all cores end together.
+    of the number of cores, so that all cores end together.
     """
     total = sum(range_.size() for range_ in ranges)
     count = _number_of_tasks(total, cores)
@@ -130,7 +130,7 @@ def split_into_tasks(ranges: Sequence[Range], cores: int = 1) -> list[tuple[Rang
     for whole in ranges:
         rest = whole
         while rest.start < rest.end:
-            # All offsets are taken in a row, which is cut at equal distances.
+            # The offsets of all ranges form one sequence, which is cut at equal distances.
             cut = total * len(tasks) // count
             if planned == cut:
                 tasks.append([])

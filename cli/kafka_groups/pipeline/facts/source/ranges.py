@@ -26,10 +26,9 @@ from kafka_groups.settings.librdkafka import ClientProperties
 CHUNK_RECORDS: Final = 32_768
 # Large values fill a chunk with fewer records.
 _CHUNK_BYTES: Final = 8 * 2**20
-# So few messages are converted and freed while they are still in the processor's cache, which saves a third of the
-# time of a task.
+# A batch of this size stays in the processor's cache, which saves a third of a task's time.
 _MESSAGES_PER_CALL: Final = 2_048
-# `consume` waits until it has the requested number of messages, also behind the last record of the partition. With few
+# `consume` waits until it has the requested number of messages, also after the last record of the partition. With few
 # records left that is likely, so the wait is short.
 _POLL_S: Final = 0.1
 _SHORT_POLL_S: Final = 0.02
@@ -57,8 +56,8 @@ def read_ranges(
 class RangeReader:
     """A reader of one range, with a consumer that nothing else uses meanwhile. `read` may be called once.
 
-    Raises UnreachableError if no record arrives for `timeout_s` seconds. Raises SourceError for what brokers refuse,
-    and if the log is another one than was read up to the start of the range.
+    Raises UnreachableError if no record arrives for `timeout_s` seconds. Raises SourceError if brokers refuse a
+    request, or if the log differs from the one that was read up to the start of the range.
     """
 
     consumer: Consumer
@@ -68,16 +67,16 @@ class RangeReader:
 
     def __post_init__(self) -> None:
         self._next_offset = self.range.start
-        # Offsets from here to `_next_offset` without a record are missing; `_records_since` counts those with one.
+        # Offsets from here to `_next_offset` without a record are missing. `_records_since` counts the records.
         self._counted_from = self.range.start
         self._records_since = 0
         self._is_complete = False
         self._gaps: list[DataGap] = []
-        # Why the next record does not come, if librdkafka has reported a reason.
+        # The reason why the next record does not come, if librdkafka has reported one.
         self._reason: str | None = None
 
     def read(self) -> Iterator[pa.RecordBatch | DataGap]:
-        """Yield chunks of RawRecords, in the order of offsets, each data gap behind the records before it."""
+        """Yield chunks of RawRecords and data gaps in the order of offsets: a gap comes after the records before it."""
         self._assign(self.range.start, self.range.epoch)
         deadline = time.monotonic() + self.timeout_s
         while not self._is_complete and self._next_offset < self.range.end:
@@ -109,7 +108,7 @@ class RangeReader:
 
     def _read_chunk(self) -> pa.RecordBatch | None:
         """Return the next records as one batch of RawRecords, at most a chunk; None if none came."""
-        # The collector would visit tens of thousands of messages again and again, which takes a third of the time.
+        # The garbage collector would visit tens of thousands of messages repeatedly, which takes a third of the time.
         was_enabled = gc.isenabled()
         gc.disable()
         try:
@@ -146,11 +145,11 @@ class RangeReader:
         return batch, False
 
     def _to_batch(self, messages: list[Message]) -> pa.RecordBatch | None:
-        """Return the records of messages that are in the range, and move on behind them; None if there is none."""
+        """Return the records of messages that are in the range, and move past them; None if there is none."""
         offsets: list[Any] = list(map(Message.offset, messages))
         if offsets and offsets[-1] >= self.range.end - 1:
             self._is_complete = True
-            # A record behind the range shows that the last offsets of the range have no record.
+            # A record past the range shows that the last offsets of the range have no record.
             count = sum(offset < self.range.end for offset in offsets)
             messages = messages[:count]
             offsets = offsets[:count]
@@ -171,7 +170,7 @@ class RangeReader:
         error: Any = message.error()
         code = error.code()
         if code == KafkaError._PARTITION_EOF:
-            # Before the end of the range, a new leader may not know yet how far the records are stable: wait for that.
+            # A new leader may not know the last stable offset yet. Before the end of the range, wait for it.
             self._is_complete = self._is_complete or (message.offset() or 0) >= self.range.end
             self._reason = f"the partition ends at {message.offset()}"
         elif code == KafkaError._AUTO_OFFSET_RESET:
@@ -182,7 +181,7 @@ class RangeReader:
             raise source_error(error, self.client)
 
     def _skip_deleted(self) -> None:
-        """Continue at the log start offset if it is behind the next offset; SourceError if the log is another one."""
+        """Continue at the log start offset if it is past the next offset; SourceError if the log is another one."""
         log_start, log_end = self._request_bounds()
         if log_start <= self._next_offset:
             raise self._truncation_error(log_end)

@@ -33,7 +33,7 @@ def _parse_offsets(text: str) -> dict[int, int] | int:
         return _OFFSETS_BY_WORD[text]
     offsets = {parse_integer(partition): offset for partition, offset in json.loads(text).items()}
     for offset in offsets.values():
-        # JSON's true is an int of Python, too.
+        # Python parses JSON's true as bool, which is an int, too.
         if type(offset) is not int or offset < EARLIEST:
             raise ValueError(text)
     return offsets

@@ -2,7 +2,7 @@
 
 Each batch is one commit of each table, with the rows and the position. So the log of a table shows which records the
 table has. After a kill between two commits, or with a table from a backup, some tables have more records than others;
-the next batch then begins where the table with the fewest ends, and tasks skip the rows that a table has already.
+the next batch then begins where the table with the fewest records ends. Tasks skip the rows that a table has.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ _NOTHING_READ: Final = Position(None, {})
 class TablePosition(NamedTuple):
     """The records of a cluster that the tables have.
 
-    `start` is where the next batch begins so that no table lacks a record; a partition that no table has is missing.
-    `ahead` has, for each table with records behind the start, the next offset of the partitions concerned. `batches`
-    has the number of the last batch of each table, None before the first one. Tables are named.
+    `start` is the position where the next batch begins, so that no table lacks a record; it has no partition that no
+    table has. `ahead` has the next offset of each partition whose table is past `start`, by table; ingest_gaps is never
+    among these tables. `batches` has the number of the last batch of each table, None before the first one. Tables are
+    given by name.
     """
 
     start: Position
@@ -34,7 +35,7 @@ class TablePosition(NamedTuple):
     batches: Mapping[str, int | None]
 
     def extend_ends(self, ends: Offsets) -> dict[int, int]:
-        """Return these ends of a batch, raised where a table has more records, so that no table is ahead afterwards."""
+        """Return the ends of a batch, each raised to the end of the table with the most records of the partition."""
         extended = dict(ends)
         for offsets in self.ahead.values():
             for partition, end in ends.items():
@@ -91,11 +92,11 @@ def _lowest_position(positions: Sequence[Position]) -> Position:
 
 
 def _offsets_ahead(positions: Mapping[str, Position], start: Position) -> dict[str, Offsets]:
-    """Return the ends behind the start, by table and partition; tables without one are missing."""
+    """Return the ends that are past the start, by table and partition, without tables that have none."""
     ahead: dict[str, Offsets] = {}
     for table, position in positions.items():
         offsets = {partition: end for partition, end in position.ends.items() if end > start.ends[partition]}
-        # A gap that another table has missed has to be a row, even if the table of gaps has it already.
+        # A gap that another table lacks has to be a row again, even if the table of gaps has it.
         if offsets and table != INGEST_GAPS.name:
             ahead[table] = offsets
     return ahead
@@ -110,7 +111,7 @@ def commit_batch(
     """
     number = secrets.randbits(62)
     versions = end.to_versions(cluster_id)
-    # Tables that differ get all versions. So do all tables if brokers return another topic id since an upgrade.
+    # All versions are written if the tables differ, or if brokers return another topic id since an upgrade.
     is_even = not before.ahead and before.start.topic_id == end.topic_id
     versions_before = before.start.to_versions(cluster_id) if is_even else {}
     # Each commit has these two, so Delta refuses one of two commits at the same time.

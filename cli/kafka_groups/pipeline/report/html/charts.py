@@ -19,7 +19,7 @@ from kafka_groups.pipeline.report.peaks import reduce_points
 from kafka_groups.rendering.counts import count_of, show_count
 from kafka_groups.rendering.durations import format_duration
 
-# A chart has at most some thousand pixels. Of more points than these, only those that must be shown are drawn.
+# A chart has at most some thousand pixels. If there are more points, only the necessary ones are drawn.
 _MAX_PARTS: Final = 2_000
 _MAX_REBALANCES: Final = 100
 _DAY_MS: Final = 86_400_000

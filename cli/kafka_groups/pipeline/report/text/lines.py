@@ -13,7 +13,7 @@ from kafka_groups.rendering.schemas import Document
 from kafka_groups.rendering.screen import Screen, print_note
 from kafka_groups.rendering.writers.whole_result import write_records, write_rows
 
-# Points have no place in a cell; rebalances are their number and the longest duration.
+# Points do not fit into a cell. Rebalances are given as their number and the longest duration.
 COLUMNS: Final = (
     Column("GROUP", "group"),
     Column("CLUSTER", "cluster_id"),
@@ -42,7 +42,7 @@ COLUMNS: Final = (
 def write_history_lines(screen: Screen, history: History, output_format: str) -> None:
     """Write a line for each group: with ndjson its object of the document, with csv the values that fit into a cell.
 
-    A line of a group has no place for findings, gaps and missing data: stderr has their number, and what is missing.
+    Lines of groups have no findings, gaps or missing data. Their number is on stderr, and so is what is missing.
     """
     groups = history_document(history)["groups"]
     if output_format == "csv":

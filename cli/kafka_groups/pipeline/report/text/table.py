@@ -1,4 +1,4 @@
-"""A history as text: a table of its groups with the trend of each, then the findings; stderr has the rest."""
+"""A history as text: a table of its groups with the trend of each, then the findings; footnotes are on stderr."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class HistoryRow(NamedTuple):
 
 
 _CLUSTER: Final = Column("CLUSTER", "cluster")
-# Only shown where rows are older than others.
+# This column is only shown if some rows are older than others.
 _AS_OF: Final = Column("AS-OF", "as_of")
 _COLUMNS: Final = (
     Column("GROUP", "group"),
@@ -135,13 +135,13 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
         cluster=group.cluster_id,
         state=group.state,
         members=group.members,
-        # Not a verdict, but readers look for it in this column, which is never omitted.
+        # This is no verdict, but readers look for it in this column, which is never omitted.
         verdict=group.verdict if group.removed_ms is None else "removed",
         rule=group.rule,
         lag=format_lag(group, at_least="≥" if is_unicode else ">="),
         time_lag=format_time_lag(group, at_least="≥" if is_unicode else ">="),
         trend=draw_sparkline(peaks, blocks=BLOCKS if is_unicode else DIGITS),
-        # Samples a minute apart are no finer than a tenth. With one decimal each, the points are aligned.
+        # Rates from samples a minute apart are no finer than a tenth. With one decimal each, the points are aligned.
         consume_rate=None if group.consume_rate is None else round(group.consume_rate, 1),
         produce_rate=None if group.produce_rate is None else round(group.produce_rate, 1),
         catch_up=None if group.catch_up_ms is None else format_duration(group.catch_up_ms),
