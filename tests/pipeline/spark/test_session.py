@@ -165,7 +165,7 @@ def test_ctrl_c_ends_a_session_and_its_jvm(tmp_path: Path) -> None:
     program = [sys.executable, "-c", PROGRAM, str(log), "master", "local[2]", "wait"]
     process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 180
         while not (tmp_path / "log.up").exists():
             assert time.monotonic() < until
             time.sleep(0.1)

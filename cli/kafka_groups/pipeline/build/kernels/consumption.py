@@ -43,13 +43,12 @@ from kafka_groups.pipeline.build.kernels.segments import (
 )
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
-# A sample at most this long after the last record of a day may show commits that are dated to the next day. Clocks
-# differ by less, and most groups commit more often.
-_MAX_AHEAD_US: Final = 600_000_000
+# How far the times of a commit's record and of a sample that shows it may be apart. It is more than most clocks differ.
+_MAX_APART_US: Final = 600_000_000
 
 
 @dataclass(frozen=True)
-class _SamplesAhead:
+class _CarriedSamples:
     """Carried samples of commits whose records have the next date. Arrays have one length.
 
     `row` is the index of the sample among the commits, and `key` its key. `counted` is the number of offsets by which
@@ -70,15 +69,15 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
     never = np.full(size, NULL)
     is_of_day = ~rows.is_carried
     is_present = ~rows.is_removal
-    samples_ahead = _find_samples_ahead(rows)
-    advance = _measure_advances(rows, samples_ahead, size)
+    carried_samples = _find_contradicted_samples(rows)
+    advance = _measure_advances(rows, carried_samples, size)
     is_commit = is_present & (rows.is_record | ((advance != 0) & (advance != NULL)))
     # A commit that is seen for the first time may have been made just then.
     is_move = is_of_day & is_present & (is_commit | (advance == NULL))
     starts = is_segment_start(rows.key)
     consumed = np.zeros(size, np.int64)
     consumed[rows.key[starts]] = sum_segments(np.where(is_of_day & is_present, np.maximum(advance, 0), 0), starts)
-    consumed[samples_ahead.key] -= samples_ahead.counted
+    consumed[carried_samples.key] -= carried_samples.counted
     consumed = np.maximum(consumed, 0)
     commits = np.bincount(rows.key[is_of_day & rows.is_record & is_present], minlength=size)
     is_sample = is_of_day & ~rows.is_record & is_present
@@ -117,29 +116,32 @@ def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
     return jumps_ms
 
 
-def _find_samples_ahead(rows: Commits) -> _SamplesAhead:
-    """Return the samples that are the last carried row of their key, shortly after a record and before another one."""
+def _find_contradicted_samples(rows: Commits) -> _CarriedSamples:
+    """Return the last carried rows of keys that are samples after a record, and contradict the records.
+
+    Such a sample shows the commit of a later record, or it is shortly after its record and below it.
+    """
     starts = segment_starts(rows.key, rows.incarnation)
     is_sample = rows.is_carried & ~rows.is_record & ~rows.is_removal
-    is_last_carried = is_segment_end(rows.key, rows.is_carried)
     record = last_index_before(rows.is_record & ~rows.is_removal, starts)
-    is_near = rows.at_us - take(rows.at_us, record) <= _MAX_AHEAD_US
-    has_record_after = next_index_after(rows.is_record & ~rows.is_carried, rows.key, rows.incarnation) >= 0
-    row = np.flatnonzero(is_sample & is_last_carried & (record >= 0) & is_near & has_record_after)
+    is_candidate = is_sample & is_segment_end(rows.key, rows.is_carried) & (record >= 0)
+    apart_us = rows.at_us - take(rows.at_us, record)
+    is_below = (rows.committed_offset < take(rows.committed_offset, record)) & (apart_us <= _MAX_APART_US)
+    row = np.flatnonzero(_show_records(rows, is_candidate, is_later=True) | (is_candidate & is_below))
     counted = rows.committed_offset[row] - rows.committed_offset[record[row]]
-    return _SamplesAhead(row=row, key=rows.key[row], counted=np.maximum(counted, 0))
+    return _CarriedSamples(row=row, key=rows.key[row], counted=np.maximum(counted, 0))
 
 
-def _measure_advances(rows: Commits, samples_ahead: _SamplesAhead, size: int) -> Ints:
+def _measure_advances(rows: Commits, carried_samples: _CarriedSamples, size: int) -> Ints:
     """Return the number of offsets by which each row advanced the commit of its key.
 
     It is NULL for a removal, and for the first commit of an incarnation. It is 0 for a sample between two records, and
     for one that contradicts the first or the last record beside it. No row is compared with these samples, nor with
-    `samples_ahead`.
+    `carried_samples`.
     """
     is_between = are_between_records(rows, size) | _are_before_first_record(rows) | _are_behind_last_record(rows)
     is_compared = ~is_between
-    is_compared[samples_ahead.row] = False
+    is_compared[carried_samples.row] = False
     previous = last_index_before(is_compared, segment_starts(rows.key, rows.incarnation))
     previous_offset = take(rows.committed_offset, previous)
     is_known = (rows.committed_offset != NULL) & (previous_offset != NULL)
@@ -147,29 +149,42 @@ def _measure_advances(rows: Commits, samples_ahead: _SamplesAhead, size: int) ->
 
 
 def _are_before_first_record(rows: Commits) -> Flags:
-    """Return for each row whether it is a sample shortly before the first record of its key, and has seen its commit.
+    """Return for each row whether it is a sample before the first record of its key, and shows a commit of a record.
 
-    The offset of such a sample is not below that of the record: the record's clock is ahead.
+    The clock of the record is ahead.
     """
-    starts = segment_starts(rows.key)
     is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
-    record = next_index_after(rows.is_record & ~rows.is_removal, rows.key, rows.incarnation)
-    is_first = last_index_before(rows.is_record, starts) < 0
-    is_near = take(rows.at_us, record) - rows.at_us <= _MAX_AHEAD_US
-    is_seen = rows.committed_offset >= take(rows.committed_offset, record)
-    is_before: Flags = is_sample & is_first & (record >= 0) & is_near & is_seen
-    return is_before
+    is_first = last_index_before(rows.is_record, segment_starts(rows.key)) < 0
+    return _show_records(rows, is_sample & is_first, is_later=True)
 
 
 def _are_behind_last_record(rows: Commits) -> Flags:
-    """Return for each row whether it is a sample shortly after the last record of its key, and has not seen its commit.
+    """Return for each row whether it is a sample below the last record of its key, and shows a commit of a record.
 
-    The offset of such a sample is below that of the record: the record's clock is behind.
+    The clock of the record is behind.
     """
     starts = segment_starts(rows.key, rows.incarnation)
     is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
     record = last_index_before(rows.is_record & ~rows.is_removal, starts)
-    is_near = rows.at_us - take(rows.at_us, record) <= _MAX_AHEAD_US
-    is_below = rows.committed_offset < take(rows.committed_offset, record)
-    is_behind: Flags = is_sample & (record >= 0) & is_near & is_below
-    return is_behind
+    is_below = (record >= 0) & (rows.committed_offset < take(rows.committed_offset, record))
+    return _show_records(rows, is_sample & is_below, is_later=False)
+
+
+def _show_records(rows: Commits, is_candidate: Flags, *, is_later: bool) -> Flags:
+    """Return for each row whether it is a candidate that has the offset of a record of its key and incarnation.
+
+    The record is at most ten minutes after the row, or with `is_later` false before it.
+    """
+    of_candidates = np.flatnonzero(np.isin(rows.key, rows.key[is_candidate]))
+    near = rows.take(of_candidates)
+    order = np.lexsort((near.at_us, near.committed_offset, near.incarnation, near.key))
+    ordered = near.take(order)
+    commit = (ordered.key, ordered.incarnation, ordered.committed_offset)
+    if is_later:
+        record = next_index_after(ordered.is_record, *commit)
+    else:
+        record = last_index_before(ordered.is_record, segment_starts(*commit))
+    apart_us = np.abs(take(ordered.at_us, record, missing=0) - ordered.at_us)
+    shows_record = np.zeros(len(rows), np.bool_)
+    shows_record[of_candidates[order]] = (record >= 0) & (apart_us <= _MAX_APART_US)
+    return shows_record & is_candidate
