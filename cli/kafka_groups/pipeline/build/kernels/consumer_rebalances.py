@@ -122,7 +122,8 @@ class GroupIncarnation:
             self.members.see_time(record)
             return
         change = self.members.read(index, record)
-        if change is not None and record.type.startswith("ConsumerGroup"):
+        is_consumer = record.type.startswith("ConsumerGroup")
+        if change is not None and is_consumer and not change.has_joined_earlier:
             self.changes.count(change.member_id, change.step)
         if record.is_removal:
             self._remove(record)
