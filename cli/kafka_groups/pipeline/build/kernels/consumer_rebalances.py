@@ -107,7 +107,7 @@ class GroupIncarnation:
         """Take in the removal of a classic group; an online upgrade keeps its members (None: unknown)."""
         self.changes.has_start = True
         self.changes.kept_members = members
-        self.members.mark_complete()
+        self.members.mark_complete(members or ())
 
     def read(self, index: int, record: GroupRecord) -> None:
         """Take in the next record in the order of the log.

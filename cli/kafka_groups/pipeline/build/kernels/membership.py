@@ -7,8 +7,9 @@ A member joins with its first record MemberMetadata, and leaves with the tombsto
   record that is left. Each member writes an assignment within seconds of each epoch. Therefore, once one preexisting
   member has written, all of them are counted.
 - An *unseen joiner* writes such an assignment, too, but joined after the first record: all members were known before,
-  or the member had no epoch before. Compaction replaced its join by a later record of the member, or a clock that is
-  ahead dated the join to the next day. The member is counted from its assignment on, so earlier numbers stay the same.
+  or it has its first epoch, which the records lack. Compaction replaced its join by a later record of the member, or a
+  clock that is ahead dated the join to the next day. The member is counted from its assignment on, so earlier numbers
+  stay the same.
 - A member whose leave is the only record of it is an *unseen leaver*. Compaction also replaces a join by the leave, so
   the leave shows that the member was present just before it, and nothing about earlier times. But where no other
   member is known of, the number of members before the leave is UNKNOWN.
@@ -33,13 +34,14 @@ Example: the group begins, `a` joins, and two hours later `x` leaves, whose join
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 from kafka_groups.pipeline.build.kernels.group_records import (
+    GROUP_EPOCH,
     MEMBER_ASSIGNMENT,
     MEMBER_LEFT,
     MEMBER_METADATA,
@@ -97,6 +99,8 @@ class MemberHistory:
         self._first_record: GroupRecord | None = None
         self._first_index = 0
         self._newest_us = NULL
+        self._newest_epoch: int | None = None
+        self._kept_members = frozenset[str]()
         # Index of the last leave of an unseen leaver that may have joined before the first record; -1 if there is none.
         self._last_unseen_index = -1
         self._first_join_us = LARGEST
@@ -108,9 +112,13 @@ class MemberHistory:
         """
         self._newest_us = max(self._newest_us, record.at_us)
 
-    def mark_complete(self) -> None:
-        """Take in that the beginning of the group is among the records, so that all members are known."""
+    def mark_complete(self, kept_members: Collection[str] = ()) -> None:
+        """Take in that the beginning of the group is among the records, so that all members are known.
+
+        It may be an online upgrade, which keeps members.
+        """
         self._is_complete = True
+        self._kept_members = frozenset(kept_members) or self._kept_members
 
     def read(self, index: int, record: GroupRecord) -> MemberChange | None:
         """Take in the next record, which is not of a classic group; return the join or leave that it shows.
@@ -121,6 +129,8 @@ class MemberHistory:
         if self._first_record is None:
             self._first_record = record
             self._first_index = index
+        if record.event_type == GROUP_EPOCH:
+            self._newest_epoch = record.epoch
         if record.event_type not in _MEMBER_EVENTS or record.member_id is None:
             return None
         self._notice_resubscription(record.member_id, record)
@@ -175,10 +185,13 @@ class MemberHistory:
         """Return whether the first record of a member, which is not a join, is that of an unseen joiner.
 
         While no member is counted, the number of members is unknown, so the member may have joined at any time before.
+        A member that an online upgrade kept was present before the first record.
         """
         is_counted = self._before.has_changed or bool(self._changes)
-        has_no_earlier_epoch = record.event_type == MEMBER_ASSIGNMENT and record.previous_epoch == 0
-        return is_counted and (self._is_complete or has_no_earlier_epoch)
+        if not is_counted or record.member_id in self._kept_members:
+            return False
+        has_lost_epoch = self._newest_epoch is not None and (record.epoch or 0) > self._newest_epoch
+        return self._is_complete or (has_lost_epoch and record.previous_epoch == 0)
 
     def reach_epoch(self, member_id: str, epoch: int | None) -> bool:
         """Take in that a present member is STABLE at an epoch; return whether it was not STABLE there before."""
