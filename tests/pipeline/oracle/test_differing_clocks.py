@@ -106,6 +106,43 @@ def test_generations_around_midnight_follow_each_other_in_the_log(tmp_path: Path
     assert changes[6] == (3, [], ["c"])
 
 
+def consumer(seconds: float, event_type: str, kind: str, source: int, **others: Any) -> Row:
+    return event(seconds, event_type, f"ConsumerGroup{kind}", source=source, **others)
+
+
+def member_joins(seconds: float, name: str, epoch: int, *others: str, source: int, ahead_s: int = 0) -> list[Row]:
+    """A member joins with an epoch, and all members reach it three seconds later, with the times of a right clock."""
+    rows = [
+        consumer(seconds + ahead_s, "member_metadata", "MemberMetadata", source, member_id=name),
+        consumer(seconds + ahead_s, "group_epoch", "Metadata", source + 1, epoch=epoch),
+    ]
+    for place, member in enumerate((name, *others), source + 2):
+        fields = {"epoch": epoch, "previous_epoch": 0 if member == name else epoch - 1, "member_state": "STABLE"}
+        kind = "CurrentMemberAssignment"
+        rows.append(consumer(seconds + 3, "member_assignment", kind, place, member_id=member, **fields))
+    return rows
+
+
+@pytest.mark.parametrize("ahead_s", [0, 11, 60])
+@pytest.mark.parametrize(("first_epoch", "old_members"), [(1, ()), (8, ("m0",))])
+def test_a_join_dated_the_next_day_changes_no_earlier_day(
+    tmp_path: Path, ahead_s: int, first_epoch: int, old_members: tuple[str, ...]
+) -> None:
+    """The coordinator moves between the join of m3, just before the second midnight, and its assignment."""
+    last_s = MIDNIGHT + 24 * 3_600 - 10
+    events = [
+        *member_joins(0, "m1", first_epoch, *old_members, source=1),
+        *member_joins(100, "m2", first_epoch + 1, *old_members, "m1", source=20),
+        *member_joins(last_s, "m3", first_epoch + 2, *old_members, "m1", "m2", source=40, ahead_s=ahead_s),
+    ]
+
+    rows = read(built(tmp_path, {"group_events": events}), "rebalances")[:2]
+
+    old = len(old_members)
+    assert [(row["members_before"], row["members_after"]) for row in rows] == [(old, old + 1), (old + 1, old + 2)]
+    assert [(row["duration_quality"], row["duration_ms"]) for row in rows] == [("exact", 3_000)] * 2
+
+
 def consumed_at_midnight(directory: Path, *offsets: int | None) -> int:
     """Return the messages consumed in all days by commits of these offsets, in the order of the log; None is no commit.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from tests.pipeline.build.builds import built, read
-from tests.pipeline.fact_rows import Row, commit, ends, event
+from tests.pipeline.build.builds import build_here, built, read
+from tests.pipeline.fact_rows import Row, commit, ends, event, new_storage, put_all
 
 HOUR: Final = 3_600
+DAY: Final = 86_400
 
 
 def consumer(seconds: float, event_type: str, kind: str, source: int, **others: Any) -> Row:
@@ -45,6 +46,77 @@ def test_a_removed_member_that_was_never_seen_overtakes_no_epoch(tmp_path: Path)
     first = rebalances_of(tmp_path, events)[1]
 
     assert (first["duration_quality"], first["duration_ms"]) == ("exact", 2_000)
+
+
+def member_joins(seconds: float, name: str, epoch: int, *others: str, source: int) -> list[Row]:
+    """A member joins with an epoch and reaches it three seconds later, after the other members."""
+    rows = [
+        consumer(seconds, "member_metadata", "MemberMetadata", source, member_id=name),
+        consumer(seconds, "group_epoch", "Metadata", source + 1, epoch=epoch),
+        *(stable(seconds + 2, other, epoch, source + 2 + place) for place, other in enumerate(others)),
+    ]
+    return [*rows, stable(seconds + 3, name, epoch, source + 9) | {"previous_epoch": 0}]
+
+
+def summary(row: Row) -> tuple[int | None, int | None, str, int | None]:
+    return row["members_before"], row["members_after"], row["duration_quality"], row["duration_ms"]
+
+
+FIRST_DAY: Final = [*member_joins(0, "m1", 1, source=1), *member_joins(2 * HOUR, "m2", 2, "m1", source=20)]
+FIRST_REBALANCES: Final = {1: (0, 1, "exact", 3_000), 2: (1, 2, "exact", 3_000)}
+
+
+def test_a_lost_join_does_not_change_rebalances_of_earlier_days(tmp_path: Path) -> None:
+    """m3 subscribes again before the next ingest, and the cleaner removes its first record and those of epoch 3."""
+    events = [
+        *FIRST_DAY,
+        stable(DAY, "m3", 3, 40) | {"previous_epoch": 0},
+        consumer(DAY + 300, "member_metadata", "MemberMetadata", 50, member_id="m3"),
+        consumer(DAY + 300, "group_epoch", "Metadata", 51, epoch=4),
+        *(stable(DAY + 303, name, 4, 52 + place) for place, name in enumerate(("m1", "m2", "m3"))),
+    ]
+
+    rows = rebalances_of(tmp_path, events)
+
+    assert {epoch: summary(row) for epoch, row in rows.items()} == FIRST_REBALANCES | {4: (3, 3, "exact", 3_000)}
+    assert rows[4]["joined"] == []
+
+
+def test_a_lost_join_changes_no_rebalance_that_an_earlier_build_wrote(tmp_path: Path) -> None:
+    """A build after each ingest has the same rows as one build of all records."""
+    storage = new_storage(tmp_path)
+    put_all(storage, "first", {"group_events": FIRST_DAY})
+    build_here(storage)
+    early = read(storage, "rebalances")
+    put_all(storage, "second", {"group_events": [stable(DAY, "m3", 3, 40) | {"previous_epoch": 2}]})
+    build_here(storage)
+
+    assert {row["generation"]: summary(row) for row in early} == FIRST_REBALANCES
+    assert read(storage, "rebalances") == early
+
+
+def test_a_lost_join_of_an_old_group_does_not_change_earlier_days(tmp_path: Path) -> None:
+    """The group began before the first record. m3 had no epoch before its assignment, so it joined on that day."""
+    events = [
+        *member_joins(0, "m2", 8, "m1", source=1),
+        stable(DAY, "m3", 9, 40) | {"previous_epoch": 0},
+        consumer(DAY + 300, "member_metadata", "MemberMetadata", 50, member_id="m3"),
+    ]
+
+    assert summary(rebalances_of(tmp_path, events)[8]) == (1, 2, "exact", 3_000)
+
+
+def test_a_member_lost_the_next_day_makes_no_empty_group_unknown(tmp_path: Path) -> None:
+    """The only member left on the first day. The next day another one joined and left: only its tombstone remains."""
+    events = [
+        *member_joins(0, "m1", 1, source=1),
+        consumer(HOUR, "member_left", "MemberMetadata", 20, member_id="m1", tombstone=True),
+        consumer(HOUR, "group_epoch", "Metadata", 21, epoch=2),
+        consumer(DAY, "member_left", "MemberMetadata", 40, member_id="m2", tombstone=True),
+        consumer(DAY, "group_epoch", "Metadata", 41, epoch=4),
+    ]
+
+    assert summary(rebalances_of(tmp_path, events)[2]) == (1, 0, "exact", 0)
 
 
 def generation(seconds: float, number: int, *names: str, source: int) -> Row:

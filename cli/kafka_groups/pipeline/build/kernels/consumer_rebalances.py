@@ -107,7 +107,7 @@ class GroupIncarnation:
         """Take in the removal of a classic group; an online upgrade keeps its members (None: unknown)."""
         self.changes.has_start = True
         self.changes.kept_members = members
-        self.members.mark_complete()
+        self.members.mark_complete(members or ())
 
     def read(self, index: int, record: GroupRecord) -> None:
         """Take in the next record in the order of the log.
@@ -122,7 +122,8 @@ class GroupIncarnation:
             self.members.see_time(record)
             return
         change = self.members.read(index, record)
-        if change is not None and record.type.startswith("ConsumerGroup"):
+        is_consumer = record.type.startswith("ConsumerGroup")
+        if change is not None and is_consumer and not change.has_joined_earlier:
             self.changes.count(change.member_id, change.step)
         if record.is_removal:
             self._remove(record)

@@ -196,8 +196,11 @@ def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int
     orphaned = reduce_segments(np.add, days.is_orphaned.astype(np.int64), starts)
     starts_status = is_segment_start(statuses.group)
     evaluated = statuses.group[starts_status]
+    # A status also counts partitions whose last observation is on the day before.
+    time_lag_ms = _spread(groups, reduce_segments(np.maximum, days.time_lag_ms, starts), size)
+    status_time_lag_ms = _spread(evaluated, reduce_segments(np.maximum, statuses.time_lag_ms, starts_status), size)
     return GroupExtremes(
-        max_time_lag_ms=_spread(groups, reduce_segments(np.maximum, days.time_lag_ms, starts), size),
+        max_time_lag_ms=np.maximum(time_lag_ms, status_time_lag_ms),
         retention_margin=_spread(groups, min_known(days.margin, starts), size),
         last_retention_margin=_spread(groups, min_known(last_margin, starts), size),
         retention_left_ms=_spread(groups, min_known(retention_left_ms, starts), size),

@@ -6,6 +6,10 @@ A member joins with its first record MemberMetadata, and leaves with the tombsto
 - A member that writes an assignment without a join among the records is *preexisting*: it joined before the first
   record that is left. Each member writes an assignment within seconds of each epoch. Therefore, once one preexisting
   member has written, all of them are counted.
+- An *unseen joiner* writes such an assignment, too, but joined after the first record: all members were known before,
+  or it has its first epoch, which the records lack. Compaction replaced its join by a later record of the member, or a
+  clock that is ahead dated the join to the next day. The member is counted from its assignment on, so earlier numbers
+  stay the same.
 - A member whose leave is the only record of it is an *unseen leaver*. Compaction also replaces a join by the leave, so
   the leave shows that the member was present just before it, and nothing about earlier times. But where no other
   member is known of, the number of members before the leave is UNKNOWN.
@@ -30,13 +34,14 @@ Example: the group begins, `a` joins, and two hours later `x` leaves, whose join
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 from kafka_groups.pipeline.build.kernels.group_records import (
+    GROUP_EPOCH,
     MEMBER_ASSIGNMENT,
     MEMBER_LEFT,
     MEMBER_METADATA,
@@ -70,10 +75,10 @@ class MemberChange:
     member_id: str
     step: int  # 1 for a join, -1 for a leave
     is_unseen: bool  # the leave is the only record of the member
-    # A present member that only subscribes to other topics writes a record as if it joined. Such a record is a join in
-    # `entries`, because the member was not counted before. None: the member's next record, which shows whether it
-    # joined, is not read yet.
-    is_resubscription: bool | None
+    # A present member that only subscribes to other topics writes a record as if it joined. An unseen joiner joined
+    # before its assignment. Both are joins in `entries`, because the member was not counted before. None: the member's
+    # next record, which shows whether it joined, is not read yet.
+    has_joined_earlier: bool | None
 
 
 class MemberHistory:
@@ -94,6 +99,10 @@ class MemberHistory:
         self._first_record: GroupRecord | None = None
         self._first_index = 0
         self._newest_us = NULL
+        self._newest_epoch: int | None = None
+        self._kept_members = frozenset[str]()
+        # Index of the last leave of an unseen leaver that may have joined before the first record; -1 if there is none.
+        self._last_unseen_index = -1
         self._first_join_us = LARGEST
 
     def see_time(self, record: GroupRecord) -> None:
@@ -103,9 +112,13 @@ class MemberHistory:
         """
         self._newest_us = max(self._newest_us, record.at_us)
 
-    def mark_complete(self) -> None:
-        """Take in that the beginning of the group is among the records, so that all members are known."""
+    def mark_complete(self, kept_members: Collection[str] = ()) -> None:
+        """Take in that the beginning of the group is among the records, so that all members are known.
+
+        It may be an online upgrade, which keeps members.
+        """
         self._is_complete = True
+        self._kept_members = frozenset(kept_members) or self._kept_members
 
     def read(self, index: int, record: GroupRecord) -> MemberChange | None:
         """Take in the next record, which is not of a classic group; return the join or leave that it shows.
@@ -116,6 +129,8 @@ class MemberHistory:
         if self._first_record is None:
             self._first_record = record
             self._first_index = index
+        if record.event_type == GROUP_EPOCH:
+            self._newest_epoch = record.epoch
         if record.event_type not in _MEMBER_EVENTS or record.member_id is None:
             return None
         self._notice_resubscription(record.member_id, record)
@@ -126,9 +141,9 @@ class MemberHistory:
     def _notice_resubscription(self, member_id: str, record: GroupRecord) -> None:
         """Take in the record after a join, which shows whether the member only subscribed to other topics."""
         join = self._last_joins.get(member_id)
-        if join is not None and join.is_resubscription is None:
+        if join is not None and join.has_joined_earlier is None:
             # A member that has just joined has no epoch before its first assignment.
-            join.is_resubscription = (record.previous_epoch or 0) > 0
+            join.has_joined_earlier = (record.previous_epoch or 0) > 0
 
     def _leave(self, index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
         """Take in a leave; return it, or None if the member has left before.
@@ -140,29 +155,43 @@ class MemberHistory:
             return None
         self._members.pop(member_id, None)
         self._departed.add(member_id)
-        change = MemberChange(index, record.at_us, member_id, -1, not was_present, is_resubscription=False)
+        if not was_present and not self._is_complete:
+            self._last_unseen_index = index
+        change = MemberChange(index, record.at_us, member_id, -1, not was_present, has_joined_earlier=False)
         self._changes.append(change)
         return change
 
     def _be_present(self, index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
         """Take in a record of a present member; return its join, or None if the member did not join with it.
 
-        A member that writes without a join among the records, and has not left, is preexisting.
+        A member that writes without a join among the records, and has not left, is preexisting or an unseen joiner.
         """
         if member_id in self._members:
             return None
         self._members[member_id] = None
         is_join = record.event_type == MEMBER_METADATA
-        if not is_join and member_id not in self._departed:
+        is_first = not is_join and member_id not in self._departed
+        if is_first and not self._is_unseen_joiner(record):
             self._preexisting.add(member_id)
             return None
-        change = MemberChange(
-            index, record.at_us, member_id, 1, is_unseen=False, is_resubscription=None if is_join else False
-        )
+        has_joined_earlier = None if is_join else is_first
+        change = MemberChange(index, record.at_us, member_id, 1, is_unseen=False, has_joined_earlier=has_joined_earlier)
         self._changes.append(change)
         self._last_joins[member_id] = change
         self._first_join_us = min(self._first_join_us, record.at_us)
         return change
+
+    def _is_unseen_joiner(self, record: GroupRecord) -> bool:
+        """Return whether the first record of a member, which is not a join, is that of an unseen joiner.
+
+        While no member is counted, the number of members is unknown, so the member may have joined at any time before.
+        A member that an online upgrade kept was present before the first record.
+        """
+        is_counted = self._before.has_changed or bool(self._changes)
+        if not is_counted or record.member_id in self._kept_members:
+            return False
+        has_lost_epoch = self._newest_epoch is not None and (record.epoch or 0) > self._newest_epoch
+        return self._is_complete or (has_lost_epoch and record.previous_epoch == 0)
 
     def reach_epoch(self, member_id: str, epoch: int | None) -> bool:
         """Take in that a present member is STABLE at an epoch; return whether it was not STABLE there before."""
@@ -193,8 +222,8 @@ class MemberHistory:
         return at_us > self._first_join_us or self._known_from() <= index
 
     def leaves_unseen_after(self, index: int) -> bool:
-        """Return whether an unseen leaver left after the record at `index`; it may have been present there."""
-        return any(change.is_unseen and change.record_index > index for change in self._changes)
+        """Return whether an unseen leaver left after the record at `index` that may have been present there."""
+        return self._last_unseen_index > index
 
     def _known_from(self) -> int:
         """Return the index of the first record from which on the number of members is known; LARGEST if none is."""
@@ -213,14 +242,15 @@ class MemberHistory:
         return self._before.has_preexisting or bool(self._preexisting) or has_left
 
     def changes_in_batch(self, index: int, at_us: int) -> list[MemberChange]:
-        """Return the joins and leaves in the batch of the record at `index`, up to it, without resubscriptions.
+        """Return the joins and leaves in the batch of the record at `index`, up to it.
 
-        A broker writes a batch at once, so all records of a batch have the same time.
+        Joins of members that joined earlier are excluded. A broker writes a batch at once, so all records of a batch
+        have the same time.
         """
         return [
             change
             for change in self._changes
-            if change.record_index <= index and change.at_us == at_us and not change.is_resubscription
+            if change.record_index <= index and change.at_us == at_us and not change.has_joined_earlier
         ]
 
     def entries(self) -> Iterator[Entry]:
@@ -232,7 +262,6 @@ class MemberHistory:
         """
         members = len(self._before.members) + len(self._preexisting)
         known_from = self._known_from()
-        last_unseen = max((change.record_index for change in self._changes if change.is_unseen), default=-1)
         if self._preexisting and self._first_record is not None:
             yield Entry(self._first_record.at_us, self._first_index, None, members)
         for at_us, batch in groupby(self._changes, attrgetter("at_us")):
@@ -245,7 +274,8 @@ class MemberHistory:
             for change in changes:
                 members += change.step
                 # Zero members are not certain while a member whose join is lost still leaves later.
-                is_known = known_from <= change.record_index and (members > 0 or last_unseen <= change.record_index)
+                is_certain = members > 0 or self._last_unseen_index <= change.record_index
+                is_known = known_from <= change.record_index and is_certain
                 state = "Empty" if is_known and members == 0 else None
                 yield Entry(at_us, change.record_index, state, members if is_known else UNKNOWN)
 
