@@ -104,7 +104,7 @@ def order_log_ends(rows: Iterable[Row]) -> dict[PartitionKey, list[LogEnd]]:
     """Return the known log ends of each partition in the order of time, with the number of the log.
 
     Another topic id is another log. So is a log end that falls: the log was truncated. A single end that is below its
-    neighbours on one topic id is left out, because a slow sampler may have written it.
+    neighbours of the same day on one topic id is left out, because a slow sampler may have written it.
     """
     ends: dict[PartitionKey, list[LogEnd]] = defaultdict(list)
     topic_ids: dict[PartitionKey, str | None] = {}
@@ -138,7 +138,8 @@ def without_dips(rows: Sequence[Row]) -> list[Row]:
         for before, row, after in zip(own, own[1:], [*own[2:], None], strict=False):
             is_same_topic = row.get("topic_id") is not None and row.get("topic_id") == before.get("topic_id")
             falls = row["log_end_offset"] < before["log_end_offset"]
-            stays_below = after is not None and after["log_end_offset"] < before["log_end_offset"]
+            is_of_day = after is not None and after["observed_at"].date() == row["observed_at"].date()
+            stays_below = after is None or not is_of_day or after["log_end_offset"] < before["log_end_offset"]
             if is_same_topic and falls and not stays_below:
                 dips.add(id(row))
     return [row for row in rows if id(row) not in dips]

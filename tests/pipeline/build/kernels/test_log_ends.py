@@ -11,19 +11,22 @@ from kafka_groups.pipeline.build.frames import LogEnds
 from kafka_groups.pipeline.build.kernels.log_ends import carry_log_ends, new_log_ends, number_logs
 
 DAY_US: Final = 86_400_000_000
-MINUTE_US: Final = 60_000_000
 
 
-def numbered_days(*days: Sequence[int]) -> list[tuple[int, int]]:
-    """Return log end and log number of the rows that are used, of one topic and days with these ends at midnight."""
+def numbered_days(*days: Sequence[int], step_s: int = 60) -> list[tuple[int, int]]:
+    """Return log end and log number of the rows that are used, of one topic and days with these ends at midnight.
+
+    The samples of a day are `step_s` seconds apart.
+    """
+    step_us = step_s * 1_000_000
     carried = LogEnds.empty()
     used: list[tuple[int, int]] = []
     for number, log_ends in enumerate(days):
         size = len(log_ends)
-        first_us = (number + 1) * DAY_US - (size * MINUTE_US if number == 0 else DAY_US)
+        first_us = (number + 1) * DAY_US - (size * step_us if number == 0 else DAY_US)
         day = new_log_ends(
             partition=np.zeros(size, np.int64),
-            at_us=first_us + np.arange(size) * MINUTE_US,
+            at_us=first_us + np.arange(size) * step_us,
             log_end=np.array(log_ends, np.int64),
             topic_id=np.ones(size, np.int64),
         )
@@ -42,13 +45,13 @@ def test_a_single_end_that_is_below_its_neighbours_is_not_used() -> None:
     assert numbered_days([100, 130, 40, 140]) == [(100, 0), (130, 0), (140, 0)]
 
 
-def test_a_log_truncated_before_midnight_is_another_one_on_the_next_day() -> None:
-    assert numbered_days([100, 130, 40], [45, 50]) == [(100, 0), (130, 0), (45, 1), (50, 1)]
+def test_a_log_truncated_before_midnight_is_another_one_from_then_on() -> None:
+    assert numbered_days([100, 130, 40], [45, 50]) == [(100, 0), (130, 0), (40, 1), (45, 1), (50, 1)]
 
 
-def test_one_end_of_the_next_day_shows_that_the_log_was_truncated() -> None:
-    assert numbered_days([100, 130, 40], [45], [50]) == [(100, 0), (130, 0), (45, 1), (50, 1)]
+def test_a_late_sample_right_before_midnight_is_not_used() -> None:
+    assert numbered_days([100, 130, 128], [135, 140], step_s=20) == [(100, 0), (130, 0), (135, 0), (140, 0)]
 
 
-def test_an_end_that_fell_before_midnight_is_not_used_if_the_log_goes_on() -> None:
-    assert numbered_days([100, 130, 128], [135, 140]) == [(100, 0), (130, 0), (135, 0), (140, 0)]
+def test_one_end_of_the_next_day_shows_that_a_fall_was_a_truncation() -> None:
+    assert numbered_days([100, 130, 40], [45], [50], step_s=20) == [(100, 0), (130, 0), (45, 1), (50, 1)]

@@ -6,7 +6,7 @@ log.
 
 - A slow sampler, or one whose clock is behind, may write an older log end after a newer one. An end that fell within
   half a minute of the sample before, or on the same topic id, is not used, unless the next end is below that of the
-  sample before, too. The last end of a day waits for the first one of the next day.
+  sample before, too. The last end of a day is used, unless it is within half a minute of the sample before.
 - A backfill looks at the present log, by the times that producers wrote. A backfilled end that contradicts the samples
   of the log at its time, or has another topic id, is not used.
 
@@ -94,7 +94,9 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     is_close = rows.at_us // 1_000 - take(rows.at_us, previous) // 1_000 <= _OVERLAP_MS
     is_same_topic = (rows.topic_id != NULL) & (take(rows.topic_id, previous) == rows.topic_id)
     stays_below = follows_open | ((next_end != NULL) & (next_end < previous_end))
-    is_truncated = has_fallen & (stays_below | ~(is_close | is_same_topic))
+    # Nothing later is known of the last end of a day. It counts, unless two samples ran at the same time.
+    is_last = next_end == NULL
+    is_truncated = has_fallen & (stays_below | ~(is_close | is_same_topic) | (is_last & ~is_close))
     is_new_log = is_of_day & (_is_recreated(rows, starts) | is_truncated)
     counted = last_log_numbers(carried, size)[rows.partition] + running_count(is_new_log, starts)
     numbered = replace(
