@@ -21,6 +21,8 @@ from tests.pipeline.proof.random_facts import Row, facts_of
 
 # So far apart two clocks may be.
 _CLOCK_TOLERANCE: Final = timedelta(seconds=60)
+# So far apart the times of a record and of a sample of the same commit may be.
+_NEAR: Final = timedelta(minutes=10)
 _SLOT: Final = timedelta(seconds=1)
 _CLASSIC: Final = "GroupMetadata"
 
@@ -107,6 +109,29 @@ class KeyFacts:
         chosen = moved_samples(commits) if is_sample else [commit for commit in commits if commit.is_record]
         return sum(self.partition.log_ends_between(one.at, other.at) > 0 for one, other in pairwise(chosen))
 
+    def contradicted_samples(self) -> Iterator[datetime]:
+        """Yield the times of samples within ten minutes of the first or the last record of a date, and not in step.
+
+        Such a sample is before the first record that was read, or has another offset than the record before it.
+        """
+        for place, commit in enumerate(self.commits):
+            if commit.is_record or commit.offset is None:
+                continue
+            before = next((one for one in reversed(self.commits[:place]) if one.is_record), None)
+            after = next((one for one in self.commits[place + 1 :] if one.is_record), None)
+            near = [one for one in (before, after) if one is not None and abs(one.at - commit.at) <= _NEAR]
+            if near and (before is None or before.offset != commit.offset):
+                yield commit.at
+
+    def has_pause_before(self, at: datetime) -> bool:
+        """Return whether log ends of earlier dates than `at` paused for longer than 2 % of the time until its date.
+
+        The last sample counts of several that show the same log end.
+        """
+        midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
+        last_seen = {end.offset: end.at for end in self.partition.log_ends if end.at < midnight}
+        return any(later - earlier > (midnight - later) / 50 for earlier, later in pairwise(sorted(last_seen.values())))
+
     def shows_read_sample(self, old: Row, new: Row) -> bool:
         """Return whether the old row's newest evidence is a sample whose offset a record has, as in the new row.
 
@@ -146,10 +171,21 @@ class GroupFacts:
 
     # Leaves of members without an earlier record.
     unseen_leaves: list[datetime] = field(default_factory=list)
+    # Assignments of members without an earlier record.
+    unseen_joins: list[datetime] = field(default_factory=list)
     # Times and numbers of classic generations whose generation before is not among the records.
     lost_at: list[tuple[datetime, int]] = field(default_factory=list)
     # Times of the removals of groups of another type between two classic generations, by time and number of the later.
     removals_before: dict[tuple[datetime, int], datetime] = field(default_factory=dict)
+
+    def read_member(self, record: Row, *, is_seen: bool) -> None:
+        """Keep the time of a leave or an assignment of a member that no earlier record shows."""
+        if is_seen:
+            return
+        if record["event_type"] == "member_left":
+            self.unseen_leaves.append(record["record_time"])
+        if record["event_type"] == "member_assignment":
+            self.unseen_joins.append(record["record_time"])
 
 
 class SeedFacts:
@@ -253,8 +289,7 @@ def _read_group(records: Sequence[Row]) -> GroupFacts:
         elif record["event_type"] == "group_removed":
             seen, removed_at = set(), at
         elif member is not None:
-            if record["event_type"] == "member_left" and member not in seen:
-                facts.unseen_leaves.append(at)
+            facts.read_member(record, is_seen=member in seen)
             if record["event_type"] != "member_assignment_removed":
                 seen.add(member)
     return facts

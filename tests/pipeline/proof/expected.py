@@ -2,7 +2,7 @@
 
 An entry names the defect, the table, the columns, and, as a function of the Difference, the rows that may differ. These
 are rows for which the facts of the seed show the cause (`causes.py`), or rows that are derived from such rows
-(`consequences.py`).
+(`consequences.py`). Defects 46 (time index) and 47 (samples beside records) were found during the redesign.
 """
 
 from __future__ import annotations
@@ -209,6 +209,30 @@ def _has_unseen_leave_on_day(difference: Difference, _before: ExplainedDifferenc
     return is_less and any(since <= at < until for at in _group(difference).unseen_leaves)
 
 
+def _has_unseen_join_after(difference: Difference, _before: ExplainedDifferences) -> bool:
+    """Return whether a KIP-848 group has an assignment of a member whose join is lost, from the row's rebalance on."""
+    row = difference.row
+    return row["protocol"] == "consumer" and any(row["started_at"] <= at for at in _group(difference).unseen_joins)
+
+
+def _has_unseen_join_from_day_on(difference: Difference, _before: ExplainedDifferences) -> bool:
+    return any(_day_of(difference)[0] <= at for at in _group(difference).unseen_joins)
+
+
+def _has_contradicted_sample(difference: Difference, _before: ExplainedDifferences) -> bool:
+    """Return whether a sample of the day of a row, or of an earlier one, contradicts the records beside it."""
+    until = _day_of(difference)[1]
+    return any(at < until for key in _keys(difference) for at in key.contradicted_samples())
+
+
+def _has_pause_before(difference: Difference, _before: ExplainedDifferences) -> bool:
+    """Return whether the old time lag is interpolated, and the samples of the partition paused before its day."""
+    old, new = difference.old, difference.new
+    if old is None or new is None or new["time_lag_quality"] not in {"interpolated", "lower_bound"}:
+        return False
+    return old["time_lag_quality"] == "interpolated" and _key(difference).has_pause_before(new["observed_at"])
+
+
 def _is_generation_behind_lost_one(difference: Difference, _before: ExplainedDifferences) -> bool:
     """Return whether the generation before a classic one is lost, and the new row has null in all that differs."""
     row = difference.new
@@ -392,6 +416,9 @@ _OTHER_TOPIC: Final = "A commit has no lag at a log end of another topic id."
 _RECREATED: Final = "Commits on the topic before it was recreated are no evidence."
 _BETWEEN: Final = "Records between samples of two topic ids may be on either topic, and are no evidence."
 _READ: Final = "A sample is no newer evidence if a record of the next minute has its offset: clocks differ."
+_PAUSE: Final = "The first point of the time index after a pause is kept."
+_SHOWN: Final = "A sample that shows the commit of a record counts nothing beside it."
+_UNSEEN_JOIN: Final = "A member that was first seen by its assignment was no member before."
 _UNSEEN: Final = "A tombstone of a member that was never seen proves nothing about when it joined."
 
 EXPECTED: Final = (
@@ -410,7 +437,12 @@ EXPECTED: Final = (
     _expect(39, "rebalances", _MEMBERS | _ENDS, _UNSEEN, _has_unseen_leave_after),
     _expect(39, "group_daily", {"members_max"}, _UNSEEN, _has_unseen_leave_on_day),
     _expect(39, "group_status", {"members"}, _UNSEEN, _has_unseen_leave_on_day),
+    _expect(39, "rebalances", _MEMBERS | _ENDS, _UNSEEN_JOIN, _has_unseen_join_after),
+    _expect(39, "group_daily", {"members_max"}, _UNSEEN_JOIN, _has_unseen_join_from_day_on),
     *_follow_rebalances(39, _ENDS | {"joined", "left"}),
+    _expect(46, "lag_history", _TIME_LAG, _PAUSE, _has_pause_before),
+    *_follow_rows(46),
+    _expect(47, "group_daily", {"messages_consumed", "skew", "last_commit_time"}, _SHOWN, _has_contradicted_sample),
     _expect(44, "rebalances", _CHANGES, _LOST, _is_generation_behind_lost_one),
     _expect(44, "rebalances", {"left", "members_before"}, _REMOVED, _is_generation_behind_removal, is_whole_row=True),
     *_follow_rebalances(44, frozenset({"joined", "left"}), is_whole_row=True),

@@ -286,3 +286,44 @@ def test_sentences_on_missing_data_are_expected_to_be_reworded_only() -> None:
     assert unexpected(OLD_SENTENCES, NEW_SENTENCES) == 0
     assert unexpected(OLD_SENTENCES, NEW_SENTENCES[:1]) == 1
     assert unexpected(OLD_SENTENCES, [NEW_SENTENCES[0], NEW_SENTENCES[1].replace("04:34Z", "05:34Z")]) == 1
+
+
+# Samples of one log from 12:00 to 12:29, and from 20:00 to 20:29; the record at 20:05:30 has the offset of 20:05.
+PAUSE: dict[str, list[Row]] = {
+    "partition_offsets": [sample(minute, minute, "one") for minute in (*range(30), *range(480, 510))],
+    "offset_commits": [commit(485, 485, "sample"), commit(485.5, 480)],
+    "group_events": [],
+}
+AGE = {"time_lag_ms": 5_000, "time_lag_quality": "interpolated"}
+
+
+@pytest.mark.parametrize("facts", [PAUSE], indirect=True)
+@pytest.mark.usefixtures("facts")
+class TestPause:
+    def test_another_age_on_the_day_after_a_pause_is_expected(self) -> None:
+        old = lag_row(1_440, 485, **AGE)
+
+        assert compared(lag_history=(old, old | {"time_lag_ms": 6_000})).unexpected == []
+
+    def test_another_age_on_the_day_of_the_pause_is_found(self) -> None:
+        old = lag_row(500, 485, **AGE)
+
+        assert len(compared(lag_history=(old, old | {"time_lag_ms": 6_000})).unexpected) == 1
+
+    def test_an_age_that_is_lost_is_found(self) -> None:
+        old = lag_row(1_440, 485, **AGE)
+        lost = old | {"time_lag_ms": None, "time_lag_quality": "unknown"}
+
+        assert len(compared(lag_history=(old, lost)).unexpected) == 1
+
+
+def test_a_sample_right_before_the_first_record_contradicts_it() -> None:
+    key = SeedFacts(PAUSE).keys["g", "t", 0]
+
+    assert [*key.contradicted_samples()] == [at(485)]
+
+
+def test_a_sample_that_shows_the_record_before_it_contradicts_nothing() -> None:
+    commits = [commit(485, 480), commit(485.5, 480, "sample")]
+
+    assert [*SeedFacts(PAUSE | {"offset_commits": commits}).keys["g", "t", 0].contradicted_samples()] == []
