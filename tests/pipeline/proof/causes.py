@@ -58,6 +58,8 @@ class PartitionFacts:
     topic_ids: Sequence[tuple[datetime, str]]  # of each sample with a topic id
     log_ends: Sequence[LogEnd]
     recreations: Sequence[Recreation]
+    # Log ends that backfills found, in the order of time.
+    backfilled: Sequence[LogEnd]
 
     def topic_id_at(self, at: datetime) -> str | None:
         """Return the topic id of the last sample until a time; None if there is none."""
@@ -129,7 +131,8 @@ class KeyFacts:
         The last sample counts of several that show the same log end.
         """
         midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
-        last_seen = {end.offset: end.at for end in self.partition.log_ends if end.at < midnight}
+        known = (*self.partition.log_ends, *self.partition.backfilled)
+        last_seen = {end.offset: end.at for end in known if end.at < midnight}
         return any(later - earlier > (midnight - later) / 50 for earlier, later in pairwise(sorted(last_seen.values())))
 
     def shows_read_sample(self, old: Row, new: Row) -> bool:
@@ -209,26 +212,33 @@ def seed_facts(seed: int) -> SeedFacts:
 
 def _read_partitions(rows: Sequence[Row]) -> dict[tuple[str, int], PartitionFacts]:
     samples: dict[tuple[str, int], dict[datetime, Row]] = defaultdict(dict)
-    for row in rows:
+    backfilled: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for row in sorted(rows, key=itemgetter("observed_at")):
+        place = row["topic"], row["partition"]
         if row["origin"] == "sample":
-            samples[row["topic"], row["partition"]][row["observed_at"]] = row
+            samples[place][row["observed_at"]] = row
         else:
-            _ = samples[row["topic"], row["partition"]]
-    return {place: _read_partition([by_time[at] for at in sorted(by_time)]) for place, by_time in samples.items()}
+            backfilled[place].append(row)
+    places = sorted({*samples, *backfilled})
+    return {place: _read_partition([*samples[place].values()], backfilled[place]) for place in places}
 
 
-def _read_partition(samples: Sequence[Row]) -> PartitionFacts:
+def _read_partition(samples: Sequence[Row], backfilled: Sequence[Row]) -> PartitionFacts:
     topic_ids = [(row["observed_at"], row["topic_id"]) for row in samples if row["topic_id"] is not None]
-    log_ends = [
-        LogEnd(row["observed_at"], row["log_end_offset"], row["topic_id"])
-        for row in samples
-        if row["log_end_offset"] is not None
-    ]
     return PartitionFacts(
         topic_ids=topic_ids,
-        log_ends=log_ends,
+        log_ends=_read_log_ends(samples),
+        backfilled=_read_log_ends(backfilled),
         recreations=[Recreation(one[0], other[0]) for one, other in pairwise(topic_ids) if one[1] != other[1]],
     )
+
+
+def _read_log_ends(rows: Sequence[Row]) -> list[LogEnd]:
+    return [
+        LogEnd(row["observed_at"], row["log_end_offset"], row["topic_id"])
+        for row in rows
+        if row["log_end_offset"] is not None
+    ]
 
 
 def _read_keys(
@@ -238,7 +248,7 @@ def _read_keys(
     for row in rows:
         name = row["commit_time"], row["source_offset"], row["committed_offset"]
         by_key[row["group"], row["topic"], row["partition"]][name] = row
-    nothing = PartitionFacts((), (), ())
+    nothing = PartitionFacts((), (), (), ())
     return {
         key: _read_key(list(named.values()), partitions.get((key[1], key[2]), nothing)) for key, named in by_key.items()
     }

@@ -35,6 +35,8 @@ _PACES: Final = frozenset({"falling_behind", "incomplete", "keeping_up", "lag_un
 _CONSUMPTION: Final = frozenset({"consume_rate", "catch_up_ms"})
 _RATES: Final = _CONSUMPTION | {"produce_rate"}
 _TIME_LAG: Final = frozenset({"time_lag_ms", "time_lag_quality"})
+# Qualities of a time lag that is interpolated between points of the index, or is the age of the oldest point.
+_FROM_POINTS: Final = frozenset({"interpolated", "lower_bound", "data_loss"})
 _LAG_STARTS: Final = frozenset({"evaluated_at", "lagging_since", "lagging_since_is_bound", "points"})
 _MEMBERS: Final = frozenset({"members_before", "members_after", "joined", "left"})
 _COUNTS: Final = frozenset({"members", "members_max"})
@@ -226,11 +228,11 @@ def _has_contradicted_sample(difference: Difference, _before: ExplainedDifferenc
 
 
 def _has_pause_before(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether the old time lag is interpolated, and the samples of the partition paused before its day."""
+    """Return whether both time lags are from points of the index, and the samples paused before their day."""
     old, new = difference.old, difference.new
-    if old is None or new is None or new["time_lag_quality"] not in {"interpolated", "lower_bound"}:
+    if old is None or new is None or not {old["time_lag_quality"], new["time_lag_quality"]} <= _FROM_POINTS:
         return False
-    return old["time_lag_quality"] == "interpolated" and _key(difference).has_pause_before(new["observed_at"])
+    return _key(difference).has_pause_before(new["observed_at"])
 
 
 def _is_generation_behind_lost_one(difference: Difference, _before: ExplainedDifferences) -> bool:
