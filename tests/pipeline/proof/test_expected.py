@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.pipeline.proof import expected
+from tests.pipeline.proof import predicates
 from tests.pipeline.proof.causes import SeedFacts
 from tests.pipeline.proof.differences import Comparison, compare
 from tests.pipeline.proof.expected import EXPECTED
@@ -66,7 +66,7 @@ UNSEEN_LEAVE: dict[str, list[Row]] = {
 
 @pytest.fixture
 def facts(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    monkeypatch.setattr(expected, "seed_facts", lambda _seed: SeedFacts(request.param))
+    monkeypatch.setattr(predicates, "seed_facts", lambda _seed: SeedFacts(request.param))
 
 
 def compared(**tables: tuple[Row | None, Row | None]) -> Comparison:
