@@ -69,7 +69,7 @@ def test_rates_are_the_true_ones_after_a_coordinator_moved(tmp_path: Path) -> No
     )
 
     rates = [row["consume_rate"] for row in read(storage, "lag_history") if row["observed_at"] > at(MOVED + 2 * MINUTE)]
-    # The first rows of the window are of the last minute of the clock that was ahead.
+    # The window begins in the last minute of the clock that was ahead.
     assert rates == pytest.approx([100] * len(rates), rel=0.15)
 
 

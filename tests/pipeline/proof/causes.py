@@ -19,9 +19,9 @@ from typing import Final, NamedTuple
 from tests.pipeline.build.histories import Facts
 from tests.pipeline.proof.random_facts import Row, facts_of
 
-# So far apart two clocks may be.
+# The largest difference between two clocks.
 _CLOCK_TOLERANCE: Final = timedelta(seconds=60)
-# So far apart the times of a record and of a sample of the same commit may be.
+# The longest time between a record and a sample of the same commit.
 _NEAR: Final = timedelta(minutes=10)
 _SLOT: Final = timedelta(seconds=1)
 _CLASSIC: Final = "GroupMetadata"

@@ -1,4 +1,4 @@
-"""Log ends that fall: which of them are of another log, also across midnight."""
+"""Log ends that fall: which of them begin another log, also across midnight."""
 
 from __future__ import annotations
 
