@@ -174,7 +174,7 @@ class GroupFacts:
 
     # Leaves of members without an earlier record.
     unseen_leaves: list[datetime] = field(default_factory=list)
-    # Assignments of members without an earlier record.
+    # Assignments of members without an earlier record, which no online upgrade can have kept.
     unseen_joins: list[datetime] = field(default_factory=list)
     # Times and numbers of classic generations whose generation before is not among the records.
     lost_at: list[tuple[datetime, int]] = field(default_factory=list)
@@ -280,6 +280,7 @@ def _read_groups(rows: Sequence[Row]) -> dict[str, GroupFacts]:
 def _read_group(records: Sequence[Row]) -> GroupFacts:
     facts = GroupFacts()
     seen: set[str] = set()
+    classic_members: set[str] = set()
     generation: int | None = None
     removed_at: datetime | None = None
     has_generation = False
@@ -288,8 +289,11 @@ def _read_group(records: Sequence[Row]) -> GroupFacts:
         member = record["member_id"]
         if record["type"] == _CLASSIC:
             if record["tombstone"]:
+                # An upgrade keeps these members, so that their joins are not unseen ones.
+                seen |= classic_members
                 generation, removed_at, has_generation = 0, None, False
                 continue
+            classic_members = {member["member_id"] for member in record["members"] or ()}
             number = record["epoch"]
             if removed_at is not None and has_generation:
                 facts.removals_before[at, number] = removed_at

@@ -97,4 +97,4 @@ def test_records_whose_times_go_back_stay_in_the_order_of_their_log() -> None:
     rows = [joined(40, "a"), epoch(40, 1), stable(41, 1, "a"), left(15, "a"), epoch(15, 2), removed(16)]
     (day,) = build(placed(rows))
 
-    assert GroupCheckpoint.from_json(day.state).membership == Membership(is_complete=True, departed=[])
+    assert GroupCheckpoint.from_json(day.state).membership == Membership(is_complete=True, departed=[], kept_members=[])

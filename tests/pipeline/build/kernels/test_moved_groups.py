@@ -9,6 +9,7 @@ import pytest
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 from tests.pipeline.build.kernels.group_stories import MIDNIGHT, THERE_AND_BACK, joins
 from tests.pipeline.build.kernels.stories import (
+    DAY,
     Row,
     at,
     at_time,
@@ -16,10 +17,12 @@ from tests.pipeline.build.kernels.stories import (
     epoch,
     generation,
     joined,
+    left,
     microseconds,
     placed,
     removed,
     sample,
+    stable,
 )
 
 HOUR = 3_600
@@ -107,6 +110,36 @@ def test_a_group_that_moves_at_midnight_is_dead_until_its_next_record() -> None:
         days = build(placed(rows), (0, 1))
         assert at_time(days, MIDNIGHT) == ("Dead", 0)
         assert at_time(days, MIDNIGHT + 1) == (state, 1)
+
+
+@pytest.mark.parametrize("shows", [stable(DAY + 130, 3, "b", since=2), left(DAY + 130, "b")], ids=["writes", "leaves"])
+@pytest.mark.parametrize("upgraded_at", [DAY, 0, -DAY], ids=["same date", "day before", "two days before"])
+def test_a_kept_member_whose_join_is_lost_counts_before_it_writes(shows: Row, upgraded_at: float) -> None:
+    """An upgrade keeps `a` and `b`; compaction replaced the join of `b`, which no record shows until `n` has joined."""
+    rows = placed(
+        [
+            *(generation(upgraded_at - 60, 1, "a", "b"), removed(upgraded_at, "GroupMetadata")),
+            *joins(upgraded_at, 2, "a"),
+            *joins(DAY + 100, 3, "n"),
+            shows,
+        ]
+    )
+
+    days = build(rows, (-1, 0, 1))
+
+    (row,) = [row for day in days for row in day.rebalances if row.generation == 3]
+    assert who(row) == (2, 3, ("n",), ())
+    assert at_time(days, DAY + 110)[1] == 3
+    assert at_time(days, DAY + 140)[1] == (3 if shows["event_type"] == "member_assignment" else 2)
+
+
+def test_a_member_that_is_gone_after_an_upgrade_stays_uncounted() -> None:
+    """The classic group's last record is older than a leave that its coordinator knew of: no record shows `b` again."""
+    upgraded = [generation(0, 1, "a", "b"), removed(10, "GroupMetadata"), *joins(10, 2, "a"), *joins(DAY, 3, "n")]
+
+    days = build(placed(upgraded), (0, 1))
+
+    assert [at_time(days, seconds)[1] for seconds in (60, DAY + 60)] == [1, 2]
 
 
 @pytest.mark.parametrize("state", ["Empty", "Dead"])

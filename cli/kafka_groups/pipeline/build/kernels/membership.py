@@ -14,6 +14,9 @@ A member joins with its first record MemberMetadata, and leaves with the tombsto
   the leave shows that the member was present just before it, and nothing about earlier times. But where no other
   member is known of, the number of members before the leave is UNKNOWN.
 
+An online upgrade of a classic group writes joins of all members that it keeps. If compaction removed the join of a
+*kept member*, any later record of the member, be it days later, shows that it was present since the upgrade.
+
 The number of members is *known* from a record on if the group's beginning is among the records, if a preexisting member
 or an unseen leaver was seen, if no other member wrote within a minute, or if another member joined before, whose epoch
 made all others write. Until then it is UNKNOWN.
@@ -64,6 +67,7 @@ class Membership(NamedTuple):
     has_preexisting: bool = False  # a preexisting member or an unseen leaver was seen
     members: Mapping[str, int | None] = {}  # epoch at which each present member was last STABLE; None if never
     departed: Sequence[str] = ()  # sorted ids of members that left on the last day with records of members
+    kept_members: Sequence[str] = ()  # sorted ids of members that an upgrade kept, and of which no record was seen yet
 
 
 @dataclass(slots=True)
@@ -100,7 +104,7 @@ class MemberHistory:
         self._first_index = 0
         self._newest_us = NULL
         self._newest_epoch: int | None = None
-        self._kept_members = frozenset[str]()
+        self._kept_members = set(before.kept_members)
         # Index of the last leave of an unseen leaver that may have joined before the first record; -1 if there is none.
         self._last_unseen_index = -1
         self._first_join_us = LARGEST
@@ -118,7 +122,7 @@ class MemberHistory:
         It may be an online upgrade, which keeps members.
         """
         self._is_complete = True
-        self._kept_members = frozenset(kept_members) or self._kept_members
+        self._kept_members.update(kept_members)
 
     def read(self, index: int, record: GroupRecord) -> MemberChange | None:
         """Take in the next record, which is not of a classic group; return the join or leave that it shows.
@@ -134,9 +138,10 @@ class MemberHistory:
         if record.event_type not in _MEMBER_EVENTS or record.member_id is None:
             return None
         self._notice_resubscription(record.member_id, record)
-        if record.event_type == MEMBER_LEFT:
-            return self._leave(index, record, record.member_id)
-        return self._be_present(index, record, record.member_id)
+        take_in = self._leave if record.event_type == MEMBER_LEFT else self._be_present
+        change = take_in(index, record, record.member_id)
+        self._kept_members.discard(record.member_id)
+        return change
 
     def _notice_resubscription(self, member_id: str, record: GroupRecord) -> None:
         """Take in the record after a join, which shows whether the member only subscribed to other topics."""
@@ -148,9 +153,13 @@ class MemberHistory:
     def _leave(self, index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
         """Take in a leave; return it, or None if the member has left before.
 
-        If the member is neither present nor has left before, the leave is that of an unseen leaver.
+        If the member is neither present nor has left before, the leave is that of an unseen leaver; but a member that
+        an online upgrade kept was present since then.
         """
         was_present = member_id in self._members
+        if not was_present and member_id in self._kept_members:
+            self._preexisting.add(member_id)
+            was_present = True
         if not was_present and member_id in self._departed:
             return None
         self._members.pop(member_id, None)
@@ -287,4 +296,5 @@ class MemberHistory:
             departed = sorted(leavers - self._members.keys())
         has_preexisting = self.has_preexisting_at(LARGEST)
         has_changed = self._before.has_changed or has_preexisting or bool(self._changes)
-        return Membership(self._is_complete, has_changed, has_preexisting, dict(self._members), departed)
+        kept_members = sorted(self._kept_members)
+        return Membership(self._is_complete, has_changed, has_preexisting, dict(self._members), departed, kept_members)
