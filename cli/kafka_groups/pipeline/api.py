@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kafka_groups.admin import GroupAdmin
+from kafka_groups.pipeline.build.build_plan import ALL_DATES, DateRange, count_facts
 from kafka_groups.pipeline.build.local_engine import LocalEngine
-from kafka_groups.pipeline.build.plan import ALL_DATES, DateRange, count_facts
 from kafka_groups.pipeline.build.run import BuildResult
 from kafka_groups.pipeline.build.run import build as build_storage
 from kafka_groups.pipeline.build.spark_engine import SparkEngine

@@ -52,7 +52,7 @@ _BUILD: Final = """
 import sys, time, json
 from pathlib import Path
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
-from kafka_groups.pipeline.build.plan import count_facts
+from kafka_groups.pipeline.build.build_plan import count_facts
 from kafka_groups.pipeline.build.run import build
 from kafka_groups.pipeline.spark.session import start_session
 from kafka_groups.pipeline.store import open_storage

@@ -23,7 +23,7 @@ from kafka_groups.pipeline.facts.decode.records import decode
 from kafka_groups.pipeline.facts.ingest_tasks import Batch, run_tasks
 from kafka_groups.pipeline.facts.source import ranges
 from kafka_groups.pipeline.facts.source.brokers import Brokers
-from kafka_groups.pipeline.facts.source.plan import ranges_between
+from kafka_groups.pipeline.facts.source.range_plan import ranges_between
 from kafka_groups.pipeline.spark.session import start_session
 from tests.pipeline.fact_rows import new_storage
 

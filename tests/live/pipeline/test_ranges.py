@@ -10,7 +10,7 @@ from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.facts.decode.data_gaps import DataGap
 from kafka_groups.pipeline.facts.source import ranges
 from kafka_groups.pipeline.facts.source.brokers import new_consumer
-from kafka_groups.pipeline.facts.source.plan import Range
+from kafka_groups.pipeline.facts.source.range_plan import Range
 from kafka_groups.pipeline.facts.source.ranges import RangeReader
 from tests.live.groups.topics import client_properties, make_topic
 

@@ -50,7 +50,7 @@ def test_members_of_a_record_with_an_absurd_time_count_on_all_dates(tmp_path: Pa
 
     storage = built(tmp_path, facts() | {"group_events": [generation | {"record_time": time}]})
 
-    assert [row["members_max"] for row in read(storage, "group_daily")] == [1, 1]
+    assert [row["max_members"] for row in read(storage, "group_daily")] == [1, 1]
 
 
 def test_the_growth_of_absurd_log_ends_is_the_largest_number(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_the_growth_of_absurd_log_ends_is_the_largest_number(tmp_path: Path) -> 
 
     rows = read(built(tmp_path, {"partition_offsets": log_ends}), "topic_daily")
 
-    assert [(row["topic"], row["messages_produced"]) for row in rows] == [("one", MAX_OFFSET), ("two", MAX_OFFSET)]
+    assert [(row["topic"], row["records_produced"]) for row in rows] == [("one", MAX_OFFSET), ("two", MAX_OFFSET)]
 
 
 def test_a_time_to_catch_up_that_64_bits_cannot_hold_is_null(tmp_path: Path) -> None:

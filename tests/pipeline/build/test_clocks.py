@@ -132,7 +132,7 @@ def test_a_sample_of_a_clock_that_is_ahead_leaves_no_lag_below_zero(rows: list[R
 @rows_of("group_daily", "ahead")
 def test_a_sample_of_another_clock_does_not_count_consumed_messages_twice(rows: list[Row]) -> None:
     (row,) = rows
-    assert row["messages_consumed"] == 100 * (6 * len(MINUTES) - 1)
+    assert row["records_consumed"] == 100 * (6 * len(MINUTES) - 1)
 
 
 @rows_of("lag_history", "together")
@@ -176,7 +176,7 @@ def test_a_topic_that_was_recreated_has_another_log_however_large_it_is(rows: li
 @rows_of("topic_daily", "recreated")
 def test_messages_produced_are_the_growth_of_both_logs(rows: list[Row]) -> None:
     (row,) = rows
-    assert row["messages_produced"] == 100 + 45
+    assert row["records_produced"] == 100 + 45
 
 
 @rows_of("group_status", "another log, sampled")

@@ -113,7 +113,7 @@ def test_members_are_known_after_a_gap_longer_than_the_lookback(
         build_here(by_day)
     build_here(at_once)
 
-    members = [(row["date"].day, row["members_max"]) for row in read(by_day, "group_daily")]
+    members = [(row["date"].day, row["max_members"]) for row in read(by_day, "group_daily")]
     assert members == [(20, 1), (25, 1), (30, 1)]
     for name in DERIVED:
         assert read(by_day, name) == read(at_once, name)

@@ -182,8 +182,8 @@ def test_a_topic_is_unread_while_the_last_sample_sees_it(topics: Days) -> None:
 
 
 def test_messages_produced_of_a_topic_that_was_observed_once_are_not_known(topics: Days) -> None:
-    assert topics["unread", "t", TODAY]["messages_produced"] == 20 * MINUTE
-    assert topics["unread", "new", TODAY]["messages_produced"] is None
+    assert topics["unread", "t", TODAY]["records_produced"] == 20 * MINUTE
+    assert topics["unread", "new", TODAY]["records_produced"] is None
 
 
 def test_a_topic_that_is_read_without_commits_is_not_unread(topics: Days) -> None:

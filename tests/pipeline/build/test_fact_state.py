@@ -10,10 +10,10 @@ from typing import get_type_hints
 import pytest
 
 from kafka_groups.pipeline.build import fact_state
+from kafka_groups.pipeline.build.build_plan import LOOKBACK_DAYS, count_facts
 from kafka_groups.pipeline.build.fact_state import FactState, read_last_rules
 from kafka_groups.pipeline.build.packing import fingerprint_frames
 from kafka_groups.pipeline.build.partition_state import STATE_FRAMES, KeyState, LogState
-from kafka_groups.pipeline.build.plan import LOOKBACK_DAYS, count_facts
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.store.retention import uniform_retention

@@ -12,7 +12,7 @@ import pytest
 from kafka_groups.pipeline.build.group_events import read_day_events
 from kafka_groups.pipeline.build.group_frames import EventRows
 from kafka_groups.pipeline.frames.arrays import NULL
-from tests.pipeline.build.kernels.stories import (
+from tests.pipeline.build.kernels.event_rows import (
     DAY,
     Row,
     epoch,

@@ -148,7 +148,7 @@ def test_records_of_the_day_before_count_if_samples_missed_the_commit(tmp_path: 
     tomorrow = NOON.date() + timedelta(days=1)
     complete = [row["complete"] for row in read_statuses(storage) if row["topic"] and row["date"] == tomorrow]
     assert complete == [1.0, 1.0]
-    consumed = {row["date"]: row["messages_consumed"] for row in read(storage, "group_daily")}
+    consumed = {row["date"]: row["records_consumed"] for row in read(storage, "group_daily")}
     assert consumed[tomorrow] == 11
     assert [row["consume_rate"] for row in read(storage, "lag_history") if row["date"] == tomorrow] == [None, None]
 

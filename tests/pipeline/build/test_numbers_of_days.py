@@ -122,7 +122,7 @@ def test_readers_are_counted_apart_from_groups_with_a_commit(
     topics: Days,
 ) -> None:
     day = topics["readers", "t", TODAY]
-    assert (day["readers"], day["committed"]) == (3, 5)
+    assert (day["active_groups"], day["groups_with_commits"]) == (3, 5)
 
 
 def test_topics_of_a_group_have_a_commit_at_the_end_of_the_day(groups: Days) -> None:
@@ -141,7 +141,7 @@ def test_topics_of_a_group_have_a_commit_at_the_end_of_the_day(groups: Days) -> 
 def test_the_offsets_topic_has_a_row_only_where_a_group_reads_it(topics: Days) -> None:
     assert ("missed lately", "__consumer_offsets", TODAY) not in topics
     day = topics["missed for long", "__consumer_offsets", TODAY]
-    assert (day["committed"], day["messages_produced"], day["is_unread"]) == (1, 1_200, False)
+    assert (day["groups_with_commits"], day["records_produced"], day["is_unread"]) == (1, 1_200, False)
 
 
 def test_a_commit_is_orphaned_once_samples_miss_its_partition_for_long(groups: Days) -> None:
@@ -150,8 +150,8 @@ def test_a_commit_is_orphaned_once_samples_miss_its_partition_for_long(groups: D
 
 
 def test_members_at_the_beginning_of_a_day_count_on_it(groups: Days) -> None:
-    assert [groups["members", "g", day]["members_max"] for day in (YESTERDAY, TODAY)] == [3, 3]
-    assert groups["members", "other", TODAY]["members_max"] == 2
+    assert [groups["members", "g", day]["max_members"] for day in (YESTERDAY, TODAY)] == [3, 3]
+    assert groups["members", "other", TODAY]["max_members"] == 2
 
 
 def test_an_assignment_in_a_sample_counts_only_on_the_day_of_the_sample(topics: Days) -> None:

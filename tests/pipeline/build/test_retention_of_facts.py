@@ -87,7 +87,7 @@ def test_members_and_readers_whose_last_record_is_older_are_still_known(days: tu
     for kind, name in (("group", "classic"), ("group", "kip"), ("topic", "shared")):
         row = after[kind, name, yesterday]
         assert row == before[kind, name, yesterday]
-        assert (row.get("is_unread"), row.get("is_idle"), row.get("members_max")) == (
+        assert (row.get("is_unread"), row.get("is_idle"), row.get("max_members")) == (
             (False, None, None) if kind == "topic" else (None, False, 1)
         )
 
@@ -106,7 +106,7 @@ def test_members_and_readers_are_known_after_retention_and_other_settings(
     yesterday = NOON.date() - timedelta(days=1)
     found = days_in(storage)
     assert {day for _, _, day in found} == {day for _, _, day in days[1]}
-    assert [found["group", name, yesterday]["members_max"] for name in ("classic", "kip")] == [1, 1]
+    assert [found["group", name, yesterday]["max_members"] for name in ("classic", "kip")] == [1, 1]
     assert not found["topic", "shared", yesterday]["is_unread"]
     # Of the dates that retention thinned no rows are made.
     assert min(row["date"] for row in read(storage, "rebalances")) == NOON.date() - MIN_RETENTION
@@ -176,7 +176,7 @@ def test_a_fact_older_than_the_retention_changes_no_date(removed: Storage, late:
 
     assert rows_in(storage) == before
     tomorrow = {row["group"]: row for row in read(storage, "group_daily") if row["date"] > NOON.date()}
-    assert tomorrow["busy"]["members_max"] == 1
+    assert tomorrow["busy"]["max_members"] == 1
 
 
 def test_a_fact_older_than_all_states_changes_no_date_before_its_own(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_members_of_a_cluster_that_is_first_read_after_retention_are_known(remov
     assert build_here(storage).dates == (NOON.date(),)
 
     mine = [row for row in read(storage, "group_daily") if row["cluster_id"] == "new"]
-    assert [(row["date"], row["members_max"]) for row in mine] == [(NOON.date(), 1)]
+    assert [(row["date"], row["max_members"]) for row in mine] == [(NOON.date(), 1)]
     others = rows_in(storage)
     for name, rows in before.items():
         assert [row for row in others[name] if row["cluster_id"] != "new"] == rows
@@ -214,13 +214,13 @@ def test_members_of_a_cluster_that_is_first_read_after_retention_are_known(remov
 @pytest.mark.parametrize("table", ["group_state", "partition_state"])
 def test_members_are_still_known_after_the_states_of_a_table_were_deleted(removed: Storage, table: str) -> None:
     storage = removed
-    before = [(row["group"], row["date"], row["members_max"]) for row in read(storage, "group_daily")][-2:]
+    before = [(row["group"], row["date"], row["max_members"]) for row in read(storage, "group_daily")][-2:]
     assert [row[-1] for row in before] == [1, 1]
     shutil.rmtree(Path(storage.into, table))
 
     build_here(storage)
 
-    assert [(row["group"], row["date"], row["members_max"]) for row in read(storage, "group_daily")][-2:] == before
+    assert [(row["group"], row["date"], row["max_members"]) for row in read(storage, "group_daily")][-2:] == before
 
 
 @pytest.mark.slow

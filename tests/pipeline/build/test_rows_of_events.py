@@ -16,7 +16,8 @@ from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.store.retention import MIN_RETENTION, uniform_retention
 from kafka_groups.pipeline.tables import GROUP_EVENTS
 from tests.pipeline.build.builds import build_here, built, of, read, seconds_after_noon
-from tests.pipeline.build.kernels.group_stories import (
+from tests.pipeline.build.kernels.event_rows import DAY, TODAY, at_time, build, microseconds, on, placed
+from tests.pipeline.build.kernels.example_groups import (
     AHEAD_AT_MIDNIGHT,
     BEFORE_MIDNIGHT,
     MEMBERS,
@@ -25,7 +26,6 @@ from tests.pipeline.build.kernels.group_stories import (
     REBALANCES,
     THERE_AND_BACK,
 )
-from tests.pipeline.build.kernels.stories import DAY, TODAY, at_time, build, microseconds, on, placed
 from tests.pipeline.fact_rows import Row, at, commit, ends, new_storage, put_all
 from tests.pipeline.store.commits import count_rows
 
@@ -105,7 +105,7 @@ def test_a_date_with_an_unknown_number_has_no_maximum_but_had_members(tables: Ta
 
     def days(name: str, group: str = "g") -> list[tuple[int | None, bool]]:
         rows = {row["date"]: row for row in daily(tables, name, group)}
-        return [(rows[on(day)]["members_max"], not rows[on(day)]["is_idle"]) for day in (0, 1)]
+        return [(rows[on(day)]["max_members"], not rows[on(day)]["is_idle"]) for day in (0, 1)]
 
     assert days("joined") == [(5, True), (5, True)]
     assert days("no other member yet") == [(None, True), (None, True)]

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from kafka_groups.pipeline.build.build_plan import DateRange
 from kafka_groups.pipeline.build.keyed_tables import sort_rows
 from kafka_groups.pipeline.build.local_engine import LocalEngine
-from kafka_groups.pipeline.build.plan import DateRange
 from kafka_groups.pipeline.build.run import build
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
 from kafka_groups.pipeline.build.stage_rows import GROUP_KEY, KEY, RowKind, StageRows
@@ -92,7 +92,7 @@ def test_an_absurd_commit_does_not_end_the_build_of_all_groups(tmp_path: Path) -
     ]
     before = all_rows(built(tmp_path / "before", facts))
     after = all_rows(built(tmp_path / "after", facts | {"offset_commits": facts["offset_commits"] + absurd}))
-    consumed = {row["messages_consumed"] for row in after["group_daily"].values() if row["group"] == "absurd"}
+    consumed = {row["records_consumed"] for row in after["group_daily"].values() if row["group"] == "absurd"}
     assert 2**63 - 1 in consumed
     for name in ("lag_history", "group_status", "group_daily", "rebalances"):
         others = {key: row for key, row in after[name].items() if row["group"] != "absurd"}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from kafka_groups.pipeline.build.build_plan import DateRange, count_facts
 from kafka_groups.pipeline.build.fact_state import read_last_rules
-from kafka_groups.pipeline.build.plan import DateRange, count_facts
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.verdicts import Rules
 from tests.pipeline.build.builds import build_here, read
@@ -122,7 +122,7 @@ def test_late_facts_keep_known_members_after_a_full_build_of_an_old_date(tmp_pat
     put_all(whole, "late", late)
     built(whole, lookback_days=1)
     assert rows_of(storage) == rows_of(whole)
-    assert max(row["members_max"] or 0 for row in rows_of(whole)["group_daily"]) == 8
+    assert max(row["max_members"] or 0 for row in rows_of(whole)["group_daily"]) == 8
 
 
 def test_a_selection_without_dates_reports_no_missing_data(storage: Storage) -> None:

@@ -134,12 +134,12 @@ def test_a_day_has_idle_groups_orphaned_commits_and_unread_topics(tables: dict[s
     assert [name for name, row in groups.items() if row["is_idle"]] == ["idle"]
     assert [name for name, row in groups.items() if row["orphaned_partitions"]] == ["idle"]
     assert groups["steady"]["commits"] == 4
-    assert groups["steady"]["messages_consumed"] == 300
-    assert groups["old"]["members_max"] == 2
+    assert groups["steady"]["records_consumed"] == 300
+    assert groups["old"]["max_members"] == 2
     assert groups["old"]["rebalances"] == 2
     assert groups["lost"]["commits"] is None
     assert [name for name, row in topics.items() if row["is_unread"]] == ["unread"]
-    assert topics["unread"]["messages_produced"] == 40
+    assert topics["unread"]["records_produced"] == 40
 
 
 def test_a_second_build_has_nothing_to_do(storage: Storage, built: BuildResult) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kafka_groups.pipeline.build.plan import ALL_DATES, DateRange
+from kafka_groups.pipeline.build.build_plan import ALL_DATES, DateRange
 from kafka_groups.pipeline.store import Storage
 from tests.commands.conftest import state_home
 
@@ -46,7 +46,7 @@ class FakePipeline:
         )
         self.sample.side_effect = self.backfill.side_effect = self._create_directory
         self.build = self._fake("build.run", "build")
-        self.count_facts = self._fake("build.plan", "count_facts", DateRange=DateRange, ALL_DATES=ALL_DATES)
+        self.count_facts = self._fake("build.build_plan", "count_facts", DateRange=DateRange, ALL_DATES=ALL_DATES)
         self.count_facts.return_value = 200_000
         self.build.return_value = SimpleNamespace(
             rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)

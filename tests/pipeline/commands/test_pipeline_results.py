@@ -20,7 +20,7 @@ from kafka_groups.errors import (
     SparkMissingError,
     StorageError,
 )
-from kafka_groups.pipeline.build.plan import DateRange
+from kafka_groups.pipeline.build.build_plan import DateRange
 from kafka_groups.pipeline.store import open_storage
 from kafka_groups.pipeline.store.retention import uniform_retention
 from kafka_groups.pipeline.tables import LAG_HISTORY

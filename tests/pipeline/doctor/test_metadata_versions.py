@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_groups.pipeline.doctor.metadata_versions import spell_level
+from kafka_groups.pipeline.doctor.metadata_versions import describe_level
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from kafka_groups.pipeline.doctor.metadata_versions import spell_level
     ],
 )
 def test_a_level_has_the_name_that_kafka_gives_it(level: int, text: str) -> None:
-    assert spell_level(level) == text
+    assert describe_level(level) == text
 
 
 def test_a_level_of_a_later_release_has_no_name() -> None:
-    assert spell_level(34) == "34 (newer than this version knows)"
+    assert describe_level(34) == "34 (newer than this version knows)"
 
 
 def test_a_level_below_the_first_one_has_no_name() -> None:
-    assert spell_level(0) == "0"
+    assert describe_level(0) == "0"

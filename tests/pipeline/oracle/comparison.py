@@ -145,11 +145,11 @@ def compare_days(
 ) -> Iterator[str]:
     """Yield the differences of group_daily and topic_daily.
 
-    Where records were compacted, it is not documented which samples stand for them in messages_consumed and skew.
+    Where records were compacted, it is not documented which samples stand for them in records_consumed and skew.
     """
     days = sorted({row["date"] for row in tables["group_daily"]})
     built = {(row["group"], row["date"]): row for row in tables["group_daily"]}
-    uncertain = {"messages_consumed", "skew"} if is_lossy else set()
+    uncertain = {"records_consumed", "skew"} if is_lossy else set()
     for (group, day), numbers in group_days(evidence, statuses, days).items():
         expected = {name: numbers[name] for name in numbers if name not in uncertain}
         row = built.get((group, day))
@@ -159,7 +159,7 @@ def compare_days(
         elif group not in doubtful:
             yield from compare_values(f"group_daily {group} on {day}", expected, row)
     topics = {(row["topic"], row["date"]): row for row in tables["topic_daily"]}
-    uncertain = {"committed"} if doubtful else set()
+    uncertain = {"groups_with_commits"} if doubtful else set()
     for (topic, day), numbers in topic_days(evidence, days).items():
         expected = {name: numbers[name] for name in numbers if name not in uncertain}
         if (topic, day) in topics:

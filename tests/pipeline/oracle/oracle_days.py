@@ -73,7 +73,7 @@ def group_days(evidence: Evidence, statuses: Sequence[StatusRow], days: Sequence
                 "commits": sum(record.at.date() == day for record in records) if is_read else None,
                 "partitions": len(held),
                 "topics": sorted({key[1] for key in held}),
-                "messages_consumed": sum(consumed.get((key, day), 0) for key in own),
+                "records_consumed": sum(consumed.get((key, day), 0) for key in own),
                 "max_lag": max((row.lag for row in of_day), default=None),
                 "last_lag": None if last is None else last.lag,
                 "last_retention_margin": None if last is None else last.margin,
@@ -113,7 +113,10 @@ def topic_days(evidence: Evidence, days: Sequence[date]) -> dict[tuple[str, date
             committed = {
                 key[0] for key in evidence.readers() if key[1] == topic and last_commit(evidence, key, end) is not None
             }
-            rows[topic, day] = {"messages_produced": sum(known) if known else None, "committed": len(committed)}
+            rows[topic, day] = {
+                "records_produced": sum(known) if known else None,
+                "groups_with_commits": len(committed),
+            }
     return rows
 
 

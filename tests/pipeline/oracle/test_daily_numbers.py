@@ -27,7 +27,7 @@ def test_samples_and_the_first_record_of_the_next_day_count_once(tmp_path: Path)
 
     days = read(built(tmp_path, facts), "group_daily")
 
-    assert [day["messages_consumed"] for day in days] == [150, 50]
+    assert [day["records_consumed"] for day in days] == [150, 50]
 
 
 def test_the_last_margin_is_that_of_partitions_which_the_last_status_counts(tmp_path: Path) -> None:

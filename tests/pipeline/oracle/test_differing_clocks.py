@@ -36,7 +36,7 @@ def days_of(directory: Path, facts: dict[str, list[Row]]) -> list[Row]:
 def test_a_coordinator_that_stays_counts_each_message_once(tmp_path: Path) -> None:
     facts = {"offset_commits": commits_across_a_move(0), "partition_offsets": log_ends(range(0, COMMITS, MINUTE))}
 
-    assert [day["messages_consumed"] for day in days_of(tmp_path, facts)] == [119_900]
+    assert [day["records_consumed"] for day in days_of(tmp_path, facts)] == [119_900]
 
 
 @pytest.mark.parametrize("ahead_s", [10, 60])
@@ -44,7 +44,7 @@ def test_a_coordinator_that_moves_counts_each_message_once(tmp_path: Path, ahead
     """The first broker's clock was ahead, so that the times of commits go back when the coordinator moves."""
     facts = {"offset_commits": commits_across_a_move(ahead_s), "partition_offsets": log_ends(range(0, 1_320, MINUTE))}
 
-    assert [day["messages_consumed"] for day in days_of(tmp_path, facts)] == [119_900]
+    assert [day["records_consumed"] for day in days_of(tmp_path, facts)] == [119_900]
 
 
 def test_a_jump_of_clocks_makes_no_partition_uneven(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def consumed_at_midnight(directory: Path, *offsets: int | None) -> int:
         for source, (seconds, offset) in enumerate(zip(times, offsets, strict=True))
         if offset is not None
     ]
-    return sum(day["messages_consumed"] for day in days_of(directory, {"offset_commits": commits}))
+    return sum(day["records_consumed"] for day in days_of(directory, {"offset_commits": commits}))
 
 
 def test_a_commit_that_a_clock_dates_to_the_next_day_loses_no_messages(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def sampled(seconds: float, offset: int) -> Row:
 
 
 def consumed_in_all(directory: Path, *commits: Row) -> int:
-    return sum(day["messages_consumed"] for day in days_of(directory, {"offset_commits": [*commits]}))
+    return sum(day["records_consumed"] for day in days_of(directory, {"offset_commits": [*commits]}))
 
 
 def test_commits_that_samples_of_the_day_before_have_seen_are_counted_once(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_the_comparison_finds_a_row_that_was_changed(tmp_path: Path) -> None:
     tables = build_world(tmp_path, world)
     place = len(tables["lag_history"]) // 2
     tables["lag_history"][place]["lag"] += 1
-    tables["group_daily"][-1]["messages_consumed"] += 1
+    tables["group_daily"][-1]["records_consumed"] += 1
     tables["rebalances"].pop()
 
     differences = compare_world(world, tables)

@@ -161,7 +161,7 @@ def test_a_sample_of_the_new_log_among_old_records_loses_no_messages(tmp_path: P
     ]
     facts = {"offset_commits": commits, "partition_offsets": [ends(61, 200, **OLD), ends(91, 34, **NEW)]}
 
-    assert [day["messages_consumed"] for day in read(built(tmp_path, facts), "group_daily")] == [88 + 61]
+    assert [day["records_consumed"] for day in read(built(tmp_path, facts), "group_daily")] == [88 + 61]
 
 
 def test_commits_without_ids_begin_one_incarnation_after_a_removal(tmp_path: Path) -> None:
@@ -172,4 +172,4 @@ def test_commits_without_ids_begin_one_incarnation_after_a_removal(tmp_path: Pat
     ]
     facts["partition_offsets"] += [ends(RECREATED + 61 + 60 * minute, 200 + 100 * minute, **NEW) for minute in range(3)]
 
-    assert [day["messages_consumed"] for day in read(built(tmp_path, facts), "group_daily")] == [990 + 290]
+    assert [day["records_consumed"] for day in read(built(tmp_path, facts), "group_daily")] == [990 + 290]

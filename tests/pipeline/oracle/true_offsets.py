@@ -66,17 +66,17 @@ def true_consumption(reader: Reader) -> tuple[int, int]:
 
 
 def compare_consumption(world: World, rows: Sequence[Row]) -> Iterator[str]:
-    """Yield groups whose messages_consumed, summed over days, are not the true ones.
+    """Yield groups whose records_consumed, summed over days, are not the true ones.
 
     Where records were compacted or not yet read, no more than the largest possible number may be counted.
     """
     built: dict[str, int] = defaultdict(int)
     for row in rows:
-        built[row["group"]] += row["messages_consumed"] or 0
+        built[row["group"]] += row["records_consumed"] or 0
     for group in world.groups:
         numbers = [true_consumption(reader) for reader in group.readers]
         true, most = (sum(column) for column in zip(*numbers, strict=True))
-        name = f"group_daily {group.name}: messages_consumed is {built[group.name]} in all days"
+        name = f"group_daily {group.name}: records_consumed is {built[group.name]} in all days"
         if world.is_fully_read and built[group.name] != true:
             yield f"{name}, and was {true}"
         elif built[group.name] > most:

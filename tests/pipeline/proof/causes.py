@@ -293,7 +293,7 @@ def _read_group(records: Sequence[Row]) -> GroupFacts:
                 seen |= classic_members
                 generation, removed_at, has_generation = 0, None, False
                 continue
-            classic_members = {member["member_id"] for member in record["members"] or ()}
+            classic_members = {member["member_id"] for member in record.get("members") or ()}
             number = record["epoch"]
             if removed_at is not None and has_generation:
                 facts.removals_before[at, number] = removed_at

@@ -182,20 +182,20 @@ EXPECTED: Final = (
     _expect(37, "lag_history", _RULES, _RECREATED, predicates.has_points_behind_recreation),
     _expect(37, "lag_history", _CONSUMPTION, _RECREATED, predicates.is_soon_after_topic_change),
     _expect(37, "lag_history", _RATES, _OTHER_TOPIC, predicates.is_soon_after_removed_row),
-    _expect(37, "group_daily", {"messages_consumed", "skew"}, _RECREATED, predicates.has_topic_change_on_day),
+    _expect(37, "group_daily", {"records_consumed", "skew"}, _RECREATED, predicates.has_topic_change_on_day),
     *_follow_verdicts(37),
     *_follow_rows(37),
     *_follow_verdicts(45),
     _expect(39, "rebalances", _MEMBERS | _ENDS, _UNSEEN, predicates.has_unseen_leave_after),
-    _expect(39, "group_daily", {"members_max"}, _UNSEEN, predicates.has_unseen_leave_on_day),
+    _expect(39, "group_daily", {"max_members"}, _UNSEEN, predicates.has_unseen_leave_on_day),
     _expect(39, "group_status", {"members"}, _UNSEEN, predicates.has_unseen_leave_on_day),
     _expect(39, "rebalances", _MEMBERS | _ENDS, _UNSEEN_JOIN, predicates.has_unseen_join_after),
-    _expect(39, "group_daily", {"members_max"}, _UNSEEN_JOIN, predicates.has_unseen_join_from_day_on),
+    _expect(39, "group_daily", {"max_members"}, _UNSEEN_JOIN, predicates.has_unseen_join_from_day_on),
     *_follow_rebalances(39, _ENDS | {"joined", "left"}),
     _expect(46, "lag_history", _TIME_LAG, _PAUSE, predicates.has_pause_before),
     *_follow_rows(46),
     _expect(
-        47, "group_daily", {"messages_consumed", "skew", "last_commit_time"}, _SHOWN, predicates.has_contradicted_sample
+        47, "group_daily", {"records_consumed", "skew", "last_commit_time"}, _SHOWN, predicates.has_contradicted_sample
     ),
     _expect(44, "rebalances", _CHANGES, _LOST, predicates.is_generation_behind_lost_one),
     _expect(
@@ -210,7 +210,7 @@ EXPECTED: Final = (
     _expect(
         44,
         "group_daily",
-        {"messages_consumed", "skew"},
+        {"records_consumed", "skew"},
         "Samples after a day's last record count once.",
         predicates.has_samples_before_records,
     ),

@@ -17,7 +17,7 @@ _WINDOW: Final = frozenset({"complete", "window_start", "window_end"})
 _PACES: Final = frozenset({"falling_behind", "incomplete", "keeping_up", "lag_unknown"})
 # Qualities of a time lag that is interpolated between points of the index, or is the age of the oldest point.
 _FROM_POINTS: Final = frozenset({"interpolated", "lower_bound", "data_loss"})
-_COUNTS: Final = frozenset({"members", "members_max"})
+_COUNTS: Final = frozenset({"members", "max_members"})
 _RATE_WINDOW: Final = timedelta(minutes=10)
 
 
@@ -140,7 +140,7 @@ def has_topic_change_on_day(difference: Difference, _before: ExplainedDifference
 def _consumed_more(difference: Difference) -> int:
     """Return by how much the new number of consumed messages is larger than the old one."""
     old, new = difference.old, difference.new
-    return 0 if old is None or new is None else new["messages_consumed"] - old["messages_consumed"]
+    return 0 if old is None or new is None else new["records_consumed"] - old["records_consumed"]
 
 
 def has_samples_before_records(difference: Difference, _before: ExplainedDifferences) -> bool:

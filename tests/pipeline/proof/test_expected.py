@@ -143,10 +143,10 @@ class TestRecreatedTopic:
         assert len(compared(lag_history=(old, new), group_status=(later | STALL, later)).unexpected) == 1
 
     def test_a_higher_consumption_is_found(self) -> None:
-        day = {"day": datetime(2026, 11, 18, tzinfo=UTC), "messages_consumed": 5}
+        day = {"day": datetime(2026, 11, 18, tzinfo=UTC), "records_consumed": 5}
 
-        assert compared(group_daily=(day, day | {"messages_consumed": 4})).unexpected == []
-        assert len(compared(group_daily=(day, day | {"messages_consumed": 6})).unexpected) == 1
+        assert compared(group_daily=(day, day | {"records_consumed": 4})).unexpected == []
+        assert len(compared(group_daily=(day, day | {"records_consumed": 6})).unexpected) == 1
 
 
 # A sample shows offset 20 two seconds before the record of that offset.

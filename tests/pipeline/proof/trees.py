@@ -26,6 +26,14 @@ REPORT_REBALANCES: Final = "report rebalances"
 REPORT_FINDINGS: Final = "report findings"
 REPORT_DOCUMENT: Final = "report document"
 
+# Columns of derived tables that the old commit names otherwise.
+_NEW_NAMES: Final = {
+    "messages_consumed": "records_consumed",
+    "messages_produced": "records_produced",
+    "members_max": "max_members",
+    "readers": "active_groups",
+    "committed": "groups_with_commits",
+}
 # The document's other values, without the time at which the tables were built.
 _NOT_COMPARED: Final = frozenset({"groups", "findings", "made_at"})
 _GROUP: Final = ("cluster_id", "group")
@@ -63,11 +71,13 @@ def derive(tree: Path, facts: Facts) -> dict[str, Rows]:
 def table_rows(directory: Path, identity: tuple[str, ...]) -> Rows:
     """Return the rows of one table's Parquet files, by the values of its identity columns.
 
-    A row has the date of its partition, too. A table without rows has no directory.
+    A row has the date of its partition, too; columns have their names of today. A table without rows has no directory.
     """
     if not directory.is_dir():
         return {}
-    return index_rows(ds.dataset(directory, format="parquet", partitioning="hive").to_table().to_pylist(), identity)
+    rows = ds.dataset(directory, format="parquet", partitioning="hive").to_table()
+    renamed = rows.rename_columns([_NEW_NAMES.get(name, name) for name in rows.column_names])
+    return index_rows(renamed.to_pylist(), identity)
 
 
 def index_rows(rows: Iterable[Row], identity: Sequence[str]) -> Rows:

@@ -166,7 +166,7 @@ UNREAD = UnreadTopic(
     topic="t",
     day=TODAY,
     day_ms=0,
-    messages_produced=1_000,
+    records_produced=1_000,
     lookback_days=7,
 )
 
@@ -197,14 +197,14 @@ def test_a_difference_of_clocks_is_reported_as_a_lower_bound(jump_ms: int, diffe
     ("row", "message"),
     [
         (
-            {"messages_produced": None, "lookback_days": 1},
+            {"records_produced": None, "lookback_days": 1},
             (
                 "no group has a commit on it at the end of 2026-11-20 (of that day and the one before), "
                 "and no known member reads it."
             ),
         ),
         (
-            {"messages_produced": 1, "lookback_days": None},
+            {"records_produced": 1, "lookback_days": None},
             (
                 "no group has a commit on it at the end of 2026-11-20 (of that day), and no known "
                 "member reads it; 1 record was written between the first and the last observation of that day."

@@ -16,7 +16,7 @@ import pytest
 from deltalake import DeltaTable
 
 from kafka_groups.errors import StorageError
-from kafka_groups.pipeline.doctor.tables import check_tables
+from kafka_groups.pipeline.doctor.table_checks import check_tables
 from kafka_groups.pipeline.store import Storage, open_storage, parquet_sorting
 from kafka_groups.pipeline.store import delta_log as log_module
 from kafka_groups.pipeline.store.compaction import CompactionResult, compact

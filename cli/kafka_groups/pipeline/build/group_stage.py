@@ -153,7 +153,7 @@ def _count_members(
 ) -> GroupCounts:
     """Return the counts of each group of the batch on a day (days since 1970); row i is group i."""
     read_us = []
-    members_max = []
+    max_members = []
     rebalances = []
     rebalance_ms = []
     for group, cluster in enumerate(batch.cluster_id.to_pylist()):
@@ -165,12 +165,12 @@ def _count_members(
             rebalance.duration_ms for rebalance in group_day.rebalances if rebalance.duration_ms is not None
         ]
         read_us.append(record_us)
-        members_max.append(group_day.timeline.members_max)
+        max_members.append(group_day.timeline.max_members)
         rebalances.append(len(group_day.rebalances) or without_rebalance)
         rebalance_ms.append(sum(durations_ms) if durations_ms else without_rebalance)
     return GroupCounts(
         read_us=np.array(read_us, np.int64),
-        members_max=np.array(members_max, np.int64),
+        max_members=np.array(max_members, np.int64),
         rebalances=np.array(rebalances, np.int64),
         rebalance_ms=np.array(rebalance_ms, np.int64),
     )
@@ -193,10 +193,10 @@ def _make_group_daily(
         "commit_rate": activity.commit_rate,
         "partitions": activity.partitions,
         "topics": to_lists(topics.take(pa.array(topic)), row_of_topic, len(group)),
-        "members_max": _null_if_unknown(counts.members_max[group]),
+        "max_members": _null_if_unknown(counts.max_members[group]),
         "rebalances": counts.rebalances[group],
         "rebalance_ms": counts.rebalance_ms[group],
-        "messages_consumed": activity.consumed,
+        "records_consumed": activity.consumed,
         "max_lag": extremes.max_lag[group],
         "last_lag": extremes.last_lag[group],
         "max_time_lag_ms": extremes.max_time_lag_ms[group],
@@ -236,8 +236,8 @@ def _make_topic_days(
         "cluster_id": batch.cluster_id.take(pa.array(keys.group[starts])),
         "topic": topics.take(pa.array(keys.topic[starts])),
         "day": day,
-        "readers": has_read.astype(np.int64),
-        "committed": has_commit.astype(np.int64),
+        "active_groups": has_read.astype(np.int64),
+        "groups_with_commits": has_commit.astype(np.int64),
     }
     named = [(group, topic) for group, group_day in group_days.items() for topic in group_day.topics]
     of_members = {

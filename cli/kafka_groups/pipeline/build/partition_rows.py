@@ -142,7 +142,7 @@ def _make_key_day_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
 def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -> Any:
     """Return a row of TopicDays for each observed topic of the batch: the part of its partitions in this batch.
 
-    `day` is in days since 1970. A partition counts in the first batch that has it. `readers` and `committed` are null.
+    `day` is in days since 1970. A partition counts in the first batch that has it. Columns that count groups are null.
     """
     partitions = np.flatnonzero(batch.is_first & activity.is_observed)
     columns = batch.partition_columns(partitions)
@@ -154,6 +154,6 @@ def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -
         "produced": activity.produced[partitions],
         "sampled_us": activity.sampled_us[partitions],
     }
-    # The columns that groups fill, readers and commits, are null in these rows.
+    # The columns that count groups are filled from groups, and null in these rows.
     of_partitions = make_batch(TopicDays, topic_days, fill_null=True)
     return merge_topic_days(pa.Table.from_batches([of_partitions]))

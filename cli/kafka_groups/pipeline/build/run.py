@@ -9,13 +9,13 @@ from datetime import date, timedelta
 from typing import Final
 
 from kafka_groups.pipeline.build.backlogs import describe_backlogs
+from kafka_groups.pipeline.build.build_plan import ALL_DATES, LOOKBACK_DAYS, BuildPlan, DateRange, plan_build
 from kafka_groups.pipeline.build.coverage import describe_missing_facts
 from kafka_groups.pipeline.build.earlier_rebalances import find_changed_rebalances, recount_group_days, write_rows
 from kafka_groups.pipeline.build.fact_files import day_number
 from kafka_groups.pipeline.build.fact_state import forget_fact_state
 from kafka_groups.pipeline.build.fact_summary import summarise
 from kafka_groups.pipeline.build.local_engine import LocalEngine
-from kafka_groups.pipeline.build.plan import ALL_DATES, LOOKBACK_DAYS, BuildPlan, DateRange, plan_build
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
 from kafka_groups.pipeline.build.stage_rows import read_results
 from kafka_groups.pipeline.build.stage_settings import StageSettings

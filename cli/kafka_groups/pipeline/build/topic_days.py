@@ -33,7 +33,8 @@ def merge_topic_days(parts: Any) -> Any:
     first = pa.array(np.flatnonzero(starts))
     columns = {name: rows[name].combine_chunks().take(first) for name in _KEY}
     columns |= {
-        name: _sum_known(to_ints(rows[name]), starts) for name in ("readers", "committed", "partitions", "produced")
+        name: _sum_known(to_ints(rows[name]), starts)
+        for name in ("active_groups", "groups_with_commits", "partitions", "produced")
     }
     columns["sampled_us"] = reduce_segments(np.maximum, to_ints(rows["sampled_us"]), starts)
     columns["is_named"] = reduce_segments(np.logical_or, to_flags(rows["is_named"]), starts)
@@ -54,7 +55,7 @@ def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int],
     """
     rows = merge_topic_days(topic_days)
     day = to_ints(rows["day"])
-    committed = to_ints(rows["committed"])
+    committed = to_ints(rows["groups_with_commits"])
     partitions = to_ints(rows["partitions"])
     cluster_and_day = zip(rows["cluster_id"].to_pylist(), day.tolist(), strict=True)
     cluster_days = [summary.clusters.get(key, NOTHING_READ) for key in cluster_and_day]
@@ -70,9 +71,9 @@ def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int],
         "topic": rows["topic"],
         "day": day * DAY_US,
         "partitions": np.maximum(partitions, 0),
-        "messages_produced": rows["produced"],
-        "readers": np.maximum(to_ints(rows["readers"]), 0),
-        "committed": np.maximum(committed, 0),
+        "records_produced": rows["produced"],
+        "active_groups": np.maximum(to_ints(rows["active_groups"]), 0),
+        "groups_with_commits": np.maximum(committed, 0),
         "is_unread": has_no_commit & ~to_flags(rows["is_named"]) & exists,
         "lookback_days": lookback_days,
     }

@@ -17,7 +17,7 @@ from kafka_groups.pipeline.commands.spark_options import SparkChoice, spark_opti
 from kafka_groups.verdicts import Rules
 
 if TYPE_CHECKING:
-    from kafka_groups.pipeline.build.plan import DateRange
+    from kafka_groups.pipeline.build.build_plan import DateRange
     from kafka_groups.pipeline.store import Storage
 
 _DATE: Final = Date()
@@ -93,7 +93,7 @@ def build(
         raise click.UsageError("--from is after --to")
     rules = Rules(window_commits, allowed_lag, minimum_complete)
     with start_run("build", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.build.plan import ALL_DATES, DateRange
+        from kafka_groups.pipeline.build.build_plan import ALL_DATES, DateRange
         from kafka_groups.pipeline.store import open_storage
 
         storage = open_storage(data_dir)
@@ -106,7 +106,7 @@ def _derive(
     run: Run, storage: Storage, spark_choice: SparkChoice, rules: Rules, dates: DateRange, *, full: bool
 ) -> Summary:
     """Build the tables, print notes on what is missing, and return the summary. Raises StorageError, PipelineError."""
-    from kafka_groups.pipeline.build.plan import count_facts
+    from kafka_groups.pipeline.build.build_plan import count_facts
     from kafka_groups.pipeline.build.run import build as build_tables
 
     _note_other_rules(run, storage, rules)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kafka_groups.pipeline.doctor.check import WARNING, Check
 from kafka_groups.pipeline.doctor.machine import check_machine
 from kafka_groups.pipeline.doctor.requests import check_requests
-from kafka_groups.pipeline.doctor.tables import check_tables
+from kafka_groups.pipeline.doctor.table_checks import check_tables
 from kafka_groups.pipeline.facts.source.position import Position
 from kafka_groups.progress import Progress, ignore_progress
 

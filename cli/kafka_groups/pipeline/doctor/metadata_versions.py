@@ -42,7 +42,7 @@ _VERSIONS: Final = (
 )
 
 
-def spell_level(level: int) -> str:
+def describe_level(level: int) -> str:
     """Return a level of metadata.version with the name that Kafka gives it: release and internal version.
 
     A level that Kafka gave to a later release has a note instead; a level below 1 has neither.

@@ -10,7 +10,7 @@ from kafka_groups.errors import AdminError, SettingsError
 from kafka_groups.kinds import Operation, supports
 from kafka_groups.model import GroupListing, Results
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
-from kafka_groups.pipeline.doctor.metadata_versions import spell_level
+from kafka_groups.pipeline.doctor.metadata_versions import describe_level
 
 if TYPE_CHECKING:
     from kafka_groups.settings import ConnectionSettings
@@ -51,12 +51,12 @@ def _check_versions(admin: GroupAdmin) -> Check:
     if not levels or None in supported:
         brokers_have = "some brokers have" if levels else "the brokers have"
         return Check(name, WARNING, f"{brokers_have} no {_METADATA_VERSION}: Kafka before 3.0, or with ZooKeeper")
-    detail = f"the brokers support {_METADATA_VERSION} {' and '.join(map(spell_level, levels))}"
+    detail = f"the brokers support {_METADATA_VERSION} {' and '.join(map(describe_level, levels))}"
     # All brokers return the same levels, which belong to the cluster.
     in_use = next(iter(responses.succeeded.values())).finalized
     if in_use:
         spelled = [
-            f"{feature} {spell_level(level) if feature == _METADATA_VERSION else level}"
+            f"{feature} {describe_level(level) if feature == _METADATA_VERSION else level}"
             for feature, level in sorted(in_use.items())
         ]
         detail = f"{detail}; the cluster uses {', '.join(spelled)}"

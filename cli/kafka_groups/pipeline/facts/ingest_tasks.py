@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.facts.decode.decoded_records import rows_by_table
-from kafka_groups.pipeline.facts.source.plan import Range
 from kafka_groups.pipeline.facts.source.position import NO_OFFSETS, Offsets
+from kafka_groups.pipeline.facts.source.range_plan import Range
 from kafka_groups.pipeline.facts.source.ranges import read_ranges
 from kafka_groups.pipeline.spark.connect_retries import retry_until
 from kafka_groups.pipeline.spark.spark_errors import error_in
 from kafka_groups.pipeline.store import NewFile, new_writer
 from kafka_groups.pipeline.store.data_files import DATA_FILE_SCHEMA, from_rows, to_rows
-from kafka_groups.pipeline.tables.spark_types import spell_schema
+from kafka_groups.pipeline.tables.spark_types import render_ddl
 from kafka_groups.settings.librdkafka import ClientProperties
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def run_batch(spark: SparkSession, batch: Batch, should_stop: ShouldStop) -> lis
         with retry_until(spark, should_stop), ThreadPoolExecutor(max_workers=1) as pool:
             # Each task gets one row, the number of the task.
             numbers = spark.range(0, count, 1, count)
-            files = numbers.mapInArrow(partial(run_tasks, batch), spell_schema(DATA_FILE_SCHEMA))
+            files = numbers.mapInArrow(partial(run_tasks, batch), render_ddl(DATA_FILE_SCHEMA))
             result = pool.submit(files.collect)
             is_stopped = False
             while not wait([result], _STOP_CHECK_INTERVAL_S).done:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.errors import KafkaGroupsError, UnreachableError
 from kafka_groups.pipeline.facts.ingest_tasks import Batch, ShouldStop, count_cores, run_batch
-from kafka_groups.pipeline.facts.source import plan
+from kafka_groups.pipeline.facts.source import range_plan
 from kafka_groups.pipeline.facts.source.brokers import DEFAULT_TIMEOUT_S, Brokers
 from kafka_groups.pipeline.facts.source.continuity import topic_changed_error, wait_for_end
 from kafka_groups.pipeline.facts.source.position import Position
@@ -195,16 +195,16 @@ class Ingestion:
         end = self.request_end()
         cores = count_cores(spark)
         start = self._position.ends
-        max_offsets = records_per_batch or plan.default_batch_size(start, end.ends, cores)
-        backlog = plan.count_between(start, end.ends)
+        max_offsets = records_per_batch or range_plan.default_batch_size(start, end.ends, cores)
+        backlog = range_plan.count_between(start, end.ends)
         if not backlog:
             return
         progress("ingesting", 0, backlog)
-        while plan.count_between(self._position.ends, end.ends) and not should_stop():
-            batch_ends = self._stored.extend_ends(plan.limit_ends(self._position.ends, end.ends, max_offsets))
+        while range_plan.count_between(self._position.ends, end.ends) and not should_stop():
+            batch_ends = self._stored.extend_ends(range_plan.limit_ends(self._position.ends, end.ends, max_offsets))
             if not self._read_batch(spark, end._replace(ends=batch_ends), cores, should_stop):
                 return
-            progress("ingesting", plan.count_between(start, self._position.ends), backlog)
+            progress("ingesting", range_plan.count_between(start, self._position.ends), backlog)
 
     def _read_batch(self, spark: SparkSession, end: Position, cores: int, should_stop: ShouldStop) -> bool:
         """Read a batch up to `end`, and commit it. Return false, without a commit, if `should_stop` returned true."""
@@ -224,14 +224,14 @@ class Ingestion:
         return True
 
     def _plan_batch(self, end: Position, cores: int) -> Batch:
-        ranges = plan.ranges_between(self._position.ends, end.ends, self._position.epochs)
+        ranges = range_plan.ranges_between(self._position.ends, end.ends, self._position.epochs)
         return Batch(
             name=new_batch_name("ingest", datetime.now(UTC)),
             data_dir=self.storage.address,
             client=self.client,
             timeout_s=self.timeout_s,
             cluster_id=self.cluster_id,
-            tasks=plan.split_into_tasks(ranges, cores),
+            tasks=range_plan.split_into_tasks(ranges, cores),
             ahead=self._stored.ahead,
         )
 

@@ -46,7 +46,7 @@ _CLOCK_JUMPS: Final = """
 """
 # No group needs to read the topics of Kafka itself.
 _UNREAD_TOPICS: Final = """
-    SELECT cluster_id, topic, at_ms AS day_ms, date AS day, messages_produced, lookback_days FROM period_rows
+    SELECT cluster_id, topic, at_ms AS day_ms, date AS day, records_produced, lookback_days FROM period_rows
     WHERE is_unread AND NOT starts_with(topic, '__') ORDER BY cluster_id, topic
 """
 
@@ -75,14 +75,14 @@ class GroupDayRow(NamedTuple):
 class UnreadTopic(NamedTuple):
     """A topic that no group read on a day, and the number of days before it whose commits were read.
 
-    `day_ms` is the day in milliseconds since 1970, `messages_produced` the records of that day; None if unknown.
+    `day_ms` is the day in milliseconds since 1970, `records_produced` the records of that day; None if unknown.
     """
 
     cluster_id: str
     topic: str
     day_ms: int
     day: date
-    messages_produced: int | None
+    records_produced: int | None
     lookback_days: int | None
 
 
@@ -217,10 +217,10 @@ def describe_topic(topic: UnreadTopic) -> str:
         period = f"of the {days} days until then"
     readers = f"no group has a commit on it at the end of {topic.day} ({period}), and no known member reads it"
     written = ""
-    if topic.messages_produced is not None:
-        records = "record was" if topic.messages_produced == 1 else "records were"
+    if topic.records_produced is not None:
+        records = "record was" if topic.records_produced == 1 else "records were"
         observations = "between the first and the last observation of that day"
-        written = f"; {topic.messages_produced:,} {records} written {observations}"
+        written = f"; {topic.records_produced:,} {records} written {observations}"
     return f"Topic {topic.topic}: {readers}{written}."
 
 

@@ -20,7 +20,7 @@ from kafka_groups.pipeline.tables.table import Table
 
 __all__ = ["Table"]
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 _RECORD_ID: Final = ("cluster_id", "origin", "source_partition", "source_offset")

@@ -181,7 +181,7 @@ class GroupDaily(Frame):
     )
     partitions: Any = column(INT32, "number of partitions with a commit")
     topics: Any = column(STRINGS, "topics of these partitions")
-    members_max: Any = column(INT32, "largest number of members at a time; null if unknown")
+    max_members: Any = column(INT32, "largest number of members at a time; null if unknown")
     rebalances: Any = column(
         INT32,
         "number of rebalances that began (classic: that may have begun); null if no record of the cluster was read, "
@@ -192,7 +192,7 @@ class GroupDaily(Frame):
         "time spent in rebalances whose duration is known; an upper bound if the duration of one is a bound",
         unit=MILLISECONDS,
     )
-    messages_consumed: Any = column(
+    records_consumed: Any = column(
         INT64,
         "offsets by which commits advanced (not bytes, and not exactly records)",
         unit=RECORDS,
@@ -244,13 +244,13 @@ class TopicDaily(Frame):
     topic: Any = column(STRING, "name of the topic")
     day: Any = column(TIMESTAMP, "midnight, UTC")
     partitions: Any = column(INT32, "number of partitions that were seen")
-    messages_produced: Any = column(
+    records_produced: Any = column(
         INT64,
         "growth of the log end offsets between the day's first and last observation; null if there is only one",
         unit=RECORDS,
     )
-    readers: Any = column(INT32, "number of groups whose commits on the topic moved that day")
-    committed: Any = column(INT32, "number of groups that have a commit on the topic")
+    active_groups: Any = column(INT32, "number of groups whose commits on the topic moved that day")
+    groups_with_commits: Any = column(INT32, "number of groups that have a commit on the topic")
     is_unread: Any = column(
         BOOLEAN,
         "true if the topic exists, no group has a commit on it that the build sees, and no member or share group is "

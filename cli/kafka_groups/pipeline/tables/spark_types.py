@@ -32,6 +32,6 @@ def spark_type_name(kind: pa.DataType, *, is_short: bool = False) -> str:
     return _SPELLED[kind]
 
 
-def spell_schema(schema: pa.Schema) -> str:
+def render_ddl(schema: pa.Schema) -> str:
     """Return the columns of an Arrow schema as Spark's DDL spells them."""
     return ", ".join(f"`{field.name}` {spark_type_name(field.type)}" for field in schema)

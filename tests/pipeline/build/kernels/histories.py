@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from tests.pipeline.build.kernels.stories import Row, at, record, sample
+from tests.pipeline.build.kernels.event_rows import Row, at, record, sample
 
 DAYS = 4
 DAY = 86_400

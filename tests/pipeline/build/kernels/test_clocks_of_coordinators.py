@@ -14,9 +14,7 @@ import pytest
 
 from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint
 from kafka_groups.pipeline.build.kernels.group_days import GroupDay, build_group_days
-from tests.pipeline.build.kernels.group_stories import AHEAD_AT_MIDNIGHT, MIDNIGHT
-from tests.pipeline.build.kernels.histories import DAYS, history
-from tests.pipeline.build.kernels.stories import (
+from tests.pipeline.build.kernels.event_rows import (
     DAY,
     Row,
     at,
@@ -31,6 +29,8 @@ from tests.pipeline.build.kernels.stories import (
     sample,
     split,
 )
+from tests.pipeline.build.kernels.example_groups import AHEAD_AT_MIDNIGHT, MIDNIGHT
+from tests.pipeline.build.kernels.histories import DAYS, history
 
 SEEDS = [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 60))]
 WHOLE = range(-DAYS - 2, 2 * DAYS + 3)

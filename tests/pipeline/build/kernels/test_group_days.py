@@ -10,8 +10,7 @@ import pytest
 from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint
 from kafka_groups.pipeline.build.kernels.group_days import GroupDay, build_group_days
 from kafka_groups.pipeline.build.kernels.membership import Membership
-from tests.pipeline.build.kernels.histories import DAYS, history
-from tests.pipeline.build.kernels.stories import (
+from tests.pipeline.build.kernels.event_rows import (
     Row,
     build,
     epoch,
@@ -25,6 +24,7 @@ from tests.pipeline.build.kernels.stories import (
     split,
     stable,
 )
+from tests.pipeline.build.kernels.histories import DAYS, history
 
 WHOLE = range(-1, DAYS + 3)
 SEEDS = [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 40))]
@@ -83,13 +83,13 @@ def test_dates_without_events_have_what_was_known_before() -> None:
     first, later = build([sample(0, "Stable", "a", "b")], (0, 30))
 
     assert later.state == first.state
-    assert later.timeline.members_max == 2
+    assert later.timeline.max_members == 2
 
 
 def test_events_between_the_dates_count_too() -> None:
     (day,) = build([sample(-86_400, "Stable", "a", "b")], (0,))
 
-    assert day.timeline.members_max == 2
+    assert day.timeline.max_members == 2
 
 
 def test_records_whose_times_go_back_stay_in_the_order_of_their_log() -> None:

@@ -13,8 +13,8 @@ from kafka_groups.pipeline.build.kernels.group_days import build_group_days
 from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 from kafka_groups.pipeline.frames.arrays import NULL
-from tests.pipeline.build.kernels.group_stories import BEFORE_MIDNIGHT, MEMBERS, NEW, OLD, joins
-from tests.pipeline.build.kernels.stories import DAY, at_time, build, epoch, joined, left, on, placed, split
+from tests.pipeline.build.kernels.event_rows import DAY, at_time, build, epoch, joined, left, on, placed, split
+from tests.pipeline.build.kernels.example_groups import BEFORE_MIDNIGHT, MEMBERS, NEW, OLD, joins
 
 
 def found(story: str, number: int, *, second: int = 0) -> Rebalance:
@@ -127,7 +127,7 @@ def test_a_tombstone_of_a_member_that_was_never_seen_shows_no_earlier_member() -
     assert who(found("tombstone alone", 1)) == (0, 1, ["a"], [])
     assert who(found("tombstone alone", 3)) == (2, 1, [], ["x"])
     assert [at_time(days, seconds)[1] for seconds in (10, 7_199, 7_200)] == [1, 1, 1]
-    assert days[0].timeline.members_max == 2
+    assert days[0].timeline.max_members == 2
 
 
 def test_a_group_of_which_only_tombstones_are_left_is_not_empty_between_them() -> None:
@@ -177,7 +177,7 @@ def test_state_and_members_hold_until_an_event_makes_them_unknown(
 
 def test_a_date_on_which_the_number_was_unknown_has_no_maximum() -> None:
     max_members = {
-        name: [day.timeline.members_max for day in build(placed(story), (0, 1))] for name, story in MEMBERS.items()
+        name: [day.timeline.max_members for day in build(placed(story), (0, 1))] for name, story in MEMBERS.items()
     }
 
     assert max_members["joined"] == [5, 5]
@@ -188,7 +188,7 @@ def test_a_date_on_which_the_number_was_unknown_has_no_maximum() -> None:
 def test_a_group_of_which_nothing_is_known_has_neither_state_nor_members() -> None:
     (day,) = build([])
 
-    assert day.timeline.members_max == NULL
+    assert day.timeline.max_members == NULL
     assert at_time([day], 0) == (None, None)
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
-from tests.pipeline.build.kernels.group_stories import MIDNIGHT, THERE_AND_BACK, joins
-from tests.pipeline.build.kernels.stories import (
+from tests.pipeline.build.kernels.event_rows import (
     DAY,
     Row,
     at,
@@ -24,6 +23,7 @@ from tests.pipeline.build.kernels.stories import (
     sample,
     stable,
 )
+from tests.pipeline.build.kernels.example_groups import MIDNIGHT, THERE_AND_BACK, joins
 
 HOUR = 3_600
 

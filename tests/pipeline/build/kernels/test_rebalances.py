@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
-from tests.pipeline.build.kernels.group_stories import REBALANCES
-from tests.pipeline.build.kernels.stories import DAY, at, build, microseconds, placed
+from tests.pipeline.build.kernels.event_rows import DAY, at, build, microseconds, placed
+from tests.pipeline.build.kernels.example_groups import REBALANCES
 
 MINUTE = 60
 

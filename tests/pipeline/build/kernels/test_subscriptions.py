@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.pipeline.build.kernels.stories import (
+from tests.pipeline.build.kernels.event_rows import (
     DAY,
     Row,
     build,

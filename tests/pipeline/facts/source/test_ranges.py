@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Message
 
 from kafka_groups.pipeline.facts.decode.data_gaps import DataGap
-from kafka_groups.pipeline.facts.source.plan import Range
+from kafka_groups.pipeline.facts.source.range_plan import Range
 from kafka_groups.pipeline.facts.source.ranges import CHUNK_RECORDS, RangeReader
 
 

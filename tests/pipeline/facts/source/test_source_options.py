@@ -7,7 +7,7 @@ from pyspark.sql.types import StructType
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.facts.source.datasource import KafkaGroupsSource
-from kafka_groups.pipeline.facts.source.plan import EARLIEST, LATEST
+from kafka_groups.pipeline.facts.source.range_plan import EARLIEST, LATEST
 from kafka_groups.pipeline.facts.source.source_options import read_options
 
 AT = {"kafka.bootstrap.servers": "127.0.0.1:1"}

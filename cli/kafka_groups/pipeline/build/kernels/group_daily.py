@@ -70,7 +70,7 @@ class GroupCounts:
 
     read_us: Ints  # the last record of the group's cluster, in µs since 1970
     # Most members at a time; UNKNOWN if the number was unknown at a time, NULL if no event has shown one.
-    members_max: Ints
+    max_members: Ints
     rebalances: Ints  # number of rebalances
     rebalance_ms: Ints  # time spent in rebalances whose duration is known
 
@@ -135,7 +135,7 @@ def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> G
         consumed=sum_segments(days.consumed, starts),
         skew=reduce_segments(np.fmax, skew, starts_group_of_topics),
         last_commit_us=reduce_segments(np.maximum, days.commit_us, starts),
-        is_idle=_are_idle(days, starts, read_us, counts.members_max[group]),
+        is_idle=_are_idle(days, starts, read_us, counts.max_members[group]),
         clock_jump_ms=reduce_segments(np.maximum, days.clock_jump_ms, starts),
     )
 
@@ -147,10 +147,10 @@ def _measure_commit_rate(commits: Ints, has_records: Flags, read_us: Ints, day: 
     return np.where(is_known, commits / np.maximum(_MIN_SECONDS, seconds), np.nan)
 
 
-def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, members_max: Ints) -> Flags:
+def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, max_members: Ints) -> Flags:
     """Return for each group whether its commits had stood still for 24 hours at its last observation, without a member.
 
-    `starts` are the first rows of groups in `days`; `read_us` (µs) and `members_max` have a value for each group.
+    `starts` are the first rows of groups in `days`; `read_us` (µs) and `max_members` have a value for each group.
     """
     sampled_us = reduce_segments(np.maximum, days.sampled_us, starts)
     moved_us = reduce_segments(np.maximum, days.moved_us, starts)
@@ -158,7 +158,7 @@ def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, members_max: Ints) ->
     is_known = (observed_us != NULL) & (moved_us != NULL)
     has_stood_still = is_known & (observed_us // 1_000 - moved_us // 1_000 >= DAY_US // 1_000)
     # UNKNOWN is not idle, because there may have been members. NULL is: no event has shown a member.
-    is_idle: Flags = has_stood_still & np.isin(members_max, (0, NULL))
+    is_idle: Flags = has_stood_still & np.isin(max_members, (0, NULL))
     return is_idle
 
 

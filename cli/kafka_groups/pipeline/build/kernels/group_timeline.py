@@ -52,7 +52,7 @@ class Timeline(NamedTuple):
         return self.states[indices], self.members[indices]
 
     @property
-    def members_max(self) -> int:
+    def max_members(self) -> int:
         """The most members of the day; UNKNOWN if the number was unknown at a time, NULL if no event has shown it."""
         return UNKNOWN if (self.members == UNKNOWN).any() else int(self.members.max())
 

@@ -67,7 +67,7 @@ class Membership(NamedTuple):
     has_preexisting: bool = False  # a preexisting member or an unseen leaver was seen
     members: Mapping[str, int | None] = {}  # epoch at which each present member was last STABLE; None if never
     departed: Sequence[str] = ()  # sorted ids of members that left on the last day with records of members
-    kept_members: Sequence[str] = ()  # sorted ids of members that an upgrade kept, and of which no record was seen yet
+    kept_members: Sequence[str] = ()  # sorted ids of members that an upgrade kept, and that wrote no record since
 
 
 @dataclass(slots=True)

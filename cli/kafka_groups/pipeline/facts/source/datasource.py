@@ -16,14 +16,14 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from kafka_groups.pipeline.facts.decode.decoded_records import DecodedRecords
-from kafka_groups.pipeline.facts.source import plan
+from kafka_groups.pipeline.facts.source import range_plan
 from kafka_groups.pipeline.facts.source.brokers import DEFAULT_TIMEOUT_S, Brokers
 from kafka_groups.pipeline.facts.source.continuity import wait_for_end
-from kafka_groups.pipeline.facts.source.plan import Range
 from kafka_groups.pipeline.facts.source.position import Offsets, Position
+from kafka_groups.pipeline.facts.source.range_plan import Range
 from kafka_groups.pipeline.facts.source.ranges import read_ranges
 from kafka_groups.pipeline.facts.source.source_options import read_options
-from kafka_groups.pipeline.tables.spark_types import spell_schema
+from kafka_groups.pipeline.tables.spark_types import render_ddl
 from kafka_groups.settings.librdkafka import ClientProperties
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class KafkaGroupsSource(DataSource):
     def schema(self) -> str:
         """Return the columns of DecodedRecords as Spark's DDL. SourceError if an option cannot be used."""
         read_options(self.options)
-        return spell_schema(DecodedRecords.schema())
+        return render_ddl(DecodedRecords.schema())
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader of all records that the topic has now."""
@@ -65,7 +65,7 @@ class KafkaGroupsSource(DataSource):
 class _Reader:
     """The options of both readers, and their common methods.
 
-    `client` are properties of librdkafka, secrets among them. `starting` is that of `plan.starting_offsets`. `group` is
+    `client` are properties of librdkafka, secrets among them. `starting` is that of `starting_offsets`. `group` is
     the only group to read, None for all groups. `records_per_batch` is None for no limit.
     """
 
@@ -94,11 +94,11 @@ class _Reader:
     def request_starts(self, end: Position) -> dict[int, int]:
         """Return the offsets to start at, in the partitions of `end`."""
         earliest = self.brokers.earliest(sorted(end.ends))
-        return plan.starting_offsets(self.starting, earliest, end.ends)
+        return range_plan.starting_offsets(self.starting, earliest, end.ends)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[InputPartition]:
         """Return the tasks that read these ranges, as Spark takes them; `read` gets each one back."""
-        tasks = plan.split_into_tasks(ranges, self.tasks_at_once)
+        tasks = range_plan.split_into_tasks(ranges, self.tasks_at_once)
         return [InputPartition((cluster_id, task)) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -116,7 +116,7 @@ class _BatchReader(_Reader, DataSourceReader):
         # This is the first request, because its error is the most specific one if no broker responds.
         cluster_id = self.cluster_id
         end = self.request_end()
-        return self.tasks(cluster_id, plan.ranges_between(self.request_starts(end), end.ends))
+        return self.tasks(cluster_id, range_plan.ranges_between(self.request_starts(end), end.ends))
 
 
 @dataclass
@@ -145,7 +145,7 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
         if self._run_end is not None:
             self._run_end = end
         max_offsets = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        batch_ends = {**read.ends, **plan.limit_ends(read.ends, end.ends, max_offsets)}
+        batch_ends = {**read.ends, **range_plan.limit_ends(read.ends, end.ends, max_offsets)}
         # Spark would run an empty batch for a position that differs only in its epochs.
         if batch_ends == read.ends:
             return start
@@ -154,5 +154,5 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
     def partitions(self, start: Checkpoint, end: Checkpoint) -> list[InputPartition]:
         batch_start = Position.from_checkpoint(start, self.cluster_id)
         batch_end = Position.from_checkpoint(end, self.cluster_id)
-        ranges = plan.ranges_between(batch_start.ends, batch_end.ends, batch_start.epochs)
+        ranges = range_plan.ranges_between(batch_start.ends, batch_end.ends, batch_start.epochs)
         return self.tasks(self.cluster_id, ranges)

@@ -18,7 +18,7 @@ from kafka_groups.pipeline.facts.decode.data_gaps import COMPACTED, DELETED, Dat
 from kafka_groups.pipeline.facts.decode.records import RawRecords, decode
 from kafka_groups.pipeline.facts.source.brokers import is_retriable, new_consumer, source_error
 from kafka_groups.pipeline.facts.source.continuity import LOST_RECORDS
-from kafka_groups.pipeline.facts.source.plan import Range
+from kafka_groups.pipeline.facts.source.range_plan import Range
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 from kafka_groups.settings.librdkafka import ClientProperties
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from kafka_groups.errors import SourceError
 from kafka_groups.numerals import parse_decimal, parse_integer
-from kafka_groups.pipeline.facts.source.plan import EARLIEST, LATEST
+from kafka_groups.pipeline.facts.source.range_plan import EARLIEST, LATEST
 from kafka_groups.settings.properties import RESERVED_KEYS
 
 _CLIENT_PREFIX: Final = "kafka."

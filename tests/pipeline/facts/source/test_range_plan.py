@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.facts.source.plan import (
+from kafka_groups.pipeline.facts.source.range_plan import (
     EARLIEST,
     LATEST,
     Range,

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kafka_groups.pipeline.doctor.check import Check
-from kafka_groups.pipeline.doctor.tables import check_tables
+from kafka_groups.pipeline.doctor.table_checks import check_tables
 from kafka_groups.pipeline.facts.source.position import Position
 from kafka_groups.pipeline.facts.source.table_positions import commit_batch, read_position
 from kafka_groups.pipeline.store import Storage
@@ -53,7 +53,7 @@ def test_in_new_tables_only_the_missing_ingest_is_a_warning(storage: Storage) ->
         "gaps": "ok",
         "ingest": "warning",
     }
-    assert found["tables"].detail == "schema version 3; no rows yet"
+    assert found["tables"].detail == "schema version 4; no rows yet"
 
 
 def test_unknown_records_are_reported_by_type(storage: Storage) -> None:

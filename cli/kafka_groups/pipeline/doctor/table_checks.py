@@ -8,8 +8,8 @@ from typing import Final
 from kafka_groups.errors import SourceError, StorageError
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.facts.source.continuity import describe_loss
-from kafka_groups.pipeline.facts.source.plan import count_between
 from kafka_groups.pipeline.facts.source.position import Position
+from kafka_groups.pipeline.facts.source.range_plan import count_between
 from kafka_groups.pipeline.facts.source.table_positions import read_position, was_read
 from kafka_groups.pipeline.report.gaps import count_missing_offsets
 from kafka_groups.pipeline.store import Queries, Storage, open_storage
@@ -68,8 +68,8 @@ def _check_unknown_records(queries: Queries) -> Check:
     if not types:
         return Check(name, OK, "none")
     count = sum(row["records"] for row in types)
-    spelled = [f"type {row['record_type']} version {row['value_version']}: {row['records']:,}" for row in types]
-    shown = ", ".join(spelled[:_NAMED_TYPES])
+    descriptions = [f"type {row['record_type']} version {row['value_version']}: {row['records']:,}" for row in types]
+    shown = ", ".join(descriptions[:_NAMED_TYPES])
     detail = f"{count:,} records were not decoded, and are kept ({shown}); a newer version may decode them"
     return Check(name, WARNING, detail)
 

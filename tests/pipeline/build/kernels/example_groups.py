@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tests.pipeline.build.kernels.stories import (
+from tests.pipeline.build.kernels.event_rows import (
     DAY,
     Row,
     epoch,
