@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kafka_groups.pipeline.doctor import open_transactions
-from kafka_groups.pipeline.facts.decode.partitioner import partition_of
+from kafka_groups.pipeline.facts.decode.partitioner import partition_for
 from kafka_groups.pipeline.facts.source.brokers import Brokers
 from tests.fakes.fake_admin import run
 from tests.live.groups.topics import make_topic, unique_name
@@ -27,7 +27,7 @@ def _check(bootstrap: str) -> tuple[str, str]:
 def test_an_open_transaction_is_reported_and_later_a_warning(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
     topic, group = make_topic(broker, records=8), unique_name("transacting")
     commit(broker, group, topic, 1)
-    place = partition_of(group, len(Brokers({"bootstrap.servers": broker}, 30).topic().partitions))
+    place = partition_for(group, len(Brokers({"bootstrap.servers": broker}, 30).topic().partitions))
 
     with open_transaction(broker, group, topic, 7) as producer:
         commit(broker, group, topic, 2, 3)

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from kafka_groups.pipeline.api import KafkaGroupsSource
-from kafka_groups.pipeline.facts.decode.partitioner import partition_of
+from kafka_groups.pipeline.facts.decode.partitioner import partition_for
 from kafka_groups.pipeline.spark.spark_errors import error_in
 from tests.live.groups.topics import client_properties, make_topic, unique_name
 from tests.live.pipeline.offsets_topic import IDENTITY, TOPIC, commit, read_directly
@@ -58,11 +58,11 @@ def test_one_group_is_read_only_from_its_partition(
     rows = _read(spark, broker, group=group).collect()
 
     assert [row["committed_offset"] for row in rows] == [1, 2, 3]
-    assert {row["source_partition"] for row in rows} == {partition_of(group, partitions)}
+    assert {row["source_partition"] for row in rows} == {partition_for(group, partitions)}
 
 
 def test_starting_offsets_may_be_numbers(spark: SparkSession, broker: str, group: str, partitions: int) -> None:
-    home = str(partition_of(group, partitions))
+    home = str(partition_for(group, partitions))
     last = max(row["source_offset"] for row in _read(spark, broker, group=group).collect())
 
     rows = _read(spark, broker, group=group, startingOffsets=f'{{"{home}": {last}}}').collect()
@@ -78,7 +78,7 @@ def test_starting_offsets_may_be_earliest_or_latest(spark: SparkSession, broker:
 def test_starting_offsets_behind_the_end_are_refused(
     spark: SparkSession, broker: str, group: str, partitions: int
 ) -> None:
-    home = str(partition_of(group, partitions))
+    home = str(partition_for(group, partitions))
     with pytest.raises(Exception, match=rf"offset 99999 for partition {home} of __consumer_offsets, which ends at"):
         _read(spark, broker, group=group, startingOffsets=f'{{"{home}": 99999}}').collect()
 
@@ -103,7 +103,7 @@ def test_a_stream_continues_at_its_checkpoint(
     assert committed() == [1, 2, 3, 7]
     position = json.loads((tmp_path / "checkpoint" / "offsets" / "0").read_text().splitlines()[-1])
     assert {"cluster_id", "topic_id", "leader_epochs", "ends"} == position.keys()
-    assert position["ends"].keys() == {str(partition_of(group, partitions))}
+    assert position["ends"].keys() == {str(partition_for(group, partitions))}
 
 
 def test_no_secret_is_in_a_plan_or_in_an_error(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:

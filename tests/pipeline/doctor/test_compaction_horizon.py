@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from kafka_groups.pipeline.doctor.compaction_horizon import LogTail, check_horizon, find_log_tails
+from kafka_groups.pipeline.doctor.compaction_horizon import LogHead, check_horizon, find_log_heads
 
 
 class Logs:
@@ -73,23 +73,23 @@ class Logs:
         )
 
 
-def tails(logs: Logs, ranges: dict[int, tuple[int, int]], clock: Any = lambda: 0.0) -> dict[int, LogTail]:
+def find_heads(logs: Logs, ranges: dict[int, tuple[int, int]], clock: Any = lambda: 0.0) -> dict[int, LogHead]:
     consumer: Any = logs
-    return find_log_tails(consumer, ranges, 5, clock)
+    return find_log_heads(consumer, ranges, 5, clock)
 
 
 def test_a_log_without_gaps_has_every_record_from_its_start() -> None:
     logs = Logs({0: list(range(7, 1_000))})
-    assert tails(logs, {0: (7, 1_000)}) == {0: LogTail(7, 7_000)}
+    assert find_heads(logs, {0: (7, 1_000)}) == {0: LogHead(7, 7_000)}
     assert logs.assigned == 16
 
 
 @pytest.mark.parametrize("clean", [1_000, 40_000, 99_500])
-def test_the_tail_begins_where_compaction_has_removed_nothing(clean: int) -> None:
+def test_the_head_begins_where_compaction_has_removed_nothing(clean: int) -> None:
     """Of the clean part every 900th record is left; in the other one each third offset is a transaction's mark."""
     dense = [offset for offset in range(clean, 100_000) if offset % 3]
     logs = Logs({0: [*range(0, clean, 900), *dense]})
-    found = tails(logs, {0: (0, 100_000)})[0]
+    found = find_heads(logs, {0: (0, 100_000)})[0]
     assert clean - 180 <= found.offset <= clean + 400
     assert found.time_ms is not None
     assert 0 <= found.time_ms - found.offset * 1_000 <= 2_000
@@ -98,73 +98,73 @@ def test_the_tail_begins_where_compaction_has_removed_nothing(clean: int) -> Non
 
 def test_partitions_are_looked_at_together_and_an_empty_one_is_not() -> None:
     logs = Logs({part: [*range(0, 10_000, 500), *range(10_000, 20_000)] for part in range(50)} | {50: []})
-    found = tails(logs, dict.fromkeys(range(50), (0, 20_000)) | {50: (3, 3)})
+    found = find_heads(logs, dict.fromkeys(range(50), (0, 20_000)) | {50: (3, 3)})
     assert (len(found), logs.assigned < 25) == (50, True)
 
 
-def test_a_log_that_is_compacted_until_its_end_has_no_tail() -> None:
-    assert tails(Logs({0: [5]}), {0: (0, 10_000)}) == {0: LogTail(10_000, None)}
+def test_a_log_that_is_compacted_until_its_end_has_no_head() -> None:
+    assert find_heads(Logs({0: [5]}), {0: (0, 10_000)}) == {0: LogHead(10_000, None)}
 
 
-def test_records_that_lie_close_together_by_chance_are_no_tail() -> None:
+def test_records_that_lie_close_together_by_chance_are_not_a_head() -> None:
     """The last commit of a group with sixty partitions, at the start of what compaction has been through."""
     logs = Logs({0: [*range(60), *range(900, 90_000, 900), *range(90_000, 100_000)]})
-    assert 89_600 <= tails(logs, {0: (0, 100_000)})[0].offset <= 90_400
+    assert 89_600 <= find_heads(logs, {0: (0, 100_000)})[0].offset <= 90_400
 
 
 def test_a_log_whose_start_rises_meanwhile_has_a_gap() -> None:
     logs = Logs({0: list(range(1_000)), 1: list(range(1_000))})
     logs.begins_at = {0: 500}
-    found = tails(logs, dict.fromkeys(range(2), (0, 1_000)))
+    found = find_heads(logs, dict.fromkeys(range(2), (0, 1_000)))
     assert (500 <= found[0].offset <= 510, found[1].offset) == (True, 0)
 
 
 def test_a_partition_that_does_not_respond_takes_no_time_from_others() -> None:
     logs = Logs({0: [], 1: [*range(0, 10_000, 500), *range(10_000, 20_000)]})
     logs.silent = {0}
-    found = tails(logs, dict.fromkeys(range(2), (0, 20_000)), clock=logs.clock)
+    found = find_heads(logs, dict.fromkeys(range(2), (0, 20_000)), clock=logs.clock)
     assert (set(found), 9_900 <= found[1].offset <= 10_100) == ({1}, True)
     assert logs.seconds < 5
 
 
-def test_when_the_time_is_over_the_known_tail_is_returned() -> None:
+def test_when_the_time_is_over_the_known_head_is_returned() -> None:
     logs = Logs({0: [*range(0, 8_000, 500), *range(8_000, 16_000)]})
     logs.seconds_a_look = 1.0
     # Four looks from the end, a sixteenth each, and all of them dense.
-    assert tails(logs, {0: (0, 16_000)}, clock=logs.clock) == {0: LogTail(12_000, 12_000_000)}
+    assert find_heads(logs, {0: (0, 16_000)}, clock=logs.clock) == {0: LogHead(12_000, 12_000_000)}
 
 
 def test_a_refusal_of_the_brokers_is_raised() -> None:
     logs = Logs({0: []})
     logs.refuses = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
     with pytest.raises(KafkaException):
-        tails(logs, {0: (0, 10)})
+        find_heads(logs, {0: (0, 10)})
 
 
 @pytest.mark.parametrize(
     ("found", "status", "reported"),
     [
-        ({0: LogTail(0, 1_000), 1: LogTail(0, 9_000)}, "ok", "every record is retained"),
+        ({0: LogHead(0, 1_000), 1: LogHead(0, 9_000)}, "ok", "every record is retained"),
         (
-            {0: LogTail(0, 1_000), 1: LogTail(7, 9_000)},
+            {0: LogHead(0, 1_000), 1: LogHead(7, 9_000)},
             "ok",
             "every record since 1970-01-01T00:00:09Z is retained (partition 1",
         ),
         (
-            {0: LogTail(5, 60_000), 1: LogTail(7, 9_000)},
+            {0: LogHead(5, 60_000), 1: LogHead(7, 9_000)},
             "ok",
             "every record since 1970-01-01T00:01:00Z is retained (partition 0",
         ),
-        ({0: LogTail(5, None), 1: LogTail(7, 9_000)}, "warning", "1 partition (partition 0 is one) may retain only"),
+        ({0: LogHead(5, None), 1: LogHead(7, 9_000)}, "warning", "1 partition (partition 0 is one) may retain only"),
         (
-            {1: LogTail(7, 9_000)},
+            {1: LogHead(7, 9_000)},
             "warning",
             "1 of 2 partitions with records did not respond in time; give a longer --timeout",
         ),
     ],
 )
-def test_the_partition_whose_tail_begins_last_decides_the_horizon(
-    found: dict[int, LogTail], status: str, reported: str
+def test_the_partition_whose_head_begins_last_decides_the_horizon(
+    found: dict[int, LogHead], status: str, reported: str
 ) -> None:
     check = check_horizon(found, 2)
     assert (check.status, check.detail.startswith(reported)) == (status, True)

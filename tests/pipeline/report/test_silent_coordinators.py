@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.facts.decode.partitioner import partition_of
+from kafka_groups.pipeline.facts.decode.partitioner import partition_for
 from kafka_groups.pipeline.facts.sample import sample
 from kafka_groups.pipeline.report.history import GroupHistory
 from kafka_groups.pipeline.report.history_reader import read_history
@@ -21,8 +21,8 @@ SAMPLES = 21
 SILENT_SINCE = 5
 # By the partition of `__consumer_offsets` that has its records: the leader of 0 always responds, that of 1 goes silent.
 LEADERS = {0: 1, 1: 3}
-HEARD = next(name for name in ("a", "b", "c", "d", "e") if partition_of(name, len(LEADERS)) == 0)
-UNHEARD = next(name for name in ("v", "w", "x", "y", "z") if partition_of(name, len(LEADERS)) == 1)
+HEARD = next(name for name in ("a", "b", "c", "d", "e") if partition_for(name, len(LEADERS)) == 0)
+UNHEARD = next(name for name in ("v", "w", "x", "y", "z") if partition_for(name, len(LEADERS)) == 1)
 
 
 def refuse(_request: object, response: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from kafka_groups.pipeline.facts.decode.partitioner import partition_of
+from kafka_groups.pipeline.facts.decode.partitioner import partition_for
 from kafka_groups.pipeline.report.history import GroupHistory, History
 from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.store import Storage
@@ -36,8 +36,8 @@ def generation(seconds: float, number: int, *names: str) -> Row:
 
 def coordinators() -> Iterable[Row]:
     """Yield log ends of eight partitions; one of them has no leader from the sixth sample on."""
-    away = partition_of("stale", 8)
-    assert away != partition_of("heard", 8)
+    away = partition_for("stale", 8)
+    assert away != partition_for("heard", 8)
     for at in AFTER:
         for number in range(8):
             end = None if number == away and at >= AFTER[5] else 100

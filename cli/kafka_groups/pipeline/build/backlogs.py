@@ -72,7 +72,7 @@ def _has_backlog(storage: Storage, queries: Queries, cluster_id: str, sampled_ms
     if not sampled_ends or all(batch is None for batch in position.batches.values()):
         return None
     known_ends = [end for end in sampled_ends if end.stable_end is not None]
-    offsets = position.start.ends
+    offsets = position.start.next_offsets
     if any((end.stable_end or 0) > max(offsets.get(end.partition, 0), end.start or 0) for end in known_ends):
         return True
     return False if len(known_ends) == len(sampled_ends) else None

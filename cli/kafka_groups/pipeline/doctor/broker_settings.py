@@ -19,8 +19,8 @@ from kafka_groups.pipeline.facts.topic_settings import ResourceConfig, await_set
 from kafka_groups.settings.librdkafka import ClientProperties
 
 # Commits of an empty group expire after the first setting. The second one turns on the log cleaner, without which
-# nothing is compacted. Brokers abort open transactions, which delay ingest, after the third one. The last one is the
-# version of brokers without metadata.version.
+# nothing is compacted. Open transactions delay ingest; brokers abort a transaction after its producer's
+# transaction.timeout.ms, which the third setting caps. The last one is the version of brokers without metadata.version.
 _SETTINGS: Final = (
     "offsets.retention.minutes",
     "log.cleaner.enable",

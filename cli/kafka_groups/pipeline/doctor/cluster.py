@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import Final, NamedTuple
 
-from confluent_kafka import KafkaException
+from confluent_kafka import IsolationLevel, KafkaException
 
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.doctor.broker_settings import check_broker_settings
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
-from kafka_groups.pipeline.doctor.compaction_horizon import check_horizon, find_log_tails
+from kafka_groups.pipeline.doctor.compaction_horizon import check_horizon, find_log_heads
 from kafka_groups.pipeline.doctor.dense_records import COMMITTED_RECORDS, LOOK_SHARE
 from kafka_groups.pipeline.doctor.open_transactions import check_transactions
 from kafka_groups.pipeline.facts.source.brokers import Brokers, new_consumer, source_error
@@ -43,7 +43,7 @@ class _TopicOffsets(NamedTuple):
     topic_id: str | None
     log_starts: Offsets
     log_ends: Offsets
-    stable_ends: Offsets
+    last_stable_offsets: Offsets
 
 
 def check_cluster(client: ClientProperties, timeout_s: float) -> ClusterChecks:
@@ -69,23 +69,23 @@ def check_cluster(client: ClientProperties, timeout_s: float) -> ClusterChecks:
     if not offsets.log_starts:
         detail = f"{OFFSETS_TOPIC} does not exist: this cluster has not had any group yet"
         return ClusterChecks([*checks, Check(name, WARNING, detail)], cluster_id, Position(None, {}))
-    count = sum(offsets.stable_ends[partition] - start for partition, start in offsets.log_starts.items())
+    count = sum(offsets.last_stable_offsets[partition] - start for partition, start in offsets.log_starts.items())
     detail = f"{len(offsets.log_starts):,} partitions, {count:,} offsets from log start to log end"
     checks.append(Check(name, OK, detail))
     checks += _check_reading(client, offsets, timeout_s)
-    checks.append(check_transactions(client, offsets.log_ends, offsets.stable_ends, timeout_s))
+    checks.append(check_transactions(client, offsets.log_ends, offsets.last_stable_offsets, timeout_s))
     checks.append(_check_topic_settings(client, timeout_s))
-    return ClusterChecks(checks, cluster_id, Position(offsets.topic_id, offsets.stable_ends))
+    return ClusterChecks(checks, cluster_id, Position(offsets.topic_id, offsets.last_stable_offsets))
 
 
 def _request_offsets(brokers: Brokers) -> _TopicOffsets:
     """Return the offsets of the topic, without partitions if it does not exist. Raises SourceError."""
     topic_id, partitions = brokers.topic()
     # The log end is requested before the last stable offset. So the offsets between them wait for a transaction.
-    log_ends = brokers.latest(partitions, is_stable=False)
+    log_ends = brokers.latest(partitions, IsolationLevel.READ_UNCOMMITTED)
     log_starts = brokers.earliest(partitions)
-    stable_ends = brokers.latest(partitions)
-    return _TopicOffsets(topic_id, log_starts, log_ends, stable_ends)
+    last_stable_offsets = brokers.latest(partitions)
+    return _TopicOffsets(topic_id, log_starts, log_ends, last_stable_offsets)
 
 
 def _check_reading(client: ClientProperties, offsets: _TopicOffsets, timeout_s: float) -> list[Check]:
@@ -95,23 +95,23 @@ def _check_reading(client: ClientProperties, offsets: _TopicOffsets, timeout_s: 
     """
     name = f"read {OFFSETS_TOPIC}"
     ranges: Mapping[int, tuple[int, int]] = {
-        partition: (start, offsets.stable_ends[partition])
+        partition: (start, offsets.last_stable_offsets[partition])
         for partition, start in offsets.log_starts.items()
-        if offsets.stable_ends[partition] > start
+        if offsets.last_stable_offsets[partition] > start
     }
     if not ranges:
         return [Check(name, WARNING, "the topic is empty, so reading was not checked")]
     try:
         with closing(new_consumer(client, COMMITTED_RECORDS)) as consumer:
-            tails = find_log_tails(consumer, ranges, timeout_s)
+            heads = find_log_heads(consumer, ranges, timeout_s)
     except SourceError as error:
         return [Check(name, FAILED, str(error))]
     except KafkaException as error:
         return [Check(name, FAILED, str(source_error(error.args[0], client)))]
-    if not tails:
+    if not heads:
         problem = f"no record within {timeout_s * LOOK_SHARE:g} s"
         return [Check(name, FAILED, f"{problem}; give a longer --timeout, or check the brokers")]
-    return [Check(name, OK, f"records of partition {min(tails)} were read"), check_horizon(tails, len(ranges))]
+    return [Check(name, OK, f"records of partition {min(heads)} were read"), check_horizon(heads, len(ranges))]
 
 
 def _check_topic_settings(client: ClientProperties, timeout_s: float) -> Check:

@@ -1,9 +1,11 @@
 """The compaction horizon: the time since when `__consumer_offsets` has every record.
 
-Of older records, compaction has kept only the last one of each key. A search reads at some places of each partition,
-in all partitions at once, from the end of the log towards its start. The horizon lies between the first place without
-all records and the place before it. Halving the distance between the two finds it.
-Records may lie close together by chance, so this is an estimate.
+The *head* of a log is its newest part, which has every record. The *tail* is the older part, where compaction has kept
+only the last record of each key. The head begins at the horizon.
+
+A search reads at a few offsets of each partition, in all partitions at once, from the end of the log towards its start.
+The horizon lies between the first of these offsets that is in the tail and the one read before it. Halving the distance
+between the two finds the horizon. Records may lie close together by chance, so the result is an estimate.
 """
 
 from __future__ import annotations
@@ -19,36 +21,36 @@ from kafka_groups.pipeline.doctor.dense_records import LOOK_SHARE, read_dense_ti
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
-# The number of places of each partition that are read before halving.
+# The number of offsets of each partition that are read before halving.
 _PLACES: Final = 16
 # Halving ends when the horizon is known to this fraction of a partition's offsets.
 _PRECISION: Final = 1 / 256
 
 
-class LogTail(NamedTuple):
-    """The part of a partition that has every record: the first offset, and the time of its record in ms since 1970.
+class LogHead(NamedTuple):
+    """The head of a partition's log: its first offset, and the time of the record there in ms since 1970.
 
-    The time is None if no part has every record; then the offset is the end of the log.
+    If compaction has reached the end of the log, the head is empty: the offset is the log end, and the time None.
     """
 
     offset: int
     time_ms: int | None
 
 
-def find_log_tails(
+def find_log_heads(
     consumer: Consumer,
     ranges: Mapping[int, tuple[int, int]],
     timeout_s: float,
     clock: Callable[[], float] = time.monotonic,
-) -> dict[int, LogTail]:
-    """Return the tail of each partition, by its number; `ranges` are their log start and log end offsets.
+) -> dict[int, LogHead]:
+    """Return the head of each partition, by its number; `ranges` are their log start and log end offsets.
 
     Partitions that did not respond are absent, and so are empty ones. After `timeout_s` seconds, the search ends with
-    what is known: a tail begins at its offset or before it. `consumer` is used for nothing else. Raises
+    what is known: a head begins at the returned offset or before it. `consumer` is used for nothing else. Raises
     KafkaException if brokers refuse to let the topic be read.
     """
     deadline_s = clock() + timeout_s
-    searches = {partition: _TailSearch(*bounds) for partition, bounds in ranges.items() if bounds[1] > bounds[0]}
+    searches = {partition: _HeadSearch(*bounds) for partition, bounds in ranges.items() if bounds[1] > bounds[0]}
     while clock() < deadline_s:
         places = {partition: search.next_place() for partition, search in searches.items()}
         wanted = {
@@ -63,63 +65,63 @@ def find_log_tails(
                 searches[partition].add_look(place, times[partition])
             else:
                 searches[partition].stop()
-    return {partition: search.tail for partition, search in searches.items() if search.tail is not None}
+    return {partition: search.head for partition, search in searches.items() if search.head is not None}
 
 
-class _TailSearch:
-    """The search for the tail of one partition, with the results of looks until now.
+class _HeadSearch:
+    """The search for the head of one partition, with the results of its reads so far.
 
-    `tail` is the longest tail that is known; None before the first look. `_low` is the offset after the last one
-    that is known not to belong to the tail. `_places` are the offsets to read at, ascending; the last one is next.
+    `head` is the longest part of the head that is known; None before the first read. `_low` is the lowest offset at
+    which the head may still begin. `_places` are the offsets to read at, ascending; the last one is next.
     """
 
     def __init__(self, log_start: int, log_end: int) -> None:
         self.log_end = log_end
-        self.tail: LogTail | None = None
+        self.head: LogHead | None = None
         self._low = log_start
         size = log_end - log_start
         self._places = sorted({log_start + size * number // _PLACES for number in range(_PLACES)})
         self._precision = max(1, int(size * _PRECISION))
 
     def next_place(self) -> int | None:
-        """Return the next offset to look at, and forget it; None at the end of the search."""
+        """Return the next offset to read at, and forget it; None at the end of the search."""
         return self._places.pop() if self._places else None
 
     def add_look(self, place: int, time_ms: int | None) -> None:
         """Add the time of the record at an offset, in ms since 1970; None if compaction has removed records there."""
         if time_ms is None:
             self._low = place + 1
-            # Places before this one do not belong to the tail.
+            # Places before this one are in the tail, too.
             self._places = []
-            if self.tail is None:
-                self.tail = LogTail(self.log_end, None)
+            if self.head is None:
+                self.head = LogHead(self.log_end, None)
         else:
-            self.tail = LogTail(place, time_ms)
-        assert self.tail is not None
-        if not self._places and self.tail.offset - self._low > self._precision:
-            self._places = [(self._low + self.tail.offset) // 2]
+            self.head = LogHead(place, time_ms)
+        assert self.head is not None
+        if not self._places and self.head.offset - self._low > self._precision:
+            self._places = [(self._low + self.head.offset) // 2]
 
     def stop(self) -> None:
         """End the search with what is known."""
         self._places = []
 
 
-def check_horizon(tails: Mapping[int, LogTail], partitions_with_records: int) -> Check:
-    """Return since when all partitions have every record, from their tails, as far as these are known."""
+def check_horizon(heads: Mapping[int, LogHead], partitions_with_records: int) -> Check:
+    """Return since when all partitions have every record, from their heads, as far as these are known."""
     name = "compaction horizon"
-    missing = partitions_with_records - len(tails)
+    missing = partitions_with_records - len(heads)
     if missing:
         late = f"{missing} of {partitions_with_records} partitions with records did not respond in time"
         return Check(name, WARNING, f"{late}; give a longer --timeout")
     # A log that has every record from offset 0 on has lost nothing.
-    shortened = {partition: tail.time_ms for partition, tail in tails.items() if tail.offset > 0}
+    shortened = {partition: head.time_ms for partition, head in heads.items() if head.offset > 0}
     if not shortened:
         return Check(name, OK, "every record is retained, according to a search in some places of the log")
     begin_ms = {partition: time_ms for partition, time_ms in shortened.items() if time_ms is not None}
-    without_tail = sorted(shortened.keys() - begin_ms.keys())
-    if without_tail:
-        plural = "" if len(without_tail) == 1 else "s"
-        partitions = f"{len(without_tail)} partition{plural} (partition {without_tail[0]} is one)"
+    without_head = sorted(shortened.keys() - begin_ms.keys())
+    if without_head:
+        plural = "" if len(without_head) == 1 else "s"
+        partitions = f"{len(without_head)} partition{plural} (partition {without_head[0]} is one)"
         return Check(name, WARNING, f"{partitions} may retain only the last record of each key")
     last = max(begin_ms, key=begin_ms.__getitem__)
     detail = f"every record since {format_time(begin_ms[last])} is retained (partition {last} begins last)"

@@ -17,20 +17,23 @@ from kafka_groups.pipeline.facts.source.brokers import new_consumer
 from kafka_groups.pipeline.facts.source.position import Offsets
 from kafka_groups.settings.librdkafka import ClientProperties
 
-# Transactions of streams end within moments; brokers abort those of 15 minutes (transaction.max.timeout.ms).
+# Transactions of streams end within moments. Brokers abort a transaction after its producer's transaction.timeout.ms,
+# which transaction.max.timeout.ms caps (default: 15 minutes).
 _LONG_MS: Final = 300_000
 
 
-def check_transactions(client: ClientProperties, log_ends: Offsets, stable_ends: Offsets, timeout_s: float) -> Check:
+def check_transactions(
+    client: ClientProperties, log_ends: Offsets, last_stable_offsets: Offsets, timeout_s: float
+) -> Check:
     """Return how many offsets wait for a transaction to end, and since when the oldest transaction has been open.
 
     Log end offsets have to be requested before last stable offsets. `client` has properties of librdkafka; reading the
     beginnings of transactions takes a quarter of `timeout_s` seconds at most. Nothing is raised.
     """
     held_back = {
-        partition: (stable_ends[partition], log_end)
+        partition: (last_stable_offsets[partition], log_end)
         for partition, log_end in log_ends.items()
-        if log_end > stable_ends[partition]
+        if log_end > last_stable_offsets[partition]
     }
     begin_ms: dict[int, int | None] = {}
     if held_back:

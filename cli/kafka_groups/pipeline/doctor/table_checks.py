@@ -100,8 +100,8 @@ def _check_ingest(storage: Storage, cluster_id: str, log: Position | None) -> Ch
         return Check("ingest", WARNING, f"it has not written records of cluster {cluster_id} to this directory yet")
     if log is None:
         return Check("ingest", WARNING, "it has run; its backlog is unknown, because the log end offsets are unknown")
-    next_offsets = read_position(storage, cluster_id, log.topic_id, log.ends).start.ends
-    problem = describe_loss(next_offsets, log.ends)
+    next_offsets = read_position(storage, cluster_id, log.topic_id, log.next_offsets).start.next_offsets
+    problem = describe_loss(next_offsets, log.next_offsets)
     if problem is not None:
         return Check("ingest", FAILED, problem)
-    return Check("ingest", OK, f"{count_between(next_offsets, log.ends):,} offsets are left to read")
+    return Check("ingest", OK, f"{count_between(next_offsets, log.next_offsets):,} offsets are left to read")

@@ -121,15 +121,15 @@ class Ingestion:
         """
         is_first_call = not self._stored.batches
         end = self._wait_for_topic() if is_first_call else self.brokers.end_position()
-        has_new_partitions = bool(end.ends.keys() - self._position.ends.keys())
+        has_new_partitions = bool(end.next_offsets.keys() - self._position.next_offsets.keys())
         if is_first_call or has_new_partitions:
             self._set_position(end)
         # During an upgrade of the brokers, some of them return no topic id.
         end = end._replace(topic_id=end.topic_id or self._position.topic_id)
         # Some tables may have more records than up to the position.
-        read = self._position._replace(ends=self._stored.extend_ends(self._position.ends))
+        read = self._position._replace(next_offsets=self._stored.extend_ends(self._position.next_offsets))
         end = wait_for_end(read, self.brokers.end_position, first=end, timeout_s=self.timeout_s)
-        self.topic_exists = bool(end.ends)
+        self.topic_exists = bool(end.next_offsets)
         return end
 
     def _wait_for_topic(self) -> Position:
@@ -139,21 +139,21 @@ class Ingestion:
         """
         end = self.brokers.end_position()
         deadline = time.monotonic() + self.timeout_s
-        while not end.ends and time.monotonic() < deadline and was_read(self.storage, self.cluster_id):
+        while not end.next_offsets and time.monotonic() < deadline and was_read(self.storage, self.cluster_id):
             time.sleep(_PAUSE_S)
             end = self.brokers.end_position()
         return end
 
     def _set_position(self, end: Position) -> None:
         """Read the position from the tables. A partition that they do not have begins with its first offset."""
-        partitions = sorted(end.ends)
+        partitions = sorted(end.next_offsets)
         self._stored = read_position(self.storage, self.cluster_id, end.topic_id, partitions)
         # Records that were deleted before the first batch are no data gap, even if that batch was killed.
         is_before_first_batch = None in self._stored.batches.values()
         log_starts = self.brokers.earliest(partitions) if is_before_first_batch else {}
         starts: dict[int, int] = {}
-        for partition in end.ends:
-            starts[partition] = max(self._stored.start.ends.get(partition, 0), log_starts.get(partition, 0))
+        for partition in end.next_offsets:
+            starts[partition] = max(self._stored.start.next_offsets.get(partition, 0), log_starts.get(partition, 0))
         self._position = Position(end.topic_id, starts, self._stored.start.epochs)
 
     def run(
@@ -194,17 +194,18 @@ class Ingestion:
         """Read up to the end that the topic has now, batch by batch, or until `should_stop` returns true."""
         end = self.request_end()
         cores = count_cores(spark)
-        start = self._position.ends
-        max_offsets = records_per_batch or range_plan.default_batch_size(start, end.ends, cores)
-        backlog = range_plan.count_between(start, end.ends)
+        start = self._position.next_offsets
+        max_offsets = records_per_batch or range_plan.default_batch_size(start, end.next_offsets, cores)
+        backlog = range_plan.count_between(start, end.next_offsets)
         if not backlog:
             return
         progress("ingesting", 0, backlog)
-        while range_plan.count_between(self._position.ends, end.ends) and not should_stop():
-            batch_ends = self._stored.extend_ends(range_plan.limit_ends(self._position.ends, end.ends, max_offsets))
-            if not self._read_batch(spark, end._replace(ends=batch_ends), cores, should_stop):
+        while range_plan.count_between(self._position.next_offsets, end.next_offsets) and not should_stop():
+            limited_ends = range_plan.limit_ends(self._position.next_offsets, end.next_offsets, max_offsets)
+            batch_ends = self._stored.extend_ends(limited_ends)
+            if not self._read_batch(spark, end._replace(next_offsets=batch_ends), cores, should_stop):
                 return
-            progress("ingesting", range_plan.count_between(start, self._position.ends), backlog)
+            progress("ingesting", range_plan.count_between(start, self._position.next_offsets), backlog)
 
     def _read_batch(self, spark: SparkSession, end: Position, cores: int, should_stop: ShouldStop) -> bool:
         """Read a batch up to `end`, and commit it. Return false, without a commit, if `should_stop` returned true."""
@@ -224,7 +225,7 @@ class Ingestion:
         return True
 
     def _plan_batch(self, end: Position, cores: int) -> Batch:
-        ranges = range_plan.ranges_between(self._position.ends, end.ends, self._position.epochs)
+        ranges = range_plan.ranges_between(self._position.next_offsets, end.next_offsets, self._position.epochs)
         return Batch(
             name=new_batch_name("ingest", datetime.now(UTC)),
             data_dir=self.storage.address,

@@ -17,7 +17,7 @@ from kafka_groups.admin.api import TimePlan
 from kafka_groups.groups import steps
 from kafka_groups.kinds import STATES_WITHOUT_MEMBERS, Operation, kind_of, supports
 from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOffsets, Results, TopicPartition
-from kafka_groups.pipeline.facts.sample_rows import Offsets, commit_batches, group_batches, partition_batches
+from kafka_groups.pipeline.facts.sample_rows import Offsets, group_batches, offset_commit_batches, partition_batches
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.data_files import SAMPLE, new_batch_name
@@ -79,7 +79,7 @@ class _Responses:
     topics: Results[str, Topic]
     partitions: list[TopicPartition]
     log_starts: Results[TopicPartition, int | None]
-    stable_ends: Results[TopicPartition, int | None]
+    last_stable_offsets: Results[TopicPartition, int | None]
     log_ends: Results[TopicPartition, int | None]
 
     def deleted_groups(self) -> set[str]:
@@ -124,7 +124,7 @@ def _request(admin: GroupAdmin, now_ms: Callable[[], int]) -> _Responses:
     # In this order, log start offset <= last stable offset <= log end offset holds in every row.
     log_starts = admin.list_offsets(partitions, spec=OffsetSpec.earliest(), timeout=plan.until(steps.LOG_STARTS))
     level = IsolationLevel.READ_COMMITTED
-    stable_ends = admin.list_offsets(partitions, isolation_level=level, timeout=plan.until(steps.STABLE_ENDS))
+    last_stable_offsets = admin.list_offsets(partitions, isolation_level=level, timeout=plan.until(steps.STABLE_ENDS))
     sampled_at = now_ms() * 1_000
     log_ends = admin.list_offsets(partitions, timeout=plan.until(steps.LOG_ENDS))
     return _Responses(
@@ -139,7 +139,7 @@ def _request(admin: GroupAdmin, now_ms: Callable[[], int]) -> _Responses:
         topics=topics,
         partitions=partitions,
         log_starts=log_starts,
-        stable_ends=stable_ends,
+        last_stable_offsets=last_stable_offsets,
         log_ends=log_ends,
     )
 
@@ -200,7 +200,7 @@ def _failures(responses: _Responses) -> tuple[Failure, ...]:
         responses.commits,
         responses.topics,
         responses.log_ends,
-        responses.stable_ends,
+        responses.last_stable_offsets,
         responses.log_starts,
         *responses.commits.succeeded.values(),
     )
@@ -223,7 +223,7 @@ def _table_batches(cluster_id: str, responses: _Responses) -> Mapping[Table, Ite
     source = {"cluster_id": cluster_id, "origin": "sample"}
     commit_times = {"record_time": responses.commits_at, "commit_time": responses.commits_at}
     return {
-        OFFSET_COMMITS: commit_batches(responses.commits.succeeded, shared={**source, **commit_times}),
+        OFFSET_COMMITS: offset_commit_batches(responses.commits.succeeded, shared={**source, **commit_times}),
         GROUP_EVENTS: group_batches(
             groups, responses.descriptions.succeeded, shared={**source, "record_time": responses.groups_at}
         ),
@@ -232,7 +232,7 @@ def _table_batches(cluster_id: str, responses: _Responses) -> Mapping[Table, Ite
             responses.topics.succeeded,
             log_starts=responses.log_starts.succeeded,
             log_ends=log_ends,
-            stable_ends=responses.stable_ends.succeeded,
+            last_stable_offsets=responses.last_stable_offsets.succeeded,
             shared={**source, "observed_at": responses.sampled_at},
         ),
     }

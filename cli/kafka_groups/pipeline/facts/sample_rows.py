@@ -31,7 +31,7 @@ def partition_batches(
     *,
     log_starts: Offsets,
     log_ends: Offsets,
-    stable_ends: Offsets,
+    last_stable_offsets: Offsets,
     shared: SharedValues,
 ) -> Iterator[Any]:
     """Yield batches of PARTITION_OFFSETS with a row for each partition, in the given order.
@@ -47,7 +47,7 @@ def partition_batches(
             "topic_id": [ids.get(key.topic) for key in keys],
             "log_start_offset": [log_starts.get(key) for key in keys],
             "log_end_offset": [log_ends.get(key) for key in keys],
-            "last_stable_offset": [stable_ends.get(key) for key in keys],
+            "last_stable_offset": [last_stable_offsets.get(key) for key in keys],
         }
         yield make_batch(PARTITION_OFFSETS.frame, {**shared, **columns}, fill_null=True)
 
@@ -90,7 +90,7 @@ def _member(member: Member) -> dict[str, Any]:
     }
 
 
-def commit_batches(commits: Mapping[str, GroupOffsets], *, shared: SharedValues) -> Iterator[Any]:
+def offset_commit_batches(commits: Mapping[str, GroupOffsets], *, shared: SharedValues) -> Iterator[Any]:
     """Yield batches of OFFSET_COMMITS with a row for each committed offset of each group, by its id."""
     shared = {**shared, "tombstone": False}
     columns = _CommitColumns()

@@ -39,6 +39,6 @@ class Column:
     about: str
 
 
-def column(kind: pa.DataType, about: str, *, unit: str = "") -> Any:
+def column(data_type: pa.DataType, description: str, *, unit: str = "") -> Any:
     """Declare a field of a frame as a column of this Arrow type; mypy takes the field's type from its annotation."""
-    return field(metadata={"type": kind, "unit": unit, "about": about})
+    return field(metadata={"type": data_type, "unit": unit, "about": description})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from kafka_groups.pipeline.build.coverage import Coverage
-from kafka_groups.pipeline.facts.decode.partitioner import partition_of
+from kafka_groups.pipeline.facts.decode.partitioner import partition_for
 from kafka_groups.pipeline.report.last_rows import LastRows
 from kafka_groups.pipeline.report.period import FRESH_MS, GroupKey, Period, PeriodTables
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
@@ -55,7 +55,7 @@ def find_outdated_groups(
         partitions = is_silent.get(key.cluster_id)
         if not partitions or _was_listed(groups[key], coverages[key.cluster_id]):
             continue
-        if partitions.get(partition_of(key.group, len(partitions)), False):
+        if partitions.get(partition_for(key.group, len(partitions)), False):
             outdated_groups.add(key)
     return outdated_groups
 

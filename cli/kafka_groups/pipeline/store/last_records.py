@@ -18,10 +18,8 @@ import pyarrow.dataset as ds
 from kafka_groups.pipeline.store.data_files import DataFile
 from kafka_groups.pipeline.store.datasets import open_dataset
 from kafka_groups.pipeline.store.root_directory import RootDirectory, as_storage_error
+from kafka_groups.pipeline.tables import LARGEST_CLOCK_DIFFERENCE_US
 from kafka_groups.pipeline.tables.event_details import read_expression, select_details
-
-# Clocks of coordinators differ by less, and a recreated topic begins later than this.
-_LARGEST_CLOCK_DIFFERENCE_US: Final = 600_000_000
 
 # The id of the cluster, the group, the record's type, the member, and the text of a resolved regular expression.
 Key: TypeAlias = tuple[str, str, str, str | None, str | None]
@@ -77,7 +75,7 @@ class _Record(NamedTuple):
         The record with the greater offset is later. If the times differ by more than clocks do, the times decide: the
         topic was recreated in between, and its offsets began again with 0.
         """
-        if abs(self.at_us - other.at_us) > _LARGEST_CLOCK_DIFFERENCE_US:
+        if abs(self.at_us - other.at_us) > LARGEST_CLOCK_DIFFERENCE_US:
             return self.at_us < other.at_us
         return self.offset < other.offset
 

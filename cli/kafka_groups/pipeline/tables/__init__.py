@@ -22,6 +22,8 @@ __all__ = ["Table"]
 
 SCHEMA_VERSION: Final = 4
 OFFSETS_TOPIC: Final = "__consumer_offsets"
+# The clocks of coordinators and samplers are taken to differ by at most this, ten minutes.
+LARGEST_CLOCK_DIFFERENCE_US: Final = 600_000_000
 
 _RECORD_ID: Final = ("cluster_id", "origin", "source_partition", "source_offset")
 

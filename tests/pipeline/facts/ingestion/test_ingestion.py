@@ -56,7 +56,7 @@ def ingestion(storage: Storage, brokers: Any) -> Ingestion:
 def commit(ingestion: Ingestion, end: Position) -> None:
     """Commit an empty batch, as another program does."""
     storage = ingestion.storage
-    commit_batch(storage, [], "c", read_position(storage, "c", end.topic_id, end.ends), end)
+    commit_batch(storage, [], "c", read_position(storage, "c", end.topic_id, end.next_offsets), end)
 
 
 def test_a_jvm_that_ends_after_a_stop_request_is_no_error(ingestion: Ingestion, run_batch: Any, mocker: Any) -> None:
@@ -148,7 +148,7 @@ def test_a_run_waits_for_a_topic_that_was_read(ingestion: Ingestion, brokers: An
     brokers.end_position.side_effect = [Position(None, {}), Position(None, {}), Position(None, {0: 5, 1: 5})]
     mocker.patch("kafka_groups.pipeline.facts.ingestion._PAUSE_S", 0)
     ingestion.timeout_s = 60
-    assert ingestion.request_end().ends == {0: 5, 1: 5}
+    assert ingestion.request_end().next_offsets == {0: 5, 1: 5}
     assert ingestion._position == Position(None, {0: 3, 1: 4})
 
 

@@ -23,7 +23,7 @@ def test_an_end_behind_the_position_is_returned_at_once() -> None:
     log = Position("old", {0: 10, 7: 200, 8: 3})
 
     assert _look(log) is log
-    assert describe_loss(READ.ends, log.ends) is None
+    assert describe_loss(READ.next_offsets, log.next_offsets) is None
 
 
 def test_a_recreated_topic_is_refused_also_if_it_is_larger() -> None:
@@ -42,7 +42,9 @@ def test_a_position_without_a_topic_id_takes_the_current_one() -> None:
 def test_a_partition_that_ends_before_the_position_is_refused() -> None:
     with pytest.raises(SourceError, match=r"partition 7 .* ends at 80, but was read up to offset 103: .*unclean"):
         _look(Position("old", {0: 10, 7: 80}))
-    assert "use a new directory (--data-dir) or a new checkpoint" in str(describe_loss(READ.ends, {0: 10, 7: 102}))
+    assert "use a new directory (--data-dir) or a new checkpoint" in str(
+        describe_loss(READ.next_offsets, {0: 10, 7: 102})
+    )
 
 
 def test_a_deleted_topic_is_refused() -> None:

@@ -25,7 +25,6 @@ Five records of one key; the fourth one sets it back:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
@@ -42,9 +41,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
     take,
 )
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
-
-# How far the times of a commit's record and of a sample that shows it may be apart. It is more than most clocks differ.
-_MAX_APART_US: Final = 600_000_000
+from kafka_groups.pipeline.tables import LARGEST_CLOCK_DIFFERENCE_US
 
 
 @dataclass(frozen=True)
@@ -126,7 +123,7 @@ def _find_contradicted_samples(rows: Commits) -> _CarriedSamples:
     record = last_index_before(rows.is_record & ~rows.is_removal, starts)
     is_candidate = is_sample & is_segment_end(rows.key, rows.is_carried) & (record >= 0)
     apart_us = rows.at_us - take(rows.at_us, record)
-    is_below = (rows.committed_offset < take(rows.committed_offset, record)) & (apart_us <= _MAX_APART_US)
+    is_below = (rows.committed_offset < take(rows.committed_offset, record)) & (apart_us <= LARGEST_CLOCK_DIFFERENCE_US)
     row = np.flatnonzero(_show_records(rows, is_candidate, is_later=True) | (is_candidate & is_below))
     counted = rows.committed_offset[row] - rows.committed_offset[record[row]]
     return _CarriedSamples(row=row, key=rows.key[row], counted=np.maximum(counted, 0))
@@ -186,5 +183,5 @@ def _show_records(rows: Commits, is_candidate: Flags, *, is_later: bool) -> Flag
         record = last_index_before(ordered.is_record, segment_starts(*commit))
     apart_us = np.abs(take(ordered.at_us, record, missing=0) - ordered.at_us)
     shows_record = np.zeros(len(rows), np.bool_)
-    shows_record[of_candidates[order]] = (record >= 0) & (apart_us <= _MAX_APART_US)
+    shows_record[of_candidates[order]] = (record >= 0) & (apart_us <= LARGEST_CLOCK_DIFFERENCE_US)
     return shows_record & is_candidate

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint, RecentRecords
 from kafka_groups.pipeline.build.kernels.group_reader import GroupReader
@@ -43,9 +43,7 @@ from kafka_groups.pipeline.build.kernels.group_timeline import (
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 from kafka_groups.pipeline.build.kernels.segments import DAY_US
 from kafka_groups.pipeline.frames.arrays import NULL
-
-# The largest difference between the clocks of two coordinators for which late records are used.
-_LARGEST_CLOCK_DIFFERENCE_US: Final = 600_000_000
+from kafka_groups.pipeline.tables import LARGEST_CLOCK_DIFFERENCE_US
 
 
 class DayEvents(NamedTuple):
@@ -124,7 +122,7 @@ def _read_day(reader: GroupReader, records: Sequence[GroupRecord], day: int) -> 
 
     `records` are in the order of the log; all records after the first of the last ten minutes are returned, too.
     """
-    recent_us = (day + 1) * DAY_US - _LARGEST_CLOCK_DIFFERENCE_US
+    recent_us = (day + 1) * DAY_US - LARGEST_CLOCK_DIFFERENCE_US
     for index, record in enumerate(records):
         if record.at_us >= recent_us:
             reader.read(records[:index])

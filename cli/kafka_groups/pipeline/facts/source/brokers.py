@@ -19,7 +19,7 @@ from kafka_groups.admin.librdkafka import (
     open_consumer,
 )
 from kafka_groups.errors import SettingsError, SourceError, UnreachableError
-from kafka_groups.pipeline.facts.decode.partitioner import partition_of
+from kafka_groups.pipeline.facts.decode.partitioner import partition_for
 from kafka_groups.pipeline.facts.source.addresses import unreachable_reason
 from kafka_groups.pipeline.facts.source.position import Position
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC
@@ -126,9 +126,11 @@ class Brokers:
         offsets = self._list_offsets(partitions, OffsetSpec.earliest())
         return {partition: result.offset for partition, result in offsets.items()}
 
-    def latest(self, partitions: Sequence[int], *, is_stable: bool = True) -> dict[int, int]:
-        """Return the last stable offset of each of these partitions; without `is_stable`, the log end offset."""
-        offsets = self._list_offsets(partitions, is_stable=is_stable)
+    def latest(
+        self, partitions: Sequence[int], isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED
+    ) -> dict[int, int]:
+        """Return the last stable offset of each of these partitions; with READ_UNCOMMITTED, the log end offset."""
+        offsets = self._list_offsets(partitions, isolation_level=isolation_level)
         return {partition: result.offset for partition, result in offsets.items()}
 
     def end_position(self, group: str | None = None) -> Position:
@@ -138,24 +140,27 @@ class Brokers:
         """
         topic_id, partitions = self.topic()
         if group is not None and partitions:
-            partitions = [partition_of(group, len(partitions))]
-        ends: dict[int, int] = {}
+            partitions = [partition_for(group, len(partitions))]
+        next_offsets: dict[int, int] = {}
         epochs: dict[int, int] = {}
         for partition, result in self._list_offsets(partitions).items():
-            ends[partition] = result.offset
+            next_offsets[partition] = result.offset
             if result.leader_epoch is not None:
                 epochs[partition] = result.leader_epoch
-        return Position(topic_id, ends, epochs)
+        return Position(topic_id, next_offsets, epochs)
 
     def _list_offsets(
-        self, partitions: Sequence[int], spec: OffsetSpec = _LATEST, *, is_stable: bool = True
+        self,
+        partitions: Sequence[int],
+        spec: OffsetSpec = _LATEST,
+        isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED,
     ) -> dict[int, Any]:
         """Return librdkafka's result for each of these partitions, with one request."""
         if not partitions:
             return {}
         responses = self._admin.list_offsets(
             {TopicPartition(OFFSETS_TOPIC, partition): spec for partition in partitions},
-            isolation_level=IsolationLevel.READ_COMMITTED if is_stable else IsolationLevel.READ_UNCOMMITTED,
+            isolation_level=isolation_level,
             request_timeout=self._timeout_s,
         )
         return {partition.partition: self._wait_for(response) for partition, response in responses.items()}

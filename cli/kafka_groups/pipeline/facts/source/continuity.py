@@ -19,7 +19,7 @@ _PAUSE_S: Final = 0.5
 def describe_loss(read: Offsets, ends: Offsets) -> str | None:
     """Return a sentence on the first partition that ends before the next offset to read; None if there is none.
 
-    `read` are the next offsets of reading, `ends` the current ends, each by partition.
+    `read` are the next offsets to read, `ends` the current ends of the logs, both by partition.
     """
     for partition, offset in sorted(read.items()):
         if offset > ends.get(partition, 0):
@@ -39,10 +39,10 @@ def topic_changed_error(topic_id: str | None) -> SourceError:
 
 
 def wait_for_end(read: Position, request_end: Callable[[], Position], *, first: Position, timeout_s: float) -> Position:
-    """Return an end of the topic that is not before the position that was read.
+    """Return an end of the topic that is not before the position up to which records were read.
 
     It is `first`, or one that `request_end` returns later. For a moment, a new leader may return a lower last stable
-    offset than the leader before, so requests are repeated until the timeout.
+    offset than the previous leader, so requests are repeated until the timeout.
 
     Raises SourceError if the end stays before the position, because records were lost. Raises SourceError at once if
     the topic id is another one; brokers without topic ids do not show this.
@@ -53,7 +53,7 @@ def wait_for_end(read: Position, request_end: Callable[[], Position], *, first: 
         has_ids = read.topic_id is not None and end.topic_id is not None
         if has_ids and read.topic_id != end.topic_id:
             raise topic_changed_error(end.topic_id)
-        loss = describe_loss(read.ends, end.ends)
+        loss = describe_loss(read.next_offsets, end.next_offsets)
         if loss is None:
             return end
         if time.monotonic() >= deadline:

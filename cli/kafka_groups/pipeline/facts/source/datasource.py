@@ -93,8 +93,8 @@ class _Reader:
 
     def request_starts(self, end: Position) -> dict[int, int]:
         """Return the offsets to start at, in the partitions of `end`."""
-        earliest = self.brokers.earliest(sorted(end.ends))
-        return range_plan.starting_offsets(self.starting, earliest, end.ends)
+        earliest = self.brokers.earliest(sorted(end.next_offsets))
+        return range_plan.starting_offsets(self.starting, earliest, end.next_offsets)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[InputPartition]:
         """Return the tasks that read these ranges, as Spark takes them; `read` gets each one back."""
@@ -116,7 +116,7 @@ class _BatchReader(_Reader, DataSourceReader):
         # This is the first request, because its error is the most specific one if no broker responds.
         cluster_id = self.cluster_id
         end = self.request_end()
-        return self.tasks(cluster_id, range_plan.ranges_between(self.request_starts(end), end.ends))
+        return self.tasks(cluster_id, range_plan.ranges_between(self.request_starts(end), end.next_offsets))
 
 
 @dataclass
@@ -145,14 +145,14 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
         if self._run_end is not None:
             self._run_end = end
         max_offsets = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        batch_ends = {**read.ends, **range_plan.limit_ends(read.ends, end.ends, max_offsets)}
+        batch_ends = {**read.next_offsets, **range_plan.limit_ends(read.next_offsets, end.next_offsets, max_offsets)}
         # Spark would run an empty batch for a position that differs only in its epochs.
-        if batch_ends == read.ends:
+        if batch_ends == read.next_offsets:
             return start
-        return end._replace(ends=batch_ends).to_checkpoint(self.cluster_id)
+        return end._replace(next_offsets=batch_ends).to_checkpoint(self.cluster_id)
 
     def partitions(self, start: Checkpoint, end: Checkpoint) -> list[InputPartition]:
         batch_start = Position.from_checkpoint(start, self.cluster_id)
         batch_end = Position.from_checkpoint(end, self.cluster_id)
-        ranges = range_plan.ranges_between(batch_start.ends, batch_end.ends, batch_start.epochs)
+        ranges = range_plan.ranges_between(batch_start.next_offsets, batch_end.next_offsets, batch_start.epochs)
         return self.tasks(self.cluster_id, ranges)

@@ -21,12 +21,13 @@ _NO_TOPIC_ID: Final = "-"  # Stands for the topic id where brokers return none.
 class Position(NamedTuple):
     """An offset in each partition of `__consumer_offsets`, up to which the records were read or can be read.
 
-    `topic_id` is Kafka's id of the topic, None where brokers return none (before 2.8). `ends` are the offsets of the
-    next records. `epochs` are the epochs of leaders that had all records before the ends; some partitions have none.
+    `topic_id` is Kafka's id of the topic, None where brokers return none (before 2.8). `next_offsets` has the offset of
+    the next record in each partition. `epochs` are the epochs of leaders that had all records before these offsets;
+    some partitions have none.
     """
 
     topic_id: str | None
-    ends: Offsets
+    next_offsets: Offsets
     epochs: Offsets = NO_OFFSETS
 
     def to_checkpoint(self, cluster_id: str) -> dict[str, Any]:
@@ -34,7 +35,7 @@ class Position(NamedTuple):
         return {
             "cluster_id": cluster_id,
             "topic_id": self.topic_id,
-            "ends": {str(partition): self.ends[partition] for partition in sorted(self.ends)},
+            "ends": {str(partition): self.next_offsets[partition] for partition in sorted(self.next_offsets)},
             "leader_epochs": {str(partition): self.epochs[partition] for partition in sorted(self.epochs)},
         }
 
@@ -60,7 +61,7 @@ class Position(NamedTuple):
         """
         topic = self.topic_id or _NO_TOPIC_ID
         versions = {topic_application(cluster_id): _topic_number(topic)}
-        for partition, end in self.ends.items():
+        for partition, end in self.next_offsets.items():
             versions[_end_application(cluster_id, topic, partition)] = end
         for partition, epoch in self.epochs.items():
             versions[_epoch_application(cluster_id, topic, partition)] = epoch
@@ -82,16 +83,16 @@ class Position(NamedTuple):
             topic = _NO_TOPIC_ID
         else:
             return None
-        ends: dict[int, int] = {}
+        next_offsets: dict[int, int] = {}
         epochs: dict[int, int] = {}
         for partition in partitions:
             end = versions.get(_end_application(cluster_id, topic, partition))
             if end is not None:
-                ends[partition] = end
+                next_offsets[partition] = end
             epoch = versions.get(_epoch_application(cluster_id, topic, partition))
             if epoch is not None:
                 epochs[partition] = epoch
-        return cls(None if topic == _NO_TOPIC_ID else topic, ends, epochs)
+        return cls(None if topic == _NO_TOPIC_ID else topic, next_offsets, epochs)
 
 
 def topic_application(cluster_id: str) -> str:

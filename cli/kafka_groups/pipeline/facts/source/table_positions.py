@@ -76,26 +76,30 @@ def read_position(
 
 
 def _lowest_position(positions: Sequence[Position]) -> Position:
-    """Return for each partition the lowest end, with its epoch; 0 if a position does not have the partition.
+    """Return the lowest next offset of each partition, with its epoch; 0 if a position does not have the partition.
 
-    The topic id is that of all positions, None if they differ.
+    The topic id is the one that all positions have, None if they differ.
     """
-    ends: dict[int, int] = {}
+    next_offsets: dict[int, int] = {}
     epochs: dict[int, int] = {}
-    for partition in sorted({partition for position in positions for partition in position.ends}):
-        lowest = min(positions, key=lambda position: position.ends.get(partition, 0))
-        ends[partition] = lowest.ends.get(partition, 0)
+    for partition in sorted({partition for position in positions for partition in position.next_offsets}):
+        lowest = min(positions, key=lambda position: position.next_offsets.get(partition, 0))
+        next_offsets[partition] = lowest.next_offsets.get(partition, 0)
         if partition in lowest.epochs:
             epochs[partition] = lowest.epochs[partition]
     topic_ids = {position.topic_id for position in positions}
-    return Position(topic_ids.pop() if len(topic_ids) == 1 else None, ends, epochs)
+    return Position(topic_ids.pop() if len(topic_ids) == 1 else None, next_offsets, epochs)
 
 
 def _offsets_ahead(positions: Mapping[str, Position], start: Position) -> dict[str, Offsets]:
-    """Return the ends that are past the start, by table and partition, without tables that have none."""
+    """Return the next offsets that are past the start, by table and partition, without tables that have none."""
     ahead: dict[str, Offsets] = {}
     for table, position in positions.items():
-        offsets = {partition: end for partition, end in position.ends.items() if end > start.ends[partition]}
+        offsets = {
+            partition: offset
+            for partition, offset in position.next_offsets.items()
+            if offset > start.next_offsets[partition]
+        }
         # A gap that another table lacks has to be a row again, even if the table of gaps has it.
         if offsets and table != INGEST_GAPS.name:
             ahead[table] = offsets
