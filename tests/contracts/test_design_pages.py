@@ -1,7 +1,8 @@
-"""The design pages: every file of the package is in a map, pages are short, and links lead somewhere."""
+"""The design pages: every file of the package is in a map, named files exist, and links lead somewhere."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ INDEX: Final = ROOT / "docs/design/README.md"
 PAGES: Final = sorted((ROOT / "docs/design").rglob("*.md"))
 LINKING: Final = sorted({ROOT / "README.md", *(ROOT / "docs").rglob("*.md")})
 MOST_LINES: Final = 150
+SOURCES: Final = ("cli", "tests", "tools")
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]*)\)")
 _BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
@@ -69,6 +71,26 @@ def test_every_file_is_in_a_map() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_file_of_a_map_exists(page: Path) -> None:
     assert [path for path in map_paths(page.read_text()) if not (PACKAGE / path).exists()] == []
+
+
+def named_files(text: str) -> list[str]:
+    """Return the names of modules in a text, such as `api.py` and `facts/sample.py`."""
+    return re.findall(r"(?<![\w/.])[a-z]\w*(?:/\w+)*\.py\b", text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    files = [f"/{file.relative_to(ROOT)}" for folder in SOURCES for file in (ROOT / folder).rglob("*.py")]
+    names = named_files(page.read_text())
+    assert [name for name in names if not any(file.endswith(f"/{name}") for file in files)] == []
+
+
+def test_every_file_that_the_docstring_of_a_package_names_is_in_that_package() -> None:
+    packages = sorted(PACKAGE.rglob("__init__.py"))
+    docstrings = {package: ast.get_docstring(ast.parse(package.read_text())) or "" for package in packages}
+    named = [package.parent / name for package, text in docstrings.items() for name in named_files(text)]
+    assert named
+    assert [str(file.relative_to(PACKAGE)) for file in named if not file.exists()] == []
 
 
 def test_a_map_is_a_table_of_files() -> None:

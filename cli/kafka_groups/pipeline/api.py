@@ -1,8 +1,8 @@
 """The pipeline's functions for Python programs: notebooks, Airflow, cron.
 
-`settings` are properties by Java's or librdkafka's names, as `GroupAdmin` takes them; `data_dir` is a path or a URI,
-which is created if it may be new. All functions raise errors of `kafka_groups.errors`: StorageError for the tables,
-AdminError and SourceError for the brokers, and SettingsError for properties.
+`settings` are properties by Java's or librdkafka's names, as `GroupAdmin` takes them. `data_dir` is a path or URI;
+`ingest`, `sample` and `backfill` create it. All functions raise errors of `kafka_groups.errors`: StorageError for the
+tables, AdminError and SourceError for the brokers, and SettingsError for properties.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def results(rows: pa.Table, days: Sequence[int], summary: FactSummary, *, size: 
 
 
 def for_groups(table: pa.Table) -> Rows:
-    """The rows for the stage of groups, unpacked; those of topics are added up."""
+    """The rows for the group stage, unpacked; those of topics are added up."""
     statuses, _ = select_kind(table, RowKind.STATUSES)
     (numbers,) = unpack(statuses["payload"], [columns_of(PartitionStatuses, "key")])
     named = statuses.drop_columns(["payload"]).take(pa.array(numbers.owner)).to_pylist()

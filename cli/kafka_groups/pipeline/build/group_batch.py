@@ -1,4 +1,4 @@
-"""A batch of groups: the rows that the stage of partitions passed on, events, and the state before them."""
+"""A batch of groups: the rows that the partition stage passed on, events, and the state before them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frames of the stage of groups: events, days of keys, and days of topics."""
+"""The frames of the group stage: events, days of keys, and days of topics."""
 
 from __future__ import annotations
 

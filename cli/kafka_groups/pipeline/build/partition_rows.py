@@ -1,4 +1,4 @@
-"""Rows that the stage of partitions writes to tables, or passes on to the stage of groups."""
+"""Rows that the partition stage writes to tables, or passes on to the group stage."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _make_state_rows(columns: dict[str, Any], day: int, states: Any, indices: In
 
 
 def make_group_rows(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
-    """Yield a day's rows for the stage of groups, then parts of topics' days for the driver, as batches of StageRows.
+    """Yield a day's rows for the group stage, then parts of topics' days for the driver, as batches of StageRows.
 
     The driver joins these parts with those of other batches by `merge_topic_days`.
     """

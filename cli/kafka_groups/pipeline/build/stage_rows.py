@@ -1,8 +1,8 @@
-"""The rows that Spark moves: into the stage of partitions, from there into the stage of groups, and to the driver.
+"""The rows that Spark moves: into the partition stage, from there into the group stage, and to the driver.
 
 All stages have one frame, `StageRows`, because a stage takes rows of several kinds. Its first columns name what a row
 belongs to; Spark distributes and sorts by them. The payload has many rows of another frame, packed in one binary value.
-Rows for the driver are typed, and pass through the stage of groups unchanged.
+Rows for the driver are typed, and pass through the group stage unchanged.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Task:
 
 
 def run_partition_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
-    """Write `lag_history` and `partition_state` of complete partitions, and yield the rows for the stage of groups.
+    """Write `lag_history` and `partition_state` of complete partitions, and yield the rows for the group stage.
 
     `rows` are record batches of StageRows sorted by KEY. The last batch that is yielded has the files that were
     written, for the driver.

@@ -30,7 +30,7 @@ _NO_TOPIC: Final = "__consumer_offsets does not exist yet: this cluster has had 
 @data_dir_option
 @click.option("--once", is_flag=True, help="End when the new records are read. [default]")
 @click.option("--continuous", is_flag=True, help="Read until interrupted.")
-@duration_option("--interval", about="With --continuous: interval between the starts of two batches. [default: 30s]")
+@duration_option("--interval", about="With --continuous: time to wait after reading to the end. [default: 30s]")
 @click.option(
     "--records-per-batch",
     type=IntegerRange(min=1),

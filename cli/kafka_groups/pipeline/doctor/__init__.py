@@ -9,5 +9,5 @@ dense_records.py       reads of a few records, on which these two are based
 broker_settings.py     settings of the brokers
 requests.py            the requests of a sample
 metadata_versions.py   names of Kafka's levels of metadata.version
-tables.py              tables in a directory, and how far ingest has read
+table_checks.py        tables in a directory, and how far ingest has read
 """

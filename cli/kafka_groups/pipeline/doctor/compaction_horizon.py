@@ -69,7 +69,7 @@ def find_log_heads(
 
 
 class _HeadSearch:
-    """The search for the head of one partition, with the results of its reads so far.
+    """The search for the head of one partition, with the results of its earlier reads.
 
     `head` is the longest part of the head that is known; None before the first read. `_low` is the lowest offset at
     which the head may still begin. `_places` are the offsets to read at, ascending; the last one is next.

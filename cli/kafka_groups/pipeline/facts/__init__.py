@@ -1,1 +1,9 @@
-"""Facts: data that ingest, sample and backfill read from brokers and write into tables."""
+"""Facts: data that ingest, sample and backfill read from brokers and write into tables.
+
+ingestion.py, ingest_tasks.py   an ingest of the records of `__consumer_offsets`: its batches, and their jobs of Spark
+source/                         the topic as a data source of Spark
+decode/                         its records decoded
+sample.py, sample_rows.py       a sample of all groups and logs, and its rows
+backfill.py, time_grid.py       log end offsets of the past, and the times at which they are looked up
+topic_settings.py               settings of topics
+"""

@@ -36,14 +36,14 @@ from kafka_groups.settings.librdkafka import ClientProperties
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_PAUSE_S: Final = 0.5  # The time between two looks at `should_stop` or at the topic.
+_PAUSE_S: Final = 0.5  # The time between two checks of `should_stop` or of the topic.
 
 
 @dataclass(frozen=True, kw_only=True)
 class IngestResult:
     """The result of a run: the number of batches, of records read, and of rows written by name of the table.
 
-    The rows of ingest_gaps are no records.
+    The rows of ingest_gaps do not count as records.
     """
 
     cluster_id: str
@@ -72,7 +72,7 @@ def ingest(
 def open_ingestion(
     storage: Storage, client: ClientProperties, *, timeout_s: float = DEFAULT_TIMEOUT_S
 ) -> Iterator[Ingestion]:
-    """Yield an ingest that lacks only Spark. The brokers have responded, and have the records after the position.
+    """Yield an ingest that lacks only Spark: the brokers have responded, and have the records after the position.
 
     The lock of its cluster is held until the block ends. `client` are properties of librdkafka. The timeout limits each
     request to the brokers, and each wait for records.
@@ -110,7 +110,7 @@ class Ingestion:
     _rows: Counter[str] = field(default_factory=Counter)
 
     def result(self) -> IngestResult:
-        """Return what was written until now."""
+        """Return what this run has written."""
         records = self._rows.total() - self._rows[INGEST_GAPS.name]
         return IngestResult(cluster_id=self.cluster_id, batches=self._batches, records=records, rows=dict(self._rows))
 
@@ -126,7 +126,7 @@ class Ingestion:
             self._set_position(end)
         # During an upgrade of the brokers, some of them return no topic id.
         end = end._replace(topic_id=end.topic_id or self._position.topic_id)
-        # Some tables may have more records than up to the position.
+        # Some tables may have records after the position.
         read = self._position._replace(next_offsets=self._stored.extend_ends(self._position.next_offsets))
         end = wait_for_end(read, self.brokers.end_position, first=end, timeout_s=self.timeout_s)
         self.topic_exists = bool(end.next_offsets)
@@ -148,7 +148,7 @@ class Ingestion:
         """Read the position from the tables. A partition that they do not have begins with its first offset."""
         partitions = sorted(end.next_offsets)
         self._stored = read_position(self.storage, self.cluster_id, end.topic_id, partitions)
-        # Records that were deleted before the first batch are no data gap, even if that batch was killed.
+        # Records that were deleted before the first batch are not a data gap, even if that batch was killed.
         is_before_first_batch = None in self._stored.batches.values()
         log_starts = self.brokers.earliest(partitions) if is_before_first_batch else {}
         starts: dict[int, int] = {}
@@ -169,12 +169,12 @@ class Ingestion:
     ) -> IngestResult:
         """Read the records since the last run, and return what was written.
 
-        A continuous run repeats that `every_s` seconds after the end of the last time, until `stop` returns true. While
-        brokers do not respond, it passes a sentence to `note`, and retries later. `records_per_batch` is a maximum;
-        without it, the backlog decides. `progress` is called with the numbers of offsets read and to read.
+        A continuous run reads to the end, waits `every_s` seconds, and reads again until `stop` returns true. While
+        brokers do not respond, it passes a sentence to `note` after each attempt. `records_per_batch` is a maximum; None
+        leaves it to the backlog. `progress` is called with the numbers of offsets read and to read.
 
-        Raises the errors of `open_ingestion`, and PipelineError if Spark fails. Batches that were committed before stay
-        in the tables, and the next run continues after them.
+        Raises the errors of `open_ingestion`, and PipelineError if Spark fails. Batches that were committed before the
+        error stay in the tables, and the next run continues after them.
         """
         while not stop():
             try:
@@ -191,7 +191,7 @@ class Ingestion:
     def _read_to_end(
         self, spark: SparkSession, records_per_batch: int | None, progress: Progress, should_stop: ShouldStop
     ) -> None:
-        """Read up to the end that the topic has now, batch by batch, or until `should_stop` returns true."""
+        """Read up to the current end of the topic, batch by batch, or until `should_stop` returns true."""
         end = self.request_end()
         cores = count_cores(spark)
         start = self._position.next_offsets
@@ -214,7 +214,7 @@ class Ingestion:
             files = run_batch(spark, batch, should_stop)
         except (KafkaGroupsError, OSError):
             # A service manager or a terminal sends its signal to the JVM and its workers, too. They may have ended
-            # before this process looks at `should_stop`.
+            # before this process checks `should_stop`.
             if should_stop():
                 return False
             raise

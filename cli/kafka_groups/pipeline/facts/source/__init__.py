@@ -2,7 +2,7 @@
 
 datasource.py       the classes that Spark calls
 source_options.py   the options of these classes
-plan.py             ranges of offsets, and the tasks that read them
+range_plan.py       ranges of offsets, and the tasks that read them
 ranges.py           the records of a range of offsets, and its data gaps
 brokers.py          requests to the brokers, and their errors as sentences
 addresses.py        a quick check of bootstrap addresses
