@@ -2,17 +2,17 @@
 
 A classic group rebalances in two phases: all members join, then the leader assigns partitions. At the end the
 coordinator writes one record with the new generation, its number and its members. The record has two times: when it was
-written (`at_us`), and when the last member had joined (`state_us`). When the rebalance began is not logged. So
+written (`at_us`), and when the last member had joined (`state_us`). No record shows when the rebalance began. So
 `started_at` is the earliest time at which it can have begun, and the duration is an upper bound (quality `bound`):
 
-- It began after the group's record before. Commits show nothing, because the broker accepts those of the old
-  generation until all members have joined.
-- It began at most the members' longest rebalance timeout before all had joined, because the broker removes those that
-  take longer. This holds only for one join phase, that is, if no generation is missing before.
+- It began after the group's previous record. Commits do not narrow this down: the broker accepts old-generation commits
+  until all members have joined.
+- It began at most the members' longest rebalance timeout before all had joined, because the broker removes members that
+  take longer. This holds for one join phase only, that is, if no generation is missing before the record.
 
-If neither is known, `started_at` is the time of the record, and the duration is None. Who joined and left follows from
-the generation before. Compaction keeps only the newest record of a group, so the generation before may be *lost*: then
-`joined`, `left` and `members_before` are None.
+If neither is known, `started_at` is the time of the record, and the duration is None. Joined and left members follow
+from the previous generation. Compaction keeps only the newest record of a group, so the previous generation may be
+*lost*. Then `joined`, `left` and `members_before` are None.
 
 Example: generations 1, 2, 2 (written again), 4 and 5 of a group; generation 3 is lost.
 
@@ -45,12 +45,12 @@ _TIMER_DELAY_MS: Final = 1_000
 
 
 class Generation(NamedTuple):
-    """The newest generation of a classic group, or the removal or the downgrade after which the next one begins.
+    """The newest generation of a classic group, or the removal or downgrade after which the next one begins.
 
     - `number` is None after a downgrade of a KIP-848 group, whose next generation may have any number.
     - `members` are None if they are unknown. `join_timeout_ms` is their longest rebalance timeout, None if unknown.
-    - `at_us` is the time of the record, in microseconds since 1970; None if no record of the group came before.
-    - `is_removal` is true if the group was removed, and no generation followed yet.
+    - `at_us` is the time of the record, in microseconds since 1970; None if there was no record of the group.
+    - `is_removal` is true if the group was removed, and no generation has followed.
     """
 
     number: int | None
@@ -83,7 +83,7 @@ _LOST: Final = Generation(None, None, None, None)
 def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalance | None:
     """Return the rebalance that ended with a record of a classic group; None if the record shows no new generation.
 
-    `record` is no removal. `before` is the generation of the record before it in the log; None if that record is lost.
+    `record` is not a removal. `before` is the generation of the previous record in the log; None if that is lost.
     """
     # Brokers since 4.0 write generation 0 when they create a group.
     if record.epoch is None or record.epoch <= 0:
@@ -116,10 +116,10 @@ def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalan
 
 
 def _generation_before(number: int, before: Generation | None) -> Generation:
-    """Return the generation before `number`, whose members are None if it is lost.
+    """Return the generation before `number`; its members are None if it is lost.
 
-    `before` is that of the record before in the log, None if that record is lost. Generation 1 may be that of a new
-    group, which then begins without members.
+    `before` is the generation of the previous record in the log, None if that is lost. Generation 1 may belong to a new
+    group, which begins without members.
     """
     is_of_older_group = before is not None and before.number is not None and before.number >= number
     if number == 1 and (before is None or is_of_older_group):
@@ -134,8 +134,8 @@ def _generation_before(number: int, before: Generation | None) -> Generation:
 def _earliest_start(record: GroupRecord, before: Generation) -> int | None:
     """Return the earliest time at which a rebalance can have begun, in microseconds since 1970; None if unknown.
 
-    `record` is the one that ended it, `before` the generation before. The time may be after the record: then clocks
-    differ.
+    `record` ended the rebalance, and `before` is the previous generation. If clocks differ, the time may be after the
+    record.
     """
     all_joined_us = _all_joined_us(record)
     timeouts = [before.join_timeout_ms, record.join_timeout_ms]

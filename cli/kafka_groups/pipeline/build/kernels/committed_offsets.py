@@ -1,14 +1,14 @@
 """Commits of keys in their order, with the incarnation of each.
 
-A key's commits are one history with two sources. Records of `__consumer_offsets` have the time of the commit. Samples
-show the commit that existed when they were taken. A removal ends an *incarnation* of the commit, and so does a commit
-on another topic id: later commits are not compared with it.
+The commits of a key have two sources. Records of `__consumer_offsets` have the time of the commit. Samples show the
+commit that existed when they were taken. A removal of the commit, or a commit on another topic id, ends an
+*incarnation*: later commits are not compared with those before.
 
-- Records are in the order of the log. If the coordinator moves to a broker whose clock is behind, the times of commits
-  go back: such a record gets the latest time before it.
+- Records are in the order of the log. If the coordinator moves to a broker whose clock is behind, commit times fall.
+  Then a record gets the latest time of the records before it.
 - A row that was read twice counts once.
-- Samplers and coordinators have different clocks. A sample that is on another topic id than the records before and
-  after it was misdated, and begins no incarnation.
+- Samplers and coordinators have different clocks. A sample has a wrong time, and begins no incarnation, if the records
+  before and after it share another topic id.
 
 Five records of one key; the clock of the fourth one is behind:
 
@@ -46,7 +46,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
 )
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
-# The columns of a row that was read from a table; rows that are equal in all of them are one row.
+# The columns of a row that are read from a table. Rows that are equal in all of them count once.
 _READ_COLUMNS: Final = ("key", "recorded_us", "source_offset", "is_record", "is_removal", "committed_offset")
 
 
@@ -73,7 +73,7 @@ def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset
 def new_removals(key: Ints, at_us: Ints) -> Commits:
     """Return removals that samples or ended logs imply: row i removes the commit of `key[i]` at `at_us[i]`.
 
-    No record shows them. Times are µs since 1970; incarnations are not numbered yet.
+    No records show these removals. Times are µs since 1970; incarnations are not numbered yet.
     """
     size = len(key)
     return Commits(
@@ -91,7 +91,7 @@ def new_removals(key: Ints, at_us: Ints) -> Commits:
 
 
 def empty_key_summary(size: int) -> KeySummary:
-    """Return the summary of `size` keys without earlier days: NULL and false everywhere."""
+    """Return the summary of `size` keys that have no earlier days: NULL and false everywhere."""
     return KeySummary(
         fact_day=np.full(size, NULL),
         moved_us=np.full(size, NULL),
@@ -114,7 +114,7 @@ def order_commits(*parts: Commits) -> Commits:
 def _follow_log(rows: Commits) -> Commits:
     """Return the rows with times that do not fall from a record of a key to the next one in the log.
 
-    Within one partition of `__consumer_offsets`, which has all records of a group, the log is the order of offsets.
+    One partition of `__consumer_offsets` has all records of a group, so the log is in the order of their offsets.
     """
     indices = np.flatnonzero(rows.is_record)
     indices = indices[np.lexsort((rows.source_offset[indices], rows.key[indices]))]
@@ -124,10 +124,10 @@ def _follow_log(rows: Commits) -> Commits:
 
 
 def running_times(key: Ints, at_us: Ints) -> Ints:
-    """Return for each row the latest time of its key up to and with the row; rows are sorted by key, then by offset."""
+    """Return the running maximum of `at_us` within each key; rows are sorted by key, then by offset."""
     latest_us = at_us.copy()
     falls = np.flatnonzero((key[1:] == key[:-1]) & (at_us[1:] < at_us[:-1]))
-    # Clocks differ rarely, so the loop is over few keys.
+    # Times seldom fall, so the loop is over few keys.
     for each_key in np.unique(key[falls]):
         of_key = slice(np.searchsorted(key, each_key, "left"), np.searchsorted(key, each_key, "right"))
         latest_us[of_key] = np.maximum.accumulate(at_us[of_key])
@@ -137,37 +137,37 @@ def running_times(key: Ints, at_us: Ints) -> Ints:
 def find_superseded(day: Commits, carried: Commits, size: int) -> Flags:
     """Return for each row of a day whether it is a record that precedes a carried one in the log.
 
-    The clock of its coordinator was ahead at midnight, so it has a later date than a record after it.
+    Its coordinator's clock was ahead at midnight, so it has a later date than a record that follows it.
     """
     last_offset = last_values(carried.key, carried.is_record, carried.source_offset, np.full(size, NULL))
     return day.is_record & (day.source_offset < last_offset[day.key])
 
 
 def number_incarnations(rows: Commits, size: int) -> Commits:
-    """Return the ordered rows of `size` keys with the incarnations of the day's rows; carried rows have theirs.
+    """Return the ordered rows of `size` keys with the incarnations of the day's rows; carried rows keep theirs.
 
-    A removal, and a commit on another topic id than the commits before it, begin a new one. `rows` have the topic ids
-    that are known (`find_topic_ids`).
+    A removal begins a new incarnation, and so does a commit whose topic id differs from the previous one. `rows` have
+    the topic ids that are known (`find_topic_ids`).
     """
     starts = segment_starts(rows.key)
     has_id = (rows.topic_id != NULL) & ~_are_within_another_topic(rows, size)
-    # A removal has begun an incarnation already, so a commit is only compared with those since then.
+    # A removal has begun an incarnation already, so a commit is compared only with later ones than the removal.
     since_removal = segment_starts(rows.key, running_count(rows.is_removal, starts))
     previous_id = take(rows.topic_id, last_index_before(has_id, since_removal))
     is_on_other_topic = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
     begins = (rows.is_removal | is_on_other_topic) & ~rows.is_carried
-    # Carried rows come before the day's rows of their key, so that no beginning is counted for them.
+    # Only the day's rows begin incarnations. They come after the carried rows of their key.
     carried = last_values(rows.key, rows.is_carried, rows.incarnation, np.zeros(size, np.int64))
     incarnation_before = np.where(rows.is_carried, rows.incarnation, carried[rows.key])
     return replace(rows, incarnation=incarnation_before + running_count(begins, starts))
 
 
 def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Commits:
-    """Return the ordered rows with the topic ids that are known: a commit's own id, else that of its topic's log ends.
+    """Return the ordered rows with the topic ids that are known: a commit's own id, else its log ends' id.
 
-    A sample requests log ends right after commits, so a sampled commit is on the topic of the next log end. A record
-    without an id is on the topic of the last log end before it, if the next log end has the same id, or if there is no
-    next one. Otherwise the id stays NULL. `ends` are all rows that `number_logs` returned, by partition and time.
+    A sample requests log ends right after commits, so a sampled commit has the topic id of the next log end. A record
+    without an id has the id of the previous log end, if the next log end has the same id, or if there is no next one.
+    Otherwise the id stays NULL. `ends` are all rows that `number_logs` returned, by partition and time.
     """
     known = ends.take(ends.is_used & (ends.topic_id != NULL))
     times = (known.partition, known.at_us)
@@ -187,7 +187,7 @@ def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Comm
 def carry_commits(rows: Commits) -> Commits:
     """Return the ordered and numbered rows that the next day needs, marked as carried.
 
-    They are the last row of each key, and its last sample with a commit, its last record and its last removal.
+    These are the last row of each key, its last sample with a commit, its last record and its last removal.
     """
     is_chosen = is_segment_end(rows.key)
     for condition in (~rows.is_record & ~rows.is_removal, rows.is_record, rows.is_removal):
@@ -204,7 +204,7 @@ def are_between_records(rows: Commits, size: int) -> Flags:
 
 
 def _are_within_another_topic(rows: Commits, size: int) -> Flags:
-    """Return for each row whether it is a sample between two records that share a topic id other than its own."""
+    """Return for each row whether it is a sample between two records that share another topic id than its own."""
     has_id = rows.is_record & (rows.topic_id != NULL)
     id_before = take(rows.topic_id, last_index_before(has_id, segment_starts(rows.key)))
     id_following = take(rows.topic_id, next_index_after(has_id, rows.key))

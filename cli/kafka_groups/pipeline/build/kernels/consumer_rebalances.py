@@ -1,20 +1,20 @@
 """Rebalances of KIP-848 groups, and the incarnations of a group.
 
-A group with one name may be removed and created again. An *incarnation* is such a group from its creation to its
-removal, or the part of it that the records show.
+A group may be removed and created again under the same name. An *incarnation* is a group from its creation to its
+removal, or the part of that time which the records show.
 
-A KIP-848 group *rebalances* from the record of a new epoch until all its members are STABLE at that epoch: each of them
+A KIP-848 group *rebalances* from the record of a new epoch until all its members are STABLE at that epoch: each member
 owns exactly the partitions that the epoch assigns to it. The quality of the duration depends on what the records show:
 
 - `exact`: all members reached the epoch before the next epoch began. The rebalance ends when the last one did.
 - `overtaken`: the next epoch began first, and ends the rebalance.
 - `open`: no next epoch began, and a member has not reached this one.
-- `bound`: the number of members is unknown (`membership`), and the next epoch began. It bounds the rebalance.
+- `bound`: the number of members is unknown (`membership`), and the next epoch began, which bounds the duration.
 - `unknown`: the number of members is unknown, and no next epoch began.
 
-Records are read until the end of the day after the rebalance began. `joined` and `left` are the members that did so
-since the epoch before, `members_before` the number of members without these changes. All are None if it is unknown
-which members were present at the epoch before. `members_before` is None, too, if the number of members is unknown.
+Records are read up to the end of the day after the start of the rebalance. `joined` and `left` are the members that did
+so since the previous epoch, `members_before` is the number of members before these changes. All are None if it is
+unknown which members were present at the previous epoch. `members_before` is also None if the number of members is.
 
 Example: a group begins with the member `a`, and `b` joins 10 seconds later.
 
@@ -56,7 +56,7 @@ _HIGHEST_FIRST_EPOCH: Final = 2
 class EpochChanges:
     """Joins and leaves of a KIP-848 group since its last epoch, its removal or its online upgrade."""
 
-    # Whether that epoch, removal or upgrade is among the records, so that all later joins and leaves are.
+    # Whether that epoch, removal or upgrade is among the records, and with it all later joins and leaves.
     has_start: bool = False
     # Members that an online upgrade keeps. They write member records, but do not join. None if they are unknown.
     kept_members: Collection[str] | None = ()
@@ -64,7 +64,7 @@ class EpochChanges:
     steps: dict[str, int] = field(default_factory=dict)  # by member: 1 joined, -1 left, 0 both
 
     def count(self, member_id: str, step: int) -> None:
-        """Take in that a member joined (1) or left (-1)."""
+        """Count a join (1) or a leave (-1) of a member."""
         if step < 0 or member_id not in (self.kept_members or ()):
             self.steps[member_id] = self.steps.get(member_id, 0) + step
 
@@ -88,9 +88,9 @@ class Epoch:
     record_index: int  # index of that record among those that were read
     at_us: int  # time of that record, in microseconds since 1970
     number: int
-    changes: EpochChanges  # joins and leaves before it, since the epoch before
+    changes: EpochChanges  # joins and leaves between the previous epoch and this one
     present_count: int  # members at that record (`MemberHistory.present_count`)
-    arrivals: dict[str, int]  # by member that joined before the epoch: when it reached the epoch, microseconds
+    arrivals: dict[str, int]  # by member that joined before the epoch: when it reached it, in µs since 1970
 
 
 class GroupIncarnation:
@@ -104,19 +104,19 @@ class GroupIncarnation:
         self.is_removed = False
 
     def upgrade(self, members: Collection[str] | None) -> None:
-        """Take in the removal of a classic group; an online upgrade keeps its members (None: unknown)."""
+        """Apply the removal of a classic group; an online upgrade keeps its members (None: unknown)."""
         self.changes.has_start = True
         self.changes.kept_members = members
         self.members.mark_complete(members or ())
 
     def read(self, index: int, record: GroupRecord) -> None:
-        """Take in the next record in the order of the log.
+        """Apply the next record in the order of the log.
 
-        Each record of a member may change the members. Removals and epochs of at most 2, of groups of any type, show
-        that all members are known from now on. `epochs` and `changes` are those of KIP-848 groups only.
+        Each record of a member may change the members. After a removal, or an epoch of at most 2, of a group of any
+        type, all members are known. Only records of KIP-848 groups change `epochs` and `changes`.
 
-        `index` is its index among all records that were read; it increases from call to call. After a removal no record
-        may follow. `upgrade` has to be called before the removal of a classic group.
+        `index` is the record's index among all records that were read; it increases from call to call. No record may
+        follow a removal. `upgrade` has to be called before the removal of a classic group.
         """
         if record.is_classic:
             self.members.see_time(record)
@@ -133,10 +133,10 @@ class GroupIncarnation:
             self._reach_epoch(index, record)
 
     def _remove(self, record: GroupRecord) -> None:
-        """Take in the removal of the group, of any type: all members are known, and no record may follow."""
+        """Apply the removal of a group of any type: all members are known, and no record may follow."""
         self.is_removed = True
         self.members.mark_complete()
-        # The next incarnation begins with these changes. The removal of a share or streams group shows nothing of the
+        # The next incarnation begins with these changes. The removal of a share or streams group does not affect the
         # members that an upgrade of a classic group kept.
         if record.type == CONSUMER_GROUP:
             self.changes = EpochChanges(has_start=True)
@@ -144,10 +144,10 @@ class GroupIncarnation:
             self.changes = EpochChanges(self.changes.has_start, self.changes.kept_members)
 
     def _read_epoch(self, index: int, record: GroupRecord) -> None:
-        """Take in an epoch of a group of any type.
+        """Apply an epoch of a group of any type.
 
-        An epoch of at most 2 shows the beginning of the group: all its members are known from now on. Only an epoch of
-        a KIP-848 group with another number than the last one begins an `Epoch`.
+        An epoch of at most 2 shows the beginning of the group: from then on, all its members are known. Only a KIP-848
+        group's epoch whose number differs from the last one begins an `Epoch`.
         """
         if record.epoch is not None and record.epoch <= _HIGHEST_FIRST_EPOCH:
             self.members.mark_complete()
@@ -158,16 +158,16 @@ class GroupIncarnation:
         self.changes = EpochChanges(has_start=True, epoch=record.epoch)
 
     def _reach_epoch(self, index: int, record: GroupRecord) -> None:
-        """Take in that a member is STABLE at an epoch.
+        """Apply a record of a member that is STABLE at an epoch.
 
-        The first time at the newest epoch is the member's arrival, if it joined before the record of that epoch.
+        The first such record at the newest epoch is the member's arrival, if it joined before the record of that epoch.
         """
         member_id = str(record.member_id)
         is_first_time = self.members.reach_epoch(member_id, record.epoch)
         if not is_first_time or not self.epochs:
             return
         epoch = self.epochs[-1]
-        # A member that joins with the next epoch is first STABLE, with no partitions, at the epoch before.
+        # A member that joins with the next epoch is first STABLE at the previous one, without partitions.
         if epoch.number == record.epoch and self.members.joined_before(member_id, epoch.record_index):
             epoch.arrivals.setdefault(member_id, record.at_us)
 
@@ -176,14 +176,14 @@ class GroupIncarnation:
         return Membership(is_complete=True) if self.is_removed else self.members.membership()
 
     def rebalance(self, epoch: Epoch, next_epoch: Epoch | None) -> Rebalance:
-        """Return the rebalance that began with one of `epochs`, as the records show it that were read until now.
+        """Return the rebalance that began with one of `epochs`, as shown by the records that were read.
 
         `next_epoch` is the epoch after it, also if it belongs to the next incarnation; None if none began.
         """
         members = None
         if self.members.is_known_at(epoch.record_index, epoch.at_us):
             members = epoch.present_count + self.members.preexisting_count
-        # No member was counted, but one left later whose join is lost.
+        # No member was counted, but later a member left whose join is lost.
         if members == 0 and self.members.leaves_unseen_after(epoch.record_index):
             members = None
         quality, ended_us = _end(epoch, next_epoch, members)
@@ -208,14 +208,14 @@ class GroupIncarnation:
         )
 
     def _known_changes(self, epoch: Epoch, members: int | None) -> EpochChanges | None:
-        """Return the joins and leaves since the epoch before; None if it is unknown which members were present at it.
+        """Return the joins and leaves since the previous epoch; None if it is unknown which members were present at it.
 
         `members` is the number of members after them, None if it is unknown.
         """
         if epoch.changes.has_start:
             return None if epoch.changes.kept_members is None else epoch.changes
-        # The first epoch that compaction left need not be the group's first one. If members that joined earlier have
-        # shown themselves, the changes are those in the records that the broker wrote together with the epoch.
+        # The first epoch that compaction left need not be the group's first one. If members that joined earlier were
+        # seen, the changes are those in the records that the broker wrote together with the epoch.
         if self.members.has_preexisting_at(epoch.record_index):
             batch = EpochChanges()
             for change in self.members.changes_in_batch(epoch.record_index, epoch.at_us):
@@ -229,7 +229,7 @@ def _end(epoch: Epoch, next_epoch: Epoch | None, members: int | None) -> tuple[s
     """Return the quality of a rebalance's duration, and its end in microseconds since 1970 (None if it is open).
 
     `members` is the number of members that have to reach the epoch; None if it is unknown. No rebalance ends before it
-    began, though the clock of a next coordinator may be behind.
+    began, even if the next coordinator's clock is behind.
     """
     if members is not None and len(epoch.arrivals) >= members:
         return "exact", max([epoch.at_us, *epoch.arrivals.values()])

@@ -1,12 +1,12 @@
-"""The activity of keys on a day: records consumed, number of commits, and the time when the offset moved last.
+"""The activity of keys on a day: records consumed, number of commits, and the time when the offset last moved.
 
-- A record advances the commit by the difference to the row before it.
-- A sample between two records advances it by nothing: records show what was consumed, and the sampler has another clock
-  than the coordinator. Samples before the first record and after the last one count.
-- Without records, a sample that shows another offset than the row before is a commit.
-- A coordinator whose clock is ahead dates the last commits of a day to the next day. Samples at the end of the day see
-  these commits. What they counted is subtracted from the records of the next day. Likewise, a sample right before the
-  first record may have seen its commit, and one right after the last record may not.
+- A record advances the commit by its difference from the previous row.
+- A sample between two records advances it by nothing: the records show what was consumed, and the sampler and the
+  coordinator have different clocks. Samples before the first record and after the last one count.
+- Without records, a sample whose offset differs from the previous row is a commit.
+- A coordinator whose clock is ahead dates a day's last commits to the next day. Samples at the end of the day already
+  see these commits. The next day subtracts what they counted. Likewise, a sample just before the first record may
+  already include its commit, and one just after the last record may not yet.
 
 Five records of one key; the fourth one sets it back:
 
@@ -20,6 +20,19 @@ Five records of one key; the fourth one sets it back:
     >>> activity, _ = measure_activity(order_commits(records), empty_key_summary(1), np.zeros(1, np.int64))
     >>> activity.consumed, activity.commits
     (array([110]), array([5]))
+
+Two records, and two samples after them. The first sample still shows the commit of the first record, so it contradicts
+the second record and does not count. Otherwise, the next sample would be another 50 records ahead:
+
+    >>> rows = new_commits(
+    ...     key=np.zeros(4, np.int64),
+    ...     at_us=np.arange(4) * 1_000_000,
+    ...     committed_offset=np.array([100, 150, 100, 150]),
+    ...     source_offset=np.array([0, 1, NULL, NULL]),
+    ... )
+    >>> activity, _ = measure_activity(order_commits(rows), empty_key_summary(1), np.zeros(1, np.int64))
+    >>> activity.consumed
+    array([50])
 """
 
 from __future__ import annotations
@@ -46,10 +59,10 @@ from kafka_groups.pipeline.tables import LARGEST_CLOCK_DIFFERENCE_US
 
 @dataclass(frozen=True)
 class _CarriedSamples:
-    """Carried samples of commits whose records have the next date. Arrays have one length.
+    """Carried samples that contradict records, one for each element of the arrays.
 
-    `row` is the index of the sample among the commits, and `key` its key. `counted` is the number of offsets by which
-    it is above the last record before it, 0 if it is below.
+    `row` is the index of the sample among the commits, and `key` its key. `counted` is what the sample counted on its
+    day: the number of offsets by which it exceeds the previous record, 0 if it is below that.
     """
 
     row: Ints
@@ -60,16 +73,16 @@ class _CarriedSamples:
 def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints) -> tuple[KeyActivity, KeySummary]:
     """Return the activity of each key on the day, and the summary at the end of the day.
 
-    `rows` are ordered and numbered, with those of earlier days; `key_summary` is that at the end of the day before.
+    `rows` are ordered and numbered, with those of earlier days. `key_summary` is the summary before the day.
     """
     size = len(key_summary)
     never = np.full(size, NULL)
     is_of_day = ~rows.is_carried
     is_present = ~rows.is_removal
-    carried_samples = _find_contradicted_samples(rows)
+    carried_samples = _find_contradicting_samples(rows)
     advance = _measure_advances(rows, carried_samples, size)
     is_commit = is_present & (rows.is_record | ((advance != 0) & (advance != NULL)))
-    # A commit that is seen for the first time may have been made just then.
+    # A commit that is seen for the first time may have been made just before.
     is_move = is_of_day & is_present & (is_commit | (advance == NULL))
     starts = is_segment_start(rows.key)
     consumed = np.zeros(size, np.int64)
@@ -102,8 +115,8 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
 def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
     """Return the largest backward step of the times of each of `size` keys' records in the log, in ms; 0 if none.
 
-    `day` are all commits of a day, also superseded ones; `carried` are those of earlier days. A step
-    between two carried records was measured on its day.
+    `day` are all commits of a day, also superseded ones; `carried` are those of earlier days. A step between
+    two carried records was measured on an earlier day.
     """
     rows = Commits.join(carried, day)
     records = rows.take(rows.is_record).sort_by("key", "source_offset")
@@ -113,10 +126,11 @@ def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
     return jumps_ms
 
 
-def _find_contradicted_samples(rows: Commits) -> _CarriedSamples:
-    """Return the last carried rows of keys that are samples after a record, and contradict the records.
+def _find_contradicting_samples(rows: Commits) -> _CarriedSamples:
+    """Return the carried samples that contradict records, at most one for each key: its last carried row.
 
-    Such a sample shows the commit of a later record, or it is shortly after its record and below it.
+    The sample comes after a record. It already shows the commit of a record of the next day, or it is below the
+    previous record although that is at most ten minutes older.
     """
     starts = segment_starts(rows.key, rows.incarnation)
     is_sample = rows.is_carried & ~rows.is_record & ~rows.is_removal
@@ -124,7 +138,7 @@ def _find_contradicted_samples(rows: Commits) -> _CarriedSamples:
     is_candidate = is_sample & is_segment_end(rows.key, rows.is_carried) & (record >= 0)
     apart_us = rows.at_us - take(rows.at_us, record)
     is_below = (rows.committed_offset < take(rows.committed_offset, record)) & (apart_us <= LARGEST_CLOCK_DIFFERENCE_US)
-    row = np.flatnonzero(_show_records(rows, is_candidate, is_later=True) | (is_candidate & is_below))
+    row = np.flatnonzero(_match_records(rows, is_candidate, is_later=True) | (is_candidate & is_below))
     counted = rows.committed_offset[row] - rows.committed_offset[record[row]]
     return _CarriedSamples(row=row, key=rows.key[row], counted=np.maximum(counted, 0))
 
@@ -133,44 +147,44 @@ def _measure_advances(rows: Commits, carried_samples: _CarriedSamples, size: int
     """Return the number of offsets by which each row advanced the commit of its key.
 
     It is NULL for a removal, and for the first commit of an incarnation. It is 0 for a sample between two records, and
-    for one that contradicts the first or the last record beside it. No row is compared with these samples, nor with
+    for one that contradicts the first record or the last one. No row is compared with these samples, nor with
     `carried_samples`.
     """
-    is_between = are_between_records(rows, size) | _are_before_first_record(rows) | _are_behind_last_record(rows)
-    is_compared = ~is_between
+    is_ignored = are_between_records(rows, size) | _show_later_record(rows) | _show_earlier_record(rows)
+    is_compared = ~is_ignored
     is_compared[carried_samples.row] = False
     previous = last_index_before(is_compared, segment_starts(rows.key, rows.incarnation))
     previous_offset = take(rows.committed_offset, previous)
     is_known = (rows.committed_offset != NULL) & (previous_offset != NULL)
-    return np.where(is_between, 0, np.where(is_known, rows.committed_offset - previous_offset, NULL))
+    return np.where(is_ignored, 0, np.where(is_known, rows.committed_offset - previous_offset, NULL))
 
 
-def _are_before_first_record(rows: Commits) -> Flags:
-    """Return for each row whether it is a sample before the first record of its key, and shows a commit of a record.
+def _show_later_record(rows: Commits) -> Flags:
+    """Return for each row whether it is a sample before its key's first record that already shows a record's commit.
 
-    The clock of the record is ahead.
+    The record's clock is ahead of the sampler's.
     """
     is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
     is_first = last_index_before(rows.is_record, segment_starts(rows.key)) < 0
-    return _show_records(rows, is_sample & is_first, is_later=True)
+    return _match_records(rows, is_sample & is_first, is_later=True)
 
 
-def _are_behind_last_record(rows: Commits) -> Flags:
-    """Return for each row whether it is a sample below the last record of its key, and shows a commit of a record.
+def _show_earlier_record(rows: Commits) -> Flags:
+    """Return for each row whether it is a sample below the record before it that still shows an earlier commit.
 
-    The clock of the record is behind.
+    The record's clock is behind the sampler's.
     """
     starts = segment_starts(rows.key, rows.incarnation)
     is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
     record = last_index_before(rows.is_record & ~rows.is_removal, starts)
     is_below = (record >= 0) & (rows.committed_offset < take(rows.committed_offset, record))
-    return _show_records(rows, is_sample & is_below, is_later=False)
+    return _match_records(rows, is_sample & is_below, is_later=False)
 
 
-def _show_records(rows: Commits, is_candidate: Flags, *, is_later: bool) -> Flags:
-    """Return for each row whether it is a candidate that has the offset of a record of its key and incarnation.
+def _match_records(rows: Commits, is_candidate: Flags, *, is_later: bool) -> Flags:
+    """Return for each row whether it is a candidate with the offset of a near record of its key and incarnation.
 
-    The record is at most ten minutes after the row, or with `is_later` false before it.
+    The record comes at most ten minutes after the row; if `is_later` is false, at most ten minutes before it.
     """
     of_candidates = np.flatnonzero(np.isin(rows.key, rows.key[is_candidate]))
     near = rows.take(of_candidates)

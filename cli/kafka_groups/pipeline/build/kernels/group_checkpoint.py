@@ -1,8 +1,8 @@
-"""What a build knows of a group at the end of a day, from which it goes on with the records of the next day.
+"""What a build knows of a group at the end of a day, to continue with the records of the next day.
 
-Records are dated by their times, and ordered by their offsets. If the clocks of two coordinators differ, a record with
-the date of the next day may come earlier in the log than the last records of this day. Therefore a checkpoint has the
-records of the day's last ten minutes, and what was known before them: late records are put between these.
+Records are dated by their times, and ordered by their offsets. If the clocks of two coordinators differ, a record of
+the next date may be *late*: it comes earlier in the log than the last records of a day. Therefore a checkpoint has the
+records of the day's last ten minutes, between which late records are put, and what was known before them.
 
 Example: the text of a checkpoint is JSON, and has the same fields.
 
@@ -47,7 +47,7 @@ Topics = Mapping[Subject, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class GroupCheckpoint:
-    """What is known of a group after some of its records. The defaults are those of a group without records."""
+    """What is known of a group after some of its records. The defaults describe a group without records."""
 
     membership: Membership = field(default_factory=Membership)
     changes: EpochChanges = field(default_factory=EpochChanges)  # since the last epoch of a KIP-848 group
@@ -62,7 +62,7 @@ class GroupCheckpoint:
     def precedes(self, record: GroupRecord) -> bool:
         """Return whether this checkpoint ends before a record, in the order of the log.
 
-        Partitions of the topic have no order, so a record in another partition is taken as a later one.
+        Partitions of the topic have no order, so a record in another partition counts as later.
         """
         if self.newest is None:
             return True
@@ -75,16 +75,16 @@ class GroupCheckpoint:
 
     @classmethod
     def from_json(cls, text: str | None) -> Self:
-        """Return the checkpoint that `to_json` wrote; without a text, that of an unknown group."""
+        """Return the checkpoint that `to_json` wrote; without a text, the checkpoint of an unknown group."""
         return cls() if text is None else cls._from_fields(json.loads(text))
 
     def _fields(self) -> dict[str, Any]:
-        """Return the fields as JSON has them: objects with the names of the fields.
+        """Return the fields as objects for JSON, by the names of the fields.
 
         `recent` has the fields of the checkpoint before the recent records, which itself has no `recent`.
         """
-        # Members of a group subscribe to the same topics, as a rule, so each list of topics is written once. Texts sort
-        # in the same order each time, which None among the names would not.
+        # Members of a group usually subscribe to the same topics, so each list of topics is written once. The lists are
+        # sorted as texts, because None among the names cannot be compared.
         named = sorted(((topics, subject) for subject, topics in self.topics.items() if topics), key=str)
         fields = {
             "membership": self.membership._asdict(),
@@ -108,7 +108,7 @@ class GroupCheckpoint:
 
     @classmethod
     def _from_fields(cls, fields: Mapping[str, Any]) -> Self:
-        """Return the checkpoint of fields that `_fields` returned and JSON made lists of their tuples.
+        """Return the checkpoint from the fields that `_fields` returned, whose tuples JSON has made lists.
 
         They stay lists where any collection will do.
         """
@@ -132,7 +132,7 @@ class GroupCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class RecentRecords:
-    """The records of a day's last ten minutes, in the order of the log, and all records of the day after the first."""
+    """The records of a day's last ten minutes, and all later records of the day, in the order of the log."""
 
     before: GroupCheckpoint  # what was known before the first of them
     records: Sequence[GroupRecord]  # at least one
@@ -140,7 +140,7 @@ class RecentRecords:
     def is_late(self, record: GroupRecord) -> bool:
         """Return whether a record of the next day comes before the last of these records in the log.
 
-        A record that comes before all that led to `before` is not late: its clock is wrong by more than ten minutes.
+        A record that precedes `before` is not late: its clock is wrong by more than ten minutes.
         """
         newest = self.records[-1]
         is_older = record.source_partition == newest.source_partition and record.source_offset < newest.source_offset
@@ -152,12 +152,12 @@ class RecentRecords:
 
 
 def _without_nulls(record: GroupRecord) -> dict[str, Any]:
-    """Return the fields of a record that are not None, as `_read_records` takes them."""
+    """Return the fields of a record that are not None, for `_read_records`."""
     return {name: value for name, value in record._asdict().items() if value is not None}
 
 
 def _read_records(rows: Sequence[Mapping[str, Any]]) -> list[GroupRecord]:
-    """Return the records of rows that `_without_nulls` returned and JSON made lists of their tuples."""
+    """Return the records from rows that `_without_nulls` returned, whose tuples JSON has made lists."""
     records = []
     for row in rows:
         lists = {name: tuple(row[name]) for name in ("member_ids", "topics") if name in row}

@@ -1,13 +1,13 @@
-"""The day of a group, summed up over the keys that it has: its commits, its consumption, its skew, its margins.
+"""The day of a group, summed up over its keys: commits, consumption, skew and margins.
 
-*Skew* says how unevenly a group consumes a topic: the share of the partition with the largest consumption, over the
-mean share. It is 1 where all partitions have the same share. The mean is over the partitions on which the group has a
-commit, and over those that were idle, on which nothing was written: many clients commit nothing there.
+*Skew* shows how unevenly a group consumes a topic: the largest consumption of a partition, divided by the mean. It is 1
+if the group consumes all partitions equally. The mean includes the partitions with a commit of the group, and all idle
+partitions, to which nothing was written, because many clients commit nothing there.
 
     partitions = partitions with a commit that were not idle + idle partitions
     skew = largest consumption * partitions / total consumption
 
-A topic from which the group consumed fewer than 1,000 offsets says nothing about skew.
+Skew is unknown for a topic from which the group consumed fewer than 1,000 offsets.
 
 Three partitions of one topic, the last one idle, and 3,000 records consumed:
 
@@ -39,7 +39,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
 )
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 
-# With fewer records, one partition may have most of them by chance.
+# Of fewer records, one partition may have most by chance.
 _ENOUGH_RECORDS: Final = 1_000
 # A day that has just begun is too short for a rate.
 _MIN_SECONDS: Final = 60.0
@@ -66,10 +66,10 @@ class GroupedKeyDays:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupCounts:
-    """Row i is what is known about group i on a day, besides its commits; NULL where it is unknown."""
+    """Row i is what is known about group i on a day apart from its commits; NULL where it is unknown."""
 
     read_us: Ints  # the last record of the group's cluster, in µs since 1970
-    # Most members at a time; UNKNOWN if the number was unknown at a time, NULL if no event has shown one.
+    # Highest number of members; UNKNOWN if it was unknown at any time, NULL if no event has shown one.
     max_members: Ints
     rebalances: Ints  # number of rebalances
     rebalance_ms: Ints  # time spent in rebalances whose duration is known
@@ -77,7 +77,7 @@ class GroupCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupActivity:
-    """Row i is a group on a day that has a commit at its end, or had one on the day. Times are µs since 1970."""
+    """Row i is a group that has a commit at the end of a day, or had one on it. Times are µs since 1970."""
 
     group: Ints
     commits: Ints  # NULL if no record of the group was read
@@ -88,12 +88,12 @@ class GroupActivity:
     skew: Floats  # of the most uneven topic; NaN if none has enough records
     last_commit_us: Ints
     is_idle: Flags
-    clock_jump_ms: Ints  # by how much the commit times of a key fell at most, in the order of the log
+    clock_jump_ms: Ints  # largest backward step of a key's commit times in the log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupExtremes:
-    """Row i is the worst, and the last, that all keys and statuses of group i show on a day; NULL where unknown.
+    """Row i has the worst and the last values of all keys and statuses of group i on a day; NULL where unknown.
 
     Lags and margins are in records, times in ms.
     """
@@ -148,7 +148,7 @@ def _measure_commit_rate(commits: Ints, has_records: Flags, read_us: Ints, day: 
 
 
 def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, max_members: Ints) -> Flags:
-    """Return for each group whether its commits had stood still for 24 hours at its last observation, without a member.
+    """Return for each group whether it had no member, and its commits had stood still for 24 hours when last observed.
 
     `starts` are the first rows of groups in `days`; `read_us` (µs) and `max_members` have a value for each group.
     """
@@ -157,7 +157,7 @@ def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, max_members: Ints) ->
     observed_us = np.maximum(sampled_us, read_us)
     is_known = (observed_us != NULL) & (moved_us != NULL)
     has_stood_still = is_known & (observed_us // 1_000 - moved_us // 1_000 >= DAY_US // 1_000)
-    # UNKNOWN is not idle, because there may have been members. NULL is: no event has shown a member.
+    # A group with UNKNOWN members may have had some, so it is not idle. With NULL, no event has shown a member.
     is_idle: Flags = has_stood_still & np.isin(max_members, (0, NULL))
     return is_idle
 
@@ -180,8 +180,8 @@ def topic_skew(consumed: Ints, is_idle: Flags, idle_partitions: Ints, starts: Fl
 def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int) -> GroupExtremes:
     """Return the extremes of each of `size` groups, from all keys, also those whose commits were removed.
 
-    The last margins are those of partitions that were observed within ten minutes before the group's last observation,
-    and whose commits were not removed after their own last observation, up to that of the group.
+    The last margins are taken from partitions that were observed in the ten minutes before the group's last
+    observation. A partition whose commit was removed between its own last observation and the group's does not count.
     """
     days = keys.key_days
     starts = is_segment_start(keys.group)
@@ -212,7 +212,7 @@ def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int
 
 
 def _spread(groups: Ints, values: Ints, size: int) -> Ints:
-    """Return the values at the indices of their groups, and NULL at those of all other groups."""
+    """Return an array of `size` values that has each value at the index of its group, and NULL elsewhere."""
     spread = np.full(size, NULL)
     spread[groups] = values
     return spread

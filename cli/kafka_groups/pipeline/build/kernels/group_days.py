@@ -1,16 +1,16 @@
-"""A group day by day: the checkpoint of the day before and the day's events in; the day and its checkpoint out.
+"""A group day by day: from the checkpoint of the day before and a day's events to the day's results and checkpoint.
 
-A *day* has the events whose time is on it. What is known at its end depends on these events and those of earlier days.
-Its rebalances are those that began on it; they depend on the records of the next day, too, which may end them.
+A day's events are those whose time is on it. What is known at its end depends on these events and on earlier days. Its
+rebalances are those that began on it; they also depend on the records of the next day, which may end them.
 
-A *late record* of a day comes earlier in the log than a record of the day before: the clocks of two coordinators
+A *late record* of a day comes earlier in the log than a record of the previous day: the clocks of two coordinators
 differ. The newest record in the log decides what is known, so a late record is put between the records of the last ten
-minutes of the day before (`group_checkpoint`). The timeline and the checkpoint of the day before stay as they were. A
-classic rebalance whose generation before is a late record may have a second row, with other members before, on the day
-before: that day does not see the late record. If clocks differ by more than ten minutes, records are in the order of
-their dates.
+minutes of the previous day (`group_checkpoint`). The timeline and the checkpoint of the previous day stay as they are.
+If a rebalance's previous generation is a late record, the previous day, which never sees that record, may hold a second
+row with a different `members_before`. If clocks differ by more than ten minutes, records are in the order of their
+dates.
 
-Example: generation 6 was written on day 0, after generation 5, which a clock ahead dated to day 1.
+Example: generation 6 was written on day 0, after generation 5, which a clock that is ahead dated to day 1.
 
 >>> midnight_us = 86_400_000_000
 >>> def row(offset, at_us, number, *members):
@@ -71,8 +71,8 @@ def build_group_days(state: str | None, events: Mapping[int, DayEvents], days: C
     """Yield the group on each of `days`, which are days since 1970, in ascending order.
 
     `state` is the checkpoint (JSON) of the last day before all `events` and `days`; None if nothing is known. `events`
-    are complete until the day after the last of `days`. Days with events that are not in `days` count, too, but are not
-    returned.
+    must be complete up to and including the day after the last of `days`. Days that have events but are not in `days`
+    count, too, but are not returned.
     """
     for day in sorted({*days, *events}):
         next_records = events.get(day + 1, DayEvents()).records if day in days else ()
@@ -118,15 +118,16 @@ def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_record
 
 
 def _read_day(reader: GroupReader, records: Sequence[GroupRecord], day: int) -> RecentRecords | None:
-    """Read the records of a day (days since 1970); return those of its last ten minutes, None if there are none.
+    """Read the records of a day (days since 1970); return those from its last ten minutes on, None if there are none.
 
-    `records` are in the order of the log; all records after the first of the last ten minutes are returned, too.
+    `records` are in the order of the log. All records after the first of the last ten minutes are returned, whatever
+    their times.
     """
     recent_us = (day + 1) * DAY_US - LARGEST_CLOCK_DIFFERENCE_US
     for index, record in enumerate(records):
         if record.at_us >= recent_us:
             reader.read(records[:index])
-            # Its state and number of members are never used: those of the whole day are known.
+            # The state and number of members of this checkpoint are not used: the timeline of the day has them.
             before = reader.checkpoint(None, NULL)
             reader.read(records[index:])
             return RecentRecords(before, records[index:])
@@ -137,17 +138,17 @@ def _read_day(reader: GroupReader, records: Sequence[GroupRecord], day: int) -> 
 def _recent_records(before: GroupCheckpoint, day: int) -> RecentRecords | None:
     """Return the recent records of the day before `day`; None if it had none.
 
-    A checkpoint of an earlier day may have recent records, too, which are not recent any more.
+    Those of a checkpoint of an earlier day are not recent any more.
     """
     recent = before.recent
     return recent if recent is not None and recent.records[0].at_us // DAY_US == day - 1 else None
 
 
 def _insert_late(before: GroupCheckpoint, recent: RecentRecords, late: Sequence[GroupRecord]) -> GroupCheckpoint:
-    """Return `before` as it would be if late records had been read where they are in the log.
+    """Return `before` as it would be if the late records had been read in the order of the log.
 
-    `recent` are the recent records of `before`. Its state and number of members change only if late records change
-    them, because a sample may have shown more of the state than the records.
+    `recent` are the recent records of `before`. State and number of members stay as they are unless the late records
+    change them, because a sample may have shown more than the records.
     """
     reader = _read_from(recent.before, recent.join(late))
     shown = _last_shown(reader)

@@ -1,7 +1,7 @@
 """The records of one group, read one after another: its incarnations, its protocol, and the topics that it reads.
 
-A group is a classic group or a KIP-848 group at a time. An *online upgrade* or *downgrade* moves it to the other
-protocol: in one batch, the coordinator removes the group's record of one protocol and writes that of the other. So a
+At any time, a group is a classic group or a KIP-848 group. An *online upgrade* or *downgrade* moves it to the other
+protocol: in one batch, the coordinator removes the group's record of one protocol and writes one of the other. So a
 removal shows that the group is Dead only if no record of the other protocol follows at once.
 
 Example: a classic group is created, upgraded with its member, and removed.
@@ -42,14 +42,15 @@ from kafka_groups.pipeline.build.kernels.group_records import (
 from kafka_groups.pipeline.build.kernels.group_timeline import Entry
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 
-# Both records of an online upgrade or downgrade are in one batch, whose records have one time.
+# A removal followed by a record of the other protocol within this time is an upgrade or downgrade. Both are in one
+# batch, whose records have one time. The limit only has to be shorter than the pause before a new group of that name.
 _ONE_BATCH_US: Final = 60_000_000
-# Ends of types whose records replace the topics that the record before with the same key named.
+# Suffixes of types. A record of such a type replaces the topics that the previous record with its key named.
 _TYPES_WITH_TOPICS: Final = (CLASSIC_GROUP, "MemberMetadata", "StatePartitionMetadata", "RegularExpression", "Topology")
 
 
 class GroupReader:
-    """A group from a checkpoint on, as its records show it that were read until now."""
+    """A group from a checkpoint on, as shown by the records that were read."""
 
     def __init__(self, before: GroupCheckpoint) -> None:
         """Begin with a checkpoint, which stays as it is; its state, members and `recent` are not used."""
@@ -64,7 +65,7 @@ class GroupReader:
         self._classic_rebalances = list[Rebalance]()
 
     def read(self, records: Sequence[GroupRecord]) -> None:
-        """Take in the next records: in the order of the log, and all of them after those of the checkpoint.
+        """Apply the next records, in the order of the log; all of them are later than the checkpoint.
 
         May be called again with later records.
         """
@@ -85,7 +86,7 @@ class GroupReader:
             last.read(index, record)
 
     def _read_classic(self, index: int, record: GroupRecord) -> None:
-        """Take in a record of a classic group: a generation, or its removal, which may be an upgrade to KIP-848.
+        """Apply a record of a classic group: a generation, or its removal, which may be an upgrade to KIP-848.
 
         At a removal the incarnation gets the members that an upgrade would keep; None if they are unknown.
         """
@@ -105,7 +106,7 @@ class GroupReader:
         self._generation = Generation.from_record(record)
 
     def _read_consumer(self, index: int, record: GroupRecord) -> None:
-        """Take in a record of a KIP-848 group itself: an epoch, or its removal, which may be a downgrade to classic."""
+        """Apply a record of a KIP-848 group itself: an epoch, or its removal, which may be a downgrade to classic."""
         self._add_removal_entry(index, record)
         if record.is_removal:
             # An online downgrade removes all members in its batch, and keeps them as classic members.
@@ -113,7 +114,7 @@ class GroupReader:
             self._generation = Generation.downgraded(record, kept_members)
 
     def _add_removal_entry(self, index: int, record: GroupRecord) -> None:
-        """Add the entry of a removal; take the one before back if this record shows that the group moved.
+        """Add the entry of a removal, or take the last one back if this record shows that the group moved.
 
         A group moves by an online upgrade or downgrade: a record of the other protocol follows the removal at once.
         """
@@ -125,7 +126,7 @@ class GroupReader:
             self._protocol_entries.pop()
 
     def mark_without_rebalances(self) -> None:
-        """Take in that a sample or a record shows a share or streams group, whose records show no rebalances."""
+        """Mark the group as a share or streams group, whose records show no rebalances."""
         self._has_no_rebalances = True
 
     def entries(self) -> list[Entry]:
@@ -139,13 +140,13 @@ class GroupReader:
         ]
 
     def topics(self) -> set[str]:
-        """Return the topics that the group's records name now."""
+        """Return the topics that the newest records of the group name."""
         return set().union(*self._topics.values())
 
     def rebalances(self) -> list[Rebalance]:
         """Return the rebalances of both protocols, in any order.
 
-        Records that are read later may end or complete those of KIP-848 groups.
+        Records that are read later may end or complete the rebalances of KIP-848 groups.
         """
         epochs = [(incarnation, epoch) for incarnation in self._incarnations for epoch in incarnation.epochs]
         next_epochs = [epoch for _, epoch in epochs[1:]]
@@ -158,8 +159,8 @@ class GroupReader:
     def checkpoint(self, state: str | None, members: int) -> GroupCheckpoint:
         """Return what is known after the last record that was read, without `recent`.
 
-        `state` and `members` are those of `Timeline.last`, which also knows samples: where they are unknown, the
-        state is None, and the number is UNKNOWN or NULL.
+        `state` and `members` are those of `Timeline.last`, which includes samples. An unknown state is None, an unknown
+        number of members is UNKNOWN or NULL.
         """
         last = self._incarnations[-1]
         return GroupCheckpoint(

@@ -1,7 +1,7 @@
 """A record of a group in the topic `__consumer_offsets`, as the kernels of groups read it.
 
-A group keeps all its records in one partition of the topic. Their order is that of their offsets. Their times come from
-the clocks of the brokers that were the group's coordinator, so a later record may have an earlier time.
+All records of a group are in one partition of the topic, ordered by their offsets. Their times come from the clocks of
+the brokers that coordinated the group, so a later record may have an earlier time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The state of a group and the number of its members over one day.
 
-The state at a time is what the newest record until then shows, and the newest record is the last one in the log. If the
-clocks of two coordinators differ, a record may have an earlier time than a record before it in the log. From that time
-on the later record holds, so the record before it never does.
+The state at a time is the one that the newest record shows, which is the last one in the log. If the clocks of two
+coordinators differ, a record may have an earlier time than the previous record in the log. It holds from its own time
+on, so the previous record never does.
 
 Example: generation 6 has an earlier time than generation 5, because the broker that wrote 5 is ten seconds ahead.
 
@@ -31,16 +31,16 @@ UNKNOWN: Final = -1
 
 
 class Entry(NamedTuple):
-    """What holds of a group from a record on."""
+    """The state of a group and its number of members from a record on."""
 
     at_us: int  # time of the record, in microseconds since 1970
     record_index: int  # index of the record among those that were read, in the order of the log
     state: str | None  # None if the record does not show it
-    members: int  # number of members; UNKNOWN, or NULL if the record says nothing of it
+    members: int  # number of members; UNKNOWN, or NULL if the record does not show it
 
 
 class Timeline(NamedTuple):
-    """States of a group on one day, in the order of their times. The first one holds since the day before (NULL)."""
+    """States of a group on one day, in the order of their times. The first one (time NULL) is from earlier days."""
 
     times: Ints = np.zeros(0, np.int64)  # microseconds since 1970
     states: Array = np.zeros(0, np.object_)  # None where a state is not known
@@ -53,7 +53,7 @@ class Timeline(NamedTuple):
 
     @property
     def max_members(self) -> int:
-        """The most members of the day; UNKNOWN if the number was unknown at a time, NULL if no event has shown it."""
+        """The day's highest number of members; UNKNOWN if it was unknown at any time, NULL if no event has shown it."""
         return UNKNOWN if (self.members == UNKNOWN).any() else int(self.members.max())
 
     @property
@@ -65,8 +65,8 @@ class Timeline(NamedTuple):
 def build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], samples: Timeline) -> Timeline:
     """Return the timeline of a day from the state and members before it, entries of records, and samples.
 
-    Entries may be in any order. A sample comes before an entry with the same time. Where an entry or a sample says
-    nothing of the members, their number stays as it was.
+    Entries may be in any order. A sample comes before an entry with the same time. Where an entry or a sample does not
+    show the number of members, it stays as it was.
     """
     valid = sorted(drop_superseded(entries), key=attrgetter("at_us", "record_index"))
     rows = [Entry(NULL, 0, *before), *valid]
@@ -80,9 +80,9 @@ def build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], sam
 
 
 def drop_superseded(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries, in the order of the log, without those that have a later time than an entry after them.
+    """Return the entries in the order of the log, without those that have a later time than a following entry.
 
-    `entries` may be in any order; those of one record keep theirs.
+    `entries` may be in any order; entries of one record keep their order.
     """
     valid = list[Entry]()
     earliest_us = LARGEST

@@ -1,14 +1,14 @@
 """Removals that no record shows: samples no longer see the commit.
 
-Samples have no tombstones, so absence must show that a commit was removed. One sample that misses a commit is noise:
-its coordinator may just have moved. A commit counts as removed at the second complete sample that misses it, once a
-complete sample misses it more than ten minutes after it was last seen. A sample is complete if every coordinator
+Samples have no tombstones, so absence has to show that a commit was removed. One sample without the commit is noise:
+its coordinator may just have moved. The commit counts as removed at the first complete sample without it, once a later
+one lacks it, too, more than ten minutes after the commit was last seen. A sample is complete if every coordinator
 listed its groups.
 
-- A record of the commit shows by itself whether it was removed, if records were read until then.
-- A group that is still listed, without any commit, keeps its commits: samples may have been unable to read them.
+- If records were read up to that time, they show by themselves whether the commit was removed.
+- A group that is still listed, but without any commit, keeps its commits: samples may have been unable to read them.
 
-Three complete samples, six minutes apart, after the one that saw the commit at second 0 (times in µs):
+A sample requested the commit at minute 0 and log ends at minute 1. Three complete samples without the commit follow:
 
     >>> from kafka_groups.pipeline.build.kernels.committed_offsets import empty_key_summary, new_commits
     >>> minute = 60_000_000
@@ -42,16 +42,16 @@ from kafka_groups.pipeline.build.kernels.committed_offsets import new_removals
 from kafka_groups.pipeline.build.kernels.segments import first_index_at, last_values, take
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
-# A commit that complete samples have not seen for longer than this was removed.
+# A commit that no complete sample has seen for longer than this was removed.
 ABSENT_MS: Final = 600_000
-# Log ends are requested last, so a sample's time is later than that of its commits: the first complete sample since a
-# commit was seen is the one that saw it. The second one misses it.
+# A sample's own time is later than its commits' times, because it requests log ends last. So the first complete sample
+# after a commit was seen is the one that saw it. Only the second one lacks it.
 _FIRST_MISSING: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleTimes:
-    """The complete samples of a day, sorted by cluster (its number in the batch) and time (µs since 1970)."""
+    """The complete samples of a day, sorted by cluster (its index in the batch) and time (µs since 1970)."""
 
     cluster: Ints
     at_us: Ints
@@ -59,12 +59,12 @@ class SampleTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadTimes:
-    """Times until which each key's cluster and group were read on a day, in µs since 1970; NULL where nothing was.
+    """Times up to which each key's cluster and group were read on a day, in µs since 1970; NULL where nothing was read.
 
-    - `cluster_of_key` is the number of the key's cluster in the batch.
+    - `cluster_of_key` is the index of the key's cluster in the batch.
     - `record_us` is the time of the cluster's last record of a commit.
     - `group_listed_us` is the last sample that listed the key's group, `group_commit_us` the last one that saw any
-      commit of it.
+      of its commits.
     """
 
     cluster_of_key: Ints
@@ -78,8 +78,8 @@ def infer_deletions(
 ) -> tuple[Commits, KeySummary]:
     """Return the removals that the day's complete samples imply, and the summary with the absences of each key.
 
-    `rows` are the ordered commits of the day with those of earlier days. A removal that would lie before a row of an
-    earlier day is not returned: nothing has changed since.
+    `rows` are the ordered commits of the day and of earlier days. A removal that would precede a row of an earlier day
+    is not returned.
     """
     never = np.full(len(key_summary), NULL)
     seen_today_us = last_values(rows.key, ~rows.is_record & ~rows.is_carried, rows.at_us, never)
@@ -100,7 +100,7 @@ def infer_deletions(
     is_missing = (seen_us != NULL) & (missing_since_us != NULL) & (last_sample_us > missing_since_us)
     is_absent = is_missing & (last_sample_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
     is_removed = is_absent & ~_has_read_records(rows, read, missing_since_us) & ~_is_unread(read, missing_since_us)
-    # A removed commit is no longer missing, unless it is seen again.
+    # Samples need not see a removed commit any more, so it can be missing again only after it was seen again.
     new_summary = replace(
         key_summary,
         sampled_us=np.where(is_removed, NULL, seen_us),
@@ -113,12 +113,12 @@ def infer_deletions(
 
 
 def _has_read_records(rows: Commits, read: ReadTimes, since_us: Ints) -> Flags:
-    """Return for each key whether its last record is a commit, and records of its cluster were read since then."""
+    """Return for each key whether its last record is a commit, and its cluster's records were read up to `since_us`."""
     not_removed = np.zeros(len(since_us), np.bool_)
     is_present = last_values(rows.key, rows.is_record, ~rows.is_removal, not_removed)
     return is_present & (read.record_us >= since_us)
 
 
 def _is_unread(read: ReadTimes, since_us: Ints) -> Flags:
-    """Return for each key whether samples since then listed its group, but saw no commit of it at all."""
+    """Return for each key whether samples since `since_us` listed its group, but saw none of its commits."""
     return (read.group_listed_us >= since_us) & (read.group_commit_us < since_us)

@@ -1,11 +1,11 @@
-"""Lag: the number of records that a group has still to read on a partition, at each time with a known log end offset.
+"""Lag: the number of records that a group has yet to read on a partition, at each time with a known log end offset.
 
     lag = log end offset - committed offset
 
-The commit is the last one until that time. There is no lag after a removal, nor if the log and the commit belong to
-different topic ids: the topic was recreated. Two clocks are involved: a sample's log end has the time of the sampler,
-and a record of a commit the time of the coordinator. If the commit exceeds a sample's log end, these clocks differ: the
-commit that the sample itself saw is used instead.
+The commit is the last one at that time. There is no lag after a removal, nor if the log and the commit have different
+topic ids, because the topic was recreated. Two clocks are involved: a sample's log end has the sampler's time, and a
+record of a commit the coordinator's. If the commit exceeds a sample's log end, these clocks differ. Then the commit
+that the sample itself saw is used instead.
 
 Five log ends of one partition, a second apart, and commits at 100 and 140:
 
@@ -44,7 +44,7 @@ from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
 # The clocks of producers may be ahead by this much.
 _CLOCK_TOLERANCE_MS: Final = 60_000
-# The commits of a sample were requested after the sample before it, or at most this time before its log ends.
+# A sample requested its commits after the previous sample; if there is none, at most this time before its log ends.
 _SAMPLE_DURATION_MS: Final = 600_000
 
 
@@ -53,7 +53,8 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
 
     `ends` are used rows with a known log end, `commits` the ordered commits of the day and of earlier days, with their
     topic ids, and `partition_of_key` the partition of each key; keys ascend with their partitions. A backfilled log end
-    is skipped if it is below the commit: the group read the record before the record's own timestamp.
+    below the commit is skipped if its record's timestamp is more than a minute after the lookup time: the group had
+    already read that record, so the timestamp is ahead.
     """
     key, index = _pair_keys_with_ends(ends, partition_of_key)
     last = last_index_at((commits.key, commits.at_us), (key, ends.at_us[index]))
@@ -62,7 +63,7 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
     end = ends.take(index)
     commit = commits.take(_choose_commits(commits, end, last))
     removal = last_index_until(commits.is_removal, segment_starts(commits.key))[last]
-    is_early_record = (end.point_ms != NULL) & (end.point_ms - end.at_us // 1_000 > _CLOCK_TOLERANCE_MS)
+    is_far_ahead = (end.point_ms != NULL) & (end.point_ms - end.at_us // 1_000 > _CLOCK_TOLERANCE_MS)
     rows = LagRows(
         key=key,
         at_us=end.at_us,
@@ -77,7 +78,7 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
         lag=end.log_end - commit.committed_offset,
         retention_margin=np.where(end.log_start == NULL, NULL, commit.committed_offset - end.log_start),
     )
-    is_possible = end.is_sample | (commit.committed_offset <= end.log_end) | ~is_early_record
+    is_possible = end.is_sample | (commit.committed_offset <= end.log_end) | ~is_far_ahead
     return rows.take(is_possible & ~_has_other_topic_id(commit, end))
 
 
@@ -103,8 +104,8 @@ def _pair_keys_with_ends(ends: LogEnds, partition_of_key: Ints) -> tuple[Ints, I
 def _choose_commits(commits: Commits, end: LogEnds, last: Ints) -> Ints:
     """Return the index of the commit that each log end is compared with.
 
-    `last` is the index of the key's last commit until the time of the log end. Where that one exceeds the log end of a
-    sample, the index is that of the last sampled commit, if the same sample saw it.
+    `last` is the index of the key's last commit at the time of the log end. If that commit exceeds a sampled log end,
+    the last sampled commit is chosen, provided that the same sample saw it.
     """
     is_sampled: Flags = ~commits.is_record & ~commits.is_removal
     sampled = last_index_until(is_sampled, segment_starts(commits.key))[last]

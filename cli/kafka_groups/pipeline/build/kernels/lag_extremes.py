@@ -3,13 +3,13 @@
 The retention margin is the committed offset minus the log start offset: how many records retention can still delete
 before it deletes one that the group has not read. A margin below 0 means that records were lost.
 
-The time that is left until the log start passes the commit follows from the margins of the day's first and last
-observation, if they are an hour or more apart:
+The time left until the log start passes the commit follows from the margins at the day's first and last observation,
+if these are an hour or more apart:
 
     time left = last margin * (time between them) / (first margin - last margin)
 
 Five samples of one partition, an hour apart: the log start rises by 20 an hour, and the commit stays at 100. The margin
-falls from 90 to 10 within four hours, so the rest lasts for half an hour (times in ms):
+falls from 90 to 10 within four hours, so the remaining 10 last for half an hour (times in ms):
 
     >>> from kafka_groups.pipeline.build.kernels.committed_offsets import new_commits
     >>> from kafka_groups.pipeline.build.kernels.lag import measure_lag
@@ -77,8 +77,9 @@ def find_lag_extremes(rows: LagRows, time_lag_ms: Ints, size: int) -> LagExtreme
 def _measure_time_left(first: LagRows, last: LagRows) -> Ints:
     """Return the time in ms until the log start passes each commit, from the first and the last row of each key.
 
-    It is 0 where it has passed a commit with lag, and NULL where there is no lag, where the margin does not shrink, and
-    where the rows are less than an hour apart. A commit that was set back is not a rate of the log start.
+    It is 0 if the log start has passed a commit with lag. It is NULL if there is no lag, if the margin does not shrink,
+    or if the rows are less than an hour apart. Only the log start counts: if the commit was set back, the margin also
+    shrinks, but that part is subtracted.
     """
     span_ms = last.at_us // 1_000 - first.at_us // 1_000
     set_back = np.minimum(0, last.committed_offset - first.committed_offset)

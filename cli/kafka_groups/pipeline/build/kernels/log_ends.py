@@ -1,14 +1,13 @@
 """Log end offsets over time: which log each of them belongs to, and which of them can be used.
 
-A new log begins with a sample whose log end is below that of the sample before (the log was truncated), or whose topic
-id differs (the topic was recreated). Offsets of different logs cannot be compared, so each row gets the number of its
-log.
+A new log begins with a sample whose log end is below the previous one (the log was truncated), or whose topic id
+differs (the topic was recreated). Offsets of different logs cannot be compared, so each row gets the number of its log.
 
-- A slow sampler, or one whose clock is behind, may write an older log end after a newer one. An end that fell within
-  half a minute of the sample before, or on the same topic id, is not used, unless the next end is below that of the
-  sample before, too. The last end of a day is used, unless it is within half a minute of the sample before.
-- A backfill looks at the present log, by the times that producers wrote. A backfilled end that contradicts the samples
-  of the log at its time, or has another topic id, is not used.
+- A slow sampler, or one whose clock is behind, may write an older log end after a newer one. A log end that drops
+  within 30 s of the previous sample, or under the same topic id, is ignored unless the next one is below the previous
+  sample too. The last log end of a day has no next one, so it is ignored only within 30 s of the previous sample.
+- A backfill looks up offsets in the present log by the timestamps of its records. A backfilled log end is ignored if it
+  contradicts the samples around it, or has another topic id.
 
 Five samples of one partition, a minute apart; the log is truncated before the fourth one:
 
@@ -46,12 +45,12 @@ from kafka_groups.pipeline.build.kernels.segments import (
 )
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Ints
 
-# Two samples that run at the same time may receive responses in another order than they sent requests.
+# Two samples that run at the same time may get their responses in a different order from their requests.
 _OVERLAP_MS: Final = 30_000
 
 
 def new_log_ends(*, partition: Ints, at_us: Ints, log_end: Ints, **others: Any) -> LogEnds:
-    """Return log ends that no kernel has processed yet, samples by default; `others` are columns that differ.
+    """Return log ends that no kernel has processed yet, as samples by default; `others` are further columns.
 
     `at_us` is in µs since 1970. Columns that are not given are NULL, 0 or false; all rows are marked as used.
     """
@@ -72,29 +71,39 @@ def new_log_ends(*, partition: Ints, at_us: Ints, log_end: Ints, **others: Any) 
 
 
 def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
-    """Return the carried rows and those of a day, with log numbers, the sample before each row, and `is_used`.
+    """Return the carried rows and a day's rows, with log numbers, the time of the previous sample, and `is_used`.
 
     `carried` are the rows that `carry_log_ends` returned for the day before, `size` is the number of partitions. Rows
-    of the day may be in any order; of several rows of a partition at one time, a sample is kept. A new log begins with
-    a sample of another topic id, or with one whose log end has fallen (see above).
+    of the day may be in any order. If a partition has several rows at one time, one of them is kept, a sample if there
+    is one. A sample is compared with the previous log end that was used; the first line that applies decides:
+
+        the topic id is another one                            new log
+        the log end is not lower                               same log
+        it is lower, and so is the next log end                new log
+        it is lower within 30 s                                same log, not used
+        it is lower, and the last log end of the day           new log
+        it is lower under the same topic id                    same log, not used
+        it is lower, and a topic id is unknown                 new log
+
+    If the last log end of the day before was not used, the next lower one begins a new log.
     """
-    # Carried rows are earlier than those of the day, and the sort is stable: a partition's rows are in order of time.
+    # Carried rows are earlier than the day's, and the sort is stable: a partition's rows are in order of time.
     rows = LogEnds.join(carried, _unique_rows(day)).sort_by("partition")
     is_of_day = ~rows.is_carried
     starts = segment_starts(rows.partition)
     has_end = rows.is_sample & (rows.log_end != NULL)
-    # An end that fell at the end of the day before was not used. The next end shows whether the log was truncated.
-    is_open = has_end & rows.is_carried & ~rows.is_used
-    previous = last_index_before(has_end & ~is_open, starts)
+    # A carried end that is not used was the last one of its day. The next end shows whether the log was truncated.
+    is_unconfirmed = has_end & rows.is_carried & ~rows.is_used
+    previous = last_index_before(has_end & ~is_unconfirmed, starts)
     previous_end = take(rows.log_end, previous)
-    follows_open = last_index_before(has_end, starts) != previous
+    follows_unconfirmed = last_index_before(has_end, starts) != previous
     next_end = take(rows.log_end, next_index_after(has_end, rows.partition))
     # NULL is below all offsets, so nothing falls below an unknown end.
     has_fallen = has_end & (rows.log_end < previous_end)
     is_close = rows.at_us // 1_000 - take(rows.at_us, previous) // 1_000 <= _OVERLAP_MS
     is_same_topic = (rows.topic_id != NULL) & (take(rows.topic_id, previous) == rows.topic_id)
-    stays_below = follows_open | ((next_end != NULL) & (next_end < previous_end))
-    # Nothing later is known of the last end of a day. It counts, unless two samples ran at the same time.
+    stays_below = follows_unconfirmed | ((next_end != NULL) & (next_end < previous_end))
+    # The last end of a day has no next one to compare with. It counts, unless two samples ran at the same time.
     is_last = next_end == NULL
     is_truncated = has_fallen & (stays_below | ~(is_close | is_same_topic) | (is_last & ~is_close))
     is_new_log = is_of_day & (_is_recreated(rows, starts) | is_truncated)
@@ -111,10 +120,10 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
 
 
 def _unique_rows(day: LogEnds) -> LogEnds:
-    """Return one row for each partition and time, sorted by these: a sample, if there is one, else a backfill.
+    """Return one row for each partition and time, sorted by these: a sample if there is one, else a backfilled row.
 
-    Rows of one origin repeat if they were read or backfilled twice. The one with the highest numbers is kept, so that
-    the result does not depend on the order in which files are read.
+    Rows of one origin repeat if they were read or backfilled twice. Of these, the row with the highest numbers is kept,
+    so that the result does not depend on the order in which files are read.
     """
     ordered = day.sort_by(
         "partition",
@@ -131,14 +140,14 @@ def _unique_rows(day: LogEnds) -> LogEnds:
 
 
 def _known_topic_ids(rows: LogEnds, starts: Ints) -> Ints:
-    """Return the topic id of each row: its own, else that of the last sample with one before it; NULL without such."""
+    """Return the topic id of each row: its own, else the last sampled id before it; NULL if there is neither."""
     has_sampled_id = rows.is_sample & (rows.topic_id != NULL)
     previous_id = take(rows.topic_id, last_index_before(has_sampled_id, starts))
     return np.where(rows.topic_id != NULL, rows.topic_id, previous_id)
 
 
 def _is_recreated(rows: LogEnds, starts: Ints) -> Flags:
-    """Return for each row whether it is a sample with another topic id than the sample with an id before it."""
+    """Return for each row whether it is a sample whose topic id differs from the previously sampled id."""
     has_id = rows.is_sample & (rows.topic_id != NULL)
     previous_id = take(rows.topic_id, last_index_before(has_id, starts))
     is_recreated: Flags = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
@@ -148,7 +157,7 @@ def _is_recreated(rows: LogEnds, starts: Ints) -> Flags:
 def _contradicts_samples(rows: LogEnds) -> Flags:
     """Return for each row whether its log end or its topic id contradicts the used samples of its log.
 
-    A log grows: an end is not below that of the sample before, and not above that of the next one.
+    A log only grows: an end is neither below the previous sampled end nor above the next one.
     """
     log = (rows.partition, rows.log_number)
     has_used_end = rows.is_sample & (rows.log_end != NULL) & rows.is_used
@@ -170,8 +179,8 @@ def last_log_numbers(rows: LogEnds, size: int) -> Ints:
 def carry_log_ends(rows: LogEnds, *, size: int, count: int) -> LogEnds:
     """Return the rows of `number_logs` that the next day needs, marked as carried.
 
-    These are the last `count` ends of the present log of each of `size` partitions, and the last rows that
-    `number_logs` compares with: the last sample, the last one with an end, with a topic id, and with a log start.
+    For each of `size` partitions, these are the last `count` ends of its present log, its last sample, its last samples
+    with an end, with a topic id and on the present log, and the last row with a log start.
     """
     has_end = rows.log_end != NULL
     is_of_last_log = rows.is_used & has_end & (rows.log_number == last_log_numbers(rows, size)[rows.partition])
@@ -191,8 +200,8 @@ def carry_log_ends(rows: LogEnds, *, size: int, count: int) -> LogEnds:
 def measure_growth(ends: LogEnds, size: int) -> Ints:
     """Return the growth of each of `size` partitions on the day, in records; NULL where no log was observed twice.
 
-    `ends` are used rows with a known log end. The growth of a log is the difference of its first and its last end of
-    the day; that of a partition with several logs is their sum.
+    `ends` are used rows with a known log end. A log grows by the difference between its first and its last end of the
+    day, and a partition by the sum over its logs.
     """
     day = ends.take(~ends.is_carried)
     log = (day.partition, day.log_number)

@@ -3,25 +3,24 @@
 A member joins with its first record MemberMetadata, and leaves with the tombstone of that record. Between the two it is
 *present*. Compaction may have removed old records, and with them joins of members that are still present:
 
-- A member that writes an assignment without a join among the records is *preexisting*: it joined before the first
-  record that is left. Each member writes an assignment within seconds of each epoch. Therefore, once one preexisting
-  member has written, all of them are counted.
-- An *unseen joiner* writes such an assignment, too, but joined after the first record: all members were known before,
-  or it has its first epoch, which the records lack. Compaction replaced its join by a later record of the member, or a
-  clock that is ahead dated the join to the next day. The member is counted from its assignment on, so earlier numbers
-  stay the same.
-- A member whose leave is the only record of it is an *unseen leaver*. Compaction also replaces a join by the leave, so
-  the leave shows that the member was present just before it, and nothing about earlier times. But where no other
-  member is known of, the number of members before the leave is UNKNOWN.
+- A *preexisting* member writes an assignment, but its join is not among the records: it joined before the first record
+  that is left. Every member writes an assignment within seconds of a new epoch. Therefore, once one preexisting member
+  has written, all of them are counted.
+- An *unseen joiner* writes such an assignment, too, but joined after the first record. This is certain if all members
+  were known before, or if the assignment is its first one and belongs to an epoch that the records lack. Compaction
+  replaced its join by a later record of the member, or a clock that is ahead dated the join to the next day. The member
+  is counted from its assignment on, so earlier numbers stay the same.
+- An *unseen leaver* has a leave as its only record, because compaction replaced its join by the leave. The leave shows
+  only that the member was present just before. If no other member is known, the earlier number is UNKNOWN.
 
 An online upgrade of a classic group writes joins of all members that it keeps. If compaction removed the join of a
-*kept member*, any later record of the member, be it days later, shows that it was present since the upgrade.
+*kept member*, any later record of the member, even days later, shows that it has been present since the upgrade.
 
 The number of members is *known* from a record on if the group's beginning is among the records, if a preexisting member
 or an unseen leaver was seen, if no other member wrote within a minute, or if another member joined before, whose epoch
-made all others write. Until then it is UNKNOWN.
+made all others write. Before that record it is UNKNOWN.
 
-Example: the group begins, `a` joins, and two hours later `x` leaves, whose join compaction replaced.
+Example: `a` joins a new group, `b` joins and leaves, and after two hours `x` leaves, whose join is lost, and then `a`.
 
 >>> def row(seconds, event, member):
 ...     return GroupRecord(0, seconds, seconds * 1_000_000, "ConsumerGroupMemberMetadata", event, member_id=member)
@@ -86,9 +85,9 @@ class MemberChange:
 
 
 class MemberHistory:
-    """The members of one incarnation of a group, as its records show them that were read until now.
+    """The members of one incarnation of a group, as shown by the records that were read.
 
-    What later records show also holds for earlier ones: a preexisting member was present at the first record.
+    Later records may also show who was present at earlier ones: a preexisting member was present at the first record.
     """
 
     def __init__(self, before: Membership) -> None:
@@ -110,22 +109,20 @@ class MemberHistory:
         self._first_join_us = LARGEST
 
     def see_time(self, record: GroupRecord) -> None:
-        """Take in the time of a record of the group, of any type.
+        """Apply the time of a record of the group, of any type.
 
-        If no other member writes for longer than the session timeout, there is no other member.
+        A join or leave starts a new epoch, for which every member writes an assignment. If none does within the session
+        timeout, the member was alone.
         """
         self._newest_us = max(self._newest_us, record.at_us)
 
     def mark_complete(self, kept_members: Collection[str] = ()) -> None:
-        """Take in that the beginning of the group is among the records, so that all members are known.
-
-        It may be an online upgrade, which keeps members.
-        """
+        """Mark all members as known, as after the group's beginning or removal, or an upgrade that keeps members."""
         self._is_complete = True
         self._kept_members.update(kept_members)
 
     def read(self, index: int, record: GroupRecord) -> MemberChange | None:
-        """Take in the next record, which is not of a classic group; return the join or leave that it shows.
+        """Apply the next record, which must not describe a classic group; return the join or leave that it shows.
 
         `index` is the record's index among all records; it increases from call to call.
         """
@@ -138,23 +135,23 @@ class MemberHistory:
         if record.event_type not in _MEMBER_EVENTS or record.member_id is None:
             return None
         self._notice_resubscription(record.member_id, record)
-        take_in = self._leave if record.event_type == MEMBER_LEFT else self._be_present
-        change = take_in(index, record, record.member_id)
+        apply = self._leave if record.event_type == MEMBER_LEFT else self._be_present
+        change = apply(index, record, record.member_id)
         self._kept_members.discard(record.member_id)
         return change
 
     def _notice_resubscription(self, member_id: str, record: GroupRecord) -> None:
-        """Take in the record after a join, which shows whether the member only subscribed to other topics."""
+        """Decide by a member's record after its join whether it really joined, or only subscribed to other topics."""
         join = self._last_joins.get(member_id)
         if join is not None and join.has_joined_earlier is None:
-            # A member that has just joined has no epoch before its first assignment.
+            # The first assignment of a member that has just joined has no previous epoch.
             join.has_joined_earlier = (record.previous_epoch or 0) > 0
 
     def _leave(self, index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
-        """Take in a leave; return it, or None if the member has left before.
+        """Apply a leave; return it, or None if the member has left before.
 
-        If the member is neither present nor has left before, the leave is that of an unseen leaver; but a member that
-        an online upgrade kept was present since then.
+        A member that is neither present nor has left before is an unseen leaver. A member that an online upgrade kept
+        is not: it has been present since the upgrade.
         """
         was_present = member_id in self._members
         if not was_present and member_id in self._kept_members:
@@ -171,7 +168,7 @@ class MemberHistory:
         return change
 
     def _be_present(self, index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
-        """Take in a record of a present member; return its join, or None if the member did not join with it.
+        """Apply a record of a present member; return its join, or None if the member did not join with this record.
 
         A member that writes without a join among the records, and has not left, is preexisting or an unseen joiner.
         """
@@ -191,7 +188,7 @@ class MemberHistory:
         return change
 
     def _is_unseen_joiner(self, record: GroupRecord) -> bool:
-        """Return whether the first record of a member, which is not a join, is that of an unseen joiner.
+        """Return whether the first record of a member, which is not a join, shows an unseen joiner.
 
         While no member is counted, the number of members is unknown, so the member may have joined at any time before.
         A member that an online upgrade kept was present before the first record.
@@ -203,7 +200,7 @@ class MemberHistory:
         return self._is_complete or (has_lost_epoch and record.previous_epoch == 0)
 
     def reach_epoch(self, member_id: str, epoch: int | None) -> bool:
-        """Take in that a present member is STABLE at an epoch; return whether it was not STABLE there before."""
+        """Record that a present member is STABLE at an epoch; return whether it was not STABLE there before."""
         is_new = self._members[member_id] != epoch
         self._members[member_id] = epoch
         return is_new
@@ -215,9 +212,9 @@ class MemberHistory:
 
     @property
     def present_count(self) -> int:
-        """The number of present members after the last record, without all preexisting members seen until then.
+        """The number of present members after the last record, minus the preexisting members that were seen.
 
-        It is negative where preexisting members have left. `preexisting_count`, after all records, completes it.
+        It is negative if preexisting members have left. Once all records are read, add `preexisting_count` to it.
         """
         return len(self._members) - len(self._preexisting)
 
@@ -231,11 +228,11 @@ class MemberHistory:
         return at_us > self._first_join_us or self._known_from() <= index
 
     def leaves_unseen_after(self, index: int) -> bool:
-        """Return whether an unseen leaver left after the record at `index` that may have been present there."""
+        """Return whether an unseen leaver left after the record at `index`, so that it may have been present there."""
         return self._last_unseen_index > index
 
     def _known_from(self) -> int:
-        """Return the index of the first record from which on the number of members is known; LARGEST if none is."""
+        """Return the index of the record from which on the number of members is known; LARGEST if it never is."""
         if self._before.has_changed or self._preexisting:
             return 0
         silent_until_us = self._newest_us - _SESSION_TIMEOUT_US
@@ -246,12 +243,12 @@ class MemberHistory:
         return LARGEST
 
     def has_preexisting_at(self, index: int) -> bool:
-        """Return whether a preexisting member was seen at all, or an unseen leaver up to the record at `index`."""
+        """Return whether any preexisting member was seen, or an unseen leaver by the record at `index`."""
         has_left = any(change.is_unseen and change.record_index <= index for change in self._changes)
         return self._before.has_preexisting or bool(self._preexisting) or has_left
 
     def changes_in_batch(self, index: int, at_us: int) -> list[MemberChange]:
-        """Return the joins and leaves in the batch of the record at `index`, up to it.
+        """Return the joins and leaves in the batch of the record at `index`, up to and including that record.
 
         Joins of members that joined earlier are excluded. A broker writes a batch at once, so all records of a batch
         have the same time.
@@ -265,7 +262,7 @@ class MemberHistory:
     def entries(self) -> Iterator[Entry]:
         """Yield the number of members over time, in the order of the log.
 
-        There is an entry at the first record, if members were present before; one after each join and leave, also of a
+        There is an entry at the first record if preexisting members were seen; one after each join and leave, also of a
         member that subscribes again; and one just before members leave whose joins are lost.
         The state is Empty where no member remains, else None. The number is UNKNOWN where it is not known.
         """
@@ -289,7 +286,7 @@ class MemberHistory:
                 yield Entry(at_us, change.record_index, state, members if is_known else UNKNOWN)
 
     def membership(self) -> Membership:
-        """Return the membership after the last record that was read; that before the first one if none was."""
+        """Return the membership after the last record that was read, or the initial one if no record was read."""
         departed = self._before.departed
         if self._first_record is not None:
             leavers = {change.member_id for change in self._changes if change.step < 0}

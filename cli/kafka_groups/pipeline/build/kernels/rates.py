@@ -1,12 +1,12 @@
 """Rates: how fast a group reads a partition, how fast producers write it, and when the group will have caught up.
 
-A rate at a time is the difference of two offsets over the seconds between them: the offset at that time, and the first
-one that was observed in the ten minutes before. It is unknown where there is only one observation, where the offset
-fell in between, and across a removal of the commit or a change of the log.
+A rate is the difference between the offset at a time and the first offset observed in the ten minutes before, divided
+by the seconds between them. It is unknown if there is only one observation, if the offset fell in between, or if the
+commit was removed or the log replaced in between.
 
     catch-up time = lag / (consume rate - produce rate)
 
-Five observations of one key, a minute apart (times in µs), 60 records a minute consumed of 120 produced:
+Five observations of one key, a minute apart (times in µs); each minute, 120 records are produced and 60 consumed:
 
     >>> rows = RateRows(
     ...     key=np.zeros(5, np.int64),
@@ -36,13 +36,13 @@ from kafka_groups.pipeline.build.kernels.segments import (
 )
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 
-# Rates have this window, in ms. The last verdict on a partition counts for its group equally long.
+# The window of rates, in ms. A partition's last verdict counts for its group for the same time.
 RATE_WINDOW_MS: Final = 600_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """The rates at each row: records per second, NaN where unknown; and the catch-up time in ms, NULL where none."""
+    """The rates at each row, in records per second (NaN: unknown), and the catch-up time in ms (NULL: none)."""
 
     consume_rate: Floats
     produce_rate: Floats
@@ -60,8 +60,8 @@ class Rates:
 def measure_rates(rows: RateRows) -> Rates:
     """Return the rates at each row.
 
-    Rows are sorted by key and time. The catch-up time is NULL where there is no lag, where the lag does not fall, and
-    where it is too long for 64 bits.
+    Rows are sorted by key and time. The catch-up time is NULL if there is no lag, if the lag does not fall, or if the
+    time is too long for 64 bits.
     """
     at_ms = rows.at_us // 1_000
     first = first_index_at((rows.key, at_ms), (rows.key, at_ms - RATE_WINDOW_MS))
@@ -80,15 +80,16 @@ def measure_rates(rows: RateRows) -> Rates:
     )
 
 
-def _measure_rate(rows: RateRows, offset: Ints, history: Ints, first: Ints, seconds: Floats) -> Floats:
-    """Return the rate of an offset since the row `first` of each row, `seconds` ago; NaN where it is unknown.
+def _measure_rate(rows: RateRows, offset: Ints, series: Ints, first: Ints, seconds: Floats) -> Floats:
+    """Return the rate of an offset at each row, NaN where it is unknown.
 
-    `history` is the number of the log or of the incarnation that each offset belongs to.
+    `first` is the index of the row that each row is compared with, `seconds` the time between the two. `series` is the
+    number of the log or of the incarnation that each offset belongs to.
     """
     has_fallen = ~is_segment_start(rows.key)
     has_fallen[1:] &= offset[1:] < offset[:-1]
     falls = running_count(has_fallen, segment_starts(rows.key))
-    is_known = (seconds > 0) & (falls == falls[first]) & (history == history[first])
+    is_known = (seconds > 0) & (falls == falls[first]) & (series == series[first])
     return np.where(is_known, (offset - offset[first]) / np.where(seconds > 0, seconds, 1.0), np.nan)
 
 
@@ -101,6 +102,6 @@ def measure_rates_of_day(carried: RateRows, lag_rows: LagRows) -> tuple[RateRows
     joined = RateRows.join(carried, of_day)
     order = np.lexsort((joined.at_us, joined.key))
     rows = joined.take(order)
-    # Lag rows are sorted, too, so the rows of the day stay in their order.
+    # Lag rows are sorted, too, so the day's rows stay in their order.
     is_of_day = order >= len(carried)
     return rows, measure_rates(rows).take(is_of_day)

@@ -1,4 +1,4 @@
-"""A rebalance of a group, as the table `rebalances` has it."""
+"""A rebalance of a group: a row of the table `rebalances`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Rebalance(NamedTuple):
     """A row of the table `rebalances`, without cluster and group. Times are microseconds since 1970, UTC.
 
-    - `protocol` is classic or consumer. `generation` is that of a classic group, or the epoch of a KIP-848 group.
+    - `protocol` is classic or consumer. `generation` is a classic group's generation, or a KIP-848 group's epoch.
     - `ended_at` is None while the rebalance is open. `duration_quality` is exact, bound, overtaken, open or unknown.
     - `sync_ms` is the time from the last join to the record; it is for classic groups only.
     - `members_before` and `members_after` are numbers of members; None if unknown.

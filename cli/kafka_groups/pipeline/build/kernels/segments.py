@@ -1,8 +1,8 @@
 """Operations on many segments of rows at once: what a window function of SQL does, for numpy arrays.
 
-A segment is a run of rows that are equal in some columns, its codes: with the code `key`, the rows of a key are one,
-if rows are sorted by key. An index is the number of a row; the index -1 stands for "no row". An owner is the number of
-a partition, a key or a group, from 0.
+A segment is a run of successive rows that are equal in some columns, the *codes*. If rows are sorted by key, for
+example, the rows of each key are a segment of the code `key`. An *index* is the number of a row; the index -1 stands
+for "no row". An *owner* is the number of a partition, a key or a group, from 0.
 
 Five rows of two keys, sorted by key:
 
@@ -26,7 +26,7 @@ from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Array, Flags, Int
 
 DAY_US: Final = 86_400_000_000
 # `last_index_at` and `first_index_at` search one array of numbers: the owner in the high bits, the time in the low 38
-# bits. These hold the microseconds of three days, so times further back than that are equal.
+# bits. These hold the microseconds of three days; all times before that count as equal.
 _TIME_BITS: Final = 38
 _TIME_MASK: Final = (1 << _TIME_BITS) - 1
 
@@ -49,14 +49,14 @@ def segment_starts(*codes: Array) -> Ints:
 
 
 def previous_indices(*codes: Array) -> Ints:
-    """Return for each row the index of the row before it in its segment, -1 for the first one."""
+    """Return for each row the index of the previous row in its segment, -1 for the first one."""
     return np.where(is_segment_start(*codes), -1, np.arange(len(codes[0])) - 1)
 
 
 def last_index_until(condition: Flags, starts: Ints) -> Ints:
-    """Return for each row the index of the last row of its segment, up to and with itself, that meets the condition.
+    """Return for each row the index of the last row that meets the condition, from its segment's start to itself.
 
-    It is -1 where there is none. `starts` are those of `segment_starts`.
+    It is -1 where there is none. `starts` is what `segment_starts` returned.
     """
     indices = np.maximum.accumulate(np.where(condition, np.arange(len(condition)), -1))
     return np.where(indices >= starts, indices, -1)
@@ -104,12 +104,12 @@ def take(values: Array, indices: Ints, missing: Any = NULL) -> Array:
 
 
 def trace_back(indices: Ints, previous: Ints, count: int) -> Ints:
-    """Return a matrix of `count` columns of indices: each of `indices` in the last column, its predecessors before it.
+    """Return a matrix of `count` columns: row i ends with `indices[i]`, which follows the indices of its predecessors.
 
-    `previous` is the index of the predecessor of each row. Where there is no predecessor, the index is -1.
+    `previous` has the index of each row's predecessor. It is -1 where there is none, and so is the index in the matrix.
     """
     matrix = np.empty((len(indices), count), np.int64)
-    # The index -1 is the last one of this array, so that it is its own predecessor.
+    # The index -1 selects the last element of this array, so it is its own predecessor.
     predecessors = np.append(previous, -1)
     for column in reversed(range(count)):
         matrix[:, column] = indices
@@ -118,9 +118,9 @@ def trace_back(indices: Ints, previous: Ints, count: int) -> Ints:
 
 
 def expand_ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """Return the integers of many ranges, range i having `counts[i]` of them from `first[i]` on.
+    """Return the integers of many ranges; range i has the `counts[i]` integers from `first[i]` on.
 
-    The first array has the range i of each integer, the second one the integer.
+    The first array has the range of each integer, the second one the integers.
 
         >>> expand_ranges(np.array([5, 100]), np.array([2, 3]))
         (array([0, 0, 1, 1, 1]), array([  5,   6, 100, 101, 102]))
@@ -130,13 +130,13 @@ def expand_ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
 
 
 def running_count(flags: Flags, starts: Ints) -> Ints:
-    """Return for each row how many rows of its segment, up to and with itself, have the flag."""
+    """Return for each row how many rows of its segment, up to and including itself, have the flag."""
     total = np.cumsum(flags, dtype=np.int64)
     return total - (total - flags)[starts]
 
 
 def reduce_segments(ufunc: Any, values: Array, starts: Flags) -> Array:
-    """Return one value for each segment, by a ufunc such as `np.add`; `starts` are those of `is_segment_start`."""
+    """Return the result of a ufunc such as `np.add` for each segment; `starts` is what `is_segment_start` returned."""
     return ufunc.reduceat(values, np.flatnonzero(starts)) if len(values) else values
 
 
@@ -148,7 +148,7 @@ def segment_maximum(values: Ints, *codes: Array) -> Ints:
 
 
 def sum_segments(values: Ints, starts: Flags) -> Ints:
-    """Return the sum of each segment; a sum that 64 bits cannot hold is the nearest number that they can hold."""
+    """Return the sum of each segment; a sum that 64 bits cannot hold becomes the nearest number that they can."""
     sums = reduce_segments(np.add, values, starts)
     approximate = reduce_segments(np.add, values.astype(np.float64), starts)
     limit = np.where(approximate > 0, LARGEST, NULL + 1)
@@ -174,7 +174,7 @@ def first_index_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
 
     `rows` are sorted by owner and time.
     """
-    # An index past the last row gets the default of `take`, which is no owner.
+    # For an index past the last row, `take` returns its default, which is not an owner.
     indices = np.searchsorted(*_merge_keys(rows, wanted), "left")
     is_same_owner = take(rows[0], indices, -1) == wanted[0]
     return np.where(is_same_owner & (take(rows[1], indices) >= wanted[1]), indices, -1)

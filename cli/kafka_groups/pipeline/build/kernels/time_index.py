@@ -1,9 +1,9 @@
 """The time index of a log: points from which the time of a record is interpolated.
 
-A log end that was observed at a time is a point: the record at that offset was written later, and all records before it
-earlier. A record that a backfill found is a point with the record's own timestamp. The index is carried from day to
-day. Points older than an hour are thinned: 32 are kept for each doubling of the age, which is one for each 2 % of it.
-The first point after a longer pause is kept, too.
+An observed log end is a point: all records before that offset were written earlier, and the record at it was written
+later. A record that a backfill found is a point with the record's own timestamp. The index is carried from day to day.
+Points older than an hour are thinned: 32 are kept for each doubling of the age, so neighbours differ by 2 % of it. The
+first point after a longer pause is kept, too.
 
 Five sampled log ends of one partition, two of them equal, are four points (times in ms):
 
@@ -42,8 +42,8 @@ def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
     """Return the points of earlier days and of a day's rows, one for each offset of a log.
 
     `day` has the rows that `number_logs` marked as used, without carried ones; `carried` is what `thin_points` returned
-    for the day before. A point at the offset of several points has their least `record_ms`, `earliest_ms` and
-    `sampled_ms`, where LARGEST counts as none, and their latest `latest_ms`.
+    for the day before. Several points at one offset become one, with their earliest `record_ms`, `earliest_ms` and
+    `sampled_ms`, their latest `latest_ms`, and their highest `log_start`.
     """
     every = TimePoints.join(carried, _points_of_log_ends(day), _points_of_records(day))
     points = every.sort_by("partition", "log_number", "offset")
@@ -61,7 +61,7 @@ def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
 def _points_of_log_ends(day: LogEnds) -> TimePoints:
     """Return a point for each row with a log end, in the order of the rows; times are ms since 1970.
 
-    LARGEST stands for "none", because `index_points` takes the least time.
+    LARGEST stands for an unknown time, because `index_points` takes the earliest one.
     """
     rows = day.take(day.log_end != NULL)
     at_ms = rows.at_us // 1_000
@@ -78,9 +78,9 @@ def _points_of_log_ends(day: LogEnds) -> TimePoints:
 
 
 def _points_of_records(day: LogEnds) -> TimePoints:
-    """Return a point for each row of a backfill with a record and its timestamp (ms since 1970), in their order.
+    """Return a point for each backfilled row that names a record and its timestamp (ms since 1970), in their order.
 
-    No sample has shown it (LARGEST), and no log start is known (NULL).
+    No sample has shown these points (LARGEST), and their log starts are unknown (NULL).
     """
     rows = day.take((day.point_offset != NULL) & (day.point_ms != NULL))
     return TimePoints(
@@ -96,10 +96,10 @@ def _points_of_records(day: LogEnds) -> TimePoints:
 
 
 def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldest_ms: int) -> TimePoints:
-    """Return the points that the next day needs, of the present log of each partition.
+    """Return the points of each partition's present log that the next day needs.
 
     `last_log_number[p]` is the number of the present log of partition p (`last_log_numbers`). `now_ms` is the end of
-    the day, in ms since 1970. Only the newest of the points whose last time is before `oldest_ms` is kept. Each point
+    the day, in ms since 1970. Of the points whose last time is before `oldest_ms`, only the newest is kept. Each point
     gets the highest log start of its partition.
     """
     present = points.take(points.log_number == last_log_number[points.partition])
@@ -112,7 +112,7 @@ def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldes
     # too old is kept as the last one of its bucket.
     is_first = is_segment_start(present.partition)
     is_oldest: Flags = is_first & ~is_too_old
-    # The first point after a pause in sampling is kept: records that were written after it do not belong to the pause.
+    # The first point after a pause in sampling is kept: the records after it were not written during the pause.
     bucket_before = np.concatenate((bucket[:1], bucket[:-1]))
     is_after_pause = ~is_first & (bucket_before != LARGEST) & (bucket_before - bucket > 1)
     highest_start = segment_maximum(present.log_start, present.partition)

@@ -1,7 +1,7 @@
-"""Time lag: the age of the record at a group's committed offset, the oldest one that the group has not processed yet.
+"""Time lag: the age of the record at a group's committed offset, the oldest one that the group has yet to process.
 
 The time index of a log (`time_index.py`) has points: offsets whose time is known. The time of the record at the commit
-is interpolated between the two points around it, and never outside of them. A quality says how certain a time lag is:
+is interpolated between the two points around it, and never extrapolated. A quality shows how certain a time lag is:
 
 - exact: nothing is left to process (0), or the record's own timestamp is known.
 - interpolated: the record was written between two points.
@@ -10,7 +10,8 @@ is interpolated between the two points around it, and never outside of them. A q
 - unknown: no point bounds its time; or its time is before the last removal of the commit, and no topic id shows
   that the record is on the present log.
 
-The five qualities at one observation: log end 100 at second 60, and a point at offset 50, second 30 (times in ms):
+Two points: offset 50 at second 30, log end 100 at second 60. A commit at 75 falls halfway between them; a commit at 20
+precedes both, so its time is unknown (ms):
 
     >>> points = TimePoints(
     ...     partition=np.zeros(2, np.int64),
@@ -104,8 +105,8 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLa
 def find_write_times(points: TimePoints, previous: Ints, following: Ints, committed_offset: Ints) -> WriteTimes:
     """Return when the record at each committed offset was written, from the points around it.
 
-    `previous` and `following` are indices of points, -1 where there is none. Where the time falls from a point to the
-    next one, because producers' clocks differ, nothing is interpolated.
+    `previous` and `following` are indices of points, -1 where there is none. Nothing is interpolated if the following
+    point has an earlier time than the previous one, because producers' clocks differ.
     """
     offset = points.offset[previous]
     record_ms = points.record_ms[previous]
@@ -122,11 +123,11 @@ def find_write_times(points: TimePoints, previous: Ints, following: Ints, commit
 
 
 def _measure_lower_bound(points: TimePoints, around: _Neighbours, now_ms: Ints) -> Ints:
-    """Return the least time lag in ms, else NULL: all records before the next point were written before its time.
+    """Return a lower bound of each time lag in ms, NULL if unknown: the record was written before the next point.
 
-    A backfill returns the oldest retained record for every earlier time. It cannot distinguish "never written" from
-    "deleted". So the earliest time of a point at the log start is no bound. The timestamp of its record is one, and so
-    is the time of a sample.
+    For every time before the oldest record, a backfill finds that record, at the log start. It cannot distinguish
+    "never written" from "deleted". At the log start, therefore, only the record's timestamp or a sample's time is a
+    bound.
     """
     following = around.following
     certain_ms = np.minimum(points.record_ms, points.sampled_ms)[following]
@@ -139,14 +140,14 @@ def _measure_lower_bound(points: TimePoints, around: _Neighbours, now_ms: Ints) 
 def _find_neighbours(rows: LagRows, ends: LogEnds, points: TimePoints) -> _Neighbours:
     """Return the points around the commit of each lag row, in the log of its observation.
 
-    Each log in `ends` has at least one point; `points` are sorted as TimePoints says.
+    Each log in `ends` has at least one point; `points` have the order of TimePoints.
     """
     starts = is_segment_start(points.partition, points.log_number)
     first_of_log = np.flatnonzero(starts)
     logs_of_points = (points.partition[starts] << 32) | points.log_number[starts]
     logs_of_ends = (ends.partition << 32) | ends.log_number
     log = np.searchsorted(logs_of_points, logs_of_ends)[rows.observation]
-    # Offsets use all 64 bits and leave none for the log. Their ranks use fewer.
+    # An offset needs all 64 bits of a search key, and leaves none for the log. The rank of an offset needs fewer.
     known_offsets = np.unique(points.offset)
     rank_of_point = np.searchsorted(known_offsets, points.offset)
     rank_of_commit = np.searchsorted(known_offsets, rows.committed_offset, "right") - 1
