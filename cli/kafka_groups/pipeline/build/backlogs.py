@@ -14,7 +14,7 @@ from kafka_groups.pipeline.store import Queries, Storage
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 
 _LATE_MS: Final = 600_000
-# Ingest reads to the last stable offset, and samples of brokers that return none have the log end offset.
+# Ingest reads up to the last stable offset. Samples of brokers that return none have the log end offset instead.
 _SAMPLED_ENDS: Final = """
     SELECT topic_id, partition, log_start_offset AS start, coalesce(last_stable_offset, log_end_offset) AS stable_end
     FROM {rows}
@@ -56,11 +56,11 @@ def describe_backlogs(storage: Storage, queries: Queries, coverages: Mapping[str
 
 
 def _has_backlog(storage: Storage, queries: Queries, cluster_id: str, sampled_ms: int) -> bool | None:
-    """Return whether the sample of that time has a partition of `__consumer_offsets` with offsets beyond the position.
+    """Return whether a partition of `__consumer_offsets` had offsets beyond the position in the sample of that time.
 
-    The position is the next offset that ingest reads. It is exact: it moves over transaction markers and offsets
-    without a record, too. None if the tables do not show it: the sample lacks ends, no position is known, or the
-    position is that of another topic.
+    The position is the next offset that ingest reads. It is exact, because it also moves past transaction markers and
+    offsets without a record. The result is None if the tables do not show it: the sample lacks ends, no position is
+    known, or the position belongs to another topic.
     """
     sampled_ends = _read_sampled_ends(queries, cluster_id, sampled_ms)
     partitions = [end.partition for end in sampled_ends]

@@ -42,9 +42,8 @@ ALL_DATES: Final = DateRange()
 class BuildPlan:
     """The dates of a build, each list ascending.
 
-    `changed` are the dates whose rows are out of date, and `to_write` those of them that this build writes. `to_read`
-    are the dates whose facts are read: changed ones up to the last selected date, and earlier ones that no state
-    includes.
+    `changed` are the dates whose rows are out of date; this build writes `to_write` of them. `to_read` are the dates
+    whose facts are read: changed ones up to the last selected date, and earlier ones that no state includes.
     """
 
     state: FactState
@@ -98,7 +97,7 @@ class BuildPlan:
 
 
 def _files_on(files: Iterable[DataFile], days: Iterable[date | None]) -> list[DataFile]:
-    """Return the files of some dates; None is no date."""
+    """Return the files of some dates; None among the dates is ignored."""
     names = {str(day) for day in days if day is not None}
     return [file for file in files if file.date in names]
 

@@ -16,7 +16,7 @@ from kafka_groups.pipeline.tables import GROUP_DAILY, REBALANCES, Table
 
 
 def find_changed_rebalances(storage: Storage, day: str, files: Iterable[DataFile]) -> Any:
-    """Return the rebalances in new files if they differ from those of the table on a date (YYYY-MM-DD), else None."""
+    """Return the rebalances in new files if they differ from the table's on a date (YYYY-MM-DD), else None."""
     new = _read_rows(storage, REBALANCES, files)
     old = _read_rows(storage, REBALANCES, storage.files(REBALANCES, [day]))
     return None if new.equals(old) else new
@@ -25,8 +25,8 @@ def find_changed_rebalances(storage: Storage, day: str, files: Iterable[DataFile
 def recount_group_days(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
     """Write the rows of `group_daily` of a date (YYYY-MM-DD) with the counts of its new rebalances; return the files.
 
-    There is no file if nothing differs. A group without a rebalance has null if it had null before, or if no record of
-    its cluster was read on the date; otherwise its count is 0.
+    There is no file if nothing differs. The count of a group without a rebalance is null if it was null before, or if
+    no record of its cluster was read on the date; otherwise it is 0.
     """
     old = _read_rows(storage, GROUP_DAILY, storage.files(GROUP_DAILY, [day]))
     key = ["cluster_id", "group"]

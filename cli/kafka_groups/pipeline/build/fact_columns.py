@@ -70,8 +70,8 @@ def convert_commits(rows: Any, day: int) -> Any:
     Rows keep their order; what CommittedOffsets calls NULL is null.
     """
     offset = rows["committed_offset"]
-    # Brokers accept -1 as an offset, and return no offset then. `to_flags` makes null false, so a null tombstone is no
-    # removal.
+    # Brokers accept -1 as an offset, and return no offset then. `to_flags` makes null false, so a null tombstone is not
+    # a removal.
     is_removal = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
     return _add_columns(
         rows.select([*PARTITION_KEY, "group", "source_offset"]),
@@ -157,7 +157,7 @@ def to_microseconds(times: Any) -> Any:
 
 
 def _number_ids(ids: Any) -> Any:
-    """Return a column of strings as positive numbers that stand for them in every file and on every day.
+    """Return a column of strings as positive numbers, which are the same for a string in every file and on every day.
 
     Null stays null.
     """

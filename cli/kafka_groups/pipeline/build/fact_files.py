@@ -70,7 +70,7 @@ class _TableReader:
 def read_facts(files: Iterable[DataFile]) -> Iterator[Any]:
     """Yield record batches of StageRows from files of facts and states: packed rows, and parts of the summary.
 
-    The paths of the files are those of `RootDirectory.address`. Raises StorageError.
+    The paths of the files are addresses (`RootDirectory.address`). Raises StorageError.
     """
     parts = FactSummaryParts()
     for name, same_table in groupby(sorted(files, key=attrgetter("table")), attrgetter("table")):

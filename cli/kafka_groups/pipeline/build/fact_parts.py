@@ -28,7 +28,7 @@ def summarise_events(rows: Any, day: int) -> list[Any]:
 def _summarise_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
     """Return a record batch of FactSummaries: the time of each fact of a group, with the group if a sample saw it.
 
-    `rows` has a row of the table for each fact, `times` its time; `day` is that of the file (days since 1970).
+    `rows` has a row of the table for each fact, `times` its time; `day` is the day of the file (since 1970).
     """
     sampled_group = pc.if_else(pc.equal(rows["origin"], "topic"), None, rows["group"])
     return _make_part(

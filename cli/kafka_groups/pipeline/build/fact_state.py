@@ -1,8 +1,8 @@
 """State of the facts by date, and the dates that a build must derive again because facts changed.
 
 A build saves a note: the files of facts that it has seen, the dates of the tables that it wrote, and its settings. The
-next build compares the directory with this note. A date has changed if its facts are not those of the note. Then all
-later dates have changed, too: each begins with the state of the date before.
+next build compares the directory with this note. A date has changed if its facts differ from the note. All later dates
+have then changed, too, because each begins with the state of the date before.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from kafka_groups.pipeline.tables import DERIVED_TABLES, GROUP_EVENTS, OFFSET_CO
 from kafka_groups.verdicts import Rules
 
 _NOTE: Final = "build"
-# If this differs from that of the last build, all dates are built again. The number counts changes in the
-# meaning of stored columns. Other columns have another fingerprint.
+# If the version differs from the last build's, all dates are built again. Its number counts changes in the meaning of
+# stored columns. Its fingerprint changes with their names and types.
 _STORED_FRAMES: Final = (*STATE_FRAMES, *(table.frame for table in (*DERIVED_TABLES, *STATE_TABLES)))
 _VERSION: Final = f"16 {fingerprint_frames(_STORED_FRAMES)}"
 _COMPACTED_BATCHES: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
@@ -55,8 +55,8 @@ class DateFacts:
     def is_same(self, before: DateFacts) -> bool:
         """Return whether these are the facts of `before`, possibly compacted since.
 
-        Compaction joins files, so their names change and their rows do not: all other files must be those of before,
-        and the number of rows must be the same.
+        Compaction joins files, which changes their names but not their rows. All other files must have been there
+        before, and the number of rows must be the same.
         """
         return self.rows == before.rows and {*self.files} <= {*before.files}
 
@@ -65,7 +65,7 @@ class FactState:
     """The facts of a directory, compared with those that the last build with the same settings has seen.
 
     - `files`: the files of facts; `dates`: the dates that have facts.
-    - `facts`: the facts by date and table, without those that retention left of a date.
+    - `facts`: the facts by date and table, without the last records that retention keeps of removed dates.
     - `changed`: dates and tables whose facts differ from those that the last build saw, except those whose facts were
       all removed.
     - `lost`: dates on which a table lacks the rows that the last build wrote.
@@ -120,7 +120,7 @@ class FactState:
     ) -> None:
         """Fill `lost` and `states`: dates whose rows or states were lost since the last build, and dates with a state.
 
-        `dates_before` has by table the dates that the last build left, `first_dates` the first one that retention
+        By table, `dates_before` has the dates that the last build left, and `first_dates` the first date that retention
         keeps.
         """
         lost_states: set[str] = set()
@@ -137,7 +137,7 @@ class FactState:
 
     @property
     def has_old_events(self) -> bool:
-        """Whether events arrived that are older than the retention, such as those of a new cluster.
+        """Whether events arrived that are older than the retention, such as a new cluster's.
 
         Their members may still be in the group.
         """

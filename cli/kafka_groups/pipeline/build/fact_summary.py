@@ -44,7 +44,7 @@ class FactSummaries(Frame):
     There are four kinds of rows:
     - all facts: only the latest time;
     - the facts of a group that samples saw (with `group`): the latest time;
-    - the log ends of one sample (with `sample_us`), those of __consumer_offsets apart (with `topic`): whether all are
+    - the log ends of one sample (with `sample_us`), separately for __consumer_offsets (with `topic`): whether all are
       known;
     - the log ends of a partition (with `partition`): their times and their range.
     """
@@ -178,9 +178,9 @@ def _summarise_cluster(
 ) -> ClusterDay:
     """Return the times at which a cluster was read on a day.
 
-    `samples` has for each sample's time whether all log ends are known: of __consumer_offsets (True), of other topics
-    (False). A sample is complete if all coordinators responded, which are the leaders of that topic; without permission
-    to describe it, if all leaders of other partitions did.
+    `samples` has, by time of the sample, whether all log ends of __consumer_offsets (True) and of other topics (False)
+    are known. A sample is complete if all coordinators responded, which are the leaders of that topic. Without
+    permission to describe it, the leaders of the other partitions must have responded.
     """
     complete = [at_us for at_us, outcomes in samples.items() if outcomes.get(True, outcomes.get(False))]
     commit_us = last_us.get((OFFSET_COMMITS.name, "topic", cluster, day), NULL)

@@ -1,10 +1,9 @@
 """The frames of a build: the rows that kernels take and return.
 
-Kernels work on a batch of partitions. In a batch a *partition* is the number of a topic partition, and a *key* is the
+Kernels work on a batch of partitions. In a batch, a *partition* is the number of a topic partition, and a *key* is the
 number of a group on a partition: rows refer to their owners by these numbers, from 0. Offsets and times are 64-bit
-integers, where NULL stands for null. The *log number* of a partition rises by one whenever its topic was recreated or
-its log was truncated. The *incarnation* of a key rises by one when its commit was removed, and when the topic of its
-commits was recreated.
+integers; NULL stands for null. The *log number* of a partition rises by one whenever its topic is recreated or its log
+truncated. The *incarnation* of a key rises by one whenever its commit is removed or the topic of its commits recreated.
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ class ObservedOffsets(Frame):
 
 @frame
 class LogEnds(ObservedOffsets):
-    """A row is the offsets of a partition at a time, with what the rows around it show.
+    """A row has the offsets of a partition at a time, with what the rows around it show.
 
     Rows are sorted by partition and time, and a partition has one row at a time.
     """
 
     partition: Ints = column(INT64, "number of the partition")
-    log_number: Ints = column(INT64, "how often the partition had another log before")
-    previous_sample_us: Ints = column(INT64, "time of the partition's sample before this row", unit=MICROSECONDS)
+    log_number: Ints = column(INT64, "how many logs the partition had before")
+    previous_sample_us: Ints = column(INT64, "time of the partition's previous sample", unit=MICROSECONDS)
     is_used: Flags = column(BOOLEAN, "false for a row that contradicts other rows")
     is_carried: Flags = column(BOOLEAN, "true for a row of an earlier day")
 
@@ -65,7 +64,7 @@ class PartitionSummary(Frame):
 class TimePoints(Frame):
     """A row is a point of the time index of a log: when the record at an offset was written.
 
-    An observed log end implies that the record at that offset was written later, and all records before it earlier. A
+    If the log end was observed, all records before the offset were written earlier, and the record at it later. A
     backfilled record has its own timestamp. Rows are sorted by partition, log number and offset, which are unique.
     """
 
@@ -95,19 +94,19 @@ class CommittedOffsets(Frame):
 class Commits(CommittedOffsets):
     """A row is a commit or a removal of a key. Rows are sorted by key, time and source offset, and no two are equal.
 
-    A sample precedes a record of the same time, because its source offset is NULL. The time of a record, `at_us`, is
-    not earlier than that of the record before it in the log: clocks of two coordinators may differ.
+    A sample precedes a record of the same time, because its source offset is NULL. The time `at_us` of a record is at
+    least that of the previous record in the log, whatever its own clock showed: clocks of two coordinators may differ.
     """
 
     key: Ints = column(INT64, "number of the key")
     recorded_us: Ints = column(INT64, "the time that the commit bears", unit=MICROSECONDS)
     is_carried: Flags = column(BOOLEAN, "true for a row of an earlier day")
-    incarnation: Ints = column(INT64, "incarnation of the commit, up to and with this row")
+    incarnation: Ints = column(INT64, "incarnation of the commit; a removal has that of later rows")
 
 
 @frame
 class KeySummary(Frame):
-    """Row i is the summary of the earlier days of key i; NULL where they have no value."""
+    """Row i is the summary of the earlier days of key i; NULL where there is no value."""
 
     fact_day: Ints = column(INT64, "the last day with a fact", unit=DAYS)
     moved_us: Ints = column(INT64, "since when the committed offset has been the same", unit=MICROSECONDS)
@@ -128,7 +127,7 @@ class KeyActivity(Frame):
     sampled_us: Ints = column(INT64, "the day's last sample that saw the commit; NULL if none did", unit=MICROSECONDS)
     has_commit: Flags = column(BOOLEAN, "true if there is a commit at the end of the day")
     removed_us: Ints = column(INT64, "the day's last removal of the commit; NULL if there is none", unit=MICROSECONDS)
-    clock_jump_ms: Ints = column(INT64, "by how much the times of records fell at most, in the log", unit=MILLISECONDS)
+    clock_jump_ms: Ints = column(INT64, "largest backward step of record times in the log", unit=MILLISECONDS)
 
 
 @frame
@@ -172,7 +171,7 @@ class LagExtremes(Frame):
 
 @frame
 class WindowCommits(Frame):
-    """A row is evidence for verdicts: a commit, or a sample that shows another offset than the sample before.
+    """A row is evidence for verdicts: a commit, or a sample whose offset differs from the previous sample.
 
     Rows are sorted by key, is_sample, incarnation, slot and time.
     """
@@ -188,7 +187,7 @@ class WindowCommits(Frame):
 
 @frame
 class LagPoints(Frame):
-    """A row is evidence for verdicts: an observed log end and the lag at that time, which is known from `at_us` on.
+    """A row is evidence for verdicts: an observed log end with the lag there, which is known from `at_us` on.
 
     Rows are sorted by key, is_sample, incarnation, log number and time.
     """

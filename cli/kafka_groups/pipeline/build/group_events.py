@@ -94,9 +94,9 @@ def _records_by_day(events: Any, group: Ints) -> dict[_GroupDay, list[GroupRecor
 def _read_members(members: Any) -> tuple[list[tuple[str, ...] | None], list[int | None]]:
     """Return for each list of members their sorted ids, and their longest rebalance timeout in ms.
 
-    Both are None for null. The timeout is also None if no member has one, or if one is a static member, which may stay
-    away for longer; it is 0 for an empty list. `members` must be a column that Arrow has filtered or taken: its offsets
-    begin at 0, and lists that are null have no values.
+    Both are None for a null list. The timeout is also None if no member has one, or if there is a static member, which
+    may stay away for longer. It is 0 for an empty list. `members` must be a column that Arrow has filtered or taken:
+    its offsets begin at 0, and null lists do not contain values.
     """
     ids = list[tuple[str, ...] | None]()
     timeouts_ms = list[int | None]()
@@ -121,10 +121,10 @@ def _read_members(members: Any) -> tuple[list[tuple[str, ...] | None], list[int 
 
 
 def _read_topics(events: Any) -> list[tuple[str, ...]]:
-    """Return for each row the topics that it names, sorted: its own, and those its members subscribe to or own.
+    """Return the sorted topics that each row names: its own, and topics that its members subscribe to or own.
 
-    A tombstone has no value, so it names none. Some brokers write only the ids of topics; their names are null. Lists
-    that are null must have no values, as in rows that Arrow has filtered or taken.
+    A tombstone has no value, so it names no topics. Some brokers write only the ids of topics; their names are null.
+    Null lists must not contain values, as in rows that Arrow has filtered or taken.
     """
     own_row = pc.list_parent_indices(events["topics"])
     member = events["members"].flatten()

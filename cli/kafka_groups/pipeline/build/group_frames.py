@@ -58,7 +58,7 @@ class EventRows(Frame):
 
 @frame
 class KeyDays(Frame):
-    """A row is a key on a day, with columns of the frames that they name; a group's day sums up such rows."""
+    """A row is a key on a day, with columns of the frames that are named; a group's day sums up such rows."""
 
     consumed: Ints = column(INT64, "see KeyActivity", unit=RECORDS)
     commits: Ints = column(INT64, "see KeyActivity")
@@ -81,7 +81,7 @@ class KeyDays(Frame):
 
 @frame
 class TopicDays(Frame):
-    """A row is a topic on a day in one task or batch: sums over the partitions and groups that it saw."""
+    """A row is a topic on a day as one task or batch saw it: sums over its partitions and groups."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     topic: Any = column(STRING, "name of the topic")

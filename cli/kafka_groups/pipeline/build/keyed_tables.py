@@ -30,8 +30,9 @@ def batch_by_key(
 ) -> Iterator[Any]:
     """Yield tables of about `size` each, in which the rows of a key are together.
 
-    Rows that are equal in the columns `key` follow each other in `batches`. Without key columns, a table may end at any
-    row. A key that is larger than `size` is divided, if it can be: rows that are equal in `parts`, too, stay together.
+    In `batches`, rows that are equal in the columns `key` must follow each other. Without key columns, a table may end
+    at any row. A key that is larger than `size` is divided if possible; rows that are also equal in `parts` stay
+    together.
     `measure` returns the size of a batch, its number of rows by default.
     """
     waiting: list[Any] = []

@@ -31,14 +31,14 @@ _COUNT_MASK: Final = (1 << _COUNT_BITS) - 1
 
 @dataclass(frozen=True, slots=True)
 class ListOfRows:
-    """The rows of one list in each of many values: `owner` is the value (its index) that each row is in, ascending."""
+    """The rows of one list in each of many values: `owner` is the index of the value that each row is in, ascending."""
 
     owner: Ints
     columns: Mapping[str, Array]
 
 
 def list_of(rows: Frame, owner: str) -> ListOfRows:
-    """Return the rows of a frame with a column of owners, sorted by it; that column is not among those of the list."""
+    """Return the rows of a frame that are sorted by a column of owners; the list has all other columns."""
     arrays = dict(rows.arrays())
     return ListOfRows(owner=arrays.pop(owner), columns=arrays)
 
@@ -137,13 +137,13 @@ def _hash_kinds(kinds: tuple[tuple[str, str], ...]) -> int:
 
 
 def _to_numbers(values: Array) -> Ints:
-    """Return values as 64-bit integers; those of floats are their bits."""
+    """Return values as 64-bit integers; a float becomes the integer with its bits."""
     numbers: Ints = values.view(np.int64) if values.dtype == np.float64 else values.astype(np.int64)
     return numbers
 
 
 def _from_numbers(numbers: Ints, kind: Any) -> Array:
-    """Return the values that `_to_numbers` made integers; `kind` is their Arrow type."""
+    """Return the values that `_to_numbers` turned into integers; `kind` is their Arrow type."""
     if pa.types.is_floating(kind):
         return numbers.view(np.float64)
     return numbers.astype(np.bool_) if pa.types.is_boolean(kind) else numbers

@@ -1,4 +1,4 @@
-"""A batch of partitions: their facts, and their state before the first day of a build."""
+"""A batch of partitions: their facts, and their state before the first day of the build."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class PartitionBatch:
         """Return the batch of a table of StageRows with all rows of its partitions.
 
         There is at least one row, and rows may have any order; a partition or a key has at most one state.
-        `is_continued` is true if the log of the first partition was in the batch before, too.
+        `is_continued` is true if the previous batch already had the log of the first partition.
         """
         table = sort_rows(rows, (*KEY, "kind", "day")).combine_chunks()
         starts_partition = is_segment_start(*(to_codes(table[name]) for name in PARTITION_KEY))
         partition = np.cumsum(starts_partition) - 1
         has_group = np.asarray(pc.is_valid(table["group"]))
         starts_key = has_group & is_segment_start(partition, to_codes(table["group"]))
-        # Rows without a group sort before those of the partition's groups, and have no key: their values are not used.
+        # Rows without a group come before the partition's groups, and have no key: their numbers are not used.
         key = np.cumsum(starts_key) - 1
         partitions = table.take(pa.array(np.flatnonzero(starts_partition)))
         keys = table.take(pa.array(np.flatnonzero(starts_key)))
@@ -127,8 +127,8 @@ def _unpack_observations(table: Any, partition: Ints) -> tuple[LogEnds, Ints]:
 def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
     """Return the commits of a table of StageRows, unordered within a key, and the day of each.
 
-    Days are days since 1970. `key` is the number of the key of each row of the table; that of a row without a group is
-    not used.
+    Days are days since 1970. `key` is the number of the key of each row of the table; rows without a group have none,
+    so their numbers are not used.
     """
     rows, indices = select_kind(table, RowKind.COMMITS)
     (facts,) = unpack(rows["payload"], [columns_of(CommittedOffsets)])
@@ -146,8 +146,8 @@ def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
 def cut_batches(rows: Iterator[Any], size: int = BATCH_BYTES) -> Iterator[PartitionBatch]:
     """Yield batches of complete partitions from record batches of StageRows that are sorted by KEY.
 
-    A batch has payloads of about `size` bytes. A partition that is larger comes in several batches, each of them with
-    complete groups and the log of the partition.
+    A batch has payloads of about `size` bytes. A larger partition is divided into several batches, each with complete
+    groups and the log of the partition.
     """
     previous_partition: list[Any] | None = None
     previous_log: Any = None
@@ -157,7 +157,7 @@ def cut_batches(rows: Iterator[Any], size: int = BATCH_BYTES) -> Iterator[Partit
         is_continued = first_partition == previous_partition
         whole = pa.concat_tables([previous_log, table]) if is_continued else table
         previous_partition = last_partition
-        # A table that ends within a partition has no other partition.
+        # Only a partition that fills a whole table may continue in the next one.
         is_one_partition = first_partition == last_partition
         previous_log = whole.filter(pc.is_null(whole["group"])) if is_one_partition else None
         yield PartitionBatch.from_rows(whole, is_continued=is_continued)

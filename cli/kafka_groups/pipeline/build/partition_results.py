@@ -1,4 +1,4 @@
-"""The results of a day for a batch of partitions, and functions that combine them from frames of kernels."""
+"""The results of a day for a batch of partitions, and functions that make them from frames of kernels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicActivity:
-    """Row i is the activity that was observed of partition i of a batch on a day.
+    """Row i is the observed activity of partition i of a batch on a day.
 
     `produced` is the growth of the log in records, NULL if it was not observed twice. `sampled_us` is the last sample
     of the partition, in µs since 1970; NULL if there was none.
@@ -40,8 +40,8 @@ class PartitionDay:
     """The results of a day (days since 1970) for a batch of partitions, and the state at its end.
 
     - `log_ends` are the used rows with a known log end; LagRows.observation refers to them.
-    - Row i of `statuses` belongs to row i of `lag_rows`. `carried_statuses` are those of the day before that may still
-      count, and `removals` the commits that were removed on the day.
+    - Row i of `statuses` belongs to row i of `lag_rows`. `carried_statuses` are statuses of the day before that may
+      still count, and `removals` the commits that were removed on the day.
     - Row i of `key_days` belongs to key i. `has_key_day` is true if key i has a commit, or had one on the day, and its
       cluster was read.
     """
@@ -87,8 +87,8 @@ def join_key_days(
 def observe_topics(used_of_day: LogEnds, ends: LogEnds, partitions: int) -> TopicActivity:
     """Return the activity of each of `partitions` partitions that was observed on a day.
 
-    `used_of_day` are the day's used rows; `ends` are used rows with a known log end, also carried ones. Both are sorted
-    as LogEnds says.
+    `used_of_day` are the day's used rows; `ends` are used rows with a known log end, also carried ones. Both have the
+    order of LogEnds.
     """
     is_observed = np.bincount(used_of_day.partition, minlength=partitions) > 0
     return TopicActivity(

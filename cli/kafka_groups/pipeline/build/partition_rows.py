@@ -71,8 +71,8 @@ def make_status_columns(statuses: Mapping[str, Array]) -> dict[str, Any]:
 def make_states(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
     """Yield the rows of `partition_state` at the end of a day as record batches: of logs, and of keys.
 
-    Partitions and keys without a fact in the last `lookback_days` have no row. A partition in several batches has its
-    state in the first one.
+    Partitions and keys without a fact in the last `lookback_days` have no row. The state of a partition in several
+    batches is written with the first one.
     """
     has_log_state = batch.is_first & (results.log_state.summary.fact_day != NULL)
     has_key_state = results.key_state.summary.fact_day != NULL
@@ -95,7 +95,7 @@ def _make_state_rows(columns: dict[str, Any], day: int, states: Any, indices: In
 def make_group_rows(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
     """Yield a day's rows for the group stage, then parts of topics' days for the driver, as batches of StageRows.
 
-    The driver joins these parts with those of other batches by `merge_topic_days`.
+    The driver joins the parts of all batches by `merge_topic_days`.
     """
     yield _make_status_rows(batch, results)
     yield _make_key_day_rows(batch, results)
@@ -103,7 +103,7 @@ def make_group_rows(batch: PartitionBatch, results: PartitionDay) -> Iterator[An
 
 
 def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
-    """Return the statuses of a day, those of the day before that may still count, and the removals, packed by key.
+    """Return a day's statuses, carried statuses that may still count, and removals, packed by key.
 
     There is one row of StageRows for each key that has any of them. A removal is a status whose rule is NULL.
     """

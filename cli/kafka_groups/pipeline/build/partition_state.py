@@ -1,6 +1,6 @@
 """The state of partitions and of keys at the end of a day, with which the kernels begin the next day.
 
-Because a build carries it from day to day, it reads only the days that changed and the state before them.
+The state is stored, so a build reads only the days that changed and the state before them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class LogState:
 
     @classmethod
     def unpack(cls, column: Any, partition: Ints, size: int) -> Self:
-        """Return the state of `size` partitions from packed values; `partition` is that of each value, ascending.
+        """Return the state of `size` partitions from packed values; `partition` has each value's partition, ascending.
 
         Each partition has one value at most; one without a value gets an empty state.
         """
@@ -108,7 +108,7 @@ class KeyState:
 
     @classmethod
     def unpack(cls, column: Any, key: Ints, size: int) -> Self:
-        """Return the state of `size` keys from packed values; `key` is that of each value, ascending.
+        """Return the state of `size` keys from packed values; `key` has each value's key, ascending.
 
         Each key has one value at most; one without a value gets an empty state.
         """
@@ -144,7 +144,7 @@ class KeyState:
 
 
 def _spread_singles(rows: ListOfRows, owner_of_value: Ints, size: int) -> dict[str, Array]:
-    """Return columns of `size` rows: row `owner_of_value[i]` is that of value i, all others are NULL or false."""
+    """Return columns of `size` rows: value i is in row `owner_of_value[i]`, all other rows are NULL or false."""
     index = np.full(size, -1)
     index[owner_of_value] = rows.owner
     return {name: _take_or_null(values, index) for name, values in rows.columns.items()}

@@ -113,7 +113,7 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
     """Run the stages over the facts; return the task that they ran, and the files that they wrote.
 
     There are files of all dates that were read, and rebalances of the days before. No file is part of a table yet: the
-    caller commits those of the dates to write, and discards the others.
+    caller commits the files of the dates to write, and discards the others.
     """
     progress(_STEPS[0], 0, len(_STEPS))
     days = [day_number(day) for day in plan.to_read]
@@ -136,7 +136,7 @@ def _recount_earlier_dates(
 ) -> tuple[set[str], list[NewFile]]:
     """Return the dates just before written ones whose rebalances differ, and new files of `group_daily` for them.
 
-    Dates are YYYY-MM-DD. `files` are those that the stages wrote. No new file is part of a table yet.
+    Dates are YYYY-MM-DD. `files` were written by the stages. No new file is part of a table yet.
     """
     day_before = plan.to_write[0] - _DAY
     candidates = {str(day) for day in (day_before, *plan.days_before_runs) if day >= day_before}
@@ -153,7 +153,7 @@ def _recount_earlier_dates(
 
 
 def _dates_of_states(plan: BuildPlan, task: Task) -> set[str]:
-    """Return the dates whose states this build replaces: those that are read, and those that are no longer needed.
+    """Return the dates whose states this build replaces: dates that are read, and dates that are no longer needed.
 
     A date without state rows has an empty state, and replaces older state rows.
     """

@@ -1,6 +1,6 @@
 """The rows that Spark moves: into the partition stage, from there into the group stage, and to the driver.
 
-All stages have one frame, `StageRows`, because a stage takes rows of several kinds. Its first columns name what a row
+All stages use one frame, `StageRows`, because a stage takes rows of several kinds. Its first columns name what a row
 belongs to; Spark distributes and sorts by them. The payload has many rows of another frame, packed in one binary value.
 Rows for the driver are typed, and pass through the group stage unchanged.
 """
@@ -30,9 +30,9 @@ from kafka_groups.pipeline.store.data_files import DataFile, DataFileRows, to_ro
 PARTITION_KEY: Final = ("cluster_id", "topic", "partition")
 KEY: Final = (*PARTITION_KEY, "group")
 GROUP_KEY: Final = ("cluster_id", "group")
-# This many rows wait to be packed. The more there are, the fewer packed rows a key gets.
+# This many rows are collected before they are packed. The more there are, the fewer packed rows a key gets.
 _WAITING_ROWS: Final = 262_144
-# A packed row has this many rows of a frame. Its payload then has 64 KiB or little more.
+# A packed row has at most this many rows of a frame. Its payload then has 64 KiB or a little more.
 _ROWS_PER_PAYLOAD: Final = 1_024
 
 
@@ -73,7 +73,7 @@ class StageRows(Frame):
     day: Any = column(INT32, "the day", unit=DAYS)
     payload: Any = column(BINARY, "packed rows, as the kind says")
     summary: Any = column(pa.struct(FactSummaries.schema()), "for the driver: a part of the facts' summary")
-    topic_day: Any = column(pa.struct(TopicDays.schema()), "for the driver: a topic's day, as far as a task saw it")
+    topic_day: Any = column(pa.struct(TopicDays.schema()), "for the driver: a topic's day, as one task saw it")
     file: Any = column(pa.struct(DataFileRows.schema()), "for the driver: a file that a task wrote")
 
 
@@ -103,7 +103,7 @@ def read_results(rows: Any, name: str) -> Any:
 def pack_commits(batches: Iterator[Any]) -> Iterator[Any]:
     """Yield record batches of StageRows with packed CommittedOffsets.
 
-    `batches` have the columns of KEY, `day`, and those of CommittedOffsets.
+    `batches` have the columns of KEY and CommittedOffsets, and `day`.
     """
     yield from _pack_numbers(batches, RowKind.COMMITS, (*KEY, "day"), CommittedOffsets)
 
@@ -111,7 +111,7 @@ def pack_commits(batches: Iterator[Any]) -> Iterator[Any]:
 def pack_observations(batches: Iterator[Any]) -> Iterator[Any]:
     """Yield record batches of StageRows with packed ObservedOffsets.
 
-    `batches` have the columns of PARTITION_KEY, `day`, and those of ObservedOffsets.
+    `batches` have the columns of PARTITION_KEY and ObservedOffsets, and `day`.
     """
     yield from _pack_numbers(batches, RowKind.OBSERVATIONS, (*PARTITION_KEY, "day"), ObservedOffsets)
 
@@ -119,7 +119,7 @@ def pack_observations(batches: Iterator[Any]) -> Iterator[Any]:
 def pack_events(batches: Iterator[Any]) -> Iterator[Any]:
     """Yield record batches of StageRows with packed EventRows.
 
-    `batches` have the columns of GROUP_KEY, `day`, and those of EventRows. A payload is an Arrow record batch in the
+    `batches` have the columns of GROUP_KEY and EventRows, and `day`. A payload is an Arrow record batch in the
     IPC format, because events have strings and lists.
     """
     for table in batch_by_key(batches, (), _WAITING_ROWS):
@@ -144,7 +144,7 @@ def unpack_events(payloads: Any) -> tuple[Any, Any]:
 def _pack_numbers(batches: Iterator[Any], kind: RowKind, key: Sequence[str], frame: type[Frame]) -> Iterator[Any]:
     """Yield record batches of StageRows of a kind with packed rows of a frame of numbers.
 
-    `batches` have the columns `key` and those of the frame, in any order of rows. The rows of one payload are equal in
+    `batches` have the columns of `key` and of the frame, and any order of rows. The rows of one payload are equal in
     `key`, which includes `day`.
     """
     for table in batch_by_key(batches, (), _WAITING_ROWS):

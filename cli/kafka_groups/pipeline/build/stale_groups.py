@@ -1,4 +1,4 @@
-"""Stale groups: those that a build gave no row, because their last commit is older than the days that it reads."""
+"""Stale groups: groups without a row of a build, because their last commit is older than the days that it reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST_DAYS: Final = """
 
 
 class GroupLastDay(NamedTuple):
-    """The last row of a group in group_daily, with commits at its end. `last_commit_date` is None if none is known."""
+    """A group's last row of group_daily, which still has commits. `last_commit_date` is None if it is unknown."""
 
     cluster_id: str
     group: str
@@ -29,7 +29,7 @@ class GroupLastDay(NamedTuple):
     last_commit_date: date | None
 
     def is_stale(self, next_date: date | None, lookback_days: int) -> bool:
-        """Return whether the last commit is too old for a row on the cluster's next date, where the group has none.
+        """Return whether the group lacks a row on the cluster's next date because its last commit is too old.
 
         If that commit is recent enough, the group was removed. `next_date` is None if the cluster has no later date.
         """
@@ -71,7 +71,7 @@ def describe_stale_groups(
 
 
 def _read_cluster_dates(queries: Queries, first: date, last: date) -> dict[str, set[date]]:
-    """Return by cluster id the dates that were built, of those between `first` and `last`."""
+    """Return by cluster id the dates between `first` and `last` that were built."""
     dates = defaultdict[str, set[date]](set)
     for table in (GROUP_DAILY, TOPIC_DAILY):
         for row in queries.select(table, _CLUSTER_DATES, first=first, last=last):

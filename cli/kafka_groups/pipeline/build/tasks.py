@@ -58,7 +58,7 @@ def run_partition_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
 
 
 def run_group_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
-    """Write the tables of complete groups, and yield the rows for the driver, those of `rows` among them.
+    """Write the tables of complete groups, and yield all rows for the driver, also those among `rows`.
 
     `rows` are record batches of StageRows sorted by GROUP_KEY.
     """

@@ -1,4 +1,4 @@
-"""Days of topics, summed up over partitions and groups, which tasks see in parts; and the rows of `topic_daily`."""
+"""Days of topics, summed up over partitions and groups from the parts that tasks saw; the rows of `topic_daily`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEY: Final = ("cluster_id", "topic", "day")
 
 
 def merge_topic_days(parts: Any) -> Any:
-    """Return a record batch of TopicDays with one row for each cluster, topic and day, from a table with parts of them.
+    """Return a record batch of TopicDays with one row for each cluster, topic and day, from a table of parts.
 
     Numbers of partitions, groups and records are added up; `sampled_us` is the latest time, and `is_named` is true if
     it is true in a part. A number that is null in all parts stays null.
@@ -42,7 +42,7 @@ def merge_topic_days(parts: Any) -> Any:
 
 
 def _sum_known(values: Ints, starts: Flags) -> Ints:
-    """Return the sum of each segment without NULL; NULL where all values are."""
+    """Return the sum of the values of each segment that are not NULL; NULL if all of them are."""
     is_known = reduce_segments(np.logical_or, values != NULL, starts)
     return np.where(is_known, sum_segments(np.where(values == NULL, 0, values), starts), NULL)
 

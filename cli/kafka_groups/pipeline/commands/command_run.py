@@ -39,7 +39,7 @@ class Run:
     """A run of a command, with its output streams and its document.
 
     `started` is the time of a monotonic clock in seconds, and `is_written` whether the document was written.
-    `summarize` returns a summary of the rows that were written until now, for a command that writes piece by piece.
+    `summarize` returns a summary of the rows that were written, for a command that writes piece by piece.
     """
 
     command: str
@@ -56,7 +56,7 @@ class Run:
         print_note(self.screen, text)
 
     def seconds(self) -> float:
-        """Return how long the run has taken until now, in seconds."""
+        """Return how long the run has taken, in seconds."""
         return time.monotonic() - self.started
 
     def write(
@@ -104,7 +104,7 @@ class Run:
         return True
 
     def _partial_summary(self) -> Summary | None:
-        """Return a summary of the rows that were written until now; None if it is not known."""
+        """Return a summary of the rows that were written; None if it is not known."""
         # If the removal of the directory ended the work, no summary of it is possible, either.
         with suppress(KafkaGroupsError, OSError):
             return None if self.summarize is None else self.summarize()

@@ -1,9 +1,9 @@
 """Log end offsets of the past: lookups in the brokers' time indexes, as far back as records are retained.
 
-For a time, ListOffsets returns the first record at or after it. If records are in the order of their timestamps, the
-offset of that record is what the log end offset was at the time; if there is no such record, it is the present one.
-The record with its timestamp is also a point from which time lag is read. A row that was written once is not changed
-later, because retention may have deleted the records that it was derived from.
+For a time, ListOffsets returns the first record at or after it. If records are in the order of their timestamps, its
+offset was the log end offset at that time; if there is no such record, the log end offset was the present one. The
+record with its timestamp is also a point of the time index, from which time lag is computed. A row is written once and
+not changed later, because retention may have deleted the records that it was derived from.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _DAY_MS: Final = 86_400_000
 # Each call has a deadline of its own, and a broker handles one request of a connection at a time.
 _LOOKUPS_PER_CALL: Final = 20_000
 _ROWS_IN_MEMORY: Final = 500_000
-# These columns identify a row among those of one cluster and origin.
+# These columns identify a row within one cluster and origin.
 _ROW_KEY: Final = ["topic", "partition", "observed_at"]
 
 
 @dataclass(kw_only=True)
 class BackfillResult:
-    """The progress of a backfill: the rows and days that it has written until now.
+    """The progress of a backfill: what it has requested and written.
 
     `partitions` is the number of partitions with a known log end offset, `times` the number of times for each of them.
     `rows` and `days` count what was committed. `look_ups` is the number of requested pairs of a partition and a time.
@@ -78,9 +78,9 @@ def backfill(
 ) -> BackfillResult:
     """Write a row of PARTITION_OFFSETS for each partition at each time of the period, unless the tables have it.
 
-    The partitions are those of the named topics, or of all topics that are not internal, except for the `excluded`
-    ones. That function is called once, with the names of all topics, before their logs are looked up; it is meant for
-    compacted topics.
+    The partitions belong to the named topics, or to all topics that are not internal. `excluded`, which is meant for
+    compacted topics, is called once with the names of these topics before their logs are looked up; it returns the
+    topics to exclude.
 
     Each day (UTC) is committed when it is complete. Memory holds some 500,000 rows at once. A partition that fails is
     reported once, and is no longer looked up. `on_start` receives the result before the first request about topics;

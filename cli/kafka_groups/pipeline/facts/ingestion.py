@@ -170,8 +170,8 @@ class Ingestion:
         """Read the records since the last run, and return what was written.
 
         A continuous run reads to the end, waits `every_s` seconds, and reads again until `stop` returns true. While
-        brokers do not respond, it passes a sentence to `note` after each attempt. `records_per_batch` is a maximum; None
-        leaves it to the backlog. `progress` is called with the numbers of offsets read and to read.
+        brokers do not respond, it passes a sentence to `note` after each attempt. `records_per_batch` is a maximum; if
+        it is None, the backlog decides. `progress` is called with the numbers of offsets read and to read.
 
         Raises the errors of `open_ingestion`, and PipelineError if Spark fails. Batches that were committed before the
         error stay in the tables, and the next run continues after them.

@@ -91,9 +91,9 @@ def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) ->
     """Request everything in one pass, and write it as one batch. Readers see all of the batch, or nothing.
 
     `now_ms` returns the current time in ms since 1970. A group that is deleted before it is described has no row, and
-    is no failure. Topics without commits are sampled, too; internal topics only if a group has commits on them, except
-    for `__consumer_offsets`. A partition whose log end offset is unknown has a row without it, because readers treat a
-    partition without a row as deleted.
+    is not a failure. Topics without commits are sampled, too. Internal topics other than `__consumer_offsets` are only
+    sampled if a group has commits on them. A partition whose log end offset is unknown has a row without it, because
+    readers treat a partition without a row as deleted.
 
     Raises StorageError, and AdminError if the cluster cannot be reached at all; then no directory is made. Failures of
     single groups, partitions and brokers are in the result.
@@ -153,8 +153,8 @@ def _needs_description(group: GroupListing) -> bool:
 def _existing_partitions(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> list[TopicPartition]:
     """Return the partitions whose offsets a sample requests.
 
-    They are those of all topics that are not internal, of `__consumer_offsets`, and of internal topics on which a group
-    has commits. Of a topic whose metadata cannot be read, they are the partitions with commits.
+    They are all partitions of topics that are not internal, of `__consumer_offsets`, and of internal topics on which a
+    group has commits. If a topic's metadata cannot be read, they are its partitions with commits.
     """
     committed: dict[str, set[int]] = {}
     for offsets in commits.values():

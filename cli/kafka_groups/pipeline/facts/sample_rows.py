@@ -130,7 +130,7 @@ class _CommitColumns:
                 self._metadata.extend(metadata)
 
     def batch(self, shared: SharedValues) -> Any:
-        """Return the rows as a batch, without those of partitions that have no committed offset."""
+        """Return the rows as a batch, except for partitions that have no committed offset."""
         columns = {
             "group": self._groups,
             "topic": self._topics,

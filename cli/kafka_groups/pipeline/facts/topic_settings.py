@@ -46,8 +46,8 @@ class Policies(NamedTuple):
 def find_compacted(client: ClientProperties, timeout_s: float, topics: Sequence[str]) -> Policies:
     """Request the cleanup policy of each topic, and return which are compacted; problems leave topics unknown.
 
-    `client` has properties of librdkafka; each request may take `timeout_s` seconds. The reason is that of the first
-    unknown topic, and empty if there is none.
+    `client` has properties of librdkafka; each request may take `timeout_s` seconds. The reason is the first unknown
+    topic's, and empty if there is none.
 
     Brokers cannot look up where a compacted log ended in the past. Compaction may have removed the first record at or
     after a time, and the next one may be much later.

@@ -18,7 +18,7 @@ from kafka_groups.progress import Progress, ignore_progress
 
 @dataclass(kw_only=True, slots=True)
 class CompactionResult:
-    """The progress of a compaction: the dates that it has joined or removed until now.
+    """The progress of a compaction: the dates that it has joined or removed.
 
     `joined` are the dates with joined or sorted files in any table; `files_before` and `files_after` are the numbers of
     those files before and after. `removed` has table and date of each date that was removed. Dates are YYYY-MM-DD.

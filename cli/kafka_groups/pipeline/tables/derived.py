@@ -141,7 +141,7 @@ class Rebalances(Frame):
     duration_ms: Any = column(INT64, "ended_at minus started_at", unit=MILLISECONDS)
     duration_quality: Any = column(
         STRING,
-        "exact (KIP-848); bound: not longer than this (classic: it began after the record before, and at most the "
+        "exact (KIP-848); bound: not longer than this (classic: it began after the previous record, and at most the "
         "members' rebalance timeout before all had joined; KIP-848: until the next epoch, because the number of "
         "members is not known); overtaken (KIP-848): until the next epoch, which began before all members had "
         "reached this one; open (KIP-848): not all members had reached it by the end of the next day; unknown "

@@ -53,7 +53,7 @@ def _struct_of(table: Table, names: Sequence[str]) -> Any:
 class DecodedRecords(Frame):
     """A row is a record of `__consumer_offsets`, decoded, or a range of offsets without a record (a data gap).
 
-    A column of another kind than the row's is null. Columns have the same meaning as in the tables.
+    Columns that do not belong to the row's kind are null. Columns have the same meaning as in the tables.
     """
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")

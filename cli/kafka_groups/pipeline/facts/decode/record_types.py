@@ -40,7 +40,7 @@ PREFIX_BYTES: Final = 2  # A key begins with the record's type, a value with its
 class RecordType(NamedTuple):
     """A type of record: Kafka's number and name, and the fields of its key and its value.
 
-    `written` is the event_type of a record with a value, `removed` that of a tombstone; both are empty for commits.
+    `written` is the event_type of a record with a value, `removed` a tombstone's; both are empty for commits.
     Only values of `newest_version` have compact strings and tags. Keys have no versions and no compact strings.
     """
 

@@ -37,9 +37,8 @@ class RawRecords(Frame):
 def decode(records: pa.RecordBatch, cluster_id: str, partition: int) -> pa.RecordBatch:
     """Return one row of DecodedRecords for each row of RawRecords, in the same order.
 
-    All records belong to this partition of `__consumer_offsets`. A record that cannot
-    be decoded raises no error. It is a row of the kind "unknown", with its bytes, the problem, and the fields of its
-    key if those were decoded.
+    All records belong to this partition of `__consumer_offsets`. A record that cannot be decoded raises no error. It is
+    a row of the kind "unknown", with its bytes, the problem, and the fields of its key if these were decoded.
     """
     common_columns = {
         "cluster_id": cluster_id,

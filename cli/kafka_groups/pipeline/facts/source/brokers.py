@@ -219,7 +219,7 @@ def new_admin(client: ClientProperties, on_error: ErrorCallback = ignore_error) 
 
 
 def new_consumer(client: ClientProperties, properties: Mapping[str, Any] | None = None) -> Consumer:
-    """Return a consumer for the topic; `properties` replace those of this module.
+    """Return a consumer for the topic; `properties` replace the default ones.
 
     Raises SourceError if librdkafka refuses a property.
     """

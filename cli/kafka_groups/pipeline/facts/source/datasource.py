@@ -65,8 +65,8 @@ class KafkaGroupsSource(DataSource):
 class _Reader:
     """The options of both readers, and their common methods.
 
-    `client` are properties of librdkafka, secrets among them. `starting` is that of `starting_offsets`. `group` is
-    the only group to read, None for all groups. `records_per_batch` is None for no limit.
+    `client` are properties of librdkafka, secrets among them. `starting` is what `starting_offsets`
+    takes as `wanted`. `group` is the only group to read, None for all groups. `records_per_batch` is None for no limit.
     """
 
     client: ClientProperties = field(repr=False)

@@ -40,7 +40,7 @@ def read_ranges(
 ) -> Iterator[pa.RecordBatch]:
     """Yield rows of DecodedRecords for the records of these ranges and for the data gaps in them.
 
-    Each batch has rows of one partition. Rows of a partition ascend by offset. Errors are those of RangeReader.
+    Each batch has rows of one partition. Rows of a partition ascend by offset. Raises the errors of RangeReader.
     """
     with closing(new_consumer(client)) as consumer:
         for range_ in ranges:
@@ -72,7 +72,7 @@ class RangeReader:
         self._records_since = 0
         self._is_complete = False
         self._gaps: list[DataGap] = []
-        # The reason why the next record does not come, if librdkafka has reported one.
+        # The reason why the next record has not come, if librdkafka has reported one.
         self._reason: str | None = None
 
     def read(self) -> Iterator[pa.RecordBatch | DataGap]:

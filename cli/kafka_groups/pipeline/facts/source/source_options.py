@@ -66,7 +66,7 @@ _NAMES_BY_LOWER_CASE: Final = {name.lower(): name for name in _OPTIONS}
 
 
 def read_options(options: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a reader by name: `client`, the properties of librdkafka, and those of the options given.
+    """Return the fields of a reader by name: the given options, and `client`, the properties of librdkafka.
 
     Properties that this package sets itself are ignored. Raises SourceError for an unknown option and for an unusable
     text.
