@@ -87,8 +87,8 @@ def backfill(
 ) -> BackfillResult:
     """Look up past log end offsets, and return how many rows were written.
 
-    The times are those of the last `since`, at each `interval`. The topics are the given ones, or all that are not
-    internal; compacted ones are skipped. `timeout_s` limits each request for settings of topics.
+    The times cover the last `since`, at each `interval`. The topics are the given ones, or all that are not internal;
+    compacted ones are skipped. `timeout_s` limits each request for settings of topics.
     """
     storage = open_storage(data_dir, create=True)
     properties = client_properties(settings_from(settings))

@@ -1,4 +1,4 @@
-"""Coverage: the times until which each cluster was read, sampled and backfilled; and sentences on missing facts."""
+"""Coverage: the times up to which each cluster was read, sampled and backfilled; and sentences on missing facts."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class StageRows(Frame):
     group: Any = column(STRING, "id of the group; null for rows of a partition")
     kind: Any = column(INT8, "a RowKind")
     day: Any = column(INT32, "the day", unit=DAYS)
-    payload: Any = column(BINARY, "packed rows, as the kind says")
+    payload: Any = column(BINARY, "packed rows of the frame of the kind")
     summary: Any = column(pa.struct(FactSummaries.schema()), "for the driver: a part of the facts' summary")
     topic_day: Any = column(pa.struct(TopicDays.schema()), "for the driver: a topic's day, as one task saw it")
     file: Any = column(pa.struct(DataFileRows.schema()), "for the driver: a file that a task wrote")

@@ -14,7 +14,7 @@ from kafka_groups.pipeline.report.html.page import check_charts, write_page
 
 
 def check_page_directory(path: str | None) -> None:
-    """Raise UsageError if the directory of the page does not exist; None is no page."""
+    """Raise UsageError if the directory of the page does not exist; None means that there is no page."""
     if path is not None and not (directory := Path(path).absolute().parent).is_dir():
         msg = f"--html {path}: there is no directory {directory}"
         raise click.UsageError(msg)
@@ -23,7 +23,7 @@ def check_page_directory(path: str | None) -> None:
 def check_page(path: str | None) -> None:
     """Raise PipelineError if the page cannot be drawn or written, so that it fails before hours of work.
 
-    None is no page.
+    None means that there is no page.
     """
     if path is None:
         return

@@ -35,7 +35,7 @@ class TableRows(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A row is a number that a command reports, such as that of batches; None if it is not known."""
+    """A row is a number that a command reports, such as the number of batches; None if it is not known."""
 
     what: str
     number: int | None

@@ -106,7 +106,7 @@ def _body(properties: Mapping[str, Schema]) -> Schema:
 
 
 def _errors(description: str) -> Schema:
-    """Return errors with the names of all commands, and with those of the pipeline."""
+    """Return errors with the names that all commands use, and with the pipeline's names."""
     names = (*CLIENT_ERROR_NAMES, *PIPELINE_ERROR_NAMES)
     return errors_schema(description, names=names, no_code="where that is null")
 

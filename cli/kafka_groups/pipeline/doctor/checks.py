@@ -27,9 +27,9 @@ def run_checks(
 ) -> list[Check]:
     """Return the checks of this machine, of the brokers that `client` connects to, and of the tables in a directory.
 
-    `client` has the settings of librdkafka; without it, no request is sent. `connection_settings` returns those of the
-    requests of a sample, or raises SettingsError; without it, these requests are not checked. Nothing is raised: for a
-    problem, the status of the check is not ok.
+    `client` has the settings of librdkafka; without it, no request is sent. `connection_settings` returns the
+    settings for the requests of a sample, or raises SettingsError; without it, these requests are not checked. Nothing
+    is raised: for a problem, the status of the check is not ok.
     """
     progress("checking", 0, 3)
     checks = check_machine(environment)

@@ -32,7 +32,7 @@ _INGESTED_CLUSTERS: Final = "SELECT DISTINCT cluster_id FROM {rows} WHERE date =
 def check_tables(data_dir: str, cluster_id: str | None, log: Position | None) -> list[Check]:
     """Return the checks of the tables in a directory. Nothing is raised.
 
-    `cluster_id` is that of the cluster that was connected to, None without one. `log` has the last stable offsets of
+    `cluster_id` is the id of the connected cluster, None without one. `log` has the last stable offsets of
     its `__consumer_offsets`, if they are known.
     """
     try:

@@ -1,14 +1,14 @@
 """The responses of partitions on a grid of times, with lookups of only a few of the times.
 
 A lookup is a request for the first record at or after a time. With a response (offset o, timestamp s) for time t:
-- All times between t and s have the same response: its record is late enough for them, and every earlier record is
-  earlier than t.
+- All times between t and s have the same response: its record is late enough for them, and the timestamps of all
+  earlier records are before t.
 - If the response for a later time is offset o + 1, it is the response for all times after s until that time, because
   the record at offset o is too early for them.
 - If there is no record at or after t, there is none for later times either.
 The log end is like a record after all others: a response for a time after the grid. So an idle partition costs one
-lookup, however many days are looked up. The times between two responses are found by halving, or one after the other
-where only few records lie between the two.
+lookup, however many days are looked up. Between two responses, times are looked up by halving, or one after the other
+if few records lie between the two.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kafka_groups.pipeline.tables import PARTITION_OFFSETS
 # The timestamp of the log end, which is like a record after all others.
 NEVER_MS: Final = 2**63 - 1
 _UNKNOWN_OFFSET: Final = -1
-# With this number of records between two responses, lookups one after the other take no longer than halving.
+# With at most this number of records between two responses, successive lookups take no longer than halving.
 _FEW_RECORDS: Final = 8
 # The clocks of brokers and producers may be ahead of the clock here by this much.
 _CLOCK_DIFFERENCE_MS: Final = 60_000
@@ -82,7 +82,7 @@ class TimeGrid:
     """Responses of partitions at times: two arrays with a row for each partition and a column for each time.
 
     `_offsets` has the offset of each response, -1 where none is known, and `_timestamps` its timestamp in ms since
-    1970. The first column is the response for the time before the grid, the last one is the log end.
+    1970. The first column has the response for the time before the grid, the last one has the log end.
     """
 
     def __init__(self, times: range, log_ends: Mapping[TopicPartition, int], before: Responses) -> None:
@@ -134,9 +134,9 @@ class TimeGrid:
         ]
 
     def _unknown_spans(self) -> tuple[Ints, Ints, Ints]:
-        """Return the spans of columns without a response: the row, the first column, and the column after each.
+        """Return the row of each span of columns without a response, its first column, and the column after it.
 
-        They are in the order of rows, then columns. Known columns are on both sides of each.
+        Spans are sorted by row, then by column. Each has known columns on both sides.
         """
         edges = np.diff((self._offsets == _UNKNOWN_OFFSET).astype(np.int8))
         rows, before = np.nonzero(edges > 0)

@@ -32,7 +32,7 @@ class Coordinator(NamedTuple):
 def find_outdated_groups(
     tables: PeriodTables, groups: Mapping[GroupKey, LastRows], coverages: Mapping[str, Coverage]
 ) -> set[GroupKey]:
-    """Return those of the groups whose coordinator did not respond to samples for ten minutes.
+    """Return the groups whose coordinator did not respond to samples for ten minutes.
 
     Only clusters whose samples are ten minutes ahead of the records that were read have such groups. In other clusters,
     records show the commits. The coordinator of a group leads the group's partition of `__consumer_offsets`. If it did

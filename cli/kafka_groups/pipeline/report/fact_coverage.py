@@ -54,7 +54,7 @@ def read_coverages(tables: PeriodTables, clusters: Collection[str]) -> dict[str,
 def _add_last_times(
     last_ms: dict[str, dict[Source, int]], tables: PeriodTables, table: Table, period: Period, condition: Sql = _ALL
 ) -> None:
-    """Add the last times of the table in the period to those of the clusters, and clusters that are new."""
+    """Add the table's last times in the period to the clusters' last times, with clusters that are new."""
     for last in tables.select(_LastTime, table, _LAST_TIMES, period, condition=condition):
         last_ms.setdefault(last.cluster_id, {})[table.name, last.origin] = last.last_ms
 

@@ -52,7 +52,7 @@ _UNREAD_TOPICS: Final = """
 
 
 class GroupDayRow(NamedTuple):
-    """A row of group_daily; None where a value is unknown, or if the row is that of the day before the period.
+    """A row of group_daily; None where a value is unknown, or if the row is for the day before the period.
 
     Margins are committed offset minus log start offset, in records: a negative one means that records were lost.
     `retention_margin` is the least of the day, and `last_retention_margin` the last one. `retention_left_ms` is the
@@ -263,7 +263,7 @@ def _describe_lost_records(margin: int) -> str:
 def _describe_forecast(today: GroupDayRow, earlier_days: Sequence[GroupDayRow], passed_ms: int) -> str | None:
     """Return when the log start passes a commit; None if it does not within a day, or has passed it already.
 
-    The rates are those of today or, while today is too short for rates, those of the day before.
+    The rates are today's or, while today is too short for rates, the previous day's.
     """
     left_ms = today.retention_left_ms
     rates = "the day's rates"

@@ -1,4 +1,4 @@
-"""The groups of a report, with the state of each at the end of the period, as the tables have it."""
+"""The groups of a report, with the state of each at the end of the period, from the tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kafka_groups.pipeline.report.removals import Removal, find_removals
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnownGroup:
-    """A group, with its state at the end of the period, as the tables have it.
+    """A group, with its state at the end of the period, from the tables.
 
     - `status`, `event` and `day` are its last rows; None for a table without a row in the period.
     - `removal` is None if the group exists.

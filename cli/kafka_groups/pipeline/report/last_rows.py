@@ -65,7 +65,7 @@ _LAST_TOPIC_DAYS: Final = """
 class LastStatus(NamedTuple):
     """The last row of a group in group_status, in the period. Times are milliseconds since 1970.
 
-    - `evaluated_ms` is its time, `first_ms` that of the group's first row in the period.
+    - `evaluated_ms` is its time, `first_ms` the time of the group's first row in the period.
     - `has_unknown_time_lag`: the time lag of a row in the period is unknown.
     - `is_last`: the group has no later row on the last day.
     - `is_newest_of_cluster`: no group of the cluster has a later row in the period, and one has a row after it.

@@ -31,7 +31,7 @@ FindingT = TypeVar("FindingT", bound=_OfKind)
 
 @dataclass(frozen=True, slots=True)
 class GroupLimit:
-    """A limit of groups: the first `max_count` existing ones, and the first `max_count` removed ones; None is no limit.
+    """A limit of groups: the first `max_count` existing ones, and the first `max_count` removed ones; None: no limit.
 
     Groups whose ids are in `exempt` are kept in addition, and do not count.
     """

@@ -30,7 +30,7 @@ def describe_missing_data(
 ) -> Iterator[str]:
     """Yield sentences on missing data: on the chosen groups, the worst first, then on clusters, then on stale groups.
 
-    `chosen` are those of `groups` that the selectors select. Raises StorageError.
+    `chosen` are the selected ones among `groups`. Raises StorageError.
     """
     has_no_lag = bool(chosen) and all(group.status is None for group in chosen)
     if groups.evaluated_ms and has_no_lag and not selectors.selects_all():

@@ -66,7 +66,7 @@ class PeriodTables:
     ) -> list[T]:
         """Return what a query selects, a `row_type` for each row, made from its columns by name.
 
-        The period is that of the report unless another one is given. `values` are those of the template's fields.
+        The period is the report's unless another one is given. `values` fill in the template's fields.
         """
         return [row_type(**row) for row in self._select(table, template, period, None, values)]
 

@@ -71,10 +71,10 @@ def find_removals(
 def _removal_from_samples(last: LastRows, sample_times: list[int], last_record_ms: int | None) -> Removal | None:
     """Return the removal that complete samples show; None if they do not show one.
 
-    `sample_times` are those of the cluster's complete samples in milliseconds since 1970, ascending. `last_record_ms`
+    `sample_times` are the times of the cluster's complete samples in ms since 1970, ascending. `last_record_ms`
     is the time of the last record that was read; None if none was.
     """
-    # Log end offsets are requested last, so the first time since the last sign is that of the sample with this sign.
+    # Log end offsets are requested last, so the first time after the last sign belongs to the sample with this sign.
     later_times = sample_times[bisect_left(sample_times, last.alive_ms) + 1 :]
     if len(later_times) < _MIN_SAMPLES or later_times[-1] - last.alive_ms <= FRESH_MS:
         return None

@@ -25,7 +25,7 @@ def summarise(group: KnownGroup) -> GroupHistory:
     status = group.judged_status
     lag = None if status is None else status.lag
     lag_quality = _lag_quality(group, lag)
-    # Rates of only some partitions would look like those of the group.
+    # Rates of only some partitions would look like the group's rates.
     rates = status if lag_quality == "exact" else None
     time_lag_ms, time_lag_quality = _time_lag(group)
     last = _last_state(group)
@@ -78,7 +78,7 @@ def _lag_quality(group: KnownGroup, lag: int | None) -> str:
 
 
 def _time_lag(group: KnownGroup) -> tuple[int | None, str]:
-    """Return the longest time lag of a partition in ms, and its quality: a lower bound if that of another is unknown.
+    """Return the longest time lag of a partition in ms, and its quality: a lower bound if another one is unknown.
 
     None with the quality unknown if no time lag is known.
     """

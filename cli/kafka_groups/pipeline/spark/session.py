@@ -47,8 +47,8 @@ def start_session(
 ) -> Iterator[SparkSession]:
     """Yield a session on `master`, or on the Spark Connect server `remote` (sc://HOST:PORT), and stop it at the end.
 
-    Without both, the session is that of spark-submit, else the one that SPARK_REMOTE or MASTER in the environment
-    names, else local[*]. Output of the JVM and of its Python workers goes to the file `log`. `memory` is the driver's,
+    Without both, the session is spark-submit's, else the one that SPARK_REMOTE or MASTER in the environment names, else
+    local[*]. Output of the JVM and of its Python workers goes to the file `log`. `memory` is the driver's,
     such as 2g. `conf` are properties of a Spark that is started here. `fetch` downloads a JDK if none is installed.
     `brief` makes a JVM of this machine compile less, for sessions of seconds.
 
@@ -140,7 +140,7 @@ def _options_of_new_jvm(master: str, memory: str, *, brief: bool) -> dict[str, s
 def _set_environment(java: Path, *, is_local: bool) -> None:
     """Set the variables by which pyspark finds Java and the Python of its workers.
 
-    Local workers run on this Python; those of a cluster on the one that PYSPARK_PYTHON names, if it is set.
+    Local workers run on this Python; a cluster's workers run on the one that PYSPARK_PYTHON names, if it is set.
     """
     if is_local or "PYSPARK_PYTHON" not in os.environ:
         os.environ["PYSPARK_PYTHON"] = sys.executable

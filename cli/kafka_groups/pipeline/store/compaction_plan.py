@@ -47,7 +47,7 @@ def count_rows(files: Iterable[DataFile]) -> int:
 
 
 def plan_joins(storage: Storage) -> list[Replacement]:
-    """Return which small files of each table of facts and date become one file, those of samples apart from others."""
+    """Return which small files of each table of facts and date become one file; files of samples are kept apart."""
     replacements = []
     for files in _files_by_date(storage):
         small_files = [file for file in files if _is_small(file)]
@@ -74,7 +74,7 @@ def plan_sorts(storage: Storage, before: str) -> list[Replacement]:
 
 
 def _files_by_date(storage: Storage) -> Iterator[list[DataFile]]:
-    """Yield the files of each table of facts and each date, without those of unfinished samples."""
+    """Yield the files of each table of facts and each date, except files of unfinished samples."""
     for table in FACT_TABLES:
         for _date, files in groupby(storage.files(table), attrgetter("date")):
             yield list(files)

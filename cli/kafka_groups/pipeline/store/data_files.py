@@ -18,7 +18,7 @@ from kafka_groups.pipeline.frames.frame import Frame, frame
 from kafka_groups.pipeline.store.root_directory import RootDirectory
 
 BUILD: Final = "build"  # The batch of all rows of derived tables.
-COMPACTED: Final = "compacted"  # The batch of files that compaction joined, except those of samples.
+COMPACTED: Final = "compacted"  # The batch of files that compaction joined, except files of samples.
 COMPACTED_SAMPLES: Final = "compacted-samples"  # The batch of joined files of samples. Each file is sorted by itself.
 SORTED_SAMPLES: Final = "sorted-samples"  # The batch of all samples of a date, sorted together.
 KEPT: Final = "kept"  # The batch of the rows that retention keeps of an old date.

@@ -40,9 +40,9 @@ def sort_files(
     """Write all rows of the files, sorted by identity, into new files of a batch, and return these.
 
     `files` is not empty, and all belong to one table and date. There is one new file for up to `ROWS_AT_ONCE` rows.
-    More rows, which have to be those of samples, are sorted one range of keys after another: each new file has one
-    range, and the ranges ascend. Columns that this version does not know are kept; those that older files lack are
-    null. `on_rows_written` is called after each new file with the number of its rows.
+    More rows, which must come from samples, are sorted one range of keys after another: each new file has one range,
+    and the ranges ascend. Columns that this version does not know are kept; columns that older files lack are null.
+    `on_rows_written` is called after each new file with the number of its rows.
 
     Raises StorageError if a file cannot be read or written, or if rows were lost; then no new file stays.
     """

@@ -151,7 +151,7 @@ def _split_by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa
 
 
 def _days_of(table: Table, rows: pa.RecordBatch) -> Ints:
-    """Return the date of each row in days since 1970-01-01: that of the time by which the table is dated.
+    """Return the date of each row in days since 1970-01-01, from the time by which the table is dated.
 
     Where this time is null or outside of 1970 to 2099, it is the date of the column `record_time`, if the table has
     one, and else day 0.

@@ -22,7 +22,7 @@ from kafka_groups.pipeline.store.storage import Storage
 from kafka_groups.pipeline.tables import GROUP_EVENTS, SAMPLE_RUNS, STORED_TABLES, TABLES, Table
 from kafka_groups.progress import Progress
 
-# A build writes the last two dates again, each from its own facts and those of the seven dates before it. With fewer
+# A build writes the last two dates again, each from its facts and the facts of the seven dates before it. With fewer
 # dates, groups that have not committed for some days would be missing.
 MIN_RETENTION: Final = timedelta(days=8)
 # A sample without a row in sample_runs after this time has failed.

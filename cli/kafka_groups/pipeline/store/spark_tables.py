@@ -45,7 +45,7 @@ def read_files(table: Table, batches: Iterator[Any]) -> Iterator[Any]:
     schema = table.arrow().append(pa.field("date", pa.date32()))
     for batch in batches:
         for address in batch["path"].to_pylist():
-            # The address of a file is opened like that of a directory: `root` is then the path of the file.
+            # The address of a file is opened like a directory's: `root` is then the path of the file.
             opened_file = open_root(address)
             # Only the directory below the table is a column. Directories above it may have names such as group=prod.
             table_path = opened_file.root.rpartition("/date=")[0]

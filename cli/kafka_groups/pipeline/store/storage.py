@@ -119,7 +119,7 @@ class Storage:
     ) -> None:
         """Replace everything that the table has of these dates by new files, in one commit.
 
-        Of `files`, only those of this table and these dates are added; the others are left where they are. Dates
+        Only the `files` that belong to this table and these dates are added; the others are left where they are. Dates
         without a new file have no rows afterwards. The commit records the transactions, and raises StorageError if the
         log has other versions than `expected`, or if another program removed a file meanwhile. Files that another
         program adds to these dates meanwhile stay, unless a lock or `expected` excludes it. Without a file to remove or
@@ -151,7 +151,7 @@ class Storage:
             self.directory.forget(file.path)
 
     def dates(self, table: Table) -> list[str]:
-        """Return the dates for which the table has rows, in ascending order, without those of unfinished samples."""
+        """Return the dates for which the table has rows, in ascending order, ignoring unfinished samples."""
         return sorted({file.date for file in self.files(table)})
 
     def files(self, table: Table, dates: Collection[str] | None = None, *, unfinished: bool = False) -> list[DataFile]:

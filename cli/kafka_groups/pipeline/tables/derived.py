@@ -203,8 +203,8 @@ class GroupDaily(Frame):
     worst_verdict: Any = column(STRING, "worst verdict of the group in group_status that day")
     skew: Any = column(
         FLOAT64,
-        "largest share of a partition in the consumption of a topic, divided by the mean share; 1 is even. It is "
-        "that of the most uneven topic with at least 1,000 consumed offsets; null if there is none. A "
+        "largest share of a partition in the consumption of a topic, divided by the mean share; 1 is even. The "
+        "most uneven topic with at least 1,000 consumed offsets counts; null if there is none. A "
         "partition without a commit counts if nothing was written to it that day",
     )
     retention_margin: Any = column(INT64, "least retention margin of a partition that day", unit=RECORDS)

@@ -103,7 +103,7 @@ class GroupEvents(Frame):
     protocol_type: Any = column(STRING, "consumer, connect, … of a classic group")
     protocol: Any = column(
         STRING,
-        "assignor that a classic group chose; for samples also that of a KIP-848 group",
+        "assignor that a classic group chose; for samples also a KIP-848 group's",
     )
     leader: Any = column(STRING, "the member that leads a classic group")
     state_time: Any = column(
@@ -121,7 +121,7 @@ class GroupEvents(Frame):
 
 @frame
 class PartitionOffsets(Frame):
-    """A row has the log end offset of a partition: the current one (sample), or that of a past time (backfill)."""
+    """A row has the log end offset of a partition: the current one (sample), or a past one (backfill)."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     origin: Any = column(STRING, "sample or backfill")

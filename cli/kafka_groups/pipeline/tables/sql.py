@@ -35,7 +35,7 @@ class _Dialect(NamedTuple):
     quote_identifier: Callable[[str], str]
 
 
-# In the literals of Spark, a backslash escapes the character after it; in those of DataFusion, it is a character.
+# In literals of Spark, a backslash escapes the character after it; in literals of DataFusion, it is a character.
 _SPARK_ESCAPES: Final = str.maketrans({"\\": r"\\", "'": r"\'", "\n": r"\n", "\r": r"\r"})
 _DATAFUSION: Final = _Dialect(
     quote_text=lambda text: "'" + text.replace("'", "''") + "'",

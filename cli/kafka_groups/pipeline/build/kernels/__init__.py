@@ -1,8 +1,8 @@
 """Pure functions that compute lag, verdicts and rebalances from facts: numpy, Arrow and plain Python, without Spark.
 
-The partition stage passes the facts of many partitions for one day: it numbers logs, orders commits, and computes lag,
-time lag, rates and verdicts. The group stage combines these by group, and follows each group's records for members,
-states and rebalances. The stages make rows of tables from the results.
+For each day, the partition stage calls the kernels that number logs, order commits, and compute lag, time lag, rates
+and verdicts for many partitions at once. The group stage then calls those that combine these results by group, and that
+find members, states and rebalances in each group's records. The stages make rows of tables from the results.
 
 segments.py              operations on runs of equal rows, on which the other kernels are based
 log_ends.py              log end offsets: their logs, and which of them can be used

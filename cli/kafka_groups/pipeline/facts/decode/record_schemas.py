@@ -1,6 +1,6 @@
 """The structs of records of `__consumer_offsets`, from the schema files of Apache Kafka 4.4.0.
 
-A constant has the name of Kafka's schema file or of a struct in it, and a field that of Kafka's field. Records grow by
+A constant has the name of Kafka's schema file or of a struct in it, and a field has its name in Kafka. Records grow by
 tagged fields (KIP-482), and readers skip tags that they do not know. Layouts that only an early access wrote (consumer
 groups in 3.7, share groups in 4.0) are missing: no later broker reads them either.
 """

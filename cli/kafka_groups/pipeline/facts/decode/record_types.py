@@ -19,7 +19,7 @@ So an `event_type` names the state that holds from this record on.
 | topology | 23 | the topology that a streams application runs | topology_removed |
 
 A tombstone removes a state: the member left, or the group is deleted. The `group_removed` of a classic group (2) is an
-online upgrade to KIP-848 if a ConsumerGroupMetadata (3) of the same group follows. That of a KIP-848 group (3) is a
+online upgrade to KIP-848 if a ConsumerGroupMetadata (3) of the same group follows. The one of a KIP-848 group (3) is a
 downgrade if a GroupMetadata (2) follows. Without such a record the group is deleted.
 """
 

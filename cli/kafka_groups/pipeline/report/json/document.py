@@ -15,7 +15,7 @@ SCHEMA_NAME: Final = "kafka-groups/pipeline-report/1"
 
 
 def history_document(history: History, failures: Sequence[Failure] = ()) -> Document:
-    """Return the document of the history, in its order; `failures` are those of selected groups."""
+    """Return the document of the history, in its order; `failures` belong to selected groups."""
     return {
         "schema": SCHEMA_NAME,
         "status": status_of(anything_failed=bool(failures), anything_succeeded=bool(history.groups)),

@@ -31,7 +31,7 @@ _TIME_LAG_LEGEND: Final = {
 def footnotes(history: History, headers: Collection[str], *, is_unicode: bool) -> Iterator[str]:
     """Yield the lines below a table: the meaning of the signs in its columns, what it omits, and what is missing.
 
-    `headers` are those of the columns that the table has. Signs that are not ASCII are replaced unless `is_unicode`.
+    `headers` are the headers of the table's columns. Signs that are not ASCII are replaced unless `is_unicode`.
     """
     yield from _sign_notes(history, headers, is_unicode=is_unicode)
     omitted = len(history.findings) - len(first_of_each_kind(history.findings, MAX_FINDINGS))

@@ -168,7 +168,7 @@ def _fitting_columns(screen: Screen, columns: Sequence[Column], rows: Sequence[H
 def _fitting_headers(widths: Mapping[str, int], window_width: int) -> set[str]:
     """Return the headers of the columns that are always shown, and of the most needed others that fit.
 
-    `widths` are those of all columns by header, in cells of the terminal.
+    `widths` has the width of each column by header, in cells of the terminal.
     """
     headers = {header for header in widths if header not in _LEAST_NEEDED}
     for header in reversed(_LEAST_NEEDED):
