@@ -151,7 +151,7 @@ def number_incarnations(rows: Commits, size: int) -> Commits:
     """
     starts = segment_starts(rows.key)
     has_id = (rows.topic_id != NULL) & ~_are_within_another_topic(rows, size)
-    # A removal has begun an incarnation already, so a commit is compared only with later ones than the removal.
+    # A removal has begun an incarnation already, so a commit is compared only with commits since then.
     since_removal = segment_starts(rows.key, running_count(rows.is_removal, starts))
     previous_id = take(rows.topic_id, last_index_before(has_id, since_removal))
     is_on_other_topic = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)

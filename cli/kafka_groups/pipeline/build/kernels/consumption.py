@@ -22,7 +22,7 @@ Five records of one key; the fourth one sets it back:
     (array([110]), array([5]))
 
 Two records, and two samples after them. The first sample still shows the commit of the first record, so it contradicts
-the second record and does not count. Otherwise, the next sample would be another 50 records ahead:
+the second record and does not count. If it did, the next sample would add another 50 records:
 
     >>> rows = new_commits(
     ...     key=np.zeros(4, np.int64),
@@ -182,7 +182,7 @@ def _show_earlier_record(rows: Commits) -> Flags:
 
 
 def _match_records(rows: Commits, is_candidate: Flags, *, is_later: bool) -> Flags:
-    """Return for each row whether it is a candidate with the offset of a near record of its key and incarnation.
+    """Return for each row whether it is a candidate with the offset of a record of its key and incarnation.
 
     The record comes at most ten minutes after the row; if `is_later` is false, at most ten minutes before it.
     """

@@ -81,7 +81,7 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
         the log end is not lower                               same log
         it is lower, and so is the next log end                new log
         it is lower within 30 s                                same log, not used
-        it is lower, and the last log end of the day           new log
+        it is lower, and it is the last one of the day         new log
         it is lower under the same topic id                    same log, not used
         it is lower, and a topic id is unknown                 new log
 

@@ -117,7 +117,7 @@ class MemberHistory:
         self._newest_us = max(self._newest_us, record.at_us)
 
     def mark_complete(self, kept_members: Collection[str] = ()) -> None:
-        """Mark all members as known, as after the group's beginning or removal, or an upgrade that keeps members."""
+        """Mark all members as known: the group began, was removed, or was upgraded with the members that it keeps."""
         self._is_complete = True
         self._kept_members.update(kept_members)
 
