@@ -1,299 +1,251 @@
-"""Verdicts on consumer groups: Burrow's rules (evaluator/caching.go) on commits, and a rule of our own for slow readers.
+"""Verdicts on consumer groups: one table of rules, for the polls of `lag` and for the pipeline's history.
 
-A partition is judged at each observation of its log end. The first rule that holds gives the verdict:
+RULES is the table. A rule compares evidence on one partition at one time; the first rule that holds gives the verdict.
+`judge` interprets the table for polls, `pipeline/build/kernels/verdicts.py` for all rows of a day at once. A comparison
+with an unknown number does not hold. docs/verdicts.md explains each rule, and docs/design/verdicts.md the simulation
+that chose the numbers.
 
-| rule | verdict | when it holds |
-|---|---|---|
-| no_commits | UNKNOWN | the window has no commit |
-| lag_unknown | UNKNOWN | the log end offset is unknown |
-| no_lag | OK | the current lag is at most `allowed_lag` |
-| incomplete | UNKNOWN | the window is filled by less than `minimum_complete` |
-| stopped | STOP | the last commit is longer ago than the window is long, and below all of the last log ends; if the window is not full, it is also more than ten minutes ago |
-| rewound | REWIND | an offset is below the previous one, and no later offset has reached the previous one again |
-| stalled | STALL | two commits or more, all with the same offset and with a known lag above `allowed_lag` |
-| falling_behind | WARN | the mean lag of the last three points is above `allowed_lag`, it exceeds that of the first three by more than 5 % of what was produced between them, and the current lag is not below the lowest of the three points from the middle on |
-| keeping_up | OK | there are enough points for `falling_behind`, and it does not hold |
-| incomplete | UNKNOWN | the window has one commit only |
-| lag_unknown | UNKNOWN | there are too few points |
-
-The window has the last `intervals` commits, one per slot of `min_distance_ms`. A point is a log end whose lag is known:
-an observed log end with commits before and after it, between which the committed offset is interpolated (`lag_points`);
-without commits from `__consumer_offsets`, a sample that shows another offset than the sample before (`moves`).
-`falling_behind` takes the last 5 points of commits, or the last 12 of samples.
-
-A group has the verdict of its worst partition: OK < UNKNOWN < WARN < STOP < STALL < REWIND.
-"""  # noqa: E501  (a row of a table is one line)
+A *move* is an observation of another committed offset than the one before. A group *waits* from its last move, or from
+the last observation without lag if that is later. A *floor* is the lowest lag of a period.
+"""
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-# From the best to the worst.
-VERDICTS: Final = MappingProxyType(
+# From the best to the worst. A group has the verdict of its worst partition.
+VERDICTS: Final = ("OK", "UNKNOWN", "WARN", "STALL", "REWIND", "STOP")
+
+MINUTE_MS: Final = 60_000
+HOUR_MS: Final = 60 * MINUTE_MS
+# Floors are kept for periods of five minutes, and for the hours of a day.
+SHORT_PERIOD_MS: Final = 5 * MINUTE_MS
+LONG_PERIOD_MS: Final = HOUR_MS
+# The lengths of the thirds of a window in which falling_behind and slow_leak compare three floors.
+SHORT_THIRDS_MS: Final = (10 * MINUTE_MS, 20 * MINUTE_MS, 40 * MINUTE_MS)
+LONG_THIRDS_MS: Final = (2 * HOUR_MS, 4 * HOUR_MS, 8 * HOUR_MS)
+# Three waits make a period: the third longest one is usual.
+WAITS: Final = 3
+# After this time a wait counts half, so that an outage is forgotten.
+WAIT_HALF_LIFE_MS: Final = 12 * HOUR_MS
+# Waits are compared by their strength, an integer: a unit more is a wait twice as long, or one a half-life later.
+STRENGTH_UNIT: Final = 1 << 20
+
+UNKNOWN: Final = "is unknown"
+KNOWN: Final = "is known"
+OPERATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = MappingProxyType(
     {
-        "no_lag": "OK",
-        "keeping_up": "OK",
-        "no_commits": "UNKNOWN",
-        "incomplete": "UNKNOWN",
-        "lag_unknown": "UNKNOWN",
-        "falling_behind": "WARN",
-        "stopped": "STOP",
-        "stalled": "STALL",
-        "rewound": "REWIND",
+        ">": operator.gt,
+        ">=": operator.ge,
+        "<": operator.lt,
+        "<=": operator.le,
+        "==": operator.eq,
     }
 )
-# A window that is not full is no measure of how often the group commits: compaction may have left one commit of many.
-SILENT_MS: Final = 600_000
-# Interpolated lags vary little. Sampled ones vary by what is produced between two commits, so they need more points.
-COMMIT_POINTS: Final = 5
-SAMPLE_POINTS: Final = 12
-# The lags of this many points are compared: one alone may be that of a late commit.
-COMPARED_POINTS: Final = 3
-# A lag that grows by more than one twentieth of what is produced grows.
-GROWTH_DIVISOR: Final = 20
-# One commit shows neither progress nor a standstill.
-MIN_COMMITS: Final = 2
-_RANK: Final = {rule: rank for rank, rule in enumerate(VERDICTS)}
-
-
-class Commit(NamedTuple):
-    """A commit: its offset, its time, and the lag after it (None: no log end offset was known yet)."""
-
-    offset: int
-    at_ms: int
-    lag: int | None = None
-
-
-class LogEnd(NamedTuple):
-    """A log end offset and when it was observed."""
-
-    offset: int
-    at_ms: int
-
-
-class Sample(NamedTuple):
-    """A committed offset and the log offsets observed with it; `start` is 0 unless it is above the committed offset."""
-
-    offset: int
-    end: int
-    at_ms: int
-    start: int = 0
-
-    @property
-    def lag(self) -> int:
-        """Return the number of messages that can still be read; it is negative if the commit is above the log end."""
-        return self.end - max(self.offset, self.start)
-
-
-class Point(NamedTuple):
-    """A log end offset, the lag of the group at the time of its observation, and from when on that lag is known."""
-
-    end: int
-    lag: int
-    known_ms: int
-
-
-class Window(NamedTuple):
-    """The evidence on a partition at a time, everything ascending in time and of one log.
-
-    `commits` are the last `intervals` ones, thinned. `ends` are the last `intervals` log end offsets until now.
-    `current_lag` is that of the last observation (None: unknown). `points` are the last ones known by now; `is_sampled`
-    if they and the commits come from samples alone.
-    """
-
-    commits: Sequence[Commit]
-    ends: Sequence[int]
-    points: Sequence[Point]
-    now_ms: int
-    current_lag: int | None
-    is_sampled: bool = False
-
-
-class Evidence(NamedTuple):
-    """The part of a window of samples that changes with a commit alone."""
-
-    commits: Sequence[Commit]
-    points: Sequence[Point]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """Burrow's settings, with its defaults.
+class Limits:
+    """What a user may choose: a lag in records that is still OK, and the time until a wait is STOP, in ms.
 
-    `intervals` is the number of slots of a window, `allowed_lag` a lag in records that is still OK, `minimum_complete`
-    the share of slots that must be filled, `min_distance_ms` the length of a slot. Raises ValueError for others.
+    Raises ValueError for negative numbers.
     """
 
-    intervals: int = 10
     allowed_lag: int = 0
-    minimum_complete: float = 0.0
-    min_distance_ms: int = 1_000
+    stop_after_ms: int = 2 * MINUTE_MS
 
     def __post_init__(self) -> None:
-        """Refuse what no window can have, NaN included."""
-        if min(self.intervals - 1, self.allowed_lag, self.min_distance_ms) < 0 or not 0 <= self.minimum_complete <= 1:
-            msg = f"{self} has a number that is out of range"
+        """Refuse negative limits."""
+        if min(self.allowed_lag, self.stop_after_ms) < 0:
+            msg = f"{self} has a negative number"
             raise ValueError(msg)
 
 
+class Growth(NamedTuple):
+    """How the lag grew over a window of three thirds: their floors, and what was produced between the floors.
+
+    `grown_early` is the second floor minus the first one, `grown_late` the third minus the second, `grown` their sum.
+    `produced` is the growth of the log end from the first floor to the third. `records_per_wait` is what was produced,
+    on average, in one usual wait, and `records_per_wait_share` the same times the share of a third that the wait takes:
+    fewer waits in a third make its floor less certain. `chance_records` is the square root of `produced`.
+    `previous_floor` is the floor of the last third without the current period. All are in records.
+    """
+
+    grown: float
+    grown_early: float
+    grown_late: float
+    produced: float
+    records_per_wait: float
+    records_per_wait_share: float
+    chance_records: float
+    previous_floor: float
+
+
+class Evidence(NamedTuple):
+    """The evidence on a partition at an observation. Numbers are None where they are unknown; times are in ms.
+
+    - `lag`: records that the group can still read; `lost_records`: those that were deleted before it read them.
+    - `members`: of the group; `empty_ms`: since when observations have seen none of them.
+    - `moves`: how many were seen, since the first observation.
+    - `waiting_ms`: how long the group has waited; `silent_ms`: the same, where a commit at the same offset is no wait.
+    - `usual_wait_ms`: the third longest wait that ended, or the longest of fewer; each counts half after twelve hours.
+    - `repeated_commits`: commits at the same offset since the last move. Only history knows commits.
+    - `to_reach`: by how much the commit is below an earlier one.
+    - `unread_at_move`: records that the observation before the last move saw, and the group had not read at the move.
+    - `growths`: the growth of the lag by the length of a third; a missing length is unknown.
+    """
+
+    lag: int | None
+    members: int | None
+    moves: int
+    waiting_ms: int
+    silent_ms: int
+    usual_wait_ms: int
+    empty_ms: int | None = None
+    repeated_commits: int | None = None
+    to_reach: int = 0
+    lost_records: int | None = None
+    unread_at_move: int | None = None
+    growths: Mapping[int, Growth] = MappingProxyType({})
+
+
+class Comparison(NamedTuple):
+    """A comparison of evidence with other evidence, a limit or a number, times a factor.
+
+    The operators KNOWN and UNKNOWN compare with nothing.
+    """
+
+    name: str
+    operator: str
+    other: str | float = ""
+    factor: float = 1.0
+
+
+class Rule(NamedTuple):
+    """A rule and its verdict: it holds if all comparisons do, in one of its windows if it has thirds (ms)."""
+
+    name: str
+    verdict: str
+    comparisons: tuple[Comparison, ...]
+    thirds_ms: tuple[int, ...] = ()
+
+    def needs(self) -> tuple[str, ...]:
+        """Return the names of the evidence that has to be known, in the order of the table."""
+        return tuple(dict.fromkeys(each.name for each in self.comparisons if each.operator != UNKNOWN))
+
+
+_LAGS: Final = Comparison("lag", ">", "allowed_lag")
+_IS_SILENT: Final = (
+    Comparison("silent_ms", ">=", "stop_after_ms"),
+    Comparison("silent_ms", ">", "usual_wait_ms", 1.5),
+)
+_IS_WAITING: Final = (
+    Comparison("waiting_ms", ">=", "stop_after_ms"),
+    Comparison("waiting_ms", ">", "usual_wait_ms", 1.5),
+)
+_GROWS_EVENLY: Final = (
+    _LAGS,
+    Comparison("grown", ">", "records_per_wait", 0.75),
+    Comparison("grown", ">", "records_per_wait_share", 3.0),
+    Comparison("grown", ">", "chance_records", 3.0),
+    Comparison("grown_early", ">", "grown", 0.2),
+    Comparison("grown_late", ">", "grown", 0.2),
+    Comparison("lag", ">=", "previous_floor"),
+)
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("lag_unknown", "UNKNOWN", (Comparison("lag", UNKNOWN),)),
+    Rule(
+        "stopped",
+        "STOP",
+        (_LAGS, Comparison("members", "==", 0), Comparison("empty_ms", ">=", "stop_after_ms"), *_IS_SILENT),
+    ),
+    Rule("stopped", "STOP", (_LAGS, Comparison("moves", ">=", 2), *_IS_SILENT)),
+    Rule(
+        "stopped_unseen",
+        "STOP",
+        (_LAGS, Comparison("moves", "<", 2), Comparison("silent_ms", ">=", 15 * MINUTE_MS)),
+    ),
+    Rule("rewound", "REWIND", (_LAGS, Comparison("to_reach", ">", 0))),
+    Rule("stalled", "STALL", (_LAGS, Comparison("repeated_commits", ">=", 3), *_IS_WAITING)),
+    Rule("losing_data", "WARN", (Comparison("lost_records", ">", 0),)),
+    Rule("no_lag", "OK", (Comparison("lag", "<=", "allowed_lag"),)),
+    Rule(
+        "falling_behind",
+        "WARN",
+        (*_GROWS_EVENLY, Comparison("grown", ">", "produced", 0.025)),
+        SHORT_THIRDS_MS,
+    ),
+    Rule("slow_leak", "WARN", (*_GROWS_EVENLY, Comparison("grown", ">", "produced", 0.005)), LONG_THIRDS_MS),
+    Rule("batch", "OK", (Comparison("moves", ">=", WAITS), Comparison("silent_ms", ">=", "stop_after_ms"))),
+    Rule("keeping_up", "OK", (Comparison("unread_at_move", "<=", "allowed_lag"),)),
+    Rule("keeping_up", "OK", (Comparison("grown", KNOWN),), SHORT_THIRDS_MS[:1]),
+    Rule("incomplete", "UNKNOWN", ()),
+)
+# The rule of a group without a commit on any partition.
+NO_COMMITS: Final = "no_commits"
+
+
+def _rank_rules() -> dict[str, str]:
+    """Return the verdict of each rule, from the best to the worst; of one verdict the first in the table is worst."""
+    verdicts = {rule.name: rule.verdict for rule in reversed(RULES)} | {NO_COMMITS: "UNKNOWN"}
+    return {name: verdicts[name] for name in sorted(verdicts, key=lambda name: VERDICTS.index(verdicts[name]))}
+
+
+# The verdict of each rule, from the best rule to the worst.
+VERDICT_OF: Final[Mapping[str, str]] = MappingProxyType(_rank_rules())
+_RANK: Final = {name: rank for rank, name in enumerate(VERDICT_OF)}
+
+
 class Verdict(NamedTuple):
-    """A verdict: its status, its rule, and the filled share of the window (of a group: the share of full windows)."""
+    """A verdict, the rule that gave it, and since when it has been given, in ms since 1970 (None: not known)."""
 
-    status: str
+    verdict: str
     rule: str
-    complete: float
+    since_ms: int | None = None
 
 
-def judge(window: Window, rules: Rules) -> Verdict:
-    """Return the verdict on one partition."""
-    complete = min(1.0, len(window.commits) / rules.intervals)
-    rule = _rule_of(window, rules, complete)
-    return Verdict(VERDICTS[rule], rule, complete)
+def judge(evidence: Evidence, limits: Limits, rules: Sequence[Rule] = RULES) -> str:
+    """Return the name of the first rule that holds on a partition."""
+    known = {
+        **evidence._asdict(),
+        "allowed_lag": limits.allowed_lag,
+        "stop_after_ms": limits.stop_after_ms,
+    }
+    return next(rule.name for rule in rules if _holds(rule, known, evidence.growths))
 
 
 def judge_group(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the worst verdict on a partition, with the share of partitions whose windows are full."""
+    """Return the worst verdict on a partition of a group.
+
+    The group has been OK since the last partition has been, and had any other verdict since the first one had it.
+    """
     found = tuple(verdicts)
     if not found:
-        return Verdict(VERDICTS["no_commits"], "no_commits", 0.0)
-    worst = max(found, key=lambda verdict: _RANK[verdict.rule])
-    return Verdict(worst.status, worst.rule, sum(verdict.complete >= 1 for verdict in found) / len(found))
+        return Verdict(VERDICT_OF[NO_COMMITS], NO_COMMITS)
+    worst = max(found, key=lambda each: _RANK[each.rule])
+    since = [each.since_ms for each in found if each.verdict == worst.verdict and each.since_ms is not None]
+    choose = max if worst.verdict == VERDICTS[0] else min
+    return worst._replace(since_ms=choose(since, default=None))
 
 
-def commit_lag(offset: int, at_ms: int, ends: Sequence[LogEnd]) -> int | None:
-    """Return the lag after a commit, against the last log end observed by then, as Burrow does."""
-    seen = bisect_right(ends, at_ms, key=attrgetter("at_ms"))
-    return max(0, ends[seen - 1].offset - offset) if seen else None
+def _holds(rule: Rule, known: Mapping[str, Any], growths: Mapping[int, Growth]) -> bool:
+    """Return whether a rule holds: all comparisons, for rules with thirds with one growth of these lengths."""
+    if not rule.thirds_ms:
+        return all(_compare(each, known) for each in rule.comparisons)
+    of_rule = [growths[third] for third in rule.thirds_ms if third in growths]
+    return any(all(_compare(each, {**known, **growth._asdict()}) for each in rule.comparisons) for growth in of_rule)
 
 
-def thin(commits: Iterable[Commit], min_distance_ms: int) -> list[Commit]:
-    """Return one commit for each slot of time: the offset and lag of its last commit, the time of its first one.
-
-    Slots are fixed, `floor(at_ms / min_distance_ms)`, so late, replayed and split input give the same result. Burrow
-    drops commits that come too soon after the previous one. `commits` ascend in time.
-    """
-    slots: list[Commit] = []
-    open_slot = None
-    for commit in commits:
-        number = commit.at_ms // min_distance_ms
-        if number == open_slot:
-            slots[-1] = Commit(commit.offset, slots[-1].at_ms, commit.lag)
-        else:
-            slots.append(commit)
-        open_slot = number
-    return slots
-
-
-def lag_points(commits: Sequence[Commit], ends: Iterable[LogEnd]) -> list[Point]:
-    """Return the points of a group: observed log ends with a commit before (or at) them and one at or after them.
-
-    The lag at a log end is known from the second commit on. Of several log ends between the same two commits the last
-    one counts: between two commits far apart the interpolated offset is a straight line, and production is not.
-    `commits` are all commits, not thinned; both ascend in time.
-    """
-    points: dict[int, Point] = {}
-    for end in ends:
-        following = bisect_left(commits, end.at_ms, key=attrgetter("at_ms"))
-        if following < len(commits) and (offset := _offset_at(end.at_ms, commits, following)) is not None:
-            points[following] = Point(end.offset, max(0, end.offset - offset), commits[following].at_ms)
-    return list(points.values())
-
-
-def moves(samples: Iterable[Sample]) -> list[Sample]:
-    """Return the samples that show a commit: the first one of each committed offset.
-
-    A sample has the committed offset, but not the time of the commit: of samples with the same offset, the first one
-    is the closest to that time. The commit of the very first sample may be as old as the group. Samples ascend in time.
-    """
-    return [next(equal) for _, equal in groupby(samples, key=attrgetter("offset"))]
-
-
-def evidence_of(changes: Sequence[Sample], rules: Rules) -> Evidence:
-    """Return the part of a window that changes with a commit alone; `changes` are the `moves` of all samples."""
-    commits = [Commit(change.offset, change.at_ms, max(0, change.lag)) for change in changes]
-    points = [Point(change.end, max(0, change.lag), change.at_ms) for change in changes[-SAMPLE_POINTS:]]
-    return Evidence(thin(commits, rules.min_distance_ms)[-rules.intervals :], points)
-
-
-def sampled_window(samples: Sequence[Sample], rules: Rules) -> Window:
-    """Return the evidence at the last one of a partition's samples, which ascend in time; there must be one."""
-    return moved_window(evidence_of(moves(samples), rules), [sample.end for sample in samples], samples[-1], rules)
-
-
-def moved_window(evidence: Evidence, ends: Sequence[int], last: Sample, rules: Rules) -> Window:
-    """Return the evidence at the last sample; `ends` are the log ends of all samples, as many as the window has."""
-    return Window(evidence.commits, ends[-rules.intervals :], evidence.points, last.at_ms, last.lag, is_sampled=True)
-
-
-def _rule_of(window: Window, rules: Rules, complete: float) -> str:
-    lag = window.current_lag
-    if not window.commits or lag is None:
-        return "lag_unknown" if window.commits else "no_commits"
-    if lag <= rules.allowed_lag:
-        return "no_lag"
-    if complete < rules.minimum_complete:
-        return "incomplete"
-    return _error_of(window, rules) or _pace_of(window, lag, rules)
-
-
-def _error_of(window: Window, rules: Rules) -> str | None:
-    if _has_stopped(window, rules):
-        return "stopped"
-    if _was_rewound(window.commits):
-        return "rewound"
-    return "stalled" if _has_stalled(window.commits, rules) else None
-
-
-def _has_stopped(window: Window, rules: Rules) -> bool:
-    first, last = window.commits[0], window.commits[-1]
-    length_ms = last.at_ms - first.at_ms
-    usual_ms = length_ms if len(window.commits) >= rules.intervals else max(length_ms, SILENT_MS)
-    return window.now_ms - last.at_ms > usual_ms and min(window.ends, default=last.offset) > last.offset
-
-
-def _was_rewound(commits: Sequence[Commit]) -> bool:
-    fall = next((at for at in range(1, len(commits)) if commits[at].offset < commits[at - 1].offset), None)
-    return fall is not None and all(commit.offset < commits[fall - 1].offset for commit in commits[fall:])
-
-
-def _has_stalled(commits: Sequence[Commit], rules: Rules) -> bool:
-    return len(commits) >= MIN_COMMITS and all(
-        commit.offset == commits[0].offset and commit.lag is not None and commit.lag > rules.allowed_lag
-        for commit in commits
-    )
-
-
-def _pace_of(window: Window, current_lag: int, rules: Rules) -> str:
-    count = SAMPLE_POINTS if window.is_sampled else COMMIT_POINTS
-    points = window.points[-count:]
-    if len(points) < count:
-        return "incomplete" if len(window.commits) < MIN_COMMITS else "lag_unknown"
-    first, last = points[:COMPARED_POINTS], points[-COMPARED_POINTS:]
-    growth = sum(point.lag for point in last) - sum(point.lag for point in first)
-    produced = sum(point.end for point in last) - sum(point.end for point in first)
-    # The division comes first, so that no product is larger than an offset.
-    has_grown = growth > max(0, produced) // GROWTH_DIVISOR
-    is_behind = sum(point.lag for point in last) > COMPARED_POINTS * rules.allowed_lag
-    middle = points[count // 2 : count // 2 + COMPARED_POINTS]
-    has_fallen_since = current_lag < min(point.lag for point in middle)
-    return "falling_behind" if has_grown and is_behind and not has_fallen_since else "keeping_up"
-
-
-def _offset_at(at_ms: int, commits: Sequence[Commit], following: int) -> int | None:
-    """Return the committed offset at a time; `following` is the first commit at or after it."""
-    after = commits[following]
-    if after.at_ms == at_ms:
-        # Of commits of the same time the last one counts.
-        return commits[bisect_right(commits, at_ms, lo=following, key=attrgetter("at_ms")) - 1].offset
-    if following == 0:
-        return None
-    before = commits[following - 1]
-    share = (at_ms - before.at_ms) / (after.at_ms - before.at_ms)
-    return before.offset + math.floor((after.offset - before.offset) * share)
+def _compare(comparison: Comparison, known: Mapping[str, Any]) -> bool:
+    """Return whether a comparison holds; with an unknown number it does not."""
+    value = known.get(comparison.name)
+    if comparison.operator in (KNOWN, UNKNOWN):
+        return (value is not None) == (comparison.operator == KNOWN)
+    other = known[comparison.other] if isinstance(comparison.other, str) else comparison.other
+    if value is None or other is None:
+        return False
+    return bool(OPERATORS[comparison.operator](value, other * comparison.factor))

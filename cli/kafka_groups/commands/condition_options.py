@@ -14,7 +14,7 @@ from kafka_groups.kinds import GROUP_STATES
 from kafka_groups.name_lists import first_names
 from kafka_groups.rendering.columns import View
 from kafka_groups.settings import parse_duration
-from kafka_groups.verdicts import VERDICTS
+from kafka_groups.verdicts import VERDICT_OF, VERDICTS
 
 # The keys of the JSON document of `lag` by the type of their values.
 LAG_FIELDS: Final = {
@@ -53,9 +53,11 @@ _WORDS: Final = {
     "note": NOTES,
     "time_lag_quality": QUALITIES,
     "isolation": tuple(ISOLATION_LEVELS.values()),
-    "verdict": tuple(dict.fromkeys(VERDICTS.values())),
-    "rule": tuple(VERDICTS),
+    "verdict": VERDICTS,
+    "rule": tuple(VERDICT_OF),
 }
+# What only the times of commits can show, which polls do not see.
+_NEEDS_COMMITS: Final = ("STALL", "stalled")
 # The time lag as a duration.
 _TIME_LAG: Final = "time_lag"
 # Names of groups in an error.
@@ -79,6 +81,9 @@ def read_condition(text: str, *, option: str, view: View) -> Condition:
         raise click.UsageError(msg) from error
     for field in sorted(condition.fields().difference(keys, {_TIME_LAG})):
         msg = f"{option}: {field} is known only to lag with --watch or --polls"
+        raise click.UsageError(msg)
+    if any(each.field in ("verdict", "rule") and each.value in _NEEDS_COMMITS for each in condition.comparisons()):
+        msg = f"{option}: polls do not see commits at the same offset, so only pipeline report gives STALL"
         raise click.UsageError(msg)
     return condition
 

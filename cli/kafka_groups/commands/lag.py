@@ -40,8 +40,10 @@ from kafka_groups.options.parameters import NAME, IntegerRange, parse_option_dur
 from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.options.suggestions import Choice
+from kafka_groups.options.verdicts import stop_after_option
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.rendering.writers import FORMATS
+from kafka_groups.verdicts import Limits
 
 _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
 
@@ -77,6 +79,7 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
     metavar="INTERVAL",
     help="Poll in this interval, such as 5s, and show rates, a verdict and its rule for each group.",
 )
+@stop_after_option()
 @click.option("--samples", metavar="N", type=IntegerRange(1), help="With --watch: end after N polls.")
 @click.option(
     "--polls",
@@ -103,6 +106,7 @@ def lag(
     isolation: str,
     fail_if: str | None,
     watch: str | None,
+    stop_after: int | None,
     samples: int | None,
     polls_file: str | None,
     metrics_file: str | None,
@@ -128,9 +132,9 @@ def lag(
     offset, too. A condition on time_lag, such as 'time_lag>5m', or on such a note implies --time.
 
     With --watch or --polls, rates in messages a second, the trend of the lag, the time until it is gone, and a
-    verdict replace the retention columns: OK, WARN (the lag grows), STOP (no commits), STALL (commits without
-    progress), REWIND (commits went back), or UNKNOWN (not enough polls yet); RULE is the rule that gave it. With
-    --watch, --timeout is for each poll; the exit code is that of the last poll.
+    verdict replace the retention columns: OK, WARN (the group falls behind or loses data), REWIND (its commits went
+    back), STOP (it does not move), or UNKNOWN (not enough polls yet); RULE is the rule that gave it. With --watch,
+    --timeout is for each poll; the exit code is that of the last poll.
 
     A condition of --fail-if compares keys of --format json (lag, members, state, messages_lost, …) by < <= > >= == !=
     and joins comparisons by and, or and parentheses. A comparison with a missing value is never true. note==WORD holds
@@ -151,8 +155,11 @@ def lag(
     condition = None if fail_if is None else read_condition(fail_if, option="--fail-if", view=view)
     output = LagOutput(view, key, with_time or needs_time(condition), output_format, metrics_file)
     options = _watch_options(watch, samples, top, output)
-    _require_consistent(key, output_format, options, polls_file=polls_file, metrics_file=metrics_file)
-    request = _Request(selectors, output, isolation, condition, top)
+    _require_consistent(
+        key, output_format, options, stop_after=stop_after, polls_file=polls_file, metrics_file=metrics_file
+    )
+    limits = Limits() if stop_after is None else Limits(stop_after_ms=stop_after)
+    request = _Request(selectors, output, isolation, condition, top, limits)
     # The file of polls is written also if the command is terminated.
     with (
         raise_on_sigterm(),
@@ -167,13 +174,17 @@ def lag(
 
 
 class _Request(NamedTuple):
-    """What a caller wants to know, and how it is shown; `top` is the number of rows, None for all."""
+    """What a caller wants to know, and how it is shown; `top` is the number of rows, None for all.
+
+    `limits` are those of verdicts.
+    """
 
     selectors: Selectors
     output: LagOutput
     isolation: str
     condition: Condition | None
     top: int | None
+    limits: Limits
 
 
 def _run(session: ClusterSession, request: _Request, watch: WatchOptions | None, polls_file: str | None) -> LagResult:
@@ -184,6 +195,7 @@ def _run(session: ClusterSession, request: _Request, watch: WatchOptions | None,
     result: LagResult | None = None
     try:
         with open_polls(session, polls_file, isolation=request.isolation) as file:
+            file.polls.limits = request.limits
             result = poll(file)
     except (IncompleteResultError, ExportError) as error:
         if result is None:
@@ -218,7 +230,7 @@ def _poll_once(session: ClusterSession, request: _Request, file: PollsFile | Non
 
 def _watch(session: ClusterSession, request: _Request, options: WatchOptions, file: PollsFile | None) -> LagResult:
     """Watch, and return the rows of the last poll. All polls are printed by then."""
-    polls = Polls() if file is None else file.polls
+    polls = Polls(limits=request.limits) if file is None else file.polls
 
     def poll(at_ms: int) -> LagReading:
         measurement = _measure(session, request, session.deadline.renew())
@@ -269,12 +281,20 @@ def _watch_options(watch: str | None, samples: int | None, top: int | None, outp
 
 
 def _require_consistent(
-    key: LagKey, output_format: str, watch: WatchOptions | None, *, polls_file: str | None, metrics_file: str | None
+    key: LagKey,
+    output_format: str,
+    watch: WatchOptions | None,
+    *,
+    stop_after: int | None,
+    polls_file: str | None,
+    metrics_file: str | None,
 ) -> None:
     """Raise UsageError for options that contradict each other."""
     if key is not LagKey.GROUP and (watch or polls_file):
         msg = f"rates and verdicts are those of groups: --by {key.value} contradicts --watch and --polls"
         raise click.UsageError(msg)
+    if stop_after is not None and watch is None and polls_file is None:
+        raise click.UsageError("--stop-after is only for --watch and --polls")
     if watch is not None and output_format not in ("table", "ndjson"):
         msg = f"--watch writes table or ndjson; --format {output_format} contradicts it"
         raise click.UsageError(msg)

@@ -35,14 +35,14 @@ from kafka_groups.pipeline.tables import TABLES, Table
 from kafka_groups.settings import settings_from
 from kafka_groups.settings.librdkafka import client_properties
 from kafka_groups.suggestions import did_you_mean
-from kafka_groups.verdicts import Rules
+from kafka_groups.verdicts import Limits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from kafka_groups.pipeline.facts.source.datasource import KafkaGroupsSource
 
-__all__ = ["KafkaGroupsSource", "Rules", "backfill", "build", "export", "ingest", "read_table", "report", "sample"]
+__all__ = ["KafkaGroupsSource", "Limits", "backfill", "build", "export", "ingest", "read_table", "report", "sample"]
 
 Settings = Mapping[str, str]
 _TIMEOUT_S: Final = 30.0
@@ -108,7 +108,7 @@ def build(
     data_dir: str,
     *,
     spark: SparkSession | None = None,
-    rules: Rules | None = None,
+    limits: Limits | None = None,
     first: date = ALL_DATES.first,
     last: date = ALL_DATES.last,
     full: bool = False,
@@ -119,12 +119,12 @@ def build(
     which suits up to some 100,000 facts.
     """
     storage = open_storage(data_dir)
-    rules = rules or Rules()
+    limits = limits or Limits()
     dates = DateRange(first, last)
     engine: LocalEngine | SparkEngine = LocalEngine()
     if spark is not None:
-        engine = SparkEngine(spark, count_facts(storage, rules=rules, selection=dates, full=full))
-    return build_storage(storage, engine, rules=rules, selection=dates, full=full)
+        engine = SparkEngine(spark, count_facts(storage, limits=limits, selection=dates, full=full))
+    return build_storage(storage, engine, limits=limits, selection=dates, full=full)
 
 
 def report(

@@ -85,7 +85,7 @@ def add_poll(polls: Polls, measurement: LagMeasurement, at_ms: int) -> LagReadin
     """
     groups = []
     for description, rows in measurement.partitions():
-        polls.observe(distinct_partitions(rows), at_ms)
+        polls.observe(distinct_partitions(rows), at_ms, description.member_count)
         groups.append(_summarize(measurement, LagKey.GROUP, description, rows))
     polls.end_poll(
         measurement.described.descriptions,

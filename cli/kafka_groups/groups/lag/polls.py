@@ -4,58 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
+from kafka_groups.groups.lag.progress import Observation, Progress, evidence_of, observe
 from kafka_groups.model import OffsetRow
-from kafka_groups.verdicts import (
-    COMPARED_POINTS,
-    SAMPLE_POINTS,
-    VERDICTS,
-    Evidence,
-    Rules,
-    Sample,
-    Verdict,
-    Window,
-    evidence_of,
-    judge,
-    judge_group,
-    moved_window,
-)
+from kafka_groups.verdicts import VERDICT_OF, Limits, Verdict, judge, judge_group
 
 PartitionKey: TypeAlias = tuple[str, str, int]
 
-RULES: Final = Rules()
 # Points of a group's lag for the trend and the sparkline.
 LAG_POINTS: Final = 30
 # Two runs at once may end in another order; a time that is further ahead is that of a clock that was set back since.
 _CLOCK_TOLERANCE_MS: Final = 60_000
-_LAG_UNKNOWN: Final = Verdict(VERDICTS["lag_unknown"], "lag_unknown", 0.0)
-# More than a verdict takes: a slow growth has to be distinguished from the step of one commit.
-_MOVES: Final = 30
+_LAG_UNKNOWN: Final = Verdict(VERDICT_OF["lag_unknown"], "lag_unknown")
+# Rates are over the time of so many of the last moves.
+_MOVES: Final = 12
 
 
 class PartitionPolls(NamedTuple):
-    """The samples of a partition that matter: the first one of each of the last offsets, and the last one.
+    """What polls saw of a partition: the first observation of each of the last offsets, and the last one.
 
-    `ends` are the last log end offsets, one for each sample. `fallen` is a later sample with a lower log end, which is
-    in none of them: the answer of a broker that was no longer the leader, or the first one of another log.
+    `progress` and `verdict` are those at the last observation. `fallen` is a later one with a lower log end, which is
+    in none of the others: the answer of a broker that was no longer the leader, or the first one of another log.
     """
 
-    moves: tuple[Sample, ...]
-    ends: tuple[int, ...]
-    last: Sample
-    fallen: Sample | None = None
-
-    def window(self, evidence: Evidence | None = None) -> Window:
-        """Return the evidence at the last sample; `evidence` is the part of it that the moves give, if it is known."""
-        return moved_window(evidence or evidence_of(self.moves, RULES), self.ends, self.last, RULES)
+    moves: tuple[Observation, ...]
+    last: Observation
+    progress: Progress
+    verdict: Verdict
+    fallen: Observation | None = None
 
 
 class GroupPace(NamedTuple):
     """What the polls of a group show: verdict, rates in messages a second, and when the lag is gone.
 
-    A rate is None after one sample. `catch_up_ms` is None unless the group reads faster than producers write.
+    A rate is None after one poll. `catch_up_ms` is None unless the group reads faster than producers write.
     `trend` is the change of the lag over the kept points.
     """
 
@@ -73,19 +56,17 @@ class Polls:
 
     partitions: dict[PartitionKey, PartitionPolls] = field(default_factory=dict)
     lags: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits, compare=False)
     # The number of polls that ended since the file was read.
     ended: int = field(default=0, compare=False)
-    # What the moves of a partition give, which most polls leave as they are.
-    _evidence: dict[PartitionKey, tuple[tuple[Sample, ...], Evidence]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
     # The partitions with a commit in the current poll.
     _committed: set[PartitionKey] = field(default_factory=set, repr=False, compare=False)
 
-    def observe(self, rows: Iterable[OffsetRow], at_ms: int) -> None:
+    def observe(self, rows: Iterable[OffsetRow], at_ms: int, members: int | None = None) -> None:
         """Add what a poll saw at a time; a time before the last one is ignored, unless the clock was set back.
 
-        A group with a log end that is unknown, or lower than before, has no lag in total.
+        `members` is the number of members of the group of these rows, None if unknown. A group with a log end that is
+        unknown, or lower than before, has no lag in total.
         """
         totals: dict[str, int] = {}
         incomplete: set[str] = set()
@@ -102,8 +83,8 @@ class Polls:
             if start is None:
                 start = _last_start(self.partitions.get(key), row.log_end_offset)
             deleted_until = start if start > row.committed_offset else 0
-            sample = Sample(row.committed_offset, row.log_end_offset, at_ms, deleted_until)
-            self.partitions[key] = seen = _add(self.partitions.get(key), sample)
+            observation = Observation(row.committed_offset, row.log_end_offset, at_ms, deleted_until, members)
+            self.partitions[key] = seen = _add(self.partitions.get(key), observation, self.limits)
             if seen.fallen is not None:
                 incomplete.add(row.group)
         for group, lag in totals.items():
@@ -134,14 +115,9 @@ class Polls:
 
     def paces(self) -> Mapping[str, GroupPace]:
         """Return the pace of each group."""
-        by_group: dict[str, list[tuple[PartitionPolls, Verdict]]] = {}
-        known, self._evidence = self._evidence, {}
+        by_group: dict[str, list[PartitionPolls]] = {}
         for key, found in self.partitions.items():
-            moves, evidence = known.get(key, (None, None))
-            if moves is not found.moves or evidence is None:
-                evidence = evidence_of(found.moves, RULES)
-            self._evidence[key] = (found.moves, evidence)
-            by_group.setdefault(key[0], []).append((found, _judge(found, evidence)))
+            by_group.setdefault(key[0], []).append(found)
         return {group: _pace(found, self.lags.get(group, ())) for group, found in by_group.items()}
 
     def moved_ms(self) -> Mapping[str, int]:
@@ -152,24 +128,37 @@ class Polls:
         return moved
 
 
-def pace_without_samples(*, is_incomplete: bool) -> GroupPace:
-    """Return the pace of a group without a sample: it has no commit, or no log end is known."""
+def pace_without_polls(*, is_incomplete: bool) -> GroupPace:
+    """Return the pace of a group without an observation: it has no commit, or no log end is known."""
     verdict = _LAG_UNKNOWN if is_incomplete else judge_group(())
     return GroupPace(verdict, None, None, None, None, ())
 
 
-def _add(before: PartitionPolls | None, sample: Sample) -> PartitionPolls:
-    if before is not None and _is_from_the_future(before.last.at_ms, sample.at_ms):
-        before = None
-    if before is None:
-        return PartitionPolls((sample,), (sample.end,), sample)
-    if sample.at_ms <= (before.fallen or before.last).at_ms:
+def _add(before: PartitionPolls | None, seen: Observation, limits: Limits) -> PartitionPolls:
+    """Return the polls of a partition with an observation, which is ignored if it is not later than the others."""
+    if before is None or _is_from_the_future(before.last.at_ms, seen.at_ms):
+        return _with_verdict((seen,), seen, observe(None, seen, seen, limits), None, limits)
+    if seen.at_ms <= (before.fallen or before.last).at_ms:
         return before
-    if sample.end < before.last.end:
+    if seen.end < before.last.end:
         # A log end that stays lower is the one of another log: the topic was recreated. Once may be a stale answer.
-        return before._replace(fallen=sample) if before.fallen is None else _add(_add(None, before.fallen), sample)
-    moves = before.moves if sample.offset == before.last.offset else (*before.moves, sample)[-_MOVES:]
-    return PartitionPolls(moves, (*before.ends, sample.end)[-RULES.intervals :], sample)
+        if before.fallen is None:
+            return before._replace(fallen=seen)
+        return _add(_add(None, before.fallen, limits), seen, limits)
+    moves = before.moves if seen.offset == before.last.offset else (*before.moves, seen)[-_MOVES:]
+    progress = observe(before.progress, before.last, seen, limits)
+    return _with_verdict(moves, seen, progress, before.verdict, limits)
+
+
+def _with_verdict(
+    moves: tuple[Observation, ...], last: Observation, progress: Progress, before: Verdict | None, limits: Limits
+) -> PartitionPolls:
+    """Return the polls with the verdict at their last observation; `before` is the verdict before it."""
+    rule = judge(evidence_of(progress, last), limits)
+    verdict = VERDICT_OF[rule]
+    is_same = before is not None and before.verdict == verdict
+    since_ms = before.since_ms if before is not None and is_same else last.at_ms
+    return PartitionPolls(moves, last, progress, Verdict(verdict, rule, since_ms))
 
 
 def _last_start(partition: PartitionPolls | None, end: int) -> int:
@@ -181,38 +170,13 @@ def _last_start(partition: PartitionPolls | None, end: int) -> int:
     return start if start <= end else 0
 
 
-def _judge(partition: PartitionPolls, evidence: Evidence) -> Verdict:
-    """Return the verdict on what can still be read, without WARN for a growth that one commit explains.
-
-    If a group commits about as often as it is polled, each poll sees another part of the time between two commits: the
-    lag that it sees grows by up to one commit, although the group keeps up.
-    """
-    verdict = judge(partition.window(evidence), RULES)
-    if partition.last.offset > partition.last.end:
-        # Nobody knows what the group has read: the topic was recreated, or its log was truncated.
-        return verdict._replace(status=VERDICTS["lag_unknown"], rule="lag_unknown")
-    if verdict.rule != "falling_behind" or _has_outgrown_a_commit(partition.moves):
-        return verdict
-    return verdict._replace(status=VERDICTS["keeping_up"], rule="keeping_up")
-
-
-def _has_outgrown_a_commit(moves: Sequence[Sample]) -> bool:
-    """Return whether the lag has grown by more than the largest commit since it was lowest, as means of a few polls."""
-    lags = [max(0, move.lag) for move in moves]
-    sums = [sum(lags[at : at + COMPARED_POINTS]) for at in range(len(lags) - COMPARED_POINTS + 1)]
-    lowest = min(sums)
-    since = moves[len(sums) - 1 - sums[::-1].index(lowest) :]
-    largest = max(after.offset - before.offset for before, after in pairwise(since))
-    return sums[-1] - lowest > COMPARED_POINTS * largest
-
-
 def _is_from_the_future(before_ms: int, at_ms: int) -> bool:
     return before_ms - at_ms > _CLOCK_TOLERANCE_MS
 
 
-def _pace(judged: Sequence[tuple[PartitionPolls, Verdict]], lags: tuple[tuple[int, int], ...]) -> GroupPace:
-    verdict = judge_group(verdict for _, verdict in judged)
-    consumed, produced = _rates([partition for partition, _ in judged])
+def _pace(partitions: Sequence[PartitionPolls], lags: tuple[tuple[int, int], ...]) -> GroupPace:
+    verdict = judge_group(partition.verdict for partition in partitions)
+    consumed, produced = _rates(partitions)
     lag = lags[-1][1] if lags else 0
     catch_up_ms = None
     if consumed is not None and produced is not None and consumed > produced and lag > 0:
@@ -222,10 +186,10 @@ def _pace(judged: Sequence[tuple[PartitionPolls, Verdict]], lags: tuple[tuple[in
 
 
 def _rates(partitions: Iterable[PartitionPolls]) -> tuple[float | None, float | None]:
-    """Return how much is committed and how much is produced, in messages a second; None after one sample."""
+    """Return how much is committed and how much is produced, in messages a second; None after one observation."""
     consumed, produced = [], []
     for each in partitions:
-        first, last = each.moves[-SAMPLE_POINTS:][0], each.last
+        first, last = each.moves[0], each.last
         if (elapsed := last.at_ms - first.at_ms) > 0:
             consumed.append(1000 * (last.offset - first.offset) / elapsed)
             produced.append(1000 * (last.end - first.end) / elapsed)

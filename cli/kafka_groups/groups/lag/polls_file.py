@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from itertools import chain
-from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from kafka_groups.errors import PollsFileError
 from kafka_groups.groups.lag.polls import PartitionPolls, Polls
-from kafka_groups.verdicts import Sample
+from kafka_groups.groups.lag.progress import Floor, Observation, Progress
+from kafka_groups.verdicts import LONG_PERIOD_MS, SHORT_PERIOD_MS, VERDICT_OF, Verdict
 
 _KIND: Final = "kafka-groups/polls/"
-_VERSION: Final = 1
+_VERSION: Final = 2
 SCHEMA: Final = f"{_KIND}{_VERSION}"
-_start_of: Final = attrgetter("start")
-_without_start: Final = itemgetter(slice(3))
 
 
 def format_polls(polls: Polls, cluster_id: str, isolation: str) -> str:
@@ -58,13 +55,14 @@ def read_polls(text: str, *, name: str, cluster_id: str, isolation: str | None =
 
 
 def _require_schema(schema: Any, name: str) -> None:
-    """Raise PollsFileError for the schema of a newer version, or of a file of another kind."""
+    """Raise PollsFileError for the schema of another version, or of a file of another kind."""
     if schema == SCHEMA:
         return
     version = str(schema).removeprefix(_KIND)
-    if version != schema and version.isdecimal() and int(version) > _VERSION:
+    if version != schema and version.isdecimal():
+        other = "a newer" if int(version) > _VERSION else "an older"
         msg = (
-            f"{name} has the schema {schema}, not {SCHEMA}: a newer version of kafka-groups wrote it; use that "
+            f"{name} has the schema {schema}, not {SCHEMA}: {other} version of kafka-groups wrote it; use that "
             "version, or another file"
         )
         raise PollsFileError(msg)
@@ -81,20 +79,39 @@ def _polls(head: Mapping[str, Any], lines: Sequence[Any]) -> Polls:
 
 
 def _line(group: str, topic: str, number: int, partition: PartitionPolls) -> str:
-    """Return the JSON of a partition. A log end that has fallen once is a field more.
+    """Return the JSON of a partition: its key, observations, progress, verdict, and floors.
 
-    A watch writes up to a hundred thousand lines after each poll, and json takes three times as long for the numbers.
+    A log end that has fallen once is an element more. Log ends and times of floors are differences to those of the last
+    observation, which are short. A watch writes up to a hundred thousand lines after each poll, and json takes three
+    times as long for the numbers.
     """
     names = f"{json.dumps(group)}, {json.dumps(topic)}, {number}"
-    last = (partition.last,) if partition.fallen is None else (partition.last, partition.fallen)
-    return f"[{names}, [{_join(partition.moves)}], {list(partition.ends)}, {_join(last)}]"
+    last, progress, verdict = partition.last, partition.progress, partition.verdict
+    moves = ", ".join(map(_format_observation, partition.moves))
+    head = [
+        progress.since_ms,
+        progress.moves,
+        [*progress.strengths],
+        progress.highest,
+        progress.unread_at_move,
+        progress.empty_since_ms,
+        verdict.rule,
+        verdict.since_ms,
+    ]
+    floors = f"[{_format_floors(progress.short_floors, last)}], [{_format_floors(progress.long_floors, last)}]"
+    fallen = "" if partition.fallen is None else f", {_format_observation(partition.fallen)}"
+    return f"[{names}, [{moves}], {_format_observation(last)}, {json.dumps(head)}, {floors}{fallen}]"
 
 
-def _join(samples: Sequence[Sample]) -> str:
-    """Return the JSON of samples. Most have no log start above the commit, and are written without it."""
-    if any(map(_start_of, samples)):
-        return ", ".join(str([*sample] if sample.start else [*sample[:-1]]) for sample in samples)
-    return ", ".join(["[%d, %d, %d]"] * len(samples)) % tuple(chain.from_iterable(map(_without_start, samples)))
+def _format_observation(seen: Observation) -> str:
+    """Return the JSON of an observation: offset, log end, time, members, and the log start if it matters."""
+    members = "null" if seen.members is None else seen.members
+    start = f", {seen.start}" if seen.start else ""
+    return f"[{seen.offset}, {seen.end}, {seen.at_ms}, {members}{start}]"
+
+
+def _format_floors(floors: Sequence[Floor], last: Observation) -> str:
+    return ", ".join([f"[{floor.lag}, {last.end - floor.end}, {last.at_ms - floor.at_ms}]" for floor in floors])
 
 
 def _key(line: Any) -> tuple[str, str, int]:
@@ -103,19 +120,46 @@ def _key(line: Any) -> tuple[str, str, int]:
 
 
 def _partition(line: Any) -> PartitionPolls:
-    moves, ends, last, *fallen = line[3:]
+    moves, end, head, short_floors, long_floors, *fallen = line[3:]
     if not moves or len(fallen) > 1:
         raise ValueError(line)
+    last = _observation(end)
+    since_ms, count, strengths, highest, unread, empty_since_ms, rule, verdict_since_ms = head
+    progress = Progress(
+        since_ms=int(since_ms),
+        moves=int(count),
+        strengths=tuple(map(int, strengths)),
+        highest=int(highest),
+        unread_at_move=None if unread is None else int(unread),
+        empty_since_ms=None if empty_since_ms is None else int(empty_since_ms),
+        short_floors=_floors(short_floors, last, SHORT_PERIOD_MS),
+        long_floors=_floors(long_floors, last, LONG_PERIOD_MS),
+    )
     return PartitionPolls(
-        tuple(_sample(move) for move in moves),
-        tuple(int(end) for end in ends),
-        _sample(last),
-        _sample(fallen[0]) if fallen else None,
+        tuple(map(_observation, moves)),
+        last,
+        progress,
+        Verdict(VERDICT_OF[rule], rule, int(verdict_since_ms)),
+        _observation(fallen[0]) if fallen else None,
     )
 
 
-def _sample(row: Any) -> Sample:
-    offset, end, at_ms, *starts = map(int, row)
+def _observation(row: Any) -> Observation:
+    offset, end, at_ms, members, *starts = row
     if len(starts) > 1:
         raise ValueError(row)
-    return Sample(offset, end, at_ms, *starts)
+    return Observation(
+        offset=int(offset),
+        end=int(end),
+        at_ms=int(at_ms),
+        start=int(starts[0]) if starts else 0,
+        members=None if members is None else int(members),
+    )
+
+
+def _floors(rows: Any, last: Observation, period_ms: int) -> tuple[Floor, ...]:
+    floors = []
+    for lag, below_end, before_ms in rows:
+        at_ms = last.at_ms - int(before_ms)
+        floors.append(Floor(at_ms // period_ms, int(lag), last.end - int(below_end), at_ms))
+    return tuple(floors)

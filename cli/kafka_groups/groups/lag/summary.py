@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from kafka_groups.admin.api import IsolationLevel
 from kafka_groups.groups.assignments import has_unknown_assignments
-from kafka_groups.groups.lag.polls import GroupPace, pace_without_samples
+from kafka_groups.groups.lag.polls import GroupPace, pace_without_polls
 from kafka_groups.groups.lag.rows import distinct_partitions
 from kafka_groups.groups.lag.time_lag import NOT_MEASURED, TIME_NOTES, TimeLags, time_lag_of
 from kafka_groups.groups.lag.totals import total_lag
@@ -75,6 +75,7 @@ class LagRow(NamedTuple):
     catch_up_ms: int | None = None
     verdict: str | None = None
     rule: str | None = None
+    verdict_since: int | None = None
     lags: tuple[int, ...] = ()
     at: str | None = None
     time_lag_ms: int | None = None
@@ -145,14 +146,15 @@ def with_pace(reading: LagReading, paces: Mapping[str, GroupPace]) -> LagReading
 
 def _with_pace(group: GroupSummary, pace: GroupPace | None) -> GroupSummary:
     if pace is None:
-        pace = pace_without_samples(is_incomplete=INCOMPLETE in group.total.note)
+        pace = pace_without_polls(is_incomplete=INCOMPLETE in group.total.note)
     total = group.total._replace(
         consume_rate=pace.consume_rate,
         produce_rate=pace.produce_rate,
         trend=pace.trend,
         catch_up_ms=pace.catch_up_ms,
-        verdict=pace.verdict.status,
+        verdict=pace.verdict.verdict,
         rule=pace.verdict.rule,
+        verdict_since=pace.verdict.since_ms,
         lags=pace.lags,
     )
     return group._replace(total=total)

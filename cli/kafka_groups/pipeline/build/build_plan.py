@@ -17,7 +17,7 @@ from kafka_groups.pipeline.tables import (
     PARTITION_STATE,
     Table,
 )
-from kafka_groups.verdicts import Rules
+from kafka_groups.verdicts import Limits
 
 LOOKBACK_DAYS: Final = 7
 _DAY: Final = timedelta(days=1)
@@ -103,14 +103,14 @@ def _files_on(files: Iterable[DataFile], days: Iterable[date | None]) -> list[Da
 
 
 def plan_build(
-    storage: Storage, rules: Rules | None, lookback_days: int, selection: DateRange, *, full: bool
+    storage: Storage, limits: Limits | None, lookback_days: int, selection: DateRange, *, full: bool
 ) -> BuildPlan:
     """Return the plan of a build of the selected dates; nothing is written.
 
-    The default rules replace missing `rules`. With `full`, the plan ignores earlier builds, provided that a selected
+    The default limits replace missing `limits`. With `full`, the plan ignores earlier builds, provided that a selected
     date has facts. Raises StorageError.
     """
-    state = FactState(storage, rules or Rules(), lookback_days)
+    state = FactState(storage, limits or Limits(), lookback_days)
     # This forgets in memory only. A build without a date must not make the next one a full build.
     if full and any(day in selection for day in state.dates):
         state.forget_last_build()
@@ -125,10 +125,10 @@ def plan_build(
 def count_facts(
     storage: Storage,
     *,
-    rules: Rules | None = None,
+    limits: Limits | None = None,
     lookback_days: int = LOOKBACK_DAYS,
     selection: DateRange = ALL_DATES,
     full: bool = False,
 ) -> int:
     """Return about how many facts a build with these arguments would read (see `plan_build`). Raises StorageError."""
-    return plan_build(storage, rules, lookback_days, selection, full=full).estimate_facts()
+    return plan_build(storage, limits, lookback_days, selection, full=full).estimate_facts()

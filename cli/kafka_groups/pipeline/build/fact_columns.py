@@ -59,6 +59,7 @@ COMMIT_NAMES: Final = (
     "tombstone",
     "committed_offset",
     "topic_id",
+    "members",
 )
 PARTITION_STATE_NAMES: Final = (*PARTITION_KEY, "group", "state")
 GROUP_STATE_NAMES: Final = ("cluster_id", "group", "state")
@@ -82,6 +83,7 @@ def convert_commits(rows: Any, day: int) -> Any:
             "is_removal": is_removal,
             "committed_offset": pc.if_else(is_removal, None, offset),
             "topic_id": _number_ids(rows["topic_id"]),
+            "members": rows["members"].cast(pa.int64()),
         },
     )
 

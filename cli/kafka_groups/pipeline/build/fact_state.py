@@ -20,7 +20,7 @@ from kafka_groups.pipeline.store import DataFile, Storage
 from kafka_groups.pipeline.store.data_files import COMPACTED, COMPACTED_SAMPLES, KEPT, SORTED_SAMPLES
 from kafka_groups.pipeline.store.notes import RETENTION
 from kafka_groups.pipeline.tables import DERIVED_TABLES, GROUP_EVENTS, OFFSET_COMMITS, STATE_TABLES
-from kafka_groups.verdicts import Rules
+from kafka_groups.verdicts import Limits
 
 _NOTE: Final = "build"
 # If the version differs from the last build's, all dates are built again. Its number counts changes in the meaning of
@@ -73,14 +73,14 @@ class FactState:
     - `first_date`: the first date (YYYY-MM-DD) that retention keeps; empty if it keeps all.
     """
 
-    def __init__(self, storage: Storage, rules: Rules, lookback_days: int) -> None:
+    def __init__(self, storage: Storage, limits: Limits, lookback_days: int) -> None:
         """Compare a directory with the note of its last build.
 
         After a build with other settings or another version, all facts count as new. Raises StorageError.
         """
-        self.rules = rules
+        self.limits = limits
         self.lookback_days = lookback_days
-        self._settings = [_VERSION, *astuple(rules), lookback_days]
+        self._settings = [_VERSION, *astuple(limits), lookback_days]
         note = storage.note(_NOTE)
         last_build = note if note.get("settings") == self._settings else {}
         retention = storage.note(RETENTION)
@@ -231,10 +231,10 @@ def forget_fact_state(storage: Storage) -> None:
         storage.replace(table, storage.dates(table), [])
 
 
-def read_last_rules(storage: Storage) -> Rules | None:
-    """Return the rules of the last build of this version; None if there was none."""
+def read_last_limits(storage: Storage) -> Limits | None:
+    """Return the limits of the last build of this version; None if there was none."""
     settings = storage.note(_NOTE).get("settings")
     if not settings:
         return None
-    version, *rules, _lookback_days = settings
-    return Rules(*rules) if version == _VERSION else None
+    version, *limits, _lookback_days = settings
+    return Limits(*limits) if version == _VERSION else None

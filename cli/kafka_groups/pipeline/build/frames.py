@@ -88,6 +88,7 @@ class CommittedOffsets(Frame):
     is_removal: Flags = column(BOOLEAN, "true if the commit was removed")
     committed_offset: Ints = column(INT64, "the committed offset; NULL for a removal", unit=OFFSET)
     topic_id: Ints = column(INT64, "a number that stands for the id of the topic; NULL if it is unknown")
+    members: Ints = column(INT64, "members of the group in this sample; NULL in records, and if unknown")
 
 
 @frame
@@ -170,35 +171,58 @@ class LagExtremes(Frame):
 
 
 @frame
-class WindowCommits(Frame):
-    """A row is evidence for verdicts: a commit, or a sample whose offset differs from the previous sample.
-
-    Rows are sorted by key, is_sample, incarnation, slot and time.
-    """
+class Observations(Frame):
+    """A row is what an observation saw of a key, as evidence for verdicts. Rows are sorted by key and time."""
 
     key: Ints = column(INT64, "number of the key")
-    is_sample: Flags = column(BOOLEAN, "true if a sample saw it, false for a record")
     incarnation: Ints = column(INT64, "incarnation of the commit")
-    slot_ms: Ints = column(INT64, "time of the first commit in the same slot", unit=MILLISECONDS)
-    at_us: Ints = column(INT64, "time of the commit", unit=MICROSECONDS)
-    committed_offset: Ints = column(INT64, "the committed offset", unit=OFFSET)
-    lag: Ints = column(INT64, "lag after the commit; NULL if no log end offset was known", unit=RECORDS)
+    log_number: Ints = column(INT64, "number of the log")
+    at_ms: Ints = column(INT64, "time of the observation", unit=MILLISECONDS)
+    committed_offset: Ints = column(INT64, "the last commit at that time", unit=OFFSET)
+    log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
+    lag: Ints = column(INT64, "records that can still be read; NULL if the commit is above the log end", unit=RECORDS)
+    lost_records: Ints = column(INT64, "records deleted before the group read them; NULL if unknown", unit=RECORDS)
+    members: Ints = column(INT64, "members of the group; NULL if unknown")
+    commit_ms: Ints = column(INT64, "time of the last commit; NULL if no record shows it", unit=MILLISECONDS)
+    repeated_commits: Ints = column(INT64, "commits at the same offset since its first one; NULL if unknown")
 
 
 @frame
-class LagPoints(Frame):
-    """A row is evidence for verdicts: an observed log end with the lag there, which is known from `at_us` on.
+class KeyProgress(Frame):
+    """A row is the progress of a key after its last observation: what verdicts of later days need of earlier ones."""
 
-    Rows are sorted by key, is_sample, incarnation, log number and time.
+    key: Ints = column(INT64, "number of the key")
+    incarnation: Ints = column(INT64, "incarnation of the commit")
+    log_number: Ints = column(INT64, "number of the log")
+    at_ms: Ints = column(INT64, "time of the last observation", unit=MILLISECONDS)
+    committed_offset: Ints = column(INT64, "the last commit at that time", unit=OFFSET)
+    log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
+    members: Ints = column(INT64, "members of the group; NULL if unknown")
+    since_ms: Ints = column(INT64, "last move, or last observation without lag if later", unit=MILLISECONDS)
+    moves: Ints = column(INT64, "number of moves")
+    first_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")
+    second_strength: Ints = column(INT64, "strength of the second strongest wait; 0 without one")
+    third_strength: Ints = column(INT64, "strength of the third strongest wait; 0 without one")
+    highest: Ints = column(INT64, "highest committed offset since the last known reset", unit=OFFSET)
+    unread_at_move: Ints = column(INT64, "records left at the last move (`Evidence`); NULL if none", unit=RECORDS)
+    empty_since_ms: Ints = column(INT64, "since when no member was seen; NULL: members are", unit=MILLISECONDS)
+    rule: Ints = column(INT64, "the rule of the last verdict, by its index in RULE_NAMES", unit=INDEX)
+    verdict_since_ms: Ints = column(INT64, "since when that verdict has been given", unit=MILLISECONDS)
+
+
+@frame
+class LagFloors(Frame):
+    """A row is an observation with a known lag. The lowest of each period of five minutes and of each hour are kept.
+
+    Rows are sorted by key, incarnation, log number and time.
     """
 
     key: Ints = column(INT64, "number of the key")
-    is_sample: Flags = column(BOOLEAN, "true if a sample shows the commit, false for a record")
     incarnation: Ints = column(INT64, "incarnation of the commit")
     log_number: Ints = column(INT64, "number of the log")
-    at_us: Ints = column(INT64, "from when on the lag is known", unit=MICROSECONDS)
+    at_ms: Ints = column(INT64, "time of the observation", unit=MILLISECONDS)
+    lag: Ints = column(INT64, "records that can still be read", unit=RECORDS)
     log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
-    lag: Ints = column(INT64, "lag, at least 0", unit=RECORDS)
 
 
 @frame
@@ -210,10 +234,8 @@ class PartitionStatuses(Frame):
 
     key: Ints = column(INT64, "number of the key")
     at_us: Ints = column(INT64, "time of the observation, or of the removal", unit=MICROSECONDS)
-    rule: Ints = column(INT64, "the rule that gave the verdict, by its index in RULES; NULL: removed", unit=INDEX)
-    complete: Floats = column(FLOAT64, "filled share of the window, 0 to 1")
-    window_start_ms: Ints = column(INT64, "first commit of the window", unit=MILLISECONDS)
-    window_end_ms: Ints = column(INT64, "last commit of the window", unit=MILLISECONDS)
+    rule: Ints = column(INT64, "the rule that gave the verdict, by its index in RULE_NAMES; NULL: removed", unit=INDEX)
+    verdict_since_ms: Ints = column(INT64, "since when that verdict has been given", unit=MILLISECONDS)
     lag: Ints = column(INT64, "lag", unit=RECORDS)
     time_lag_ms: Ints = column(INT64, "time lag; NULL if unknown", unit=MILLISECONDS)
     time_lag_quality: Ints = column(INT64, "quality of the time lag, by its index in QUALITIES", unit=INDEX)

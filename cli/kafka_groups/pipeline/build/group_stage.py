@@ -25,14 +25,13 @@ from kafka_groups.pipeline.build.kernels.group_days import GroupDay, build_group
 from kafka_groups.pipeline.build.kernels.group_status import GroupStatuses, combine_statuses
 from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, reduce_segments
-from kafka_groups.pipeline.build.kernels.verdicts import RULES
 from kafka_groups.pipeline.build.partition_rows import make_status_columns
 from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.build.topic_days import merge_topic_days
 from kafka_groups.pipeline.frames.arrays import NULL, Array, Ints, take_strings, to_lists
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
-from kafka_groups.verdicts import VERDICTS
+from kafka_groups.verdicts import VERDICT_OF
 
 # A group without known events and without a known state has this day.
 _WITHOUT_EVENTS: Final = next(build_group_days(None, {}, [0]))
@@ -116,9 +115,7 @@ def _status_arrays(statuses: GroupStatuses) -> dict[str, Array]:
     """Return the columns that `make_status_columns` takes, by their names."""
     names = (
         "rule",
-        "complete",
-        "window_start_ms",
-        "window_end_ms",
+        "verdict_since_ms",
         "lag",
         "time_lag_ms",
         "time_lag_quality",
@@ -200,7 +197,7 @@ def _make_group_daily(
         "max_lag": extremes.max_lag[group],
         "last_lag": extremes.last_lag[group],
         "max_time_lag_ms": extremes.max_time_lag_ms[group],
-        "worst_verdict": take_strings([VERDICTS[rule] for rule in RULES], extremes.worst_rule[group]),
+        "worst_verdict": take_strings([*VERDICT_OF.values()], extremes.worst_rule[group]),
         "skew": activity.skew,
         "retention_margin": extremes.retention_margin[group],
         "last_retention_margin": extremes.last_retention_margin[group],

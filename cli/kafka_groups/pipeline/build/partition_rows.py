@@ -11,7 +11,7 @@ import pyarrow as pa
 from kafka_groups.pipeline.build.frames import PartitionStatuses
 from kafka_groups.pipeline.build.group_frames import KeyDays, TopicDays
 from kafka_groups.pipeline.build.kernels.segments import DAY_US
-from kafka_groups.pipeline.build.kernels.verdicts import RULES
+from kafka_groups.pipeline.build.kernels.verdicts import RULE_NAMES
 from kafka_groups.pipeline.build.packing import ListOfRows, columns_of, pack
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.partition_results import PartitionDay, TopicActivity
@@ -28,7 +28,7 @@ from kafka_groups.pipeline.frames.arrays import (
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables.derived import LagHistory
 from kafka_groups.pipeline.tables.states import PartitionState
-from kafka_groups.verdicts import VERDICTS
+from kafka_groups.verdicts import VERDICT_OF
 
 
 def make_lag_history(batch: PartitionBatch, results: PartitionDay) -> Any:
@@ -60,11 +60,9 @@ def make_status_columns(statuses: Mapping[str, Array]) -> dict[str, Any]:
         "consume_rate": statuses["consume_rate"],
         "produce_rate": statuses["produce_rate"],
         "catch_up_ms": statuses["catch_up_ms"],
-        "verdict": take_strings([VERDICTS[rule] for rule in RULES], statuses["rule"]),
-        "rule": take_strings(RULES, statuses["rule"]),
-        "complete": statuses["complete"],
-        "window_start": milliseconds_to_microseconds(statuses["window_start_ms"]),
-        "window_end": milliseconds_to_microseconds(statuses["window_end_ms"]),
+        "verdict": take_strings([*VERDICT_OF.values()], statuses["rule"]),
+        "rule": take_strings(RULE_NAMES, statuses["rule"]),
+        "verdict_since": milliseconds_to_microseconds(statuses["verdict_since_ms"]),
     }
 
 
@@ -112,9 +110,7 @@ def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
         key=removals.key,
         at_us=removals.at_us,
         rule=np.full(len(removals), NULL),
-        complete=np.full(len(removals), np.nan),
-        window_start_ms=np.full(len(removals), NULL),
-        window_end_ms=np.full(len(removals), NULL),
+        verdict_since_ms=np.full(len(removals), NULL),
         lag=np.full(len(removals), NULL),
         time_lag_ms=np.full(len(removals), NULL),
         time_lag_quality=np.full(len(removals), NULL),

@@ -19,7 +19,7 @@ from kafka_groups.pipeline.build.frames import (
     PartitionSummary,
     TimePoints,
 )
-from kafka_groups.pipeline.build.kernels import committed_offsets, evidence_windows, log_ends, verdict_evidence
+from kafka_groups.pipeline.build.kernels import committed_offsets, log_ends
 from kafka_groups.pipeline.build.kernels.consumption import measure_activity, measure_clock_jumps
 from kafka_groups.pipeline.build.kernels.inferred_deletions import (
     ABSENT_MS,
@@ -29,6 +29,8 @@ from kafka_groups.pipeline.build.kernels.inferred_deletions import (
 )
 from kafka_groups.pipeline.build.kernels.lag import measure_lag
 from kafka_groups.pipeline.build.kernels.lag_extremes import find_lag_extremes
+from kafka_groups.pipeline.build.kernels.observations import make_observations
+from kafka_groups.pipeline.build.kernels.progress import carry_progress
 from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS, measure_rates_of_day
 from kafka_groups.pipeline.build.kernels.segments import (
     DAY_US,
@@ -39,7 +41,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
 )
 from kafka_groups.pipeline.build.kernels.time_index import index_points, thin_points
 from kafka_groups.pipeline.build.kernels.time_lag import measure_time_lag
-from kafka_groups.pipeline.build.kernels.verdicts import judge_evidence
+from kafka_groups.pipeline.build.kernels.verdicts import judge_observations
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.partition_results import PartitionDay, join_key_days, observe_topics
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
@@ -88,7 +90,7 @@ class _DayBuilder:
         activity, key_summary = measure_activity(commits, key_summary, self._measure_clock_jumps())
         lag_rows = measure_lag(ends, commits, self.batch.partition_of_key)
         log_state = self._log_state_at_end(observed, numbered, points)
-        statuses, key_state = self._judge(commits, key_summary, ends, lag_rows, points, log_state)
+        statuses, key_state = self._judge(commits, key_summary, ends, lag_rows, points)
         extremes = find_lag_extremes(lag_rows, statuses.time_lag_ms, len(key_summary))
         is_idle = log_ends.find_idle_partitions(observed, partitions)[self.batch.partition_of_key]
         is_orphaned = self._find_orphans(activity, log_state.log_ends)
@@ -182,14 +184,13 @@ class _DayBuilder:
     def _log_state_at_end(self, observed: LogEnds, numbered: LogEnds, points: TimePoints) -> LogState:
         """Return the state of the logs at the end of the day, with which the next day begins.
 
-        It has the last `rules.intervals` log ends of each partition, among others (`carry_log_ends`). `observed` are
-        the day's rows as they were read, `numbered` is what `number_logs` returned for them, `points` is the time
-        index.
+        `observed` are the day's rows as they were read, `numbered` is what `number_logs` returned for them, `points`
+        is the time index.
         """
         partitions = len(self.batch.partition)
         end_of_day_us = (self.day + 1) * DAY_US
         oldest_us = (self.day - self.settings.lookback_days) * DAY_US
-        carried = log_ends.carry_log_ends(numbered, size=partitions, count=self.settings.rules.intervals)
+        carried = log_ends.carry_log_ends(numbered, size=partitions)
         has_facts = np.bincount(observed.partition, minlength=partitions) > 0
         return LogState(
             summary=PartitionSummary(fact_day=np.where(has_facts, self.day, self.log_state.summary.fact_day)),
@@ -209,30 +210,23 @@ class _DayBuilder:
         ends: LogEnds,
         lag_rows: LagRows,
         points: TimePoints,
-        log_state: LogState,
     ) -> tuple[PartitionStatuses, KeyState]:
         """Return the status at each lag row, and the state of the keys at the end of the day.
 
-        `commits` are ordered and numbered, `ends` are used rows with a known log end, `points` is the time index of the
-        day, and `log_state` is the state at its end.
+        `commits` are ordered and numbered, `ends` are used rows with a known log end, and `points` is the time index of
+        the day.
         """
-        rules = self.settings.rules
-        context = verdict_evidence.find_context(commits, ends, self.batch.partition_of_key)
-        window_commits = verdict_evidence.find_window_commits(
-            self.key_state.window_commits, commits, ends, context, rules.min_distance_ms
+        observations = make_observations(lag_rows, ends, commits)
+        progress, lag_floors = judge_observations(
+            observations, self.key_state.progress, self.key_state.lag_floors, self.settings.limits
         )
-        lag_points = verdict_evidence.find_lag_points(self.key_state.lag_points, commits, ends, context)
-        evidence = evidence_windows.collect_evidence(lag_rows, ends, window_commits, lag_points, rules.intervals)
-        verdicts = judge_evidence(evidence, rules)
         time_lags = measure_time_lag(lag_rows, ends, points)
         rate_rows, rates = measure_rates_of_day(self.key_state.rate_rows, lag_rows)
         statuses = PartitionStatuses(
             key=lag_rows.key,
             at_us=lag_rows.at_us,
-            rule=verdicts.rule,
-            complete=verdicts.complete,
-            window_start_ms=verdicts.window_start_ms,
-            window_end_ms=verdicts.window_end_ms,
+            rule=progress.rule,
+            verdict_since_ms=progress.verdict_since_ms,
             lag=lag_rows.lag,
             time_lag_ms=time_lags.time_lag_ms,
             time_lag_quality=time_lags.quality,
@@ -240,17 +234,12 @@ class _DayBuilder:
             produce_rate=rates.produce_rate,
             catch_up_ms=rates.catch_up_ms,
         )
-        every_row = np.ones(len(commits), np.bool_)
-        incarnation = last_values(commits.key, every_row, commits.incarnation, np.zeros(len(key_summary), np.int64))
-        last_log_number = log_ends.last_log_numbers(log_state.log_ends, len(self.batch.partition))
         fresh_us = (self.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
         return statuses, KeyState(
             summary=key_summary,
             commits=committed_offsets.carry_commits(commits),
-            window_commits=verdict_evidence.carry_window_commits(window_commits, incarnation, rules.intervals),
-            lag_points=verdict_evidence.carry_lag_points(
-                lag_points, incarnation, last_log_number[self.batch.partition_of_key]
-            ),
+            progress=carry_progress(self.key_state.progress, progress),
+            lag_floors=lag_floors,
             rate_rows=rate_rows.take(rate_rows.at_us >= fresh_us),
             last_status=_carry_statuses(statuses, commits, fresh_us, len(key_summary)),
         )

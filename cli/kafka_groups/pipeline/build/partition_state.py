@@ -12,14 +12,14 @@ import numpy as np
 
 from kafka_groups.pipeline.build.frames import (
     Commits,
+    KeyProgress,
     KeySummary,
-    LagPoints,
+    LagFloors,
     LogEnds,
     PartitionStatuses,
     PartitionSummary,
     RateRows,
     TimePoints,
-    WindowCommits,
 )
 from kafka_groups.pipeline.build.kernels.segments import take
 from kafka_groups.pipeline.build.packing import ListOfRows, columns_of, list_of, list_of_singles, pack, unpack
@@ -35,8 +35,8 @@ STATE_FRAMES: Final = (
     TimePoints,
     KeySummary,
     Commits,
-    WindowCommits,
-    LagPoints,
+    KeyProgress,
+    LagFloors,
     RateRows,
     PartitionStatuses,
 )
@@ -96,8 +96,8 @@ class KeyState:
 
     summary: KeySummary
     commits: Commits
-    window_commits: WindowCommits
-    lag_points: LagPoints
+    progress: KeyProgress
+    lag_floors: LagFloors
     rate_rows: RateRows
     last_status: PartitionStatuses
 
@@ -112,14 +112,14 @@ class KeyState:
 
         Each key has one value at most; one without a value gets an empty state.
         """
-        frames = (Commits, WindowCommits, LagPoints, RateRows, PartitionStatuses)
+        frames = (Commits, KeyProgress, LagFloors, RateRows, PartitionStatuses)
         declarations = [columns_of(KeySummary), *(columns_of(frame, "key") for frame in frames)]
-        summary, commits, window_commits, lag_points, rate_rows, last_status = unpack(column, declarations)
+        summary, commits, progress, lag_floors, rate_rows, last_status = unpack(column, declarations)
         return cls(
             summary=KeySummary(**_spread_singles(summary, key, size)),
             commits=Commits(key=key[commits.owner], **commits.columns),
-            window_commits=WindowCommits(key=key[window_commits.owner], **window_commits.columns),
-            lag_points=LagPoints(key=key[lag_points.owner], **lag_points.columns),
+            progress=KeyProgress(key=key[progress.owner], **progress.columns),
+            lag_floors=LagFloors(key=key[lag_floors.owner], **lag_floors.columns),
             rate_rows=RateRows(key=key[rate_rows.owner], **rate_rows.columns),
             last_status=PartitionStatuses(key=key[last_status.owner], **last_status.columns),
         )
@@ -133,8 +133,8 @@ class KeyState:
         return type(self)(
             summary=_keep_singles(self.summary, is_kept),
             commits=self.commits.take(is_kept[self.commits.key]),
-            window_commits=self.window_commits.take(is_kept[self.window_commits.key]),
-            lag_points=self.lag_points.take(is_kept[self.lag_points.key]),
+            progress=self.progress.take(is_kept[self.progress.key]),
+            lag_floors=self.lag_floors.take(is_kept[self.lag_floors.key]),
             rate_rows=self.rate_rows.take(is_kept[self.rate_rows.key]),
             last_status=self.last_status.take(is_kept[self.last_status.key]),
         )

@@ -26,7 +26,7 @@ from kafka_groups.pipeline.store import NewFile, Queries, Storage
 from kafka_groups.pipeline.store.data_files import BUILD, from_rows
 from kafka_groups.pipeline.tables import DERIVED_TABLES, GROUP_DAILY, REBALANCES, STATE_TABLES, TOPIC_DAILY
 from kafka_groups.progress import Progress, ignore_progress
-from kafka_groups.verdicts import Rules
+from kafka_groups.verdicts import Limits
 
 Engine = LocalEngine | SparkEngine
 _DAY: Final = timedelta(days=1)
@@ -49,7 +49,7 @@ def build(
     storage: Storage,
     engine: Engine,
     *,
-    rules: Rules | None = None,
+    limits: Limits | None = None,
     lookback_days: int = LOOKBACK_DAYS,
     selection: DateRange = ALL_DATES,
     full: bool = False,
@@ -63,7 +63,7 @@ def build(
     are not selected are left to a later build. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
-        plan = plan_build(storage, rules, lookback_days, selection, full=full)
+        plan = plan_build(storage, limits, lookback_days, selection, full=full)
         if not plan.to_write:
             return BuildResult((), {}, () if plan.changed else _describe_missing(storage, plan))
         if not plan.state.has_last_build:
@@ -121,7 +121,7 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
     progress(_STEPS[1], 1, len(_STEPS))
     settings = StageSettings(
         days=days,
-        rules=plan.state.rules,
+        limits=plan.state.limits,
         lookback_days=plan.state.lookback_days,
         days_before=[day_number(day) for day in plan.days_before_runs],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kafka_groups.verdicts import Rules
+from kafka_groups.verdicts import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,6 @@ class StageSettings:
     """
 
     days: Sequence[int]
-    rules: Rules
+    limits: Limits
     lookback_days: int
     days_before: Sequence[int] = ()

@@ -128,9 +128,8 @@ _SETTINGS: Final[Schema] = {
     "description": "The settings of verdicts, as the options give them.",
     **object_schema(
         {
-            "window_commits": number_schema("Commits of a window.", nullable=False, minimum=1),
             "allowed_lag": number_schema("A lag that is still OK.", nullable=False),
-            "minimum_complete": number_schema("Filled share of a window.", nullable=False, kind="number", maximum=1),
+            "stop_after_ms": number_schema("Time until a group that waits is STOP, in ms.", nullable=False),
         },
         additionalProperties=False,
     ),

@@ -144,6 +144,17 @@ def _request(admin: GroupAdmin, now_ms: Callable[[], int]) -> _Responses:
     )
 
 
+def _count_members(responses: _Responses) -> dict[str, int]:
+    """Return the number of members of each group for which it is known."""
+    counts = {
+        name: 0
+        for name, group in responses.groups.succeeded.items()
+        if group.state in STATES_WITHOUT_MEMBERS and not _needs_description(group)
+    }
+    described = {name: group.member_count for name, group in responses.descriptions.succeeded.items()}
+    return counts | {name: count for name, count in described.items() if count is not None}
+
+
 def _needs_description(group: GroupListing) -> bool:
     """Return whether the description of a group has more than its listing: members, an epoch, or the type."""
     has_more = group.type is None or kind_of(group).has_epochs or group.state not in STATES_WITHOUT_MEMBERS
@@ -223,7 +234,9 @@ def _table_batches(cluster_id: str, responses: _Responses) -> Mapping[Table, Ite
     source = {"cluster_id": cluster_id, "origin": "sample"}
     commit_times = {"record_time": responses.commits_at, "commit_time": responses.commits_at}
     return {
-        OFFSET_COMMITS: offset_commit_batches(responses.commits.succeeded, shared={**source, **commit_times}),
+        OFFSET_COMMITS: offset_commit_batches(
+            responses.commits.succeeded, _count_members(responses), shared={**source, **commit_times}
+        ),
         GROUP_EVENTS: group_batches(
             groups, responses.descriptions.succeeded, shared={**source, "record_time": responses.groups_at}
         ),

@@ -90,12 +90,17 @@ def _member(member: Member) -> dict[str, Any]:
     }
 
 
-def offset_commit_batches(commits: Mapping[str, GroupOffsets], *, shared: SharedValues) -> Iterator[Any]:
-    """Yield batches of OFFSET_COMMITS with a row for each committed offset of each group, by its id."""
+def offset_commit_batches(
+    commits: Mapping[str, GroupOffsets], members: Mapping[str, int], *, shared: SharedValues
+) -> Iterator[Any]:
+    """Yield batches of OFFSET_COMMITS with a row for each committed offset of each group, by its id.
+
+    `members` has the number of members by group, where it is known.
+    """
     shared = {**shared, "tombstone": False}
     columns = _CommitColumns()
     for group, offsets in commits.items():
-        columns.add(group, offsets)
+        columns.add(group, offsets, members.get(group))
         if len(columns) >= _BATCH_ROWS:
             yield columns.batch(shared)
             columns = _CommitColumns()
@@ -113,11 +118,12 @@ class _CommitColumns:
         self._offsets: list[int | None] = []
         self._leader_epochs: list[int | None] = []
         self._metadata: list[str | None] = []
+        self._members: list[int | None] = []
 
     def __len__(self) -> int:
         return len(self._groups)
 
-    def add(self, group: str, offsets: GroupOffsets) -> None:
+    def add(self, group: str, offsets: GroupOffsets, members: int | None) -> None:
         """Add a row for each partition of a group."""
         for topic, commits in offsets.topics:
             if len(commits):
@@ -128,6 +134,7 @@ class _CommitColumns:
                 self._offsets.extend(committed_offsets)
                 self._leader_epochs.extend(leader_epochs)
                 self._metadata.extend(metadata)
+                self._members.extend(repeat(members, len(partitions)))
 
     def batch(self, shared: SharedValues) -> Any:
         """Return the rows as a batch, except for partitions that have no committed offset."""
@@ -138,6 +145,7 @@ class _CommitColumns:
             "committed_offset": self._offsets,
             "leader_epoch": self._leader_epochs,
             "metadata": self._metadata,
+            "members": self._members,
         }
         rows = make_batch(OFFSET_COMMITS.frame, {**shared, **columns}, fill_null=True)
         return rows.filter(pc.is_valid(rows["committed_offset"]))

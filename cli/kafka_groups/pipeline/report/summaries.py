@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple
 from kafka_groups.pipeline.build.qualities import BY_CERTAINTY
 from kafka_groups.pipeline.report.history import GroupHistory
 from kafka_groups.pipeline.report.known_groups import KnownGroup
-from kafka_groups.verdicts import VERDICTS
+from kafka_groups.verdicts import VERDICT_OF, VERDICTS
 
 # The rank of each verdict: a worse one has a higher rank.
-_RANKS: Final = {verdict: rank for rank, verdict in enumerate(dict.fromkeys(VERDICTS.values()), start=1)}
+_RANKS: Final = {verdict: rank for rank, verdict in enumerate(VERDICTS, start=1)}
 
 
 class _State(NamedTuple):
@@ -35,7 +35,7 @@ def summarise(group: KnownGroup) -> GroupHistory:
         group=group.key.group,
         state=last.state,
         members=last.members,
-        verdict=None if rule is None else VERDICTS.get(rule),
+        verdict=None if rule is None else VERDICT_OF.get(rule),
         rule=rule,
         evaluated_ms=None if status is None else status.evaluated_ms,
         removed_ms=None if group.removal is None else group.removal.at_ms,

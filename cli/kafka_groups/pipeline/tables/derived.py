@@ -71,17 +71,9 @@ class LagHistory(Frame):
         "committed offset minus log start offset: records until data is lost; negative: data was lost",
         unit=RECORDS,
     )
-    verdict: Any = column(STRING, "OK, UNKNOWN, WARN, STOP, STALL or REWIND, from a window of commits")
-    rule: Any = column(STRING, "the rule that gave the verdict, see kafka_groups.verdicts")
-    complete: Any = column(FLOAT64, "share of the window that is filled, from 0 to 1")
-    window_start: Any = column(
-        TIMESTAMP,
-        "time of the first commit of the window; for samples, when its offset was first seen",
-    )
-    window_end: Any = column(
-        TIMESTAMP,
-        "time of the last commit of the window; for samples, when its offset was first seen",
-    )
+    verdict: Any = column(STRING, "OK, UNKNOWN, WARN, STALL, REWIND or STOP (docs/verdicts.md)")
+    rule: Any = column(STRING, "the rule that gave the verdict")
+    verdict_since: Any = column(TIMESTAMP, "since when that verdict has been given at each observation")
 
 
 @frame
@@ -94,11 +86,12 @@ class GroupStatus(Frame):
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     group: Any = column(STRING, "id of the group")
     evaluated_at: Any = column(TIMESTAMP, "time of the values in this row")
-    verdict: Any = column(STRING, "the worst of its partitions: OK, UNKNOWN, WARN, STOP, STALL or REWIND")
-    rule: Any = column(STRING, "the rule that gave the verdict, see kafka_groups.verdicts")
-    complete: Any = column(FLOAT64, "share of partitions whose windows are complete, from 0 to 1")
-    window_start: Any = column(TIMESTAMP, "time of the first commit of all windows")
-    window_end: Any = column(TIMESTAMP, "time of the last commit of all windows")
+    verdict: Any = column(STRING, "the worst of its partitions: OK, UNKNOWN, WARN, STALL, REWIND or STOP")
+    rule: Any = column(STRING, "the rule that gave the verdict")
+    verdict_since: Any = column(
+        TIMESTAMP,
+        "since when a partition has had that verdict; for OK, since when all partitions have had it",
+    )
     partitions: Any = column(
         INT32,
         "number of partitions that the row sums up: those with a commit and a known log end offset",

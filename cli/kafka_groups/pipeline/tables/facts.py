@@ -69,6 +69,7 @@ class OffsetCommits(Frame):
     topic_id: Any = column(STRING, "id of the topic, where the broker wrote it (since 4.1)")
     tombstone: Any = column(BOOLEAN, "true if the offset expired, or if it or its partition was deleted")
     value_version: Any = column(INT16, "version of OffsetCommitValue; null for tombstones and samples")
+    members: Any = column(INT32, "number of members of the group in the sample; null for records, and if unknown")
 
 
 @frame

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 from kafka_groups.groups.lag.summary import ISOLATION_LEVELS, NOTES, LagKey, LagRow
@@ -11,6 +12,7 @@ from kafka_groups.rendering.columns import Column, View, number_column, text_col
 from kafka_groups.rendering.durations import format_duration
 from kafka_groups.rendering.schemas import Document, Schema, array_schema, document_schema, number_schema, text_schema
 from kafka_groups.rendering.sparkline import draw_sparkline
+from kafka_groups.rendering.times import format_time
 from kafka_groups.rendering.views.list_groups import GROUP, STATE
 from kafka_groups.rendering.views.members import CLIENT_ID_TEXT, HOST_TEXT
 from kafka_groups.rendering.views.offsets import COMMITTED_SCHEMA, PARTITION, TOPIC
@@ -100,6 +102,10 @@ _ISOLATION: Final = Column(
 )
 
 
+def _encode_time(at_ms: int) -> str:
+    return format_time(datetime.fromtimestamp(at_ms // 1_000, UTC))
+
+
 def _format_duration(milliseconds: int | None) -> str | None:
     return None if milliseconds is None else format_duration(milliseconds)
 
@@ -156,10 +162,16 @@ _PACE: Final = (
     text_column(
         "VERDICT",
         "verdict",
-        schema=text_schema("With polls: OK, WARN, STOP, STALL, REWIND or UNKNOWN (see `rule`).", nullable=True),
+        schema=text_schema("With polls: OK, UNKNOWN, WARN, REWIND or STOP (see `rule`).", nullable=True),
     ),
     text_column(
         "RULE", "rule", schema=text_schema("The rule that gave the verdict; null without polls.", nullable=True)
+    ),
+    Column(
+        "",
+        "verdict_since",
+        encode=_encode_time,
+        schema=text_schema("Since when polls have given that verdict, in UTC; null without polls.", nullable=True),
     ),
 )
 _MEMBER: Final = text_column(

@@ -19,7 +19,7 @@ SHARED = {"cluster_id": "c", "origin": "sample"}
 def test_a_partition_without_a_commit_has_no_row() -> None:
     commits = CommitTuple([(0, 5, 3, "here"), (1, None, None, None), (2, 0, None, "")])
     offsets = GroupOffsets([("empty", CommitTuple()), ("orders", commits)])
-    (batch,) = offset_commit_batches({"g": offsets}, shared=SHARED)
+    (batch,) = offset_commit_batches({"g": offsets}, {"g": 3}, shared=SHARED)
     assert batch.schema == OFFSET_COMMITS.arrow()
     rows = batch.select(["group", "topic", "partition", "committed_offset", "leader_epoch", "metadata"]).to_pylist()
     assert [tuple(row.values()) for row in rows] == [
@@ -31,12 +31,12 @@ def test_a_partition_without_a_commit_has_no_row() -> None:
 def test_commits_of_a_group_are_in_one_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample_rows, "_BATCH_ROWS", 3)
     offsets = GroupOffsets([("orders", CommitTuple([(0, 1, None, ""), (1, 1, None, "")]))])
-    batches = offset_commit_batches(dict.fromkeys(["a", "b", "c"], offsets), shared=SHARED)
+    batches = offset_commit_batches(dict.fromkeys(["a", "b", "c"], offsets), {}, shared=SHARED)
     assert [batch["group"].to_pylist() for batch in batches] == [["a", "a", "b", "b"], ["c", "c"]]
 
 
 def test_without_commits_there_is_no_batch() -> None:
-    assert list(offset_commit_batches({"g": GroupOffsets()}, shared=SHARED)) == []
+    assert list(offset_commit_batches({"g": GroupOffsets()}, {}, shared=SHARED)) == []
 
 
 def test_a_group_without_a_description_has_the_listed_state() -> None:

@@ -38,6 +38,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
     reduce_segments,
     sum_segments,
 )
+from kafka_groups.pipeline.build.kernels.verdicts import RANK_OF_RULE
 from kafka_groups.pipeline.build.qualities import BY_CERTAINTY, QUALITIES
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Floats, Ints
 
@@ -62,17 +63,15 @@ class GroupedStatuses:
 class GroupStatuses:
     """Row i is the status of a group at a time, by group and time; units are those of PartitionStatuses.
 
-    `rule` is the worst one of the partitions, and `complete` the share of the partitions whose windows are full.
-    `partitions` is the number of partitions that count. `catch_up_ms` is the longest one; NULL if the lag of one
-    partition does not fall, or there is no lag.
+    `rule` is the worst one of the partitions. `verdict_since_ms` is since when the first of those with its verdict has
+    had it, for OK since when the last one has. `partitions` is the number of partitions that count. `catch_up_ms` is
+    the longest one; NULL if the lag of one partition does not fall, or there is no lag.
     """
 
     group: Ints
     at_us: Ints
     rule: Ints
-    complete: Floats
-    window_start_ms: Ints
-    window_end_ms: Ints
+    verdict_since_ms: Ints
     partitions: Ints
     lag: Ints
     time_lag_ms: Ints
@@ -92,9 +91,7 @@ def new_statuses(*, at_us: Ints, lag: Ints) -> PartitionStatuses:
         key=np.zeros(size, np.int64),
         at_us=at_us,
         rule=np.zeros(size, np.int64),
-        complete=np.ones(size),
-        window_start_ms=np.full(size, NULL),
-        window_end_ms=np.full(size, NULL),
+        verdict_since_ms=np.full(size, NULL),
         lag=lag,
         time_lag_ms=np.full(size, NULL),
         time_lag_quality=np.full(size, time_lag.UNKNOWN),
@@ -116,17 +113,15 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
     statuses = ordered.statuses.take(index)
     starts = is_segment_start(moment)
     partitions = reduce_segments(np.add, np.ones(len(moment), np.int64), starts)
-    is_full = (statuses.complete >= 1).astype(np.float64)
+    rule = reduce_segments(np.maximum, statuses.rule, starts)
     stays_behind = (statuses.lag > 0) & (statuses.catch_up_ms == NULL)
     never_catches_up = reduce_segments(np.logical_or, stays_behind, starts)
     rank = _BY_CERTAINTY[statuses.time_lag_quality]
     return GroupStatuses(
         group=ordered.group[index][starts],
         at_us=moments.at_us[moment[starts]],
-        rule=reduce_segments(np.maximum, statuses.rule, starts),
-        complete=reduce_segments(np.add, is_full, starts) / partitions,
-        window_start_ms=min_known(statuses.window_start_ms, starts),
-        window_end_ms=reduce_segments(np.maximum, statuses.window_end_ms, starts),
+        rule=rule,
+        verdict_since_ms=_find_since(statuses, rule, starts),
         partitions=partitions,
         lag=sum_segments(np.maximum(statuses.lag, 0), starts),
         time_lag_ms=reduce_segments(np.maximum, statuses.time_lag_ms, starts),
@@ -135,6 +130,18 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
         produce_rate=reduce_segments(np.add, statuses.produce_rate, starts),
         catch_up_ms=np.where(never_catches_up, NULL, reduce_segments(np.maximum, statuses.catch_up_ms, starts)),
     )
+
+
+def _find_since(statuses: PartitionStatuses, rule: Ints, starts: Flags) -> Ints:
+    """Return since when the group of each segment has had its verdict, in ms since 1970: as its partitions had it.
+
+    `rule` is the worst one of each segment, and `starts` are the first rows of segments.
+    """
+    of_segment = rule[np.cumsum(starts) - 1]
+    has_verdict = RANK_OF_RULE[statuses.rule] == RANK_OF_RULE[of_segment]
+    earliest_ms = min_known(np.where(has_verdict, statuses.verdict_since_ms, NULL), starts)
+    latest_ms = reduce_segments(np.maximum, statuses.verdict_since_ms, starts)
+    return np.where(RANK_OF_RULE[rule] == 0, latest_ms, earliest_ms)
 
 
 def _sort(rows: GroupedStatuses) -> GroupedStatuses:

@@ -176,11 +176,11 @@ def last_log_numbers(rows: LogEnds, size: int) -> Ints:
     return last_values(rows.partition, every_row, rows.log_number, np.zeros(size, np.int64))
 
 
-def carry_log_ends(rows: LogEnds, *, size: int, count: int) -> LogEnds:
+def carry_log_ends(rows: LogEnds, *, size: int) -> LogEnds:
     """Return the rows of `number_logs` that the next day needs, marked as carried.
 
-    For each of `size` partitions, these are the last `count` ends of its present log, its last sample, its last samples
-    with an end, with a topic id and on the present log, and the last row with a log start.
+    For each of `size` partitions, these are the last end of its present log, its last sample, its last samples with an
+    end, with a topic id and on the present log, and the last row with a log start.
     """
     has_end = rows.log_end != NULL
     is_of_last_log = rows.is_used & has_end & (rows.log_number == last_log_numbers(rows, size)[rows.partition])
@@ -190,8 +190,9 @@ def carry_log_ends(rows: LogEnds, *, size: int, count: int) -> LogEnds:
         rows.is_sample & (rows.topic_id != NULL),
         rows.is_sample & is_of_last_log,
         is_of_last_log & (rows.log_start != NULL),
+        is_of_last_log,
     ]
-    is_chosen = is_among_last(is_of_last_log, rows.partition, count)
+    is_chosen = np.zeros(len(rows), np.bool_)
     for condition in conditions:
         is_chosen |= is_among_last(condition, rows.partition)
     return replace(rows, is_carried=np.ones(len(rows), np.bool_)).take(is_chosen)

@@ -135,6 +135,17 @@ def running_count(flags: Flags, starts: Ints) -> Ints:
     return total - (total - flags)[starts]
 
 
+def running_maximum(values: Ints, starts: Ints) -> Ints:
+    """Return for each row the highest value of its segment, up to and including itself.
+
+    Values are from 0 to 2^42: times in ms since 1970, or numbers of that size.
+    """
+    bits = 42
+    segment = np.cumsum(starts == np.arange(len(starts)))
+    highest: Ints = np.maximum.accumulate((segment << bits) + values) - (segment << bits)
+    return highest
+
+
 def reduce_segments(ufunc: Any, values: Array, starts: Flags) -> Array:
     """Return the result of a ufunc such as `np.add` for each segment; `starts` is what `is_segment_start` returned."""
     return ufunc.reduceat(values, np.flatnonzero(starts)) if len(values) else values

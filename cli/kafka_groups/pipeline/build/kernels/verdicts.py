@@ -1,126 +1,151 @@
-"""Verdicts at all lag rows of a batch at once: the rules of `kafka_groups.verdicts`, in their order.
+"""Verdicts at all observations at once: the table of rules of `kafka_groups.verdicts`, over columns of evidence.
 
-Property tests hold this kernel and `kafka_groups.verdicts.judge` equal. The first rule that holds gives the verdict.
+The first rule that holds gives the verdict. Tests hold this kernel and `kafka_groups.verdicts.judge` equal.
 
-Two lag rows with windows of three slots: the first one has two commits at the same offset and lag, the second advances:
+A group that stopped three minutes ago, and one that has no lag; unknown numbers are NaN:
 
-    >>> evidence = Evidence(
-    ...     at_ms=np.array([60_000, 60_000]),
-    ...     current_lag=np.array([30, 30]),
-    ...     min_end=np.array([100, 100]),
-    ...     is_sampled=np.array([False, False]),
-    ...     slot_ms=np.array([[NULL, 20_000, 50_000], [10_000, 20_000, 50_000]]),
-    ...     committed_offset=np.array([[NULL, 70, 70], [50, 60, 70]]),
-    ...     commit_lag=np.array([[NULL, 30, 30], [50, 40, 30]]),
-    ...     point_end=np.full((2, verdicts.SAMPLE_POINTS), NULL),
-    ...     point_lag=np.full((2, verdicts.SAMPLE_POINTS), NULL),
-    ... )
-    >>> judged = judge_evidence(evidence, verdicts.Rules(intervals=3))
-    >>> [RULES[index] for index in judged.rule], judged.complete.round(2)
-    (['stalled', 'lag_unknown'], array([0.67, 1.  ]))
+    >>> evidence = {
+    ...     "lag": np.array([30.0, 0.0]),
+    ...     "moves": np.array([9.0, 9.0]),
+    ...     "silent_ms": np.array([180_000.0, 180_000.0]),
+    ...     "usual_wait_ms": np.array([5_000.0, 5_000.0]),
+    ... }
+    >>> [RULE_NAMES[index] for index in judge_evidence(evidence, {}, Limits(), RULES[2:3] + RULES[7:8])]
+    ['stopped', 'no_lag']
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, fields, replace
+from typing import Any, Final
 
 import numpy as np
 
-from kafka_groups import verdicts
-from kafka_groups.pipeline.build.kernels.evidence_windows import Evidence
-from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
+from kafka_groups.pipeline.build.frames import KeyProgress, LagFloors, Observations
+from kafka_groups.pipeline.build.kernels.lag_floors import carry_floors, measure_growths
+from kafka_groups.pipeline.build.kernels.progress import measure_progress, usual_waits
+from kafka_groups.pipeline.build.kernels.segments import is_segment_start, last_index_until, segment_starts
+from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Floats, Ints
+from kafka_groups.verdicts import (
+    KNOWN,
+    OPERATORS,
+    RULES,
+    UNKNOWN,
+    VERDICT_OF,
+    VERDICTS,
+    Comparison,
+    Limits,
+    Rule,
+)
 
-# The rules, from the best verdict to the worst; a rule is its index here.
-RULES: Final = tuple(verdicts.VERDICTS)
-# No log is this long. The sum of three such offsets fits into 64 bits.
-_LARGEST_OFFSET: Final = 1 << 60
+# The names of rules, from that of the best verdict to that of the worst; a rule is its index here.
+RULE_NAMES: Final = tuple(VERDICT_OF)
+# The rank of the verdict of each rule, 0 for OK.
+RANK_OF_RULE: Final = np.array([VERDICTS.index(verdict) for verdict in VERDICT_OF.values()])
+
+Evidence = Mapping[str, Floats]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdicts:
-    """The verdict at each lag row.
+def judge_observations(
+    observations: Observations, carried: KeyProgress, carried_floors: LagFloors, limits: Limits
+) -> tuple[KeyProgress, LagFloors]:
+    """Return the progress of each key after each observation, with its verdict, and the floors for the next day.
 
-    `rule` is its index in RULES, and `complete` the filled share of the window, 0 to 1. `window_start_ms` is the first
-    commit of the window, `window_end_ms` the last one; both are NULL without commits.
+    `observations` are sorted by key and time, `carried` and `carried_floors` are of earlier days.
     """
+    progress, evidence = measure_progress(observations, carried, limits)
+    has_lag = observations.lag > limits.allowed_lag
+    known = {name: to_known(values) for name, values in evidence.items()}
+    floors, growths = _measure_growths(observations, carried_floors, has_lag, usual_waits(progress))
+    rule = judge_evidence(known, growths, limits)
+    since_ms = _find_since(progress, carried, rule)
+    return replace(progress, rule=rule, verdict_since_ms=since_ms), floors
 
-    rule: Ints
-    complete: Floats
-    window_start_ms: Ints
-    window_end_ms: Ints
 
+def judge_evidence(
+    evidence: Evidence, growths: Mapping[int, Evidence], limits: Limits, rules: Sequence[Rule] = RULES
+) -> Ints:
+    """Return the rule of each row, by its index in RULE_NAMES: the first one of `rules` that holds.
 
-def judge_evidence(evidence: Evidence, rules: verdicts.Rules) -> Verdicts:
-    """Return the verdict at each row of the evidence, whose windows have `rules.intervals` slots.
-
-    The first rule in the order of `conditions` that holds decides; without any, the pace of the lag points does.
+    `evidence` has a column for each name, `growths` those of Growth by the length of a third in ms; NaN is unknown.
     """
-    is_filled = evidence.slot_ms != NULL
-    commits = is_filled.sum(axis=1)
-    complete = np.minimum(1.0, commits / rules.intervals)
-    window_start_ms = evidence.slot_ms[np.arange(len(commits)), is_filled.argmax(axis=1)]
-    window_end_ms = evidence.slot_ms[:, -1]
-    window_ms = window_end_ms - window_start_ms
-    # A window that is not full says little about how often the group commits.
-    is_full = commits >= rules.intervals
-    longest_pause_ms = np.where(is_full, window_ms, np.maximum(window_ms, verdicts.SILENT_MS))
-    is_silent = evidence.at_ms - window_end_ms > longest_pause_ms
-    stands_still = evidence.committed_offset == evidence.committed_offset[:, -1:]
-    is_behind = evidence.commit_lag > rules.allowed_lag
-    has_enough_commits = commits >= verdicts.MIN_COMMITS
-    conditions = {
-        "no_commits": commits == 0,
-        "no_lag": evidence.current_lag <= rules.allowed_lag,
-        "incomplete": complete < rules.minimum_complete,
-        "stopped": is_silent & (evidence.min_end > evidence.committed_offset[:, -1]),
-        "rewound": _are_rewound(evidence.committed_offset),
-        "stalled": ((stands_still & is_behind) | ~is_filled).all(axis=1) & has_enough_commits,
+    size = len(next(iter(evidence.values())))
+    of_limits = {field.name: np.full(size, value) for field, value in zip(fields(limits), astuple(limits), strict=True)}
+    known: Evidence = {**evidence, **of_limits}
+    conditions = [_find_where(rule, known, growths, size) for rule in rules]
+    chosen = np.select(conditions, [RULE_NAMES.index(rule.name) for rule in rules], RULE_NAMES.index("incomplete"))
+    return chosen.astype(np.int64)
+
+
+def to_known(values: Array) -> Floats:
+    """Return numbers as evidence: NULL is NaN."""
+    return np.where(values == NULL, np.nan, values.astype(np.float64))
+
+
+def _find_where(rule: Rule, known: Evidence, growths: Mapping[int, Evidence], size: int) -> Flags:
+    """Return for each row whether a rule holds, for rules with thirds in one of their windows."""
+    windows = (
+        [{**known, **growths[third]} for third in rule.thirds_ms if third in growths] if rule.thirds_ms else [known]
+    )
+    result = np.zeros(size, np.bool_)
+    for window in windows:
+        holds = np.ones(size, np.bool_)
+        for comparison in rule.comparisons:
+            holds &= _compare(comparison, window)
+        result |= holds
+    return result
+
+
+def _compare(comparison: Comparison, known: Evidence) -> Any:
+    """Return for each row whether a comparison holds; with an unknown number it does not."""
+    value = known[comparison.name]
+    if comparison.operator in (KNOWN, UNKNOWN):
+        return np.isnan(value) == (comparison.operator == UNKNOWN)
+    other = known[comparison.other] if isinstance(comparison.other, str) else comparison.other
+    return OPERATORS[comparison.operator](value, other * comparison.factor)
+
+
+def _measure_growths(
+    observations: Observations, carried: LagFloors, has_lag: Flags, usual_wait_ms: Floats
+) -> tuple[LagFloors, dict[int, Evidence]]:
+    """Return the floors that the next day needs, and the growth of the lag at each observation with a lag."""
+    is_known = observations.lag != NULL
+    names = LagFloors.names()
+    of_day = LagFloors(**{name: getattr(observations, name)[is_known] for name in names})
+    joined = LagFloors.join(carried, of_day)
+    order = np.lexsort((joined.at_ms, joined.log_number, joined.incarnation, joined.key))
+    rows = joined.take(order)
+    is_of_day = order >= len(carried)
+    is_wanted = np.zeros(len(rows), np.bool_)
+    is_wanted[is_of_day] = has_lag[is_known]
+    waits = np.zeros(len(rows))
+    waits[is_of_day] = usual_wait_ms[is_known]
+    growths: dict[int, Evidence] = {
+        third_ms: {name: _spread(values[is_of_day], is_known) for name, values in growth.items()}
+        for third_ms, growth in measure_growths(rows, is_wanted, waits).items()
     }
-    indices = [RULES.index(rule) for rule in conditions]
-    rule = np.select(list(conditions.values()), indices, _judge_pace(evidence, has_enough_commits, rules))
-    return Verdicts(rule=rule, complete=complete, window_start_ms=window_start_ms, window_end_ms=window_end_ms)
+    return carry_floors(rows), growths
 
 
-def _are_rewound(committed_offset: Ints) -> Flags:
-    """Return for each window whether its offset falls, and then stays below the offset before the first fall.
-
-    An unfilled slot is NULL. It is below every offset, and comes before all filled slots.
-    """
-    rows = np.arange(len(committed_offset))
-    falls = np.zeros(committed_offset.shape, np.bool_)
-    falls[:, :-1] = committed_offset[:, 1:] < committed_offset[:, :-1]
-    before_fall = falls.argmax(axis=1)
-    is_later = np.arange(committed_offset.shape[1]) > before_fall[:, None]
-    has_reached = is_later & (committed_offset >= committed_offset[rows, before_fall][:, None])
-    is_rewound: Flags = falls.any(axis=1) & ~has_reached.any(axis=1)
-    return is_rewound
+def _spread(values: Floats, is_known: Flags) -> Floats:
+    """Return an array with the values where the flag is true, NaN elsewhere."""
+    result = np.full(len(is_known), np.nan)
+    result[is_known] = values
+    return result
 
 
-def _judge_pace(evidence: Evidence, has_enough_commits: Flags, rules: verdicts.Rules) -> Ints:
-    """Return the rule of each row by its lag points, as its index in RULES: falling_behind or keeping_up.
-
-    Without enough points it is lag_unknown if there are enough commits, and incomplete otherwise.
-    """
-    points = np.where(evidence.is_sampled, verdicts.SAMPLE_POINTS, verdicts.COMMIT_POINTS)
-    first = verdicts.SAMPLE_POINTS - points
-    middle = first + points // 2
-    last = np.full(len(points), verdicts.SAMPLE_POINTS - verdicts.COMPARED_POINTS)
-    end = np.clip(evidence.point_end, -_LARGEST_OFFSET, _LARGEST_OFFSET)
-    lag = np.clip(evidence.point_lag, -_LARGEST_OFFSET, _LARGEST_OFFSET)
-    last_lag = _compared_points(lag, last).sum(axis=1)
-    growth = last_lag - _compared_points(lag, first).sum(axis=1)
-    produced = _compared_points(end, last).sum(axis=1) - _compared_points(end, first).sum(axis=1)
-    grows = growth > np.maximum(0, produced) // verdicts.GROWTH_DIVISOR
-    is_above_allowed = last_lag > verdicts.COMPARED_POINTS * rules.allowed_lag
-    is_not_recovering = evidence.current_lag >= _compared_points(lag, middle).min(axis=1)
-    is_falling_behind = grows & is_above_allowed & is_not_recovering
-    pace = np.where(is_falling_behind, RULES.index("falling_behind"), RULES.index("keeping_up"))
-    has_points = evidence.point_end[np.arange(len(first)), first] != NULL
-    without_points = np.where(has_enough_commits, RULES.index("lag_unknown"), RULES.index("incomplete"))
-    return np.where(has_points, pace, without_points)
-
-
-def _compared_points(values: Ints, first: Ints) -> Ints:
-    """Return a matrix of the values of COMPARED_POINTS points, from the column `first` of each row on."""
-    return np.take_along_axis(values, first[:, None] + np.arange(verdicts.COMPARED_POINTS), axis=1)
+def _find_since(progress: KeyProgress, carried: KeyProgress, rule: Ints) -> Ints:
+    """Return since when each row's verdict has been given without another one in between, in ms since 1970."""
+    verdict = RANK_OF_RULE[rule]
+    starts = segment_starts(progress.key)
+    changes = is_segment_start(progress.key, verdict)
+    since_ms = progress.at_ms[last_index_until(changes, starts)] if len(rule) else progress.at_ms
+    keys = int(max(progress.key.max(initial=-1), carried.key.max(initial=-1))) + 1
+    before = np.full(keys, NULL)
+    before[carried.key] = RANK_OF_RULE[carried.rule]
+    carried_since_ms = np.full(keys, NULL)
+    carried_since_ms[carried.key] = carried.verdict_since_ms
+    is_first_run = last_index_until(changes, starts) == starts
+    continues = is_first_run & (before[progress.key] == verdict)
+    return np.where(continues, carried_since_ms[progress.key], since_ms)

@@ -80,7 +80,7 @@ _GROUP: Final = {
     "members": number_schema("How many members it had then; null if that is not known."),
     "verdict": choice_schema(
         "The verdict, UNKNOWN without enough evidence; null without a lag, or if all commits were removed.",
-        tuple(dict.fromkeys(VERDICTS.values())),
+        VERDICTS,
         nullable=True,
     ),
     "rule": text_schema("The rule that gave the verdict; null without a verdict.", nullable=True),

@@ -1,0 +1,213 @@
+"""The progress of a group on a partition, as polls show it: what verdicts need of all polls so far, in little space.
+
+`observe` adds one poll to it, and `evidence_of` returns the evidence for `verdicts.judge`. The kernel
+`pipeline/build/kernels/progress.py` does the same for all observations of a day at once, and tests hold both equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from kafka_groups.verdicts import (
+    LONG_PERIOD_MS,
+    LONG_THIRDS_MS,
+    SHORT_PERIOD_MS,
+    SHORT_THIRDS_MS,
+    STRENGTH_UNIT,
+    WAIT_HALF_LIFE_MS,
+    WAITS,
+    Evidence,
+    Growth,
+    Limits,
+)
+
+# Thirds are multiples of two periods, so the lowest floors of two periods each are enough for all windows.
+_BLOCK: Final = 2
+_BLOCKS: Final = 3 * SHORT_THIRDS_MS[-1] // SHORT_PERIOD_MS // _BLOCK
+_lag_of: Final = attrgetter("lag")
+_LENGTHS: Final = ((SHORT_PERIOD_MS, SHORT_THIRDS_MS), (LONG_PERIOD_MS, LONG_THIRDS_MS))
+
+
+class Observation(NamedTuple):
+    """What a poll saw of a partition at a time, in ms since 1970.
+
+    `start` is the log start offset if it is above the committed offset, else 0. `members` are those of the group, None
+    if unknown. `is_reset` says that a lower committed offset than before is a known reset.
+    """
+
+    offset: int
+    end: int
+    at_ms: int
+    start: int = 0
+    members: int | None = None
+    is_reset: bool = False
+
+    @property
+    def lag(self) -> int | None:
+        """Return the number of records that can still be read; None if the commit is above the log end."""
+        return None if self.offset > self.end else self.end - max(self.offset, self.start)
+
+
+class Floor(NamedTuple):
+    """The lowest lag of a period, and the log end and the time at which it was seen first."""
+
+    period: int  # number of the period: its time divided by its length
+    lag: int
+    end: int
+    at_ms: int
+
+
+class Progress(NamedTuple):
+    """What all observations of a partition show together. Times are in ms since 1970."""
+
+    since_ms: int  # the last move, or the last observation without lag if that is later
+    moves: int
+    strengths: tuple[int, ...]  # of the longest waits that ended, at most three, the strongest first
+    highest: int  # the highest committed offset since the last known reset
+    unread_at_move: int | None
+    empty_since_ms: int | None  # since when no member was seen; None while members are seen
+    short_floors: tuple[Floor, ...]  # of the last periods of five minutes, ascending
+    long_floors: tuple[Floor, ...]  # of the last hours
+
+
+def observe(before: Progress | None, previous: Observation, seen: Observation, limits: Limits) -> Progress:
+    """Return the progress after an observation; `previous` is the one before it, which is later than none.
+
+    Without progress, `seen` is the first observation, and `previous` is not used.
+    """
+    has_lag = seen.lag is None or seen.lag > limits.allowed_lag
+    if before is None:
+        return Progress(
+            since_ms=seen.at_ms,
+            moves=0,
+            strengths=(),
+            highest=seen.offset,
+            unread_at_move=None,
+            empty_since_ms=seen.at_ms if seen.members == 0 else None,
+            short_floors=_lower((), seen, SHORT_PERIOD_MS, SHORT_THIRDS_MS[-1]),
+            long_floors=_lower((), seen, LONG_PERIOD_MS, LONG_THIRDS_MS[-1]),
+        )
+    has_moved = seen.offset != previous.offset
+    is_reset = seen.offset < previous.offset and (seen.is_reset or 0 in (seen.members, previous.members))
+    empty_since_ms = None if seen.members else before.empty_since_ms
+    if seen.members == 0 and empty_since_ms is None:
+        empty_since_ms = seen.at_ms
+    return Progress(
+        since_ms=seen.at_ms if has_moved or not has_lag else before.since_ms,
+        moves=before.moves + has_moved,
+        strengths=_add_wait(before.strengths, seen.at_ms, before.since_ms) if has_moved else before.strengths,
+        highest=seen.offset if is_reset else max(before.highest, seen.offset),
+        unread_at_move=max(0, previous.end - seen.offset) if has_moved else before.unread_at_move,
+        empty_since_ms=before.empty_since_ms if seen.members is None else empty_since_ms,
+        short_floors=_lower(before.short_floors, seen, SHORT_PERIOD_MS, SHORT_THIRDS_MS[-1]),
+        long_floors=_lower(before.long_floors, seen, LONG_PERIOD_MS, LONG_THIRDS_MS[-1]),
+    )
+
+
+def evidence_of(progress: Progress, seen: Observation) -> Evidence:
+    """Return the evidence at an observation, which is the last one of the progress."""
+    waiting_ms = seen.at_ms - progress.since_ms
+    usual_wait_ms = _usual_wait(progress.strengths, seen.at_ms)
+    is_empty = seen.members == 0 and progress.empty_since_ms is not None
+    return Evidence(
+        lag=seen.lag,
+        members=seen.members,
+        moves=progress.moves,
+        waiting_ms=waiting_ms,
+        silent_ms=waiting_ms,
+        usual_wait_ms=usual_wait_ms,
+        empty_ms=seen.at_ms - progress.empty_since_ms if is_empty and progress.empty_since_ms is not None else None,
+        to_reach=progress.highest - seen.offset,
+        lost_records=max(0, seen.start - seen.offset),
+        unread_at_move=progress.unread_at_move,
+        growths=_growths(progress, seen, usual_wait_ms) if seen.lag else {},
+    )
+
+
+def wait_strength(wait_ms: int, at_ms: int) -> int:
+    """Return the strength of a wait that ended at a time; a wait of less than a millisecond counts as one."""
+    return math.floor(math.log2(max(1, wait_ms)) * STRENGTH_UNIT) + at_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS
+
+
+def _add_wait(strengths: Sequence[int], at_ms: int, since_ms: int) -> tuple[int, ...]:
+    """Return the strongest waits with one that ended now."""
+    return tuple(sorted((*strengths, wait_strength(at_ms - since_ms, at_ms)), reverse=True)[:WAITS])
+
+
+def _usual_wait(strengths: Sequence[int], now_ms: int) -> int:
+    """Return the third longest wait, or the longest of fewer, as it counts now, in ms; 0 without any."""
+    if not strengths:
+        return 0
+    strength = strengths[-1] if len(strengths) == WAITS else strengths[0]
+    return round(2 ** ((strength - now_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS) / STRENGTH_UNIT))
+
+
+def _lower(floors: tuple[Floor, ...], seen: Observation, period_ms: int, longest_third_ms: int) -> tuple[Floor, ...]:
+    """Return the floors with an observation: a new period, or a lower floor of the last one.
+
+    Periods that no window reaches any more are left out.
+    """
+    if seen.lag is None:
+        return floors
+    period = seen.at_ms // period_ms
+    floor = Floor(period, seen.lag, seen.end, seen.at_ms)
+    if not floors or floors[-1].period != period:
+        oldest = period - 3 * (longest_third_ms // period_ms)
+        return (*(each for each in floors if each.period >= oldest), floor)
+    return (*floors[:-1], floor) if seen.lag < floors[-1].lag else floors
+
+
+def _growths(progress: Progress, seen: Observation, usual_wait_ms: int) -> Mapping[int, Growth]:
+    """Return the growth of the lag by the length of a third, for each length whose three floors are known."""
+    growths: dict[int, Growth] = {}
+    for (period_ms, thirds_ms), floors in zip(_LENGTHS, (progress.short_floors, progress.long_floors), strict=True):
+        blocks, newest = _lowest_of_blocks(floors, seen.at_ms // period_ms)
+        for third_ms in thirds_ms:
+            size = third_ms // period_ms // _BLOCK
+            first = _lowest(blocks[2 * size : 3 * size])
+            second = _lowest(blocks[size : 2 * size])
+            third = _lowest(blocks[:size])
+            if first is not None and second is not None and third is not None:
+                growths[third_ms] = _growth(first, second, third, newest, third_ms, usual_wait_ms)
+    return growths
+
+
+def _lowest_of_blocks(floors: Sequence[Floor], current: int) -> tuple[list[Floor | None], Floor]:
+    """Return the lowest floor of each two periods before the current one, the latest first, and the current floor.
+
+    Of equal floors the first one counts. There are as many blocks as the longest window has, None without a floor.
+    """
+    blocks: list[Floor | None] = [None] * _BLOCKS
+    for floor in floors:
+        block = (current - 1 - floor.period) // _BLOCK
+        if 0 <= block < _BLOCKS:
+            blocks[block] = _lowest((floor, blocks[block]))
+    return blocks, floors[-1]
+
+
+def _lowest(blocks: Sequence[Floor | None]) -> Floor | None:
+    """Return the lowest floor, the earliest of equal ones; None without one. The latest block comes first."""
+    return min((floor for floor in reversed(blocks) if floor is not None), key=_lag_of, default=None)
+
+
+def _growth(first: Floor, second: Floor, third: Floor, newest: Floor, third_ms: int, usual_wait_ms: int) -> Growth:
+    """Return the growth over the floors of three thirds before the current period.
+
+    The floor of the current period, `newest`, also belongs to the last third.
+    """
+    last = newest if newest.lag < third.lag else third
+    produced = float(last.end - first.end)
+    records_per_wait = float(usual_wait_ms) * produced / float(last.at_ms - first.at_ms)
+    return Growth(
+        grown=last.lag - first.lag,
+        grown_early=second.lag - first.lag,
+        grown_late=last.lag - second.lag,
+        produced=produced,
+        records_per_wait=records_per_wait,
+        records_per_wait_share=records_per_wait * float(usual_wait_ms) / float(third_ms),
+        chance_records=math.sqrt(max(0.0, produced)),
+        previous_floor=third.lag,
+    )

@@ -1,0 +1,30 @@
+"""The option for verdicts: how long a group may wait until it is STOP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+from kafka_groups.options.parameters import parse_option_duration
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+STOP_AFTER: Final = "--stop-after"
+
+
+def stop_after_option(default: str | None = None) -> Callable[[F], F]:
+    """Return a decorator that adds the option --stop-after; the command gets it as `stop_after`, in ms, or None."""
+    return click.option(
+        STOP_AFTER,
+        metavar="DURATION",
+        default=default,
+        show_default=default is not None,
+        callback=_parse,
+        help="A group that has lag and does not move for this time is STOP, unless it usually waits longer.",
+    )
+
+
+def _parse(context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
+    return None if value is None else round(1_000 * parse_option_duration(STOP_AFTER, value, context=context))

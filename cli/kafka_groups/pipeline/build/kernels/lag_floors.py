@@ -1,0 +1,211 @@
+"""Growth of the lag over hours: the lowest lags of the three thirds of a window, at each observation.
+
+A *floor* is the lowest lag of a period of five minutes or of an hour. The last third ends with the current period, so
+its floor is known only until the observation; the thirds before it have whole periods. `kafka_groups.verdicts.Growth`
+defines what follows from three floors.
+
+Observations of one key, each ten minutes; the lag grows by ten records each time, of a hundred that are produced:
+
+    >>> size = 7
+    >>> rows = LagFloors(
+    ...     key=np.zeros(size, np.int64),
+    ...     incarnation=np.zeros(size, np.int64),
+    ...     log_number=np.zeros(size, np.int64),
+    ...     at_ms=np.arange(size) * 600_000,
+    ...     lag=np.arange(size) * 10,
+    ...     log_end=np.arange(size) * 100,
+    ... )
+    >>> growth = measure_growths(rows, np.ones(size, np.bool_), usual_wait_ms=np.full(size, 60_000.0))[600_000]
+    >>> growth["grown"], growth["produced"]
+    (array([nan, nan, nan, 20., 20., 20., 20.]), array([ nan,  nan,  nan, 200., 200., 200., 200.]))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import LagFloors
+from kafka_groups.pipeline.build.kernels.segments import (
+    is_segment_end,
+    is_segment_start,
+    segment_starts,
+)
+from kafka_groups.pipeline.frames.arrays import Array, Flags, Floats, Ints
+from kafka_groups.verdicts import LONG_PERIOD_MS, LONG_THIRDS_MS, SHORT_PERIOD_MS, SHORT_THIRDS_MS
+
+_THIRDS_BY_PERIOD: Final = ((SHORT_PERIOD_MS, SHORT_THIRDS_MS), (LONG_PERIOD_MS, LONG_THIRDS_MS))
+# Numbers of periods since 1970 have fewer bits than this.
+_PERIOD_BITS: Final = 34
+# A window has at most so many periods: 2 to the power of this.
+_WINDOW_BITS: Final = 5
+
+
+def measure_growths(rows: LagFloors, is_wanted: Flags, usual_wait_ms: Floats) -> dict[int, Mapping[str, Floats]]:
+    """Return by the length of a third (ms) the fields of Growth at each row; NaN where a floor is unknown.
+
+    `rows` are observations with a known lag and carried floors, by key, incarnation, log number and time. All rows
+    that are not wanted are NaN, too. `usual_wait_ms` is that of each row.
+    """
+    segment = segment_starts(rows.key, rows.incarnation, rows.log_number)
+    growths: dict[int, Mapping[str, Floats]] = {}
+    for period_ms, thirds_ms in _THIRDS_BY_PERIOD:
+        floors = _Floors.of(rows, segment, period_ms)
+        wanted = np.flatnonzero(is_wanted)
+        for third_ms in thirds_ms:
+            thirds = floors.of_thirds(wanted, third_ms // period_ms)
+            at = wanted[thirds.is_known()]
+            fields = _measure(rows, thirds.take(thirds.is_known()), usual_wait_ms[at], third_ms)
+            growths[third_ms] = {name: _spread(values, at, len(rows)) for name, values in fields.items()}
+    return growths
+
+
+def carry_floors(rows: LagFloors) -> LagFloors:
+    """Return the floors of the last incarnation and log of each key that windows of the next day reach."""
+    last = np.flatnonzero(is_segment_end(rows.key))
+    owner = np.searchsorted(rows.key[last], rows.key)
+    is_present = (rows.incarnation == rows.incarnation[last][owner]) & (rows.log_number == rows.log_number[last][owner])
+    present = rows.take(is_present)
+    parts = []
+    for period_ms, thirds_ms in _THIRDS_BY_PERIOD:
+        segment = present.key
+        floors = _Floors.of(present, segment, period_ms)
+        newest = present.at_ms[np.searchsorted(segment, segment, "right") - 1] // period_ms
+        index = floors.lowest
+        is_reached = present.at_ms[index] // period_ms >= newest[index] - 3 * thirds_ms[-1] // period_ms
+        parts.append(index[is_reached])
+    return present.take(np.unique(np.concatenate(parts)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Thirds:
+    """The floors of three thirds before some rows, and of the current period until them: indices, -1 without one."""
+
+    first: Ints
+    second: Ints
+    third: Ints
+    current: Ints
+
+    def is_known(self) -> Flags:
+        """Return for each row whether all three floors are known."""
+        known: Flags = (self.first >= 0) & (self.second >= 0) & (self.third >= 0)
+        return known
+
+    def take(self, rows: Flags) -> _Thirds:
+        """Return the floors of some rows."""
+        return _Thirds(self.first[rows], self.second[rows], self.third[rows], self.current[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class _Floors:
+    """The floor of each period with a row, by segment and period. A floor is the index of the first row with that lag.
+
+    - `of_row` is the floor of the row's period until the row, and `place` the position of that period.
+    - `codes` order the periods, `lowest` are their floors. `tables[i]` has the rank of the lowest of 2^i periods from
+      each one on, and `by_rank` the floor of each rank: a lower lag has a lower rank, of equal ones the earlier.
+    """
+
+    of_row: Ints
+    place: Ints
+    segment: Ints
+    period: Ints
+    codes: Ints
+    lowest: Ints
+    tables: tuple[Ints, ...]
+    by_rank: Ints
+
+    @classmethod
+    def of(cls, rows: LagFloors, segment: Ints, period_ms: int) -> _Floors:
+        """Return the floors of rows that are sorted by segment and time."""
+        period = rows.at_ms // period_ms
+        of_row = _running_lowest(rows.lag, segment_starts(segment, period)) if len(rows) else segment
+        ends = np.flatnonzero(is_segment_end(segment, period)) if len(rows) else segment
+        lowest = of_row[ends]
+        by_rank = np.lexsort((lowest, rows.lag[lowest]))
+        rank = np.empty(len(lowest), np.int64)
+        rank[by_rank] = np.arange(len(lowest))
+        return cls(
+            of_row=of_row,
+            place=np.cumsum(is_segment_start(segment, period)) - 1 if len(rows) else segment,
+            segment=segment,
+            period=period,
+            codes=(segment[ends] << _PERIOD_BITS) + period[ends],
+            lowest=lowest,
+            tables=_tabulate_minima(rank),
+            by_rank=lowest[by_rank],
+        )
+
+    def of_thirds(self, wanted: Ints, periods: int) -> _Thirds:
+        """Return the floors of three thirds of `periods` each before the period of each wanted row."""
+        places, place_of_wanted = np.unique(self.place[wanted], return_inverse=True)
+        first, second, third = (
+            self._find_lowest(places, periods * back, periods)[place_of_wanted] for back in (3, 2, 1)
+        )
+        return _Thirds(first, second, third, self.of_row[wanted])
+
+    def _find_lowest(self, places: Ints, back: int, periods: int) -> Ints:
+        """Return the lowest floor of the `periods` periods that begin `back` periods before each place; else -1."""
+        since = np.searchsorted(self.codes, self.codes[places] - back)
+        until = np.searchsorted(self.codes, self.codes[places] - back + periods)
+        count = until - since
+        result = np.full(len(places), -1)
+        for level, table in enumerate(self.tables):
+            chosen = (count >= 1 << level) & (count < 2 << level)
+            rank = np.minimum(table[since[chosen]], table[until[chosen] - (1 << level)])
+            result[chosen] = self.by_rank[rank]
+        return result
+
+
+def _running_lowest(lag: Ints, starts: Ints) -> Ints:
+    """Return for each row the index of the first row with the lowest lag since the start of its segment."""
+    indices = np.arange(len(lag))
+    lowest = indices.copy()
+    longest = int((indices - starts).max()) + 1
+    distance = 1
+    while distance < longest:
+        earlier = np.concatenate([np.zeros(distance, np.int64), lowest[:-distance]])
+        is_lower = (indices - distance >= starts) & (lag[earlier] <= lag[lowest])
+        lowest = np.where(is_lower, earlier, lowest)
+        distance *= 2
+    return lowest
+
+
+def _tabulate_minima(rank: Ints) -> tuple[Ints, ...]:
+    """Return tables of the lowest rank of 1, 2, 4, ... places from each place on."""
+    tables = [rank]
+    for level in range(_WINDOW_BITS):
+        last = tables[-1]
+        width = 1 << level
+        following = last.copy()
+        if len(last) > width:
+            following[:-width] = np.minimum(last[:-width], last[width:])
+        tables.append(following)
+    return tuple(tables)
+
+
+def _measure(rows: LagFloors, thirds: _Thirds, usual_wait_ms: Floats, third_ms: int) -> dict[str, Array]:
+    """Return the fields of Growth from floors that are all known. The current period belongs to the last third."""
+    first, second, third = thirds.first, thirds.second, thirds.third
+    last = np.where(rows.lag[thirds.current] < rows.lag[third], thirds.current, third)
+    produced = (rows.log_end[last] - rows.log_end[first]).astype(np.float64)
+    records_per_wait = usual_wait_ms * produced / (rows.at_ms[last] - rows.at_ms[first]).astype(np.float64)
+    return {
+        "grown": rows.lag[last] - rows.lag[first],
+        "grown_early": rows.lag[second] - rows.lag[first],
+        "grown_late": rows.lag[last] - rows.lag[second],
+        "produced": produced,
+        "records_per_wait": records_per_wait,
+        "records_per_wait_share": records_per_wait * usual_wait_ms / float(third_ms),
+        "chance_records": np.sqrt(np.maximum(0.0, produced)),
+        "previous_floor": rows.lag[third],
+    }
+
+
+def _spread(values: Array, at: Ints, size: int) -> Floats:
+    """Return an array of `size` numbers with the values at these indices, NaN elsewhere."""
+    result = np.full(size, np.nan)
+    result[at] = values
+    return result

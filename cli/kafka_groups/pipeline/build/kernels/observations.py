@@ -1,0 +1,79 @@
+"""Observations of keys: what each lag row shows as evidence for verdicts.
+
+The lag counts records that still exist: from the log start on, if it is above the commit. It is unknown where the
+commit is above the log end. The number of members comes from the last sample of the key, with its commit.
+
+Three records of one key, two of them at the same offset, and log ends after the first and the third (times in seconds):
+
+    >>> from kafka_groups.pipeline.build.kernels.committed_offsets import new_commits
+    >>> from kafka_groups.pipeline.build.kernels.lag import measure_lag
+    >>> from kafka_groups.pipeline.build.kernels.log_ends import new_log_ends
+    >>> seconds = 1_000_000
+    >>> commits = new_commits(
+    ...     key=np.zeros(3, np.int64),
+    ...     at_us=np.array([10, 20, 30]) * seconds,
+    ...     committed_offset=np.array([100, 100, 100]),
+    ...     source_offset=np.arange(3),
+    ... )
+    >>> ends = new_log_ends(
+    ...     partition=np.zeros(2, np.int64), at_us=np.array([15, 35]) * seconds, log_end=np.array([120, 150])
+    ... )
+    >>> rows = measure_lag(ends, commits, partition_of_key=np.array([0]))
+    >>> observations = make_observations(rows, ends, commits)
+    >>> observations.lag, observations.repeated_commits, observations.commit_ms
+    (array([20, 50]), array([0, 2]), array([10000, 30000]))
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from kafka_groups.pipeline.build.frames import Commits, LagRows, LogEnds, Observations
+from kafka_groups.pipeline.build.kernels.segments import last_index_at, segment_starts, take
+from kafka_groups.pipeline.frames.arrays import NULL, Ints
+
+# After this time without a sample the number of members is unknown.
+_MEMBERS_FRESH_US: Final = 600_000_000
+
+
+def make_observations(rows: LagRows, ends: LogEnds, commits: Commits) -> Observations:
+    """Return row i as the observation of lag row i.
+
+    `rows.observation` is an index in `ends`; `commits` are ordered, with the carried ones.
+    """
+    log_start = ends.log_start[rows.observation]
+    committed_offset = rows.committed_offset
+    is_known = committed_offset <= rows.log_end
+    readable_from = np.maximum(committed_offset, log_start)
+    return Observations(
+        key=rows.key,
+        incarnation=rows.incarnation,
+        log_number=rows.log_number,
+        at_ms=rows.at_us // 1_000,
+        committed_offset=committed_offset,
+        log_end=rows.log_end,
+        lag=np.where(is_known, rows.log_end - readable_from, NULL),
+        lost_records=np.where(log_start == NULL, NULL, np.maximum(0, log_start - committed_offset)),
+        members=_find_members(rows, commits),
+        commit_ms=np.where(rows.is_commit_record, rows.commit_us // 1_000, NULL),
+        repeated_commits=_count_repeated_commits(rows, commits),
+    )
+
+
+def _find_members(rows: LagRows, commits: Commits) -> Ints:
+    """Return the number of members in the last sample until each row; NULL if it is unknown, or too old."""
+    samples = commits.take(~commits.is_record & ~commits.is_removal)
+    index = last_index_at((samples.key, samples.at_us), (rows.key, rows.at_us))
+    is_fresh = rows.at_us - take(samples.at_us, index, 0) <= _MEMBERS_FRESH_US
+    return np.where(is_fresh, take(samples.members, index), NULL)
+
+
+def _count_repeated_commits(rows: LagRows, commits: Commits) -> Ints:
+    """Return how many records until each row repeat the offset of the last commit; NULL if that is no record."""
+    records = commits.take(commits.is_record & ~commits.is_removal)
+    starts = segment_starts(records.key, records.incarnation, records.committed_offset) if len(records) else records.key
+    repeated = np.arange(len(records)) - starts
+    index = last_index_at((records.key, records.at_us), (rows.key, rows.at_us))
+    return np.where(rows.is_commit_record, take(repeated, index), NULL)
