@@ -90,7 +90,7 @@ def test_a_row_without_notes_has_none_of_them() -> None:
         ("isolation", "commited", "committed"),
         ("time_lag_quality", "exakt", "exact"),
         ("verdict", "STOPPED", "STOP"),
-        ("rule", "stop", "stopped"),
+        ("rule", "stoped", "stopped"),
     ],
 )
 def test_a_value_that_a_key_never_has_is_refused(field: str, sign: str, misspelt: str, right: str) -> None:

@@ -53,8 +53,8 @@ def test_the_second_run_with_a_history_shows_rates_and_a_verdict(cluster: FakeCl
     ]
     second = poll(cluster, history, 10, 100, 1050)
     assert second.stdout == dedent("""\
-        GROUP   STATE   MEMBERS  LAG  PARTITIONS-BEHIND  CONSUME/S  PRODUCE/S  TREND  CATCH-UP  LAGS  VERDICT  RULE         UNCOMMITTED  NOTE
-        moving  Stable        1  950                  1       10.0        5.0    -50     3m10s  ██    UNKNOWN  lag_unknown            0  -
+        GROUP   STATE   MEMBERS  LAG  PARTITIONS-BEHIND  CONSUME/S  PRODUCE/S  TREND  CATCH-UP  LAGS  VERDICT  RULE        UNCOMMITTED  NOTE
+        moving  Stable        1  950                  1       10.0        5.0    -50     3m10s  ██    UNKNOWN  incomplete            0  -
         """)  # noqa: E501
 
 
@@ -106,14 +106,14 @@ def test_a_run_that_fails_keeps_the_history(cluster: FakeCluster, history: Histo
         (b"GROUP,LAG\n", "is not a file of lag --polls, or it is damaged; use another file, or remove it"),
         (b"[1, 2]\n", "is not a file of lag --polls, or it is damaged; use another file, or remove it"),
         (
-            b'{"schema": "kafka-groups/polls/2", "cluster_id": "cluster-1", "partitions": 0, "lags": {}}\n',
+            b'{"schema": "kafka-groups/polls/3", "cluster_id": "cluster-1", "partitions": 0, "lags": {}}\n',
             (
-                "has the schema kafka-groups/polls/2, not kafka-groups/polls/1: a newer version of "
+                "has the schema kafka-groups/polls/3, not kafka-groups/polls/2: a newer version of "
                 "kafka-groups wrote it; use that version, or another file"
             ),
         ),
         (
-            b'{"schema": "kafka-groups/polls/1", "cluster_id": "other", "partitions": 0, "lags": {}}\n',
+            b'{"schema": "kafka-groups/polls/2", "cluster_id": "other", "partitions": 0, "lags": {}}\n',
             "has the polls of cluster other, and this is cluster-1; use another file",
         ),
     ],

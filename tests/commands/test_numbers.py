@@ -33,7 +33,6 @@ def group(cluster: FakeCluster) -> None:
         ((*UP, "--heap"), "--heap"),
         (("pipeline", "report", "--data-dir", "d", "--top"), "--top"),
         (("pipeline", "ingest", "--data-dir", "d", "--records-per-batch"), "--records-per-batch"),
-        (("pipeline", "build", "--data-dir", "d", "--window-commits"), "--window-commits"),
         (("pipeline", "build", "--data-dir", "d", "--allowed-lag"), "--allowed-lag"),
     ],
 )
@@ -78,7 +77,6 @@ def test_shift_by_has_a_sign_or_none(text: str, offset: str) -> None:
             (*LAG, "-X", "socket.connection.setup.timeout.ms=٣٠٠٠"),
             "=٣٠٠٠ is not a number of milliseconds greater than 0; write 3000",
         ),
-        (("pipeline", "build", "--data-dir", "d", "--minimum-complete", "٠.٥"), "'٠.٥' is not a number; write 0.5"),
         (("pipeline", "build", "--data-dir", "d", "--from", "٢٠٢٦-١١-٠١"), "'--from': '٢٠٢٦-١١-٠١' is not a date"),
         (("pipeline", "build", "--data-dir", "d", "--to", "2026-11"), "'--to': '2026-11' is not a date"),
         (("pipeline", "build", "--data-dir", "d", "--master", "local[٣]"), "'local[٣]' is not a Spark master"),

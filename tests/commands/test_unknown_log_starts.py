@@ -94,7 +94,7 @@ def test_a_history_keeps_the_log_start_that_was_known(
     run("lag", "--polls", str(tmp_path / "history"))
     del cluster.starts[LOST]
     time_ns.return_value += 10 * 10**9
-    assert row_of("--polls", str(tmp_path / "history"))["verdict"] == "UNKNOWN"
+    assert row_of("--polls", str(tmp_path / "history"))["rule"] == "losing_data"
     history = read_polls((tmp_path / "history").read_text(), name="history", cluster_id=CLUSTER_ID)
     assert [history.partitions["g", "t", number].last.start for number in (0, 1)] == [0, 50]
 

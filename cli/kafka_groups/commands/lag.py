@@ -12,11 +12,11 @@ import click
 from kafka_groups.admin import Deadline
 from kafka_groups.commands.condition_options import needs_time, read_condition
 from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, judge_at_end
+from kafka_groups.commands.lag_options import read_watch_options, require_consistent
 from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.commands.lag_polls import PollsFile, open_polls
 from kafka_groups.commands.lag_watch import WatchOptions, watch_lag
 from kafka_groups.errors import ExportError, IncompleteResultError
-from kafka_groups.files import is_same_file
 from kafka_groups.groups.lag.conditions import Condition
 from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measure_lag, summarize
 from kafka_groups.groups.lag.polls import Polls
@@ -36,7 +36,7 @@ from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
-from kafka_groups.options.parameters import NAME, IntegerRange, parse_option_duration
+from kafka_groups.options.parameters import NAME, IntegerRange
 from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.options.suggestions import Choice
@@ -154,8 +154,8 @@ def lag(
     view = PACE_VIEW if watch is not None or polls_file is not None else LAG_VIEWS[key]
     condition = None if fail_if is None else read_condition(fail_if, option="--fail-if", view=view)
     output = LagOutput(view, key, with_time or needs_time(condition), output_format, metrics_file)
-    options = _watch_options(watch, samples, top, output)
-    _require_consistent(
+    options = read_watch_options(watch, samples, top, output)
+    require_consistent(
         key, output_format, options, stop_after=stop_after, polls_file=polls_file, metrics_file=metrics_file
     )
     limits = Limits() if stop_after is None else Limits(stop_after_ms=stop_after)
@@ -267,42 +267,6 @@ def _with_suggestions(session: ClusterSession, request: _Request, reading: LagRe
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-def _watch_options(watch: str | None, samples: int | None, top: int | None, output: LagOutput) -> WatchOptions | None:
-    if watch is None:
-        if samples is not None:
-            raise click.UsageError("--samples is only for --watch")
-        return None
-    interval_s = parse_option_duration("--watch", watch)
-    if not interval_s:
-        raise click.UsageError("--watch needs an interval above 0, such as 5s")
-    return WatchOptions(interval_s, samples, top, output.columns)
-
-
-def _require_consistent(
-    key: LagKey,
-    output_format: str,
-    watch: WatchOptions | None,
-    *,
-    stop_after: int | None,
-    polls_file: str | None,
-    metrics_file: str | None,
-) -> None:
-    """Raise UsageError for options that contradict each other."""
-    if key is not LagKey.GROUP and (watch or polls_file):
-        msg = f"rates and verdicts are those of groups: --by {key.value} contradicts --watch and --polls"
-        raise click.UsageError(msg)
-    if stop_after is not None and watch is None and polls_file is None:
-        raise click.UsageError("--stop-after is only for --watch and --polls")
-    if watch is not None and output_format not in ("table", "ndjson"):
-        msg = f"--watch writes table or ndjson; --format {output_format} contradicts it"
-        raise click.UsageError(msg)
-    if watch is not None and metrics_file is not None:
-        raise click.UsageError("--metrics-file contradicts --watch; run lag by cron instead")
-    if polls_file is not None and metrics_file is not None and is_same_file(polls_file, metrics_file):
-        msg = f"--polls and --metrics-file name the same file, {polls_file}; each needs a file of its own"
-        raise click.UsageError(msg)
 
 
 def _rows(key: LagKey, groups: Sequence[GroupSummary]) -> list[LagRow]:

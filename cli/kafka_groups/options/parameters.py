@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, cast
 import click
 from click.types import IntParamType, StringParamType
 
-from kafka_groups.numerals import parse_decimal, parse_integer
+from kafka_groups.numerals import parse_integer
 from kafka_groups.settings.values import LONGEST_S, parse_duration
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,14 +50,6 @@ class IntegerRange(click.IntRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number; BadParameter for other text, and outside of the range."""
         return super().convert(_parsed(self, parse_integer, value, param, ctx), param, ctx)
-
-
-class DecimalRange(click.FloatRange):
-    """A number of ASCII digits in a range, with or without a point."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number; BadParameter for other text, and outside of the range."""
-        return super().convert(_parsed(self, parse_decimal, value, param, ctx), param, ctx)
 
 
 class Date(click.DateTime):

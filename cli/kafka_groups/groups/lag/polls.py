@@ -17,7 +17,7 @@ LAG_POINTS: Final = 30
 # Two runs at once may end in another order; a time that is further ahead is that of a clock that was set back since.
 _CLOCK_TOLERANCE_MS: Final = 60_000
 _LAG_UNKNOWN: Final = Verdict(VERDICT_OF["lag_unknown"], "lag_unknown")
-# Rates are over the time of so many of the last moves.
+# Rates are over the time since the first of this number of moves.
 _MOVES: Final = 12
 
 

@@ -1,4 +1,4 @@
-"""The progress of a group on a partition, as polls show it: what verdicts need of all polls so far, in little space.
+"""The progress of a group on a partition, as polls show it: what verdicts need of all polls, in little space.
 
 `observe` adds one poll to it, and `evidence_of` returns the evidence for `verdicts.judge`. The kernel
 `pipeline/build/kernels/progress.py` does the same for all observations of a day at once, and tests hold both equal.

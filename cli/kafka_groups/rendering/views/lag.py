@@ -102,8 +102,8 @@ _ISOLATION: Final = Column(
 )
 
 
-def _encode_time(at_ms: int) -> str:
-    return format_time(datetime.fromtimestamp(at_ms // 1_000, UTC))
+def _encode_time(at_ms: int | None) -> str | None:
+    return None if at_ms is None else format_time(datetime.fromtimestamp(at_ms // 1_000, UTC))
 
 
 def _format_duration(milliseconds: int | None) -> str | None:

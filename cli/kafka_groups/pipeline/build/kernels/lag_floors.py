@@ -40,7 +40,7 @@ from kafka_groups.verdicts import LONG_PERIOD_MS, LONG_THIRDS_MS, SHORT_PERIOD_M
 _THIRDS_BY_PERIOD: Final = ((SHORT_PERIOD_MS, SHORT_THIRDS_MS), (LONG_PERIOD_MS, LONG_THIRDS_MS))
 # Numbers of periods since 1970 have fewer bits than this.
 _PERIOD_BITS: Final = 34
-# A window has at most so many periods: 2 to the power of this.
+# The number of periods in a window has at most this number of bits.
 _WINDOW_BITS: Final = 5
 
 

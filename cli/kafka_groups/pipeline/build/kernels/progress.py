@@ -39,7 +39,7 @@ from kafka_groups.verdicts import STRENGTH_UNIT, WAIT_HALF_LIFE_MS, Limits
 
 
 def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> Observations:
-    """Return observations of key 0, of which only these columns are known; the lag is their difference."""
+    """Return observations of key 0 with these columns; the lag is their difference, and nothing else is known."""
     size = len(at_ms)
     zeros = np.zeros(size, np.int64)
     unknown = np.full(size, NULL)

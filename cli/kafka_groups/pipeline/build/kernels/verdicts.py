@@ -52,7 +52,7 @@ def judge_observations(
 ) -> tuple[KeyProgress, LagFloors]:
     """Return the progress of each key after each observation, with its verdict, and the floors for the next day.
 
-    `observations` are sorted by key and time, `carried` and `carried_floors` are of earlier days.
+    `observations` are sorted by key and time; `carried` and `carried_floors` come from earlier days.
     """
     progress, evidence = measure_progress(observations, carried, limits)
     has_lag = observations.lag > limits.allowed_lag
