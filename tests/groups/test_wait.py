@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from kafka_groups.conditions import FieldType, parse_condition
 from kafka_groups.errors import AuthenticationFailedError, ConnectionFailedError
-from kafka_groups.groups.lag.conditions import FieldType, parse_condition
 from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagReading, summarize_lag
 from kafka_groups.groups.wait import WaitOutcome, wait_until
 from kafka_groups.model import GroupDescription, OffsetRow

@@ -16,8 +16,8 @@ from kafka_groups.commands.lag_options import read_watch_options, require_consis
 from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.commands.lag_polls import PollsFile, open_polls
 from kafka_groups.commands.lag_watch import WatchOptions, watch_lag
+from kafka_groups.conditions import Condition
 from kafka_groups.errors import ExportError, IncompleteResultError
-from kafka_groups.groups.lag.conditions import Condition
 from kafka_groups.groups.lag.measurement import LagMeasurement, add_poll, measure_lag, summarize
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.summary import (

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from kafka_groups.commands.condition_options import describe_names
+from kafka_groups.conditions import Condition
 from kafka_groups.errors import CheckFailedError, ExportError, IncompleteResultError
-from kafka_groups.groups.lag.conditions import Condition
 from kafka_groups.groups.lag.summary import LagRow
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.options.cluster_session import ClusterSession

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
+from kafka_groups.conditions import Comparison, Condition
 from kafka_groups.errors import AdminError, AuthenticationFailedError
-from kafka_groups.groups.lag.conditions import Comparison, Condition
 from kafka_groups.groups.lag.summary import BEYOND_END, INCOMPLETE, LagReading, LagRow
 from kafka_groups.progress import StepProgress, ignore_step_progress
 

@@ -22,7 +22,7 @@ from tests.pipeline.report.example_histories import group, history
 HISTORY = replace(
     history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",)),
     groups=(group("billing", lag=12_345, consume_rate=0.123456), group("quiet", lag=None)),
-    groups_in_all=2,
+    selected=(group("billing"), group("quiet")),
     missing=("no log ends of yesterday",),
     gaps=("partition 3: 120 offsets",),
 )

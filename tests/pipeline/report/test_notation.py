@@ -99,6 +99,7 @@ def test_a_lag_has_a_sign_of_its_quality(quality: str, lag: int | None, shown: s
     [
         ("exact", 3_200, "3.2s"),
         ("bound", 3_200, "at most 3.2s"),
+        ("timeout", 3_200, "at most 3.2s"),
         ("overtaken", 3_200, "overtaken after 3.2s"),
         ("open", None, "had not ended"),
         ("unknown", None, "when it ended is not known"),
@@ -109,13 +110,20 @@ def test_a_rebalance_says_how_well_its_duration_is_known(quality: str, ms: int |
     assert describe_duration(rebalance(duration_ms=ms, duration_quality=quality)) == spelled
 
 
-def test_the_longest_rebalance_is_one_that_ended_if_any_did() -> None:
+def test_the_longest_rebalance_is_one_whose_duration_the_records_show() -> None:
     short, long, still = rebalance(duration_ms=5), rebalance(duration_ms=500), rebalance(duration_ms=None)
-    assert group(rebalances=(short, long, still)).longest_rebalance is long
-    assert group(rebalances=(still,)).longest_rebalance is still
+    timeout = rebalance(duration_ms=300_000, duration_quality="timeout")
+    assert group(rebalances=(short, long, still, timeout)).longest_rebalance is long
+    assert group(rebalances=(still, timeout)).longest_rebalance is None
     at_once = rebalance(duration_ms=0)
     assert group(rebalances=(still, at_once)).longest_rebalance is at_once
     assert group().longest_rebalance is None
+
+
+def test_a_rebalance_in_progress_is_shown_in_place_of_the_longest_one() -> None:
+    rebalancing = group(rebalances=(rebalance(duration_ms=500),), rebalancing_ms=180_000)
+    assert format_longest_rebalance(rebalancing) == "rebalancing since ≥ 3m"
+    assert format_longest_rebalance(rebalancing, at_most="<=") == "rebalancing since >= 3m"
 
 
 @pytest.mark.parametrize(("quality", "shown"), [("exact", "3.2s"), ("overtaken", "≥3.2s"), ("bound", "≤3.2s")])

@@ -30,6 +30,7 @@ STATUS: Final = LastStatus(
     is_last=True,
     is_newest_of_cluster=True,
     rule=None,
+    verdict_since_ms=None,
     lag=None,
     state=None,
     members=None,

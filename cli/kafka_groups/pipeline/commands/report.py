@@ -8,12 +8,13 @@ import click
 
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.options.output import output_options
-from kafka_groups.options.parameters import IntegerRange
+from kafka_groups.options.parameters import NAME, IntegerRange
 from kafka_groups.options.selectors import selector_options
 from kafka_groups.pipeline.commands.clock import now_ms
 from kafka_groups.pipeline.commands.command_run import start_run
 from kafka_groups.pipeline.commands.options import data_dir_option, past_option
 from kafka_groups.pipeline.commands.page_file import check_page, check_page_directory
+from kafka_groups.pipeline.commands.report_check import judge_report, read_report_condition
 from kafka_groups.pipeline.commands.report_output import write_report
 from kafka_groups.pipeline.commands.report_request import choose_groups, choose_limits
 
@@ -38,6 +39,12 @@ _MS: Final = 1_000
     metavar="FILE",
     help="Also write an HTML page with charts, which needs no network. FILE may be a pipe or a device.",
 )
+@click.option(
+    "--fail-if",
+    metavar="COND",
+    type=NAME,
+    help="Exit with 4 if the condition holds for a selected group, such as 'verdict==STOP or time_lag>1h'.",
+)
 @output_options()
 def report(
     *,
@@ -46,6 +53,7 @@ def report(
     since: float,
     top: int | None,
     html: str | None,
+    fail_if: str | None,
     output_format: str,
     colour: str,
 ) -> None:
@@ -56,6 +64,9 @@ def report(
     is ten minutes older than the newest row of another group. Times are UTC. ndjson and csv have a line for each
     group, csv without points and rebalances. json also has the findings.
 
+    A condition of --fail-if compares keys of the groups in json, as in kafka-groups lag; time_lag is time_lag_ms as a
+    duration. All selected groups are judged, also those that --top omits, but no deleted ones.
+
     A requested group without data in the period is reported as an error, and the others are shown.
 
     Needs no cluster and no Java, but tables of build in --data-dir, and the extra pipeline.
@@ -65,6 +76,7 @@ def report(
       kafka-groups pipeline report --data-dir history --since 1d --html report.html
       kafka-groups pipeline report --data-dir history --format json | jq '.groups[] | {group, lag}'
     """
+    condition = None if fail_if is None else read_report_condition(fail_if)
     with start_run("report", output_format=output_format, colour=colour) as run:
         from kafka_groups.pipeline.report.history_reader import read_history
         from kafka_groups.pipeline.store import open_storage
@@ -85,4 +97,8 @@ def report(
             progress=run.bar,
         )
         run.bar.stop()
-        write_report(run, history, page=html, on_page=limits.on_page, has_pattern=choice.has_pattern)
+        failed = write_report(run, history, page=html, on_page=limits.on_page, has_pattern=choice.has_pattern)
+        if condition is not None:
+            judge_report(run, condition, history, failed)
+        if failed is not None:
+            raise failed

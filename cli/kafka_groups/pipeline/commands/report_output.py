@@ -20,8 +20,10 @@ from kafka_groups.rendering.writers.whole_result import write_document
 from kafka_groups.suggestions import suggest
 
 
-def write_report(run: Run, history: History, *, page: str | None, on_page: GroupLimit, has_pattern: bool) -> None:
-    """Write the page, if a path is given, and the report; raise IncompleteResultError if anything failed.
+def write_report(
+    run: Run, history: History, *, page: str | None, on_page: GroupLimit, has_pattern: bool
+) -> IncompleteResultError | None:
+    """Write the page, if a path is given, and the report; return IncompleteResultError if anything failed.
 
     Requested groups without data, and a page that cannot be written, are failures. The report is written nevertheless.
     A page without any group does not replace an earlier one.
@@ -42,8 +44,7 @@ def write_report(run: Run, history: History, *, page: str | None, on_page: Group
     print_failures(run.screen, failures)
     if page_error is not None:
         run.print_note(f"Error: {page_error}")
-    if status is not ResultStatus.COMPLETE:
-        raise IncompleteResultError(status)
+    return None if status is ResultStatus.COMPLETE else IncompleteResultError(status)
 
 
 def _write_page(run: Run, page_history: History, groups_in_report: int, path: str) -> PipelineError | None:

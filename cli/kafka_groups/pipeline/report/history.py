@@ -26,10 +26,10 @@ class LagPoint(NamedTuple):
 class Rebalance:
     """A rebalance. Times are milliseconds since 1970.
 
-    `duration_quality` is exact, bound (an upper bound), overtaken (until the next rebalance began), open or unknown. An
-    open rebalance had not ended by the end (UTC) of the day after it began; later records are not read for it. The
-    quality is unknown if it is not known whether the rebalance ended by then. `joined` and `left` are numbers of
-    members, or None if unknown.
+    `duration_quality` is exact, bound (an upper bound), timeout (an upper bound that follows only from the members'
+    timeout), overtaken (until the next rebalance began), open or unknown. An open rebalance had not ended by the end
+    (UTC) of the day after it began; later records are not read for it. The quality is unknown if it is not known
+    whether the rebalance ended by then. `joined` and `left` are numbers of members, or None if unknown.
     """
 
     started_ms: int
@@ -41,17 +41,17 @@ class Rebalance:
     left: int | None
 
 
-def _known_duration(rebalance: Rebalance) -> int:
-    return -1 if rebalance.duration_ms is None else rebalance.duration_ms
+def _duration_of(rebalance: Rebalance) -> int:
+    return rebalance.duration_ms or 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupHistory:
     """A group: its state at the end of the period, and its history. Points and rebalances ascend in time.
 
-    - `verdict` is OK, WARN, STOP, STALL or REWIND, and `rule` the rule that gave it. Without commits to judge, the
-      verdict is OK by the rule `no_commits`. Both are None without a lag: no log end offset of a committed partition is
-      known, or all commits were removed.
+    - `verdict` is the worst one of the partitions, `rule` the rule that gave it, and `verdict_since_ms` the time since
+      which it has been given. All are None without a lag: no log end offset of a committed partition is known, or all
+      commits were removed.
     - `is_unused`: the group is empty, and has committed nothing for a day. These groups come after the others.
     - `lag_quality` is exact, lower_bound (some log end offsets are unknown), outdated (the coordinator did not respond:
       the commits are older) or unknown (no lag).
@@ -61,6 +61,7 @@ class GroupHistory:
     - Rates are records per second.
     - `time_lag_quality` is exact, interpolated, lower_bound, data_loss or unknown.
     - With `lagging_since_is_bound`, the lag began at that time or earlier.
+    - `rebalancing_ms` is how long the rebalance in progress has lasted at least; None if none is known to be.
     - `rebalances` is None if unknown: no record of the cluster was read in the period, or the group's type has none.
     """
 
@@ -70,6 +71,7 @@ class GroupHistory:
     members: int | None
     verdict: str | None
     rule: str | None
+    verdict_since_ms: int | None
     evaluated_ms: int | None
     removed_ms: int | None
     removed_is_bound: bool
@@ -85,11 +87,16 @@ class GroupHistory:
     lagging_since_is_bound: bool
     points: tuple[LagPoint, ...]
     rebalances: tuple[Rebalance, ...] | None
+    rebalancing_ms: int | None = None
 
     @property
     def longest_rebalance(self) -> Rebalance | None:
-        """The rebalance that took longest: one of unknown duration only if there is no other. None without any."""
-        return max(self.rebalances or (), key=_known_duration, default=None)
+        """The rebalance that took longest, of those whose duration the records show; None without any.
+
+        A members' timeout as an upper bound says nothing about the duration.
+        """
+        known = [each for each in self.rebalances or () if each.duration_ms is not None]
+        return max((each for each in known if each.duration_quality != "timeout"), key=_duration_of, default=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,7 +117,7 @@ class Finding:
 class History:
     """A report: groups, the worst first; findings; and missing data.
 
-    - `groups_in_all` is the number of groups, including those that are not in `groups`.
+    - `selected` are all selected groups, also those that are not in `groups`, without points and rebalances.
     - `unknown` are the requested ids without data in the period, `nearest` the known ids that are near to them.
     - `evaluated_ms` is the time of the newest lag.
     - `missing` and `gaps` are complete sentences, such as "No log end offsets are known before …" and "Partition 3 of
@@ -123,12 +130,17 @@ class History:
     evaluated_ms: int | None
     clusters: tuple[str, ...]
     groups: tuple[GroupHistory, ...]
-    groups_in_all: int
+    selected: tuple[GroupHistory, ...]
     unknown: tuple[str, ...]
     findings: tuple[Finding, ...]
     gaps: tuple[str, ...]
     missing: tuple[str, ...]
     nearest: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def groups_in_all(self) -> int:
+        """The number of selected groups, also those that are not in `groups`."""
+        return len(self.selected)
 
     def limited_to(self, limit: GroupLimit) -> History:
         """Return the history with only those groups that the limit keeps; it still counts all groups."""

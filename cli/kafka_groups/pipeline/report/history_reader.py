@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.pipeline.report.findings import find_findings
 from kafka_groups.pipeline.report.gaps import describe_gaps
-from kafka_groups.pipeline.report.history import GroupHistory, History
+from kafka_groups.pipeline.report.history import GroupHistory, History, Rebalance
 from kafka_groups.pipeline.report.known_groups import KnownGroups, read_known_groups
 from kafka_groups.pipeline.report.limits import GroupLimit
 from kafka_groups.pipeline.report.missing_data import describe_missing_data
-from kafka_groups.pipeline.report.period import GroupKey, Period, PeriodTables
+from kafka_groups.pipeline.report.period import DAY_MS, GroupKey, Period, PeriodTables
 from kafka_groups.pipeline.report.summaries import severity_order, summarise
 from kafka_groups.pipeline.report.timeline import find_lag_starts, read_points, read_rebalances
 from kafka_groups.pipeline.store import Storage
@@ -87,7 +87,7 @@ def _read(
         evaluated_ms=max(known.evaluated_ms.values(), default=None),
         clusters=tuple(sorted(clusters)),
         groups=histories,
-        groups_in_all=len(summaries),
+        selected=tuple(summaries),
         unknown=unknown,
         nearest=nearest_names(unknown, ids) if unknown else {},
         findings=findings,
@@ -123,16 +123,30 @@ def _read_timelines(
     for summary in summaries:
         key = _key_of(summary)
         lag_start = lag_starts.get(key)
+        of_group = tuple(rebalances[key]) if key in rebalances else summary.rebalances
         histories.append(
             replace(
                 summary,
                 points=tuple(points.get(key, ())),
-                rebalances=tuple(rebalances[key]) if key in rebalances else summary.rebalances,
+                rebalances=of_group,
+                rebalancing_ms=_time_in_rebalance(of_group, known.coverages[key.cluster_id].last_record_ms),
                 lagging_since_ms=None if lag_start is None else lag_start.since_ms,
                 lagging_since_is_bound=lag_start is not None and lag_start.is_bound,
             )
         )
     return tuple(histories)
+
+
+def _time_in_rebalance(rebalances: Sequence[Rebalance] | None, last_record_ms: int | None) -> int | None:
+    """Return how long the last rebalance had lasted at the cluster's last record, if it had not ended; else None.
+
+    Records of a rebalance are read until the end of the day after it began.
+    """
+    if not rebalances or last_record_ms is None or rebalances[-1].duration_quality != "open":
+        return None
+    started_ms = rebalances[-1].started_ms
+    read_until_ms = (started_ms // DAY_MS + 2) * DAY_MS
+    return max(0, min(last_record_ms, read_until_ms) - started_ms)
 
 
 def _key_of(group: GroupHistory) -> GroupKey:

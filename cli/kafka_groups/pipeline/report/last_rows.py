@@ -14,7 +14,8 @@ from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS
 _LAST_STATUSES: Final = """
     SELECT cluster_id, "group", last_ms AS evaluated_ms, first_ms, has_unknown_time_lag, newest_ms = last_ms AS is_last,
         newest_of_cluster_ms > {until_ms} AND last_of_cluster_ms = last_ms AS is_newest_of_cluster,
-        rule, lag, state, members, partitions, time_lag_ms, time_lag_quality, consume_rate, produce_rate, catch_up_ms
+        rule, CAST(verdict_since AS BIGINT) / 1000 AS verdict_since_ms, lag, state, members, partitions, time_lag_ms,
+        time_lag_quality, consume_rate, produce_rate, catch_up_ms
     FROM period_rows AS last JOIN (
         SELECT *, max(newest_ms) OVER (PARTITION BY cluster_id) AS newest_of_cluster_ms,
             max(last_ms) OVER (PARTITION BY cluster_id) AS last_of_cluster_ms
@@ -80,6 +81,7 @@ class LastStatus(NamedTuple):
     is_last: bool
     is_newest_of_cluster: bool
     rule: str | None
+    verdict_since_ms: int | None
     lag: int | None
     state: str | None
     members: int | None

@@ -102,20 +102,28 @@ def describe_duration(rebalance: Rebalance) -> str:
     duration = format_duration(rebalance.duration_ms)
     if rebalance.duration_quality == "overtaken":
         return f"overtaken after {duration}"
-    return f"at most {duration}" if rebalance.duration_quality == "bound" else duration
+    return f"at most {duration}" if rebalance.duration_quality in ("bound", "timeout") else duration
 
 
 def format_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:
-    """Return the duration of the group's longest rebalance, with a sign if it is a bound.
+    """Return the duration of the group's longest rebalance, with a sign if it is a bound, or since when it lasts.
 
     `at_most` is the sign of an upper bound: for a classic group, whose records do not show the beginning. A duration is
     a lower bound if the next rebalance began before the end.
     """
+    at_least = "≥" if at_most == "≤" else ">="
+    if group.rebalancing_ms is not None:
+        return describe_rebalancing(group.rebalancing_ms, at_least=at_least)
     longest = group.longest_rebalance
     if longest is None or longest.duration_ms is None:
         return None
-    signs = {"bound": at_most, "overtaken": "≥" if at_most == "≤" else ">="}
+    signs = {"bound": at_most, "overtaken": at_least}
     return signs.get(longest.duration_quality, "") + format_duration(longest.duration_ms)
+
+
+def describe_rebalancing(rebalancing_ms: int, *, at_least: str = "≥") -> str:
+    """Return for how long a group has been rebalancing, with the sign of a lower bound."""
+    return f"rebalancing since {at_least} {format_duration(rebalancing_ms)}"
 
 
 def describe_member_changes(rebalance: Rebalance) -> str:

@@ -37,6 +37,7 @@ def summarise(group: KnownGroup) -> GroupHistory:
         members=last.members,
         verdict=None if rule is None else VERDICT_OF.get(rule),
         rule=rule,
+        verdict_since_ms=None if status is None else status.verdict_since_ms,
         evaluated_ms=None if status is None else status.evaluated_ms,
         removed_ms=None if group.removal is None else group.removal.at_ms,
         removed_is_bound=group.removal is not None and group.removal.is_bound,

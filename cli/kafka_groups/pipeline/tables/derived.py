@@ -134,11 +134,11 @@ class Rebalances(Frame):
     duration_ms: Any = column(INT64, "ended_at minus started_at", unit=MILLISECONDS)
     duration_quality: Any = column(
         STRING,
-        "exact (KIP-848); bound: not longer than this (classic: it began after the previous record, and at most the "
-        "members' rebalance timeout before all had joined; KIP-848: until the next epoch, because the number of "
-        "members is not known); overtaken (KIP-848): until the next epoch, which began before all members had "
-        "reached this one; open (KIP-848): not all members had reached it by the end of the next day; unknown "
-        "(KIP-848): open, and the number of members is not known",
+        "exact (KIP-848); bound: not longer than this (classic: it began after the previous record; KIP-848: until the "
+        "next epoch, because the number of members is not known); timeout (classic): not longer than the members' "
+        "rebalance timeout, which says nothing about how long it took; overtaken (KIP-848): until the next epoch, "
+        "which began before all members had reached this one; open (KIP-848): not all members had reached it by the "
+        "end of the next day; unknown (KIP-848): open, and the number of members is not known",
     )
     sync_ms: Any = column(
         INT64,

@@ -54,7 +54,7 @@ SKEW = Finding(kind="skew", cluster_id="c-1", group="billing", topic=None, messa
 TOLD = history(
     WORST,
     CALM,
-    groups_in_all=70,
+    selected=(WORST, CALM) * 35,
     findings=(SKEW,),
     gaps=("partition 3 of __consumer_offsets: 120 offsets",),
     missing=("no end offsets before 02:00",),

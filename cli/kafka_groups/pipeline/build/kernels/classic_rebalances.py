@@ -3,12 +3,13 @@
 A classic group rebalances in two phases: all members join, then the leader assigns partitions. At the end the
 coordinator writes one record with the new generation, its number and its members. The record has two times: when it was
 written (`at_us`), and when the last member had joined (`state_us`). No record shows when the rebalance began. So
-`started_at` is the earliest time at which it can have begun, and the duration is an upper bound (quality `bound`):
+`started_at` is the earliest time at which it can have begun, and the duration is an upper bound. Its quality says what
+the bound follows from, the later one of these times:
 
-- It began after the group's previous record. Commits do not narrow this down: the broker accepts old-generation commits
-  until all members have joined.
-- It began at most the members' longest rebalance timeout before all had joined, because the broker removes members that
-  take longer. This holds for one join phase only, that is, if no generation is missing before the record.
+- `bound`: it began after the group's previous record. Commits do not narrow this down: the broker accepts
+  old-generation commits until all members have joined.
+- `timeout`: it began at most the members' longest rebalance timeout before all had joined, because the broker removes
+  members that take longer. This holds for one join phase only, that is, if no generation is missing before the record.
 
 If neither is known, `started_at` is the time of the record, and the duration is None. Joined and left members follow
 from the previous generation. Compaction keeps only the newest record of a group, so the previous generation may be
@@ -91,7 +92,7 @@ def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalan
     if before is not None and before.number == record.epoch:
         return None
     before = _generation_before(record.epoch, before)
-    started_us = _earliest_start(record, before)
+    started_us, quality = _earliest_start(record, before)
     # A build follows a rebalance until the end of the day after its start. A start after its end is a clock error.
     is_usable = (
         started_us is not None and started_us <= record.at_us and record.at_us // DAY_US - started_us // DAY_US <= 1
@@ -106,7 +107,7 @@ def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalan
         started_at=started_us if is_usable and started_us is not None else record.at_us,
         ended_at=record.at_us,
         duration_ms=milliseconds_between(started_us, record.at_us) if is_usable else None,
-        duration_quality="bound",
+        duration_quality=quality,
         sync_ms=milliseconds_between(_all_joined_us(record), record.at_us) if record.member_ids else None,
         members_before=None if before.members is None else len(before.members),
         members_after=None if record.member_ids is None else len(record.member_ids),
@@ -131,20 +132,22 @@ def _generation_before(number: int, before: Generation | None) -> Generation:
     return before
 
 
-def _earliest_start(record: GroupRecord, before: Generation) -> int | None:
-    """Return the earliest time at which a rebalance can have begun, in microseconds since 1970; None if unknown.
+def _earliest_start(record: GroupRecord, before: Generation) -> tuple[int | None, str]:
+    """Return the earliest time at which a rebalance can have begun, and the quality of the duration since then.
 
-    `record` ended the rebalance, and `before` is the previous generation. If clocks differ, the time may be after the
-    record.
+    The time is in microseconds since 1970, None if unknown. `record` ended the rebalance, and `before` is the previous
+    generation. If clocks differ, the time may be after the record.
     """
     all_joined_us = _all_joined_us(record)
     timeouts = [before.join_timeout_ms, record.join_timeout_ms]
     known_ms = [timeout for timeout in timeouts if timeout is not None]
     is_one_phase = before.number is None or before.number + 1 == record.epoch
     if all_joined_us is None or len(known_ms) < len(timeouts) or not is_one_phase:
-        return before.at_us
+        return before.at_us, "bound"
     earliest_us = (all_joined_us // 1_000 - max(known_ms) - _TIMER_DELAY_MS) * 1_000
-    return earliest_us if before.at_us is None else max(before.at_us, earliest_us)
+    if before.at_us is not None and before.at_us >= earliest_us:
+        return before.at_us, "bound"
+    return earliest_us, "timeout"
 
 
 def _all_joined_us(record: GroupRecord) -> int | None:

@@ -14,6 +14,7 @@ from kafka_groups.pipeline.report.notation import (
     describe_lag,
     describe_lag_start,
     describe_minute,
+    describe_rebalancing,
     describe_time_lag,
 )
 from kafka_groups.pipeline.report.peaks import highest_lags
@@ -65,9 +66,11 @@ def _rate(records_per_second: float | None) -> str | None:
 
 
 def _rebalances(group: GroupHistory) -> str | None:
-    """Return the number of rebalances and the longest duration; None if rebalances are not known."""
+    """Return the number of rebalances, and the longest duration or since when one lasts; None if they are unknown."""
     if group.rebalances is None:
         return None
+    if group.rebalancing_ms is not None:
+        return f"{len(group.rebalances):,}, {describe_rebalancing(group.rebalancing_ms)}"
     longest = group.longest_rebalance
     if longest is None or longest.duration_ms is None:
         return f"{len(group.rebalances):,}"

@@ -42,6 +42,7 @@ def _group(group: GroupHistory) -> Document:
         "members": group.members,
         "verdict": group.verdict,
         "rule": group.rule,
+        "verdict_since": _instant(group.verdict_since_ms),
         "evaluated_at": _instant(group.evaluated_ms),
         "removed_at": _instant(group.removed_ms),
         "removed_at_is_bound": group.removed_is_bound,
@@ -55,6 +56,7 @@ def _group(group: GroupHistory) -> Document:
         "catch_up_ms": group.catch_up_ms,
         "lagging_since": _instant(group.lagging_since_ms),
         "lagging_since_is_bound": group.lagging_since_is_bound,
+        "rebalancing_ms": group.rebalancing_ms,
         "points": [_point(point) for point in group.points],
         "rebalances": None if group.rebalances is None else [_rebalance(rebalance) for rebalance in group.rebalances],
     }

@@ -63,9 +63,10 @@ _REBALANCE: Final = {
     "ended_at": time_schema("When it ended; null if it had not.", nullable=True),
     "duration_ms": number_schema("How long it took; null if that is not known."),
     "duration_quality": choice_schema(
-        "bound: at most this long. overtaken: until the next one began, before all members had joined this one. "
-        "open: it had not ended by the end of the day after it began. unknown: it is not known whether it had ended.",
-        ("exact", "bound", "overtaken", "open", "unknown"),
+        "bound: at most this long. timeout: at most this long, which is the members' timeout. overtaken: until the "
+        "next one began, before all members had joined this one. open: it had not ended by the end of the day after "
+        "it began. unknown: it is not known whether it had ended.",
+        ("exact", "bound", "timeout", "overtaken", "open", "unknown"),
     ),
     "generation": number_schema("The generation or epoch that it led to.", nullable=False, minimum=None),
     "joined": number_schema("How many members joined; null if that is not known."),
@@ -84,6 +85,7 @@ _GROUP: Final = {
         nullable=True,
     ),
     "rule": text_schema("The rule that gave the verdict; null without a verdict.", nullable=True),
+    "verdict_since": time_schema("Since when that verdict has been given; null without one.", nullable=True),
     "evaluated_at": time_schema("The time of lag and verdict; null if neither is known.", nullable=True),
     "removed_at": time_schema("When the group was removed; null if it exists.", nullable=True),
     "removed_at_is_bound": boolean_schema(
@@ -105,6 +107,7 @@ _GROUP: Final = {
     "lagging_since_is_bound": boolean_schema(
         "Whether the lag may have begun earlier: no earlier time in the period shows the group without one."
     ),
+    "rebalancing_ms": number_schema("How long the rebalance in progress has lasted at least; null if there is none."),
     "points": array_schema("The lag over time, ascending.", object_schema(_POINT)),
     "rebalances": array_schema(
         "The rebalances, ascending; null if they are not known.", object_schema(_REBALANCE), nullable=True

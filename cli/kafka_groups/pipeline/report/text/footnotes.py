@@ -14,7 +14,7 @@ _MAX_NOTES: Final = 20
 # The most findings of each kind.
 MAX_FINDINGS: Final = 50
 ORDER: Final = (
-    "Order: by verdict (REWIND, STALL, STOP, WARN, UNKNOWN, OK), then by lag, then by time lag, the worst first; "
+    "Order: by verdict (STOP, REWIND, STALL, WARN, UNKNOWN, OK), then by lag, then by time lag, the worst first; "
     "groups without a verdict, unused groups and deleted groups follow"
 )
 _LAG_LEGEND: Final = {
@@ -71,7 +71,8 @@ def _legend(header: str, legend: Mapping[str, str], used: Collection[str | None]
 
 def _longest_notes(history: History, *, is_unicode: bool) -> Iterator[str]:
     """Yield the meaning of the signs of durations."""
-    rebalances = [group.longest_rebalance for group in history.groups]
+    groups = history.groups
+    rebalances = [group.longest_rebalance for group in groups if group.rebalancing_ms is None]
     qualities = {
         rebalance.duration_quality
         for rebalance in rebalances
@@ -80,6 +81,8 @@ def _longest_notes(history: History, *, is_unicode: bool) -> Iterator[str]:
     if "bound" in qualities:
         sign = "≤" if is_unicode else "<="
         yield f"LONGEST: {sign} means at most: the records do not show when exactly it began."
+    if any(group.rebalances and group.rebalancing_ms is None and group.longest_rebalance is None for group in groups):
+        yield "LONGEST: - means that the records show no duration, or only the members' rebalance timeout."
     if "overtaken" in qualities:
         sign = "≥" if is_unicode else ">="
         yield f"LONGEST: {sign} means at least: the next one began before all had joined."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_groups.groups.lag.conditions import Comparison, Condition, ConditionError, FieldType, parse_condition
+from kafka_groups.conditions import Comparison, Condition, ConditionError, FieldType, parse_condition
 from kafka_groups.settings import parse_duration
 
 FIELDS = {"lag": FieldType.NUMBER, "members": FieldType.NUMBER, "state": FieldType.TEXT, "time_lag": FieldType.DURATION}

@@ -1,0 +1,78 @@
+"""The check of `pipeline report --fail-if`: the keys that a condition compares, and the exit code."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+
+from kafka_groups.conditions import Condition, ConditionError, FieldType, parse_condition
+from kafka_groups.errors import CheckFailedError, IncompleteResultError
+from kafka_groups.exit_codes import ResultStatus
+from kafka_groups.kinds import GROUP_STATES
+from kafka_groups.name_lists import first_names
+from kafka_groups.pipeline.build.qualities import QUALITIES
+from kafka_groups.pipeline.commands.command_run import Run
+from kafka_groups.pipeline.report.history import GroupHistory, History
+from kafka_groups.settings import parse_duration
+from kafka_groups.verdicts import VERDICT_OF, VERDICTS
+
+# Keys of the groups of the JSON document, by the type of their values; `time_lag` is time_lag_ms as a duration.
+_FIELDS: Final = {
+    "cluster_id": FieldType.TEXT,
+    "group": FieldType.TEXT,
+    "state": FieldType.TEXT,
+    "members": FieldType.NUMBER,
+    "verdict": FieldType.TEXT,
+    "rule": FieldType.TEXT,
+    "lag": FieldType.NUMBER,
+    "lag_quality": FieldType.TEXT,
+    "time_lag_ms": FieldType.NUMBER,
+    "time_lag_quality": FieldType.TEXT,
+    "consume_rate": FieldType.NUMBER,
+    "produce_rate": FieldType.NUMBER,
+    "catch_up_ms": FieldType.NUMBER,
+    "time_lag": FieldType.DURATION,
+}
+_WORDS: Final = {
+    "state": GROUP_STATES,
+    "verdict": VERDICTS,
+    "rule": tuple(VERDICT_OF),
+    "lag_quality": ("exact", "lower_bound", "outdated", "unknown"),
+    "time_lag_quality": QUALITIES,
+}
+# Names of groups in an error.
+_MAX_NAMES: Final = 3
+
+
+def read_report_condition(text: str) -> Condition:
+    """Return the condition of --fail-if. Raises UsageError, with the place, for a text that is no condition."""
+    try:
+        return parse_condition(text, _FIELDS, parse_duration=parse_duration, words=_WORDS)
+    except ConditionError as error:
+        msg = f"--fail-if: {error}"
+        raise click.UsageError(msg) from error
+
+
+def judge_report(run: Run, condition: Condition, history: History, failed: IncompleteResultError | None) -> None:
+    """Raise CheckFailedError if the condition holds for a selected group, shown or not; else `failed`, if there is one.
+
+    Removed groups are not judged. If there is no group to judge, the check did not run: a note and exit code 1 say so.
+    """
+    judged = [group for group in history.selected if group.removed_ms is None]
+    failing = [group.group for group in judged if condition.holds(_values(group))]
+    if failing:
+        names = first_names((f"'{name}'" for name in dict.fromkeys(failing)), _MAX_NAMES, more=" and {:,} more")
+        msg = f"the condition of --fail-if holds for {names}"
+        raise CheckFailedError(msg)
+    if failed is not None:
+        raise failed
+    if not judged:
+        run.print_note("The condition of --fail-if was not checked.")
+        raise IncompleteResultError(ResultStatus.FAILED)
+
+
+def _values(group: GroupHistory) -> dict[str, Any]:
+    """Return the values of a group by the keys of a condition."""
+    values: dict[str, Any] = {name: getattr(group, name) for name in _FIELDS if name != "time_lag"}
+    return {**values, "time_lag": group.time_lag_ms}
