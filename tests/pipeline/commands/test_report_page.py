@@ -26,7 +26,9 @@ from tests.special_files import is_device, is_fifo, make_device
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
-HISTORY = replace(history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",)), groups=(group("billing"),), selected=(group("billing"),))
+HISTORY = replace(
+    history(made_ms=3, from_ms=1, to_ms=2, clusters=("c",)), groups=(group("billing"),), selected=(group("billing"),)
+)
 
 
 @pytest.fixture(autouse=True)

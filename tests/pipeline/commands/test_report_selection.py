@@ -46,7 +46,9 @@ def test_excluding_every_named_group_selects_no_group(fakes: FakePipeline, data_
 
 
 def test_a_requested_group_without_data_is_an_error_of_that_group(fakes: FakePipeline, data_dir: str) -> None:
-    fakes.report.return_value = replace(HISTORY, groups=(group("billing"),), selected=(group("billing"),), unknown=("nosuch",))
+    fakes.report.return_value = replace(
+        HISTORY, groups=(group("billing"),), selected=(group("billing"),), unknown=("nosuch",)
+    )
     outcome = run("pipeline", "report", "--data-dir", data_dir, "nosuch", "billing")
     assert outcome.exit_code == 3
     assert "billing" in outcome.stdout
