@@ -25,7 +25,7 @@ def describe(comparison: Comparison) -> str:
     other = str(comparison.other)
     if not isinstance(comparison.other, str):
         other = format_duration(int(comparison.other)) if comparison.name.endswith("_ms") else f"{comparison.other:g}"
-    factor = "" if comparison.factor == 1 else f"{comparison.factor:g} × "
+    factor = "" if comparison.factor == 1 else f"{comparison.factor:g} \N{MULTIPLICATION SIGN} "
     return f"{comparison.name} {comparison.operator} {factor}{other}"
 
 
@@ -66,7 +66,7 @@ def test_the_summary_has_every_verdict_with_its_rules_from_the_worst_to_the_best
     rows = re.findall(r"^\| (\w+) \| (`.+?`) \|", PAGE, re.MULTILINE)
     named = [(verdict, name) for verdict, names in rows for name in re.findall(r"`(\w+)`", names)]
     assert named == [(verdict, name) for name, verdict in reversed(VERDICT_OF.items())]
-    assert NO_COMMITS in dict((name, verdict) for verdict, name in named)
+    assert NO_COMMITS in {name for _, name in named}
 
 
 def test_the_page_defines_all_evidence_that_rules_compare() -> None:

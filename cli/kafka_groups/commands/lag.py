@@ -11,6 +11,7 @@ import click
 
 from kafka_groups.admin import Deadline
 from kafka_groups.commands.condition_options import needs_time, read_condition
+from kafka_groups.commands.known_resets import KnownResets
 from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, judge_at_end
 from kafka_groups.commands.lag_options import read_watch_options, require_consistent
 from kafka_groups.commands.lag_output import LagOutput
@@ -195,13 +196,20 @@ def _run(session: ClusterSession, request: _Request, watch: WatchOptions | None,
     result: LagResult | None = None
     try:
         with open_polls(session, polls_file, isolation=request.isolation) as file:
-            file.polls.limits = request.limits
+            _prepare(file.polls, session, request)
             result = poll(file)
     except (IncompleteResultError, ExportError) as error:
         if result is None:
             raise
         return result._replace(failed=error)
     return result
+
+
+def _prepare(polls: Polls, session: ClusterSession, request: _Request) -> Polls:
+    """Give polls what verdicts need besides them: the limits, and the resets of the user's journal. Return them."""
+    polls.limits = request.limits
+    polls.is_known_reset = KnownResets(lambda: session.admin.cluster_id(timeout=session.deadline))
+    return polls
 
 
 def _poll_once(session: ClusterSession, request: _Request, file: PollsFile | None) -> LagResult:
@@ -230,7 +238,7 @@ def _poll_once(session: ClusterSession, request: _Request, file: PollsFile | Non
 
 def _watch(session: ClusterSession, request: _Request, options: WatchOptions, file: PollsFile | None) -> LagResult:
     """Watch, and return the rows of the last poll. All polls are printed by then."""
-    polls = Polls(limits=request.limits) if file is None else file.polls
+    polls = file.polls if file is not None else _prepare(Polls(), session, request)
 
     def poll(at_ms: int) -> LagReading:
         measurement = _measure(session, request, session.deadline.renew())

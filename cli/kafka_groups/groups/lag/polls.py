@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
@@ -50,6 +50,10 @@ class GroupPace(NamedTuple):
     lags: tuple[int, ...]
 
 
+def _know_no_reset(_key: PartitionKey, _since_ms: int, _until_ms: int) -> bool:
+    return False
+
+
 @dataclass
 class Polls:
     """The polls of a cluster: what they saw of each group."""
@@ -57,6 +61,8 @@ class Polls:
     partitions: dict[PartitionKey, PartitionPolls] = field(default_factory=dict)
     lags: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits, compare=False)
+    # Whether a commit of a partition was reset between two times, in ms since 1970, as far as the caller knows.
+    is_known_reset: Callable[[PartitionKey, int, int], bool] = field(default=_know_no_reset, repr=False, compare=False)
     # The number of polls that ended since the file was read.
     ended: int = field(default=0, compare=False)
     # The partitions with a commit in the current poll.
@@ -84,15 +90,19 @@ class Polls:
                 start = _last_start(self.partitions.get(key), row.log_end_offset)
             deleted_until = start if start > row.committed_offset else 0
             observation = Observation(row.committed_offset, row.log_end_offset, at_ms, deleted_until, members)
-            self.partitions[key] = seen = _add(self.partitions.get(key), observation, self.limits)
+            before = self.partitions.get(key)
+            if before is not None and observation.offset < before.last.offset:
+                is_reset = self.is_known_reset(key, before.last.at_ms, at_ms)
+                observation = observation._replace(is_reset=is_reset)
+            self.partitions[key] = seen = _add(before, observation, self.limits)
             if seen.fallen is not None:
                 incomplete.add(row.group)
         for group, lag in totals.items():
-            before = self.lags.get(group, ())
-            if before and _is_from_the_future(before[-1][0], at_ms):
-                before = ()
-            if group not in incomplete and (not before or before[-1][0] < at_ms):
-                self.lags[group] = (*before, (at_ms, lag))[-LAG_POINTS:]
+            points = self.lags.get(group, ())
+            if points and _is_from_the_future(points[-1][0], at_ms):
+                points = ()
+            if group not in incomplete and (not points or points[-1][0] < at_ms):
+                self.lags[group] = (*points, (at_ms, lag))[-LAG_POINTS:]
 
     def end_poll(self, groups: Iterable[str], *, unread: Collection[PartitionKey] = (), is_complete: bool) -> None:
         """Forget what was deleted, after a poll that read these groups: commits, except those that were not read.

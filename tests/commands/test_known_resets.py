@@ -1,0 +1,46 @@
+"""`lag --polls` and resets: a commit that this tool set back is no rewind, one that went back by itself is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.fake_admin import FakeCluster, member, run
+
+
+@pytest.fixture
+def polls(cluster: FakeCluster, tmp_path: Path) -> str:
+    """Return a file of polls that does not exist, and a cluster with an id."""
+    cluster.admin.cluster_id.side_effect = lambda **_: "cluster-1"
+    return str(tmp_path / "polls")
+
+
+def poll(cluster: FakeCluster, polls: str, committed: int) -> str:
+    """Return the rule of a group with a member, whose commit is polled now."""
+    cluster.add("g", state="Stable", members=[member("m", {"t": (0,)})], commits={("t", 0): committed})
+    cluster.end("t", 1_000, starts=(0,))
+    (row,) = [json.loads(line) for line in run("lag", "g", "--polls", polls, "--format", "ndjson").stdout.splitlines()]
+    return str(row["rule"])
+
+
+def test_a_commit_that_goes_back_while_members_are_there_is_a_rewind(cluster: FakeCluster, polls: str) -> None:
+    assert poll(cluster, polls, 500) == "incomplete"
+    assert poll(cluster, polls, 300) == "rewound"
+
+
+def test_a_commit_that_a_recorded_reset_set_back_is_not_a_rewind(cluster: FakeCluster, polls: str) -> None:
+    assert poll(cluster, polls, 500) == "incomplete"
+    cluster.add("g", state="Empty", commits={("t", 0): 500})
+    assert run("reset", "g", "--topic", "t", "--to-offset", "300", "--execute", "--yes").exit_code == 0
+    assert poll(cluster, polls, 300) == "incomplete"
+
+
+def test_a_reset_of_another_cluster_explains_nothing(cluster: FakeCluster, polls: str) -> None:
+    assert poll(cluster, polls, 500) == "incomplete"
+    cluster.admin.cluster_id.side_effect = lambda **_: "cluster-2"
+    cluster.add("g", state="Empty", commits={("t", 0): 500})
+    assert run("reset", "g", "--topic", "t", "--to-offset", "300", "--execute", "--yes").exit_code == 0
+    cluster.admin.cluster_id.side_effect = lambda **_: "cluster-1"
+    assert poll(cluster, polls, 300) == "rewound"
