@@ -93,7 +93,7 @@ SAMPLE_RUNS: Final = Table(
 INGEST_GAPS: Final = Table(
     "ingest_gaps",
     facts.IngestGaps,
-    identity=("cluster_id", "source_partition", "from_offset", "until_offset"),
+    identity=("cluster_id", "source_partition", "first_offset", "last_offset"),
     dated_by="found_at",
     derived=False,
 )

@@ -171,8 +171,8 @@ class IngestGaps(Frame):
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     source_partition: Any = column(INT32, "partition of __consumer_offsets")
-    from_offset: Any = column(INT64, "first offset of the range", unit=OFFSET)
-    until_offset: Any = column(INT64, "last offset of the range", unit=OFFSET)
+    first_offset: Any = column(INT64, "first offset of the range", unit=OFFSET)
+    last_offset: Any = column(INT64, "last offset of the range", unit=OFFSET)
     missing: Any = column(INT64, "number of offsets in the range that have no record")
     reason: Any = column(
         STRING,

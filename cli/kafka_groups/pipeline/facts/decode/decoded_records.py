@@ -40,7 +40,7 @@ _EVENT_COLUMNS: Final = (
     "details",
 )
 _RAW_COLUMNS: Final = ("key", "value", "problem")
-_GAP_COLUMNS: Final = ("from_offset", "until_offset", "missing", "reason")
+_GAP_COLUMNS: Final = ("first_offset", "last_offset", "missing", "reason")
 
 
 def _struct_of(table: Table, names: Sequence[str]) -> Any:
