@@ -49,7 +49,7 @@ class BackfillResult:
     """The progress of a backfill: what it has requested and written.
 
     `partitions` is the number of partitions with a known log end offset, `times` the number of times for each of them.
-    `rows` and `days` count what was committed. `look_ups` is the number of requested pairs of a partition and a time.
+    `rows` and `days` count what was committed. `lookups` is the number of requested pairs of a partition and a time.
 
     `deleted` and `ahead` count pairs without a log end offset that no earlier backfill has written. For `deleted`, the
     records of the time were deleted; for `ahead`, the first record has a timestamp in the future.
@@ -60,7 +60,7 @@ class BackfillResult:
     times: int = 0
     days: int = 0
     rows: int = 0
-    look_ups: int = 0
+    lookups: int = 0
     deleted: int = 0
     ahead: int = 0
     failures: list[Failure] = field(default_factory=list)
@@ -217,7 +217,7 @@ class _BackfillRun:
         for first in range(0, len(lookups), _LOOKUPS_PER_CALL):
             requested = lookups[first : first + _LOOKUPS_PER_CALL]
             responses = self.admin.offsets_for_times(requested)
-            self.backfilled.look_ups += len(requested)
+            self.backfilled.lookups += len(requested)
             for key, failure in responses.failed.items():
                 if self.log_ends.pop(TopicPartition(key.topic, key.partition), None) is not None:
                     self.backfilled.failures.append(failure)
