@@ -52,7 +52,7 @@ class BuildPlan:
     to_read: Sequence[date]
 
     @property
-    def days_before_runs(self) -> list[date]:
+    def days_before_ranges(self) -> list[date]:
         """The day before each run of dates that are read: a rebalance that ended on the run may have begun there."""
         return sorted({day - _DAY for day in self.to_read} - {*self.to_read})
 
@@ -72,7 +72,7 @@ class BuildPlan:
 
         `to_read` must not be empty. Raises StorageError.
         """
-        before = self.days_before_runs
+        before = self.days_before_ranges
         files = self._fact_files(OFFSET_COMMITS, self.to_read) + self._fact_files(PARTITION_OFFSETS, self.to_read)
         files += _files_on(storage.files(PARTITION_STATE), [self.state.newest_before(self.to_read[0])])
         if self.state.has_old_events:
@@ -86,7 +86,7 @@ class BuildPlan:
     def estimate_facts(self) -> int:
         """Return about how many facts this build reads: the number of rows of all files of the dates to read.
 
-        Events of `days_before_runs` are not counted.
+        Events of `days_before_ranges` are not counted.
         """
         is_of_all_dates = bool(self.to_write) and self.state.has_old_events
         days = {*map(str, self.state.dates if is_of_all_dates else self.to_read)}

@@ -15,17 +15,17 @@ from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, Table
 
 
-def summarise_commits(rows: Any, day: int) -> list[Any]:
+def summarize_commits(rows: Any, day: int) -> list[Any]:
     """Return the parts of rows of `offset_commits`."""
-    return [_summarise_groups(OFFSET_COMMITS, rows, rows["commit_time"], day)]
+    return [_summarize_groups(OFFSET_COMMITS, rows, rows["commit_time"], day)]
 
 
-def summarise_events(rows: Any, day: int) -> list[Any]:
+def summarize_events(rows: Any, day: int) -> list[Any]:
     """Return the parts of rows of `group_events`."""
-    return [_summarise_groups(GROUP_EVENTS, rows, rows["record_time"], day)]
+    return [_summarize_groups(GROUP_EVENTS, rows, rows["record_time"], day)]
 
 
-def _summarise_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
+def _summarize_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
     """Return a record batch of FactSummaries: the time of each fact of a group, with the group if a sample saw it.
 
     `rows` has a row of the table for each fact, `times` its time; `day` is the day of the file (since 1970).
@@ -43,7 +43,7 @@ def _summarise_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
     )
 
 
-def summarise_observations(rows: Any, day: int) -> list[Any]:
+def summarize_observations(rows: Any, day: int) -> list[Any]:
     """Return two record batches of FactSummaries with a part for each row of `partition_offsets`.
 
     The first one has parts of samples and backfills, the second one parts of partitions. `day` is days since 1970.
@@ -73,7 +73,7 @@ def summarise_observations(rows: Any, day: int) -> list[Any]:
     return [_make_part(PARTITION_OFFSETS, day, samples), _make_part(PARTITION_OFFSETS, day, partitions)]
 
 
-def summarise_nothing(_rows: Any, _day: int) -> list[Any]:
+def summarize_nothing(_rows: Any, _day: int) -> list[Any]:
     """Return no parts: states are not facts."""
     return []
 

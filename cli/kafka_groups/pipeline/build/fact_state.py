@@ -157,9 +157,9 @@ class FactState:
     def dates_to_read(self, dates: Sequence[date]) -> list[date]:
         """Return the dates to build, ascending, and earlier dates with facts that no state includes.
 
-        `dates` are the dates to build, ascending and at least one. The day before the first one needs a state before
-        it, too. The caller reads that day's events again (`BuildPlan.days_before_runs`), because one of its rebalances
-        may end on the first date.
+        `dates` are the dates to build, ascending and at least one. The caller also reads the events of the day before
+        the first date again (`BuildPlan.days_before_ranges`), because a rebalance of that day may end on the first
+        date. So the state before that day is needed, too.
         """
         earlier = {day for day in self.dates if day < dates[0]}
         day_before = dates[0] - timedelta(days=1)

@@ -137,7 +137,7 @@ class FactSummary:
     last_us: Mapping[tuple[str, str, str, int], int]
 
 
-def summarise(parts: Any, days: Collection[int]) -> FactSummary:
+def summarize(parts: Any, days: Collection[int]) -> FactSummary:
     """Return the summary of some days (days since 1970) from a table of FactSummaries.
 
     A key may occur several times in the table.
@@ -157,7 +157,7 @@ def summarise(parts: Any, days: Collection[int]) -> FactSummary:
             groups[cluster, row["group"], day][row["table"]] = row["latest_us"]
     cluster_days = {(cluster, day) for _, _, cluster, day in last_us}
     return FactSummary(
-        clusters={key: _summarise_cluster(*key, last_us, samples[key]) for key in cluster_days},
+        clusters={key: _summarize_cluster(*key, last_us, samples[key]) for key in cluster_days},
         groups={
             key: SampledGroup(
                 listed_us=latest_us.get(GROUP_EVENTS.name, NULL),
@@ -170,7 +170,7 @@ def summarise(parts: Any, days: Collection[int]) -> FactSummary:
     )
 
 
-def _summarise_cluster(
+def _summarize_cluster(
     cluster: str,
     day: int,
     last_us: Mapping[tuple[str, str, str, int], int],

@@ -14,7 +14,7 @@ from kafka_groups.pipeline.build.coverage import describe_missing_facts
 from kafka_groups.pipeline.build.earlier_rebalances import find_changed_rebalances, recount_group_days, write_rows
 from kafka_groups.pipeline.build.fact_files import day_number
 from kafka_groups.pipeline.build.fact_state import forget_fact_state
-from kafka_groups.pipeline.build.fact_summary import summarise
+from kafka_groups.pipeline.build.fact_summary import summarize
 from kafka_groups.pipeline.build.local_engine import LocalEngine
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
 from kafka_groups.pipeline.build.stage_rows import read_results
@@ -117,13 +117,13 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
     """
     progress(_STEPS[0], 0, len(_STEPS))
     days = [day_number(day) for day in plan.to_read]
-    summary = summarise(engine.read(plan.files_to_read(storage)), days)
+    summary = summarize(engine.read(plan.files_to_read(storage)), days)
     progress(_STEPS[1], 1, len(_STEPS))
     settings = StageSettings(
         days=days,
         limits=plan.state.limits,
         lookback_days=plan.state.lookback_days,
-        days_before=[day_number(day) for day in plan.days_before_runs],
+        days_before=[day_number(day) for day in plan.days_before_ranges],
     )
     task = Task(storage.address, settings, day_number(plan.first_state_date), summary)
     results = engine.run(task)
@@ -139,7 +139,7 @@ def _recount_earlier_dates(
     Dates are YYYY-MM-DD. `files` were written by the stages. No new file is part of a table yet.
     """
     day_before = plan.to_write[0] - _DAY
-    candidates = {str(day) for day in (day_before, *plan.days_before_runs) if day >= day_before}
+    candidates = {str(day) for day in (day_before, *plan.days_before_ranges) if day >= day_before}
     changed = set[str]()
     recounted = list[NewFile]()
     for day in sorted(candidates):
