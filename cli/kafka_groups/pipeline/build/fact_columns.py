@@ -73,15 +73,15 @@ def convert_commits(rows: Any, day: int) -> Any:
     offset = rows["committed_offset"]
     # Brokers accept -1 as an offset, and return no offset then. `to_flags` makes null false, so a null tombstone is not
     # a removal.
-    is_removal = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
+    is_deletion = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
     return _add_columns(
         rows.select([*PARTITION_KEY, "group", "source_offset"]),
         {
             "day": _repeat_day(day, rows),
             "at_us": times_within(rows["commit_time"], day),
             "is_record": pc.equal(rows["origin"], "topic"),
-            "is_removal": is_removal,
-            "committed_offset": pc.if_else(is_removal, None, offset),
+            "is_deletion": is_deletion,
+            "committed_offset": pc.if_else(is_deletion, None, offset),
             "topic_id": _number_ids(rows["topic_id"]),
             "members": rows["members"].cast(pa.int64()),
         },

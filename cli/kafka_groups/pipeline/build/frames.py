@@ -85,7 +85,7 @@ class CommittedOffsets(Frame):
     at_us: Ints = column(INT64, "time of the commit or of its removal", unit=MICROSECONDS)
     source_offset: Ints = column(INT64, "offset of the record in __consumer_offsets; NULL in samples", unit=OFFSET)
     is_record: Flags = column(BOOLEAN, "true for a record of __consumer_offsets, false for a sample")
-    is_removal: Flags = column(BOOLEAN, "true if the commit was removed")
+    is_deletion: Flags = column(BOOLEAN, "true if the commit was removed")
     committed_offset: Ints = column(INT64, "the committed offset; NULL for a removal", unit=OFFSET)
     topic_id: Ints = column(INT64, "a number that stands for the id of the topic; NULL if it is unknown")
     members: Ints = column(INT64, "members of the group in this sample; NULL in records, and if unknown")
@@ -100,7 +100,7 @@ class Commits(CommittedOffsets):
     """
 
     key: Ints = column(INT64, "number of the key")
-    recorded_us: Ints = column(INT64, "the time that the commit bears", unit=MICROSECONDS)
+    commit_timestamp_us: Ints = column(INT64, "the time that the commit bears", unit=MICROSECONDS)
     is_carried: Flags = column(BOOLEAN, "true for a row of an earlier day")
     incarnation: Ints = column(INT64, "incarnation of the commit; a removal has that of later rows")
 
@@ -111,7 +111,7 @@ class KeySummary(Frame):
 
     fact_day: Ints = column(INT64, "the last day with a fact", unit=DAYS)
     moved_us: Ints = column(INT64, "since when the committed offset has been the same", unit=MICROSECONDS)
-    commit_us: Ints = column(INT64, "time of the last commit", unit=MICROSECONDS)
+    last_commit_us: Ints = column(INT64, "time of the last commit", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "true if a record of __consumer_offsets was read")
     sampled_us: Ints = column(INT64, "the last sample that saw the commit; NULL after its removal", unit=MICROSECONDS)
     missing_samples: Ints = column(INT64, "complete samples since then, at most two")
@@ -127,7 +127,7 @@ class KeyActivity(Frame):
     moves: Ints = column(INT64, "number of commits, and of samples that show another offset")
     sampled_us: Ints = column(INT64, "the day's last sample that saw the commit; NULL if none did", unit=MICROSECONDS)
     has_commit: Flags = column(BOOLEAN, "true if there is a commit at the end of the day")
-    removed_us: Ints = column(INT64, "the day's last removal of the commit; NULL if there is none", unit=MICROSECONDS)
+    deleted_us: Ints = column(INT64, "the day's last removal of the commit; NULL if there is none", unit=MICROSECONDS)
     clock_jump_ms: Ints = column(INT64, "largest backward step of record times in the log", unit=MILLISECONDS)
 
 
@@ -148,8 +148,8 @@ class LagRows(RateRows):
     """A row is the lag of a key at a time: a row of `lag_history`."""
 
     observation: Ints = column(INT64, "the row of LogEnds with the log end offset", unit=INDEX)
-    commit_us: Ints = column(INT64, "the time that the commit bears", unit=MICROSECONDS)
-    removed_us: Ints = column(INT64, "the last removal before it; NULL if there is none", unit=MICROSECONDS)
+    commit_timestamp_us: Ints = column(INT64, "the time that the commit bears", unit=MICROSECONDS)
+    deleted_us: Ints = column(INT64, "the last removal before it; NULL if there is none", unit=MICROSECONDS)
     is_commit_record: Flags = column(BOOLEAN, "true if the commit is a record, false if a sample saw it")
     lag: Ints = column(INT64, "log end offset minus committed offset", unit=RECORDS)
     retention_margin: Ints = column(INT64, "committed offset minus log start offset; NULL if unknown", unit=RECORDS)

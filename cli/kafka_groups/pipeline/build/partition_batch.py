@@ -135,7 +135,7 @@ def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
     size = len(facts.owner)
     commits = Commits(
         key=key[indices][facts.owner],
-        recorded_us=facts.columns["at_us"],
+        commit_timestamp_us=facts.columns["at_us"],
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
         **facts.columns,

@@ -100,7 +100,7 @@ class _DayBuilder:
             lag_rows=lag_rows,
             statuses=statuses,
             carried_statuses=self.key_state.last_status,
-            removals=commits.take(commits.is_removal & ~commits.is_carried),
+            deletions=commits.take(commits.is_deletion & ~commits.is_carried),
             key_days=join_key_days(activity, key_summary, extremes, is_orphaned=is_orphaned, is_idle=is_idle),
             has_key_day=self._find_keys_to_report(commits),
             topic_activity=observe_topics(used_of_day, ends, partitions),
@@ -115,7 +115,7 @@ class _DayBuilder:
     def _order_commits(self, numbered: LogEnds) -> tuple[Commits, KeySummary]:
         """Return the carried commits and those of the day, and the summary of each key with its absences from samples.
 
-        Commits are ordered and numbered, with all removals: those that were read, that samples imply, and that ended
+        Commits are ordered and numbered, with all deletions: those that were read, that samples imply, and that ended
         logs imply. `numbered` is what `number_logs` returned for the day.
         """
         keys = len(self.key_state.summary)
@@ -128,19 +128,19 @@ class _DayBuilder:
         rows = committed_offsets.find_topic_ids(rows, numbered, self.batch.partition_of_key)
         rows = committed_offsets.number_incarnations(rows, keys)
         # A commit that ended with its log is no longer missing from samples, unless it was seen since.
-        is_unrecorded_removal = rows.is_removal & ~rows.is_record & ~rows.is_carried
-        removed_us = last_values(rows.key, is_unrecorded_removal, rows.at_us, np.full(keys, NULL))
+        is_unrecorded_deletion = rows.is_deletion & ~rows.is_record & ~rows.is_carried
+        deleted_us = last_values(rows.key, is_unrecorded_deletion, rows.at_us, np.full(keys, NULL))
         has_facts = np.bincount(of_day.key, minlength=keys) > 0
         return rows, replace(
             key_summary,
             fact_day=np.where(has_facts, self.day, key_summary.fact_day),
-            sampled_us=np.where(removed_us >= key_summary.sampled_us, NULL, key_summary.sampled_us),
+            sampled_us=np.where(deleted_us >= key_summary.sampled_us, NULL, key_summary.sampled_us),
         )
 
     def _infer_deletions(self, rows: Commits) -> tuple[Commits, KeySummary]:
-        """Return the removals that the day's samples imply, and the summary of each key with its absences from samples.
+        """Return the deletions that the day's samples imply, and the summary of each key with its missing samples.
 
-        `rows` are the ordered commits of the day and the carried ones, with the removals that were read.
+        `rows` are the ordered commits of the day and the carried ones, with the deletions that were read.
         """
         clusters = self._cluster_days()
         samples = SampleTimes(
@@ -168,7 +168,7 @@ class _DayBuilder:
         return [self.summary.groups.get((cluster, group, self.day), _NOT_SAMPLED) for cluster, group in names]
 
     def _find_commits_of_ended_logs(self, numbered: LogEnds, rows: Commits) -> Commits:
-        """Return removals of the commits without records, a millisecond after the last sample of each log that ended.
+        """Return deletions of the commits without records, a millisecond after the last sample of each log that ended.
 
         Deleting a topic deletes all commits on it. A commit that the next sample sees is on the new log.
         """
@@ -179,7 +179,7 @@ class _DayBuilder:
         log, key = expand_ranges(first_key, until_key - first_key)
         at_us = (new_logs.previous_sample_us[log] // 1_000 + 1) * 1_000
         has_samples_only = np.isin(key, rows.key) & ~np.isin(key, rows.key[rows.is_record])
-        return committed_offsets.new_removals(key, at_us).take(has_samples_only)
+        return committed_offsets.new_deletions(key, at_us).take(has_samples_only)
 
     def _log_state_at_end(self, observed: LogEnds, numbered: LogEnds, points: TimePoints) -> LogState:
         """Return the state of the logs at the end of the day, with which the next day begins.
@@ -273,7 +273,7 @@ def _carry_statuses(statuses: PartitionStatuses, commits: Commits, fresh_us: int
 
     It is fresh if its time is `fresh_us` (µs since 1970) or later; `keys` is the number of keys.
     """
-    is_removal = commits.is_removal & ~commits.is_carried
-    removed_us = last_values(commits.key, is_removal, commits.at_us, np.full(keys, NULL))
-    is_present = statuses.at_us >= removed_us[statuses.key]
+    is_deletion = commits.is_deletion & ~commits.is_carried
+    deleted_us = last_values(commits.key, is_deletion, commits.at_us, np.full(keys, NULL))
+    is_present = statuses.at_us >= deleted_us[statuses.key]
     return statuses.take(is_segment_end(statuses.key) & (statuses.at_us >= fresh_us) & is_present)

@@ -47,7 +47,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
 # The columns of a row that are read from a table. Rows that are equal in all of them count once.
-_READ_COLUMNS: Final = ("key", "recorded_us", "source_offset", "is_record", "is_removal", "committed_offset")
+_READ_COLUMNS: Final = ("key", "commit_timestamp_us", "source_offset", "is_record", "is_deletion", "committed_offset")
 
 
 def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset: Ints) -> Commits:
@@ -59,34 +59,34 @@ def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset
     return Commits(
         key=key,
         at_us=at_us,
-        recorded_us=at_us,
+        commit_timestamp_us=at_us,
         topic_id=np.full(size, NULL),
         members=np.full(size, NULL),
         committed_offset=committed_offset,
         source_offset=source_offset,
         is_record=source_offset != NULL,
-        is_removal=np.zeros(size, np.bool_),
+        is_deletion=np.zeros(size, np.bool_),
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
     )
 
 
-def new_removals(key: Ints, at_us: Ints) -> Commits:
-    """Return removals that samples or ended logs imply: row i removes the commit of `key[i]` at `at_us[i]`.
+def new_deletions(key: Ints, at_us: Ints) -> Commits:
+    """Return deletions that samples or ended logs imply: row i removes the commit of `key[i]` at `at_us[i]`.
 
-    No records show these removals. Times are µs since 1970; incarnations are not numbered yet.
+    No records show these deletions. Times are µs since 1970; incarnations are not numbered yet.
     """
     size = len(key)
     return Commits(
         key=key,
         at_us=at_us,
-        recorded_us=at_us,
+        commit_timestamp_us=at_us,
         topic_id=np.full(size, NULL),
         members=np.full(size, NULL),
         committed_offset=np.full(size, NULL),
         source_offset=np.full(size, NULL),
         is_record=np.zeros(size, np.bool_),
-        is_removal=np.ones(size, np.bool_),
+        is_deletion=np.ones(size, np.bool_),
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
     )
@@ -97,7 +97,7 @@ def empty_key_summary(size: int) -> KeySummary:
     return KeySummary(
         fact_day=np.full(size, NULL),
         moved_us=np.full(size, NULL),
-        commit_us=np.full(size, NULL),
+        last_commit_us=np.full(size, NULL),
         has_records=np.zeros(size, np.bool_),
         sampled_us=np.full(size, NULL),
         missing_samples=np.full(size, NULL),
@@ -154,10 +154,10 @@ def number_incarnations(rows: Commits, size: int) -> Commits:
     starts = segment_starts(rows.key)
     has_id = (rows.topic_id != NULL) & ~_are_within_another_topic(rows, size)
     # A removal has begun an incarnation already, so a commit is compared only with commits since then.
-    since_removal = segment_starts(rows.key, running_count(rows.is_removal, starts))
-    previous_id = take(rows.topic_id, last_index_before(has_id, since_removal))
+    since_deletion = segment_starts(rows.key, running_count(rows.is_deletion, starts))
+    previous_id = take(rows.topic_id, last_index_before(has_id, since_deletion))
     is_on_other_topic = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
-    begins = (rows.is_removal | is_on_other_topic) & ~rows.is_carried
+    begins = (rows.is_deletion | is_on_other_topic) & ~rows.is_carried
     # Only the day's rows begin incarnations. They come after the carried rows of their key.
     carried = last_values(rows.key, rows.is_carried, rows.incarnation, np.zeros(size, np.int64))
     incarnation_before = np.where(rows.is_carried, rows.incarnation, carried[rows.key])
@@ -181,7 +181,7 @@ def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Comm
     is_certain = (following < 0) | (id_before == id_following)
     id_of_record = np.where(is_certain, id_before, NULL)
     id_of_sample = np.where(following >= 0, id_following, id_before)
-    is_open = (rows.topic_id == NULL) & ~rows.is_removal & ~rows.is_carried
+    is_open = (rows.topic_id == NULL) & ~rows.is_deletion & ~rows.is_carried
     known_id = np.where(rows.is_record, id_of_record, id_of_sample)
     return replace(rows, topic_id=np.where(is_open, known_id, rows.topic_id))
 
@@ -192,7 +192,7 @@ def carry_commits(rows: Commits) -> Commits:
     These are the last row of each key, its last sample with a commit, its last record and its last removal.
     """
     is_chosen = is_segment_end(rows.key)
-    for condition in (~rows.is_record & ~rows.is_removal, rows.is_record, rows.is_removal):
+    for condition in (~rows.is_record & ~rows.is_deletion, rows.is_record, rows.is_deletion):
         is_chosen |= is_among_last(condition, rows.key)
     return replace(rows, is_carried=np.ones(len(rows), np.bool_)).take(is_chosen)
 
@@ -201,7 +201,7 @@ def are_between_records(rows: Commits, size: int) -> Flags:
     """Return for each ordered row whether it is a sample of the day with a record of its key before and after it."""
     last_record_us = last_values(rows.key, rows.is_record, rows.at_us, np.full(size, NULL))
     has_record_before = last_index_before(rows.is_record, segment_starts(rows.key)) >= 0
-    is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
+    is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
     return is_sample & has_record_before & (rows.at_us <= last_record_us[rows.key])
 
 

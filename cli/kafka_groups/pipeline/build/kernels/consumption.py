@@ -78,7 +78,7 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
     size = len(key_summary)
     never = np.full(size, NULL)
     is_of_day = ~rows.is_carried
-    is_present = ~rows.is_removal
+    is_present = ~rows.is_deletion
     carried_samples = _find_contradicting_samples(rows)
     advance = _measure_advances(rows, carried_samples, size)
     is_commit = is_present & (rows.is_record | ((advance != 0) & (advance != NULL)))
@@ -92,22 +92,22 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
     commits = np.bincount(rows.key[is_of_day & rows.is_record & is_present], minlength=size)
     is_sample = is_of_day & ~rows.is_record & is_present
     every_row = np.ones(len(rows), np.bool_)
-    is_removal = is_of_day & rows.is_removal
+    is_deletion = is_of_day & rows.is_deletion
     activity = KeyActivity(
         consumed=consumed,
         commits=commits,
         moves=np.bincount(rows.key[is_move], minlength=size),
         sampled_us=last_values(rows.key, is_sample, rows.at_us, never),
         has_commit=last_values(rows.key, every_row, is_present, np.zeros(size, np.bool_)),
-        removed_us=last_values(rows.key, is_removal, rows.at_us, never),
+        deleted_us=last_values(rows.key, is_deletion, rows.at_us, never),
         clock_jump_ms=clock_jump_ms,
     )
     moved_us = last_values(rows.key, is_move, rows.at_us, never)
-    commit_us = last_values(rows.key, is_of_day & is_commit, rows.at_us, never)
+    last_commit_us = last_values(rows.key, is_of_day & is_commit, rows.at_us, never)
     return activity, replace(
         key_summary,
         moved_us=np.maximum(key_summary.moved_us, moved_us),
-        commit_us=np.maximum(key_summary.commit_us, commit_us),
+        last_commit_us=np.maximum(key_summary.last_commit_us, last_commit_us),
         has_records=key_summary.has_records | (commits > 0),
     )
 
@@ -120,7 +120,7 @@ def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
     """
     rows = Commits.join(carried, day)
     records = rows.take(rows.is_record).sort_by("key", "source_offset")
-    at_us = np.where(records.is_carried, records.at_us, records.recorded_us)
+    at_us = np.where(records.is_carried, records.at_us, records.commit_timestamp_us)
     jumps_ms = np.zeros(size, np.int64)
     np.maximum.at(jumps_ms, records.key, (running_times(records.key, at_us) - at_us) // 1_000)
     return jumps_ms
@@ -133,8 +133,8 @@ def _find_contradicting_samples(rows: Commits) -> _CarriedSamples:
     previous record although that is at most ten minutes older.
     """
     starts = segment_starts(rows.key, rows.incarnation)
-    is_sample = rows.is_carried & ~rows.is_record & ~rows.is_removal
-    record = last_index_before(rows.is_record & ~rows.is_removal, starts)
+    is_sample = rows.is_carried & ~rows.is_record & ~rows.is_deletion
+    record = last_index_before(rows.is_record & ~rows.is_deletion, starts)
     is_candidate = is_sample & is_segment_end(rows.key, rows.is_carried) & (record >= 0)
     apart_us = rows.at_us - take(rows.at_us, record)
     is_below = (rows.committed_offset < take(rows.committed_offset, record)) & (apart_us <= LARGEST_CLOCK_DIFFERENCE_US)
@@ -164,7 +164,7 @@ def _show_later_record(rows: Commits) -> Flags:
 
     The record's clock is ahead of the sampler's.
     """
-    is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
+    is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
     is_first = last_index_before(rows.is_record, segment_starts(rows.key)) < 0
     return _match_records(rows, is_sample & is_first, is_later=True)
 
@@ -175,8 +175,8 @@ def _show_earlier_record(rows: Commits) -> Flags:
     The record's clock is behind the sampler's.
     """
     starts = segment_starts(rows.key, rows.incarnation)
-    is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
-    record = last_index_before(rows.is_record & ~rows.is_removal, starts)
+    is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
+    record = last_index_before(rows.is_record & ~rows.is_deletion, starts)
     is_below = (record >= 0) & (rows.committed_offset < take(rows.committed_offset, record))
     return _match_records(rows, is_sample & is_below, is_later=False)
 

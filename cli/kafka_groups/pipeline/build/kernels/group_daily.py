@@ -15,7 +15,7 @@ Three partitions of one topic, the last one idle, and 3,000 records consumed:
     ...     consumed=np.array([2_000, 1_000, 0]),
     ...     is_idle=np.array([False, False, True]),
     ...     idle_partitions=np.array([1, 1, 1]),
-    ...     starts=np.array([True, False, False]),
+    ...     is_start=np.array([True, False, False]),
     ... )
     array([2.])
 """
@@ -134,7 +134,7 @@ def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> G
         topics=(np.searchsorted(group, group_of_topic[has_commits]), active.topic[starts_topic][has_commits]),
         consumed=sum_segments(days.consumed, starts),
         skew=reduce_segments(np.fmax, skew, starts_group_of_topics),
-        last_commit_us=reduce_segments(np.maximum, days.commit_us, starts),
+        last_commit_us=reduce_segments(np.maximum, days.last_commit_us, starts),
         is_idle=_are_idle(days, starts, read_us, counts.max_members[group]),
         clock_jump_ms=reduce_segments(np.maximum, days.clock_jump_ms, starts),
     )
@@ -162,17 +162,17 @@ def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, max_members: Ints) ->
     return is_idle
 
 
-def topic_skew(consumed: Ints, is_idle: Flags, idle_partitions: Ints, starts: Flags) -> Floats:
+def topic_skew(consumed: Ints, is_idle: Flags, idle_partitions: Ints, is_start: Flags) -> Floats:
     """Return the skew of each topic of each group, NaN for a topic with too few records.
 
-    `starts` are the first rows of topics. `idle_partitions` is the number of idle partitions of the topic, whether or
+    `is_start` are the first rows of topics. `idle_partitions` is the number of idle partitions of the topic, whether or
     not the group has a commit on them.
     """
     amount = consumed.astype(np.float64)
-    total = reduce_segments(np.add, amount, starts)
-    largest = reduce_segments(np.maximum, amount, starts)
-    idle = reduce_segments(np.maximum, idle_partitions, starts)
-    partitions = idle + reduce_segments(np.add, (~is_idle).astype(np.float64), starts)
+    total = reduce_segments(np.add, amount, is_start)
+    largest = reduce_segments(np.maximum, amount, is_start)
+    idle = reduce_segments(np.maximum, idle_partitions, is_start)
+    partitions = idle + reduce_segments(np.add, (~is_idle).astype(np.float64), is_start)
     has_enough = total >= _ENOUGH_RECORDS
     return np.where(has_enough, largest * partitions / np.where(has_enough, total, 1.0), np.nan)
 
@@ -188,9 +188,9 @@ def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int
     groups = keys.group[starts]
     last_of_group_ms = segment_maximum(days.last_ms, keys.group)
     # NULL divided by 1,000 is earlier than every time.
-    removed_ms = days.removed_us // 1_000
-    is_removed = (removed_ms > days.last_ms) & (removed_ms <= last_of_group_ms)
-    is_fresh = (days.last_ms != NULL) & (last_of_group_ms - days.last_ms <= FRESH_MS) & ~is_removed
+    deleted_ms = days.deleted_us // 1_000
+    is_deleted = (deleted_ms > days.last_ms) & (deleted_ms <= last_of_group_ms)
+    is_fresh = (days.last_ms != NULL) & (last_of_group_ms - days.last_ms <= FRESH_MS) & ~is_deleted
     last_margin = np.where(is_fresh, days.last_margin, NULL)
     retention_left_ms = np.where(is_fresh, days.retention_left_ms, NULL)
     orphaned = reduce_segments(np.add, days.is_orphaned.astype(np.int64), starts)

@@ -104,7 +104,7 @@ def new_statuses(*, at_us: Ints, lag: Ints) -> PartitionStatuses:
 def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
     """Return the statuses of groups at the times of a day (days since 1970).
 
-    `rows` are the statuses of the day, those that count from the day before, and the removals of commits (rows without
+    `rows` are the statuses of the day, those that count from the day before, and the deletions of commits (rows without
     a rule), in any order.
     """
     ordered = _sort(rows)
@@ -132,22 +132,22 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
     )
 
 
-def _find_since(statuses: PartitionStatuses, rule: Ints, starts: Flags) -> Ints:
+def _find_since(statuses: PartitionStatuses, rule: Ints, is_start: Flags) -> Ints:
     """Return since when the group of each segment has had its verdict, in ms since 1970: as its partitions had it.
 
-    `rule` is the worst one of each segment, and `starts` are the first rows of segments.
+    `rule` is the worst one of each segment, and `is_start` are the first rows of segments.
     """
-    of_segment = rule[np.cumsum(starts) - 1]
+    of_segment = rule[np.cumsum(is_start) - 1]
     has_verdict = RANK_OF_RULE[statuses.rule] == RANK_OF_RULE[of_segment]
-    earliest_ms = min_known(np.where(has_verdict, statuses.verdict_since_ms, NULL), starts)
-    latest_ms = reduce_segments(np.maximum, statuses.verdict_since_ms, starts)
+    earliest_ms = min_known(np.where(has_verdict, statuses.verdict_since_ms, NULL), is_start)
+    latest_ms = reduce_segments(np.maximum, statuses.verdict_since_ms, is_start)
     return np.where(RANK_OF_RULE[rule] == 0, latest_ms, earliest_ms)
 
 
 def _sort(rows: GroupedStatuses) -> GroupedStatuses:
     """Return the rows by group, partition and time; a removal (rule NULL) comes after a status of the same time."""
-    is_removal = rows.statuses.rule == NULL
-    order = np.lexsort((is_removal, rows.statuses.at_us, rows.partition, rows.group))
+    is_deletion = rows.statuses.rule == NULL
+    order = np.lexsort((is_deletion, rows.statuses.at_us, rows.partition, rows.group))
     return GroupedStatuses(
         group=rows.group[order],
         partition=rows.partition[order],
@@ -210,7 +210,7 @@ class _Moments:
         return np.where(is_last_of_partition, last_fresh, np.minimum(last_fresh, before_next_row))
 
 
-def min_known(values: Ints, starts: Flags) -> Ints:
+def min_known(values: Ints, is_start: Flags) -> Ints:
     """Return the least value of each segment that is not NULL; NULL where all are."""
-    minimum = reduce_segments(np.minimum, np.where(values == NULL, LARGEST, values), starts)
+    minimum = reduce_segments(np.minimum, np.where(values == NULL, LARGEST, values), is_start)
     return np.where(minimum == LARGEST, NULL, minimum)

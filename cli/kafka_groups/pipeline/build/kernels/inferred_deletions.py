@@ -25,8 +25,8 @@ A sample requested the commit at minute 0 and log ends at minute 1. Three comple
     ...     group_listed_us=np.array([0]),
     ...     group_commit_us=np.array([0]),
     ... )
-    >>> removals, _ = infer_deletions(seen, empty_key_summary(1), samples, facts)
-    >>> removals.at_us // minute
+    >>> deletions, _ = infer_deletions(seen, empty_key_summary(1), samples, facts)
+    >>> deletions.at_us // minute
     array([6])
 """
 
@@ -38,7 +38,7 @@ from typing import Final
 import numpy as np
 
 from kafka_groups.pipeline.build.frames import Commits, KeySummary
-from kafka_groups.pipeline.build.kernels.committed_offsets import new_removals
+from kafka_groups.pipeline.build.kernels.committed_offsets import new_deletions
 from kafka_groups.pipeline.build.kernels.segments import first_index_at, last_values, take
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
@@ -76,7 +76,7 @@ class ReadTimes:
 def infer_deletions(
     rows: Commits, key_summary: KeySummary, samples: SampleTimes, read: ReadTimes
 ) -> tuple[Commits, KeySummary]:
-    """Return the removals that the day's complete samples imply, and the summary with the absences of each key.
+    """Return the deletions that the day's complete samples imply, and the summary with the absences of each key.
 
     `rows` are the ordered commits of the day and of earlier days. A removal that would precede a row of an earlier day
     is not returned.
@@ -99,23 +99,23 @@ def infer_deletions(
     last_sample_us = take(samples.at_us, np.where(first >= 0, end - 1, -1))
     is_missing = (seen_us != NULL) & (missing_since_us != NULL) & (last_sample_us > missing_since_us)
     is_absent = is_missing & (last_sample_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
-    is_removed = is_absent & ~_has_read_records(rows, read, missing_since_us) & ~_is_unread(read, missing_since_us)
+    is_deleted = is_absent & ~_has_read_records(rows, read, missing_since_us) & ~_is_unread(read, missing_since_us)
     # Samples need not see a removed commit any more, so it can be missing again only after it was seen again.
     new_summary = replace(
         key_summary,
-        sampled_us=np.where(is_removed, NULL, seen_us),
+        sampled_us=np.where(is_deleted, NULL, seen_us),
         missing_samples=np.minimum(missing, _FIRST_MISSING),
         missing_since_us=missing_since_us,
     )
     carried_us = last_values(rows.key, rows.is_carried, rows.at_us, never)
-    keys = np.flatnonzero(is_removed & (missing_since_us > carried_us))
-    return new_removals(keys, missing_since_us[keys]), new_summary
+    keys = np.flatnonzero(is_deleted & (missing_since_us > carried_us))
+    return new_deletions(keys, missing_since_us[keys]), new_summary
 
 
 def _has_read_records(rows: Commits, read: ReadTimes, since_us: Ints) -> Flags:
     """Return for each key whether its last record is a commit, and its cluster's records were read up to `since_us`."""
-    not_removed = np.zeros(len(since_us), np.bool_)
-    is_present = last_values(rows.key, rows.is_record, ~rows.is_removal, not_removed)
+    not_deleted = np.zeros(len(since_us), np.bool_)
+    is_present = last_values(rows.key, rows.is_record, ~rows.is_deletion, not_deleted)
     return is_present & (read.record_us >= since_us)
 
 

@@ -58,11 +58,11 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
     """
     key, index = _pair_keys_with_ends(ends, partition_of_key)
     last = last_index_at((commits.key, commits.at_us), (key, ends.at_us[index]))
-    has_commit = ~take(commits.is_removal, last, missing=True)
+    has_commit = ~take(commits.is_deletion, last, missing=True)
     key, index, last = key[has_commit], index[has_commit], last[has_commit]
     end = ends.take(index)
     commit = commits.take(_choose_commits(commits, end, last))
-    removal = last_index_until(commits.is_removal, segment_starts(commits.key))[last]
+    deletion = last_index_until(commits.is_deletion, segment_starts(commits.key))[last]
     is_far_ahead = (end.point_ms != NULL) & (end.point_ms - end.at_us // 1_000 > _CLOCK_TOLERANCE_MS)
     rows = LagRows(
         key=key,
@@ -72,8 +72,8 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
         incarnation=commits.incarnation[last],
         log_number=end.log_number,
         observation=index,
-        commit_us=commit.recorded_us,
-        removed_us=take(commits.at_us, removal),
+        commit_timestamp_us=commit.commit_timestamp_us,
+        deleted_us=take(commits.at_us, deletion),
         is_commit_record=commit.is_record,
         lag=end.log_end - commit.committed_offset,
         retention_margin=np.where(end.log_start == NULL, NULL, commit.committed_offset - end.log_start),
@@ -107,7 +107,7 @@ def _choose_commits(commits: Commits, end: LogEnds, last: Ints) -> Ints:
     `last` is the index of the key's last commit at the time of the log end. If that commit exceeds a sampled log end,
     the last sampled commit is chosen, provided that the same sample saw it.
     """
-    is_sampled: Flags = ~commits.is_record & ~commits.is_removal
+    is_sampled: Flags = ~commits.is_record & ~commits.is_deletion
     sampled = last_index_until(is_sampled, segment_starts(commits.key))[last]
     at_ms = end.at_us // 1_000
     is_first_sample = end.previous_sample_us == NULL

@@ -84,7 +84,7 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLa
     min_ms = _measure_lower_bound(points, around, now_ms)
     log_start = ends.log_start[rows.observation]
     last_stable = ends.last_stable[rows.observation]
-    is_of_present_log = (ends.topic_id[rows.observation] != NULL) | (written.written_ms > rows.removed_us // 1_000)
+    is_of_present_log = (ends.topic_id[rows.observation] != NULL) | (written.written_ms > rows.deleted_us // 1_000)
     is_written = (written.written_ms != NULL) & (written.written_ms <= now_ms) & is_of_present_log
     age_ms = now_ms - written.written_ms
     # The first condition that holds decides.
