@@ -1,4 +1,8 @@
-"""The summary of all facts: what the stages must know about a cluster to build its partitions and groups."""
+"""The summary of all facts: what the stages need to know about an entire cluster or group.
+
+A stage sees only the rows of some partitions or groups. Whether a sample was complete, for example, depends on all rows
+of the cluster.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ from kafka_groups.pipeline.frames.columns import (
 from kafka_groups.pipeline.frames.frame import Frame, frame
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 
-# Parts wait until they have this many rows, and are then summed up.
+# Parts are kept until they have this many rows, and are then added up.
 _WAITING_ROWS: Final = 1_000_000
 _KEY: Final = ("table", "origin", "cluster_id", "group", "topic", "partition", "day", "sample_us")
 _AGGREGATIONS: Final = (
@@ -39,13 +43,13 @@ _AGGREGATIONS: Final = (
 
 @frame
 class FactSummaries(Frame):
-    """A row sums up facts of a table, an origin, a cluster and a day.
+    """One row per table, origin, cluster and day, and for parts of their facts.
 
-    There are four kinds of rows:
-    - all facts: only the latest time;
-    - the facts of a group that samples saw (with `group`): the latest time;
-    - the log ends of one sample (with `sample_us`), separately for __consumer_offsets (with `topic`): whether all are
-      known;
+    Rows of four kinds summarize
+    - all facts: their last time;
+    - the facts of a group that samples saw (with `group`): their last time;
+    - the log ends of one sample (with `sample_us`): whether all are known. Those of __consumer_offsets have a row of
+      their own (with `topic`);
     - the log ends of a partition (with `partition`): their times and their range.
     """
 
@@ -65,7 +69,7 @@ class FactSummaries(Frame):
 
 
 class FactSummaryParts:
-    """Parts of a summary, which are added up as they come, so that they take little memory."""
+    """A collection of parts of a summary, which adds them up now and then, so that they take little memory."""
 
     def __init__(self) -> None:
         self._waiting: list[Any] = []
@@ -93,8 +97,9 @@ def _aggregate(rows: Any) -> Any:
 class ClusterDay:
     """The times at which a cluster was read on a day, in µs since 1970; NULL where nothing was read.
 
-    `commit_us` is the last commit record, `record_us` the last record of any kind, and `sample_us` the last sample of
-    log ends. `complete_samples_us` are the samples in which every coordinator listed its groups, ascending.
+    - `commit_us` is the time of the last commit record, `record_us` of the last record of any kind.
+    - `sample_us` is the time of the last sample of log ends.
+    - `complete_samples_us` are the times of the complete samples (SILENT_COORDINATOR), ascending.
     """
 
     commit_us: int
@@ -115,7 +120,8 @@ NOTHING_READ: Final = ClusterDay(
 class SampledGroup:
     """The times at which samples saw a group on a day, in µs since 1970; NULL where none did.
 
-    `listed_us` is the last sample that listed the group, `commit_us` the last one that saw a commit of it.
+    `listed_us` is the time of the last sample that listed the group, `commit_us` of the last one that saw one of its
+    commits.
     """
 
     listed_us: int
@@ -124,11 +130,11 @@ class SampledGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactSummary:
-    """The coverage of clusters and groups by day (days since 1970).
+    """When clusters and groups were read, by day (days since 1970).
 
     - `clusters` has the times by cluster and day, `groups` by cluster, group and day.
-    - `idle_partitions` has the number of partitions without growth by cluster, topic and day.
-    - `last_us` has the time of the last fact by table, origin, cluster and day.
+    - `idle_partitions` has the number of partitions whose log did not grow, by cluster, topic and day.
+    - `last_us` has the time of the last fact, by table, origin, cluster and day.
     """
 
     clusters: Mapping[tuple[str, int], ClusterDay]
@@ -138,10 +144,7 @@ class FactSummary:
 
 
 def summarize(parts: Any, days: Collection[int]) -> FactSummary:
-    """Return the summary of some days (days since 1970) from a table of FactSummaries.
-
-    A key may occur several times in the table.
-    """
+    """Return the summary of some days (days since 1970) from a table of FactSummaries, whose keys may repeat."""
     rows = _aggregate(parts.filter(pc.is_in(parts["day"], pa.array(days, pa.int32()))))
     is_partition = pc.is_valid(rows["partition"])
     last_us: dict[tuple[str, str, str, int], int] = {}
@@ -179,8 +182,8 @@ def _summarize_cluster(
     """Return the times at which a cluster was read on a day.
 
     `samples` has, by time of the sample, whether all log ends of __consumer_offsets (True) and of other topics (False)
-    are known. A sample is complete if all coordinators responded, which are the leaders of that topic. Without
-    permission to describe it, the leaders of the other partitions must have responded.
+    are known. A sample is complete if it has no SILENT_COORDINATOR. If the user may not describe __consumer_offsets,
+    the sample counts as complete if all log ends of other topics are known.
     """
     complete = [at_us for at_us, outcomes in samples.items() if outcomes.get(True, outcomes.get(False))]
     commit_us = last_us.get((OFFSET_COMMITS.name, "topic", cluster, day), NULL)

@@ -22,6 +22,10 @@ __all__ = ["Table"]
 
 SCHEMA_VERSION: Final = 4
 OFFSETS_TOPIC: Final = "__consumer_offsets"
+# The leader of a partition of OFFSETS_TOPIC coordinates the groups whose records are in it. If it did not list its
+# groups, a sample has this log end offset, null, for the partition. A sample is complete if no partition of the topic
+# has it. Only complete samples show that a group or a commit was deleted.
+SILENT_COORDINATOR: Final = None
 # The pipeline assumes that the clocks of coordinators and samplers differ by at most this time, ten minutes.
 LARGEST_CLOCK_DIFFERENCE_US: Final = 600_000_000
 
