@@ -1,12 +1,12 @@
 """The activity of keys on a day: records consumed, number of commits, and the time when the offset last moved.
 
 - A record advances the commit by its difference from the previous row.
-- A sample between two records advances it by nothing: the records show what was consumed, and the sampler and the
-  coordinator have different clocks. Samples before the first record and after the last one count.
-- Without records, a sample whose offset differs from the previous row is a commit.
+- A sample between two records counts nothing: the records show what was consumed, and the sampler and the coordinator
+  have different clocks. Samples before the first record and after the last record count.
+- Without records, a sample whose offset differs from the previous row counts as a commit.
 - A coordinator whose clock is ahead dates a day's last commits to the next day. Samples at the end of the day already
-  see these commits. The next day subtracts what they counted. Likewise, a sample just before the first record may
-  already include its commit, and one just after the last record may not yet.
+  see these commits, and count them. The next day subtracts what these samples counted. Likewise, a sample just before
+  the first record may already show its commit, and a sample just after the last record may still show an earlier one.
 
 Five records of one key; the fourth one sets it back:
 
@@ -61,8 +61,9 @@ from kafka_groups.pipeline.tables import LARGEST_CLOCK_DIFFERENCE_US
 class _CarriedSamples:
     """Carried samples that contradict records, one for each element of the arrays.
 
-    `row` is the index of the sample among the commits, and `key` its key. `counted` is what the sample counted on its
-    day: the number of offsets by which it exceeds the previous record, 0 if it is below that.
+    - `row` is the index of the sample among the commits, and `key` its key.
+    - `counted` is what the sample counted on its day: the number of offsets by which it exceeds the previous record, 0
+      if it is below that record.
     """
 
     row: Ints
@@ -113,10 +114,10 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
 
 
 def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
-    """Return the largest backward step of the times of each of `size` keys' records in the log, in ms; 0 if none.
+    """Return for each of `size` keys the largest backward step between times of successive records; 0 if none.
 
-    `day` are all commits of a day, also superseded ones; `carried` are those of earlier days. A step between
-    two carried records was measured on an earlier day.
+    Records are in the order of the log, and steps are in ms. `day` are all commits of a day, also superseded ones;
+    `carried` are commits of earlier days. A step between two carried records was measured on an earlier day.
     """
     rows = Commits.join(carried, day)
     records = rows.take(rows.is_record).sort_by("key", "source_offset")
@@ -127,10 +128,10 @@ def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
 
 
 def _find_contradicting_samples(rows: Commits) -> _CarriedSamples:
-    """Return the carried samples that contradict records, at most one for each key: its last carried row.
+    """Return the carried samples that contradict records: at most one for each key, its last carried row.
 
     The sample comes after a record. It already shows the commit of a record of the next day, or it is below the
-    previous record although that is at most ten minutes older.
+    previous record, which is at most ten minutes older.
     """
     starts = segment_starts(rows.key, rows.incarnation)
     is_sample = rows.is_carried & ~rows.is_record & ~rows.is_deletion
@@ -146,9 +147,9 @@ def _find_contradicting_samples(rows: Commits) -> _CarriedSamples:
 def _measure_advances(rows: Commits, carried_samples: _CarriedSamples, size: int) -> Ints:
     """Return the number of offsets by which each row advanced the commit of its key.
 
-    It is NULL for a removal, and for the first commit of an incarnation. It is 0 for a sample between two records, and
-    for one that contradicts the first record or the last one. No row is compared with these samples, nor with
-    `carried_samples`.
+    The number is NULL for a deletion, and for the first commit of an incarnation. It is 0 for a sample between two
+    records, and for a sample that contradicts the first or the last record. No row is compared with these samples, nor
+    with `carried_samples`.
     """
     is_ignored = are_between_records(rows, size) | _show_later_record(rows) | _show_earlier_record(rows)
     is_compared = ~is_ignored
@@ -160,9 +161,9 @@ def _measure_advances(rows: Commits, carried_samples: _CarriedSamples, size: int
 
 
 def _show_later_record(rows: Commits) -> Flags:
-    """Return for each row whether it is a sample before its key's first record that already shows a record's commit.
+    """Return a mask of samples that precede their key's first record yet already show a record's commit.
 
-    The record's clock is ahead of the sampler's.
+    The coordinator's clock is then ahead of the sampler's.
     """
     is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
     is_first = last_index_before(rows.is_record, segment_starts(rows.key)) < 0
@@ -170,9 +171,9 @@ def _show_later_record(rows: Commits) -> Flags:
 
 
 def _show_earlier_record(rows: Commits) -> Flags:
-    """Return for each row whether it is a sample below the record before it that still shows an earlier commit.
+    """Return a mask of samples that are below the previous record because they still show an earlier record's commit.
 
-    The record's clock is behind the sampler's.
+    The coordinator's clock is then behind the sampler's.
     """
     starts = segment_starts(rows.key, rows.incarnation)
     is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
@@ -182,9 +183,9 @@ def _show_earlier_record(rows: Commits) -> Flags:
 
 
 def _match_records(rows: Commits, is_candidate: Flags, *, is_later: bool) -> Flags:
-    """Return for each row whether it is a candidate with the offset of a record of its key and incarnation.
+    """Return a mask of candidates that have the offset of a record of their key and incarnation.
 
-    The record comes at most ten minutes after the row; if `is_later` is false, at most ten minutes before it.
+    The record comes at most ten minutes after the candidate; if `is_later` is false, at most ten minutes before it.
     """
     of_candidates = np.flatnonzero(np.isin(rows.key, rows.key[is_candidate]))
     near = rows.take(of_candidates)

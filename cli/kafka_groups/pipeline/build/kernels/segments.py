@@ -1,8 +1,10 @@
-"""Operations on many segments of rows at once: what a window function of SQL does, for numpy arrays.
+"""Operations on many segments of rows at once: window functions, as in SQL, for numpy arrays.
 
-A segment is a run of successive rows that are equal in some columns, the *codes*. If rows are sorted by key, for
-example, the rows of each key are a segment of the code `key`. An *index* is the number of a row; the index -1 stands
-for "no row". An *owner* is the number of a partition, a key or a group, from 0.
+- A *segment* is a run of successive rows that are equal in some columns, the *codes*. If rows are sorted by key, for
+  example, the rows of each key are a segment of the code `key`.
+- An *index* is the number of a row; the index -1 stands for "no row". `start_index` is the index of the first row of
+  each row's segment; `is_start` marks these first rows.
+- An *owner* is the number of a partition, a key or a group, from 0.
 
 Five rows of two keys, sorted by key:
 
@@ -99,14 +101,15 @@ def is_among_last(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags
 
 
 def take(values: Array, indices: Ints, missing: Any = NULL) -> Array:
-    """Return the values at the indices, and `missing` where the index is -1."""
+    """Return the values at the indices, with `missing` where the index is -1."""
     return np.append(values, missing)[indices]
 
 
 def trace_back(indices: Ints, previous: Ints, count: int) -> Ints:
-    """Return a matrix of `count` columns: row i ends with `indices[i]`, which follows the indices of its predecessors.
+    """Return for each index its predecessors and itself: row i of the matrix ends with `indices[i]`.
 
-    `previous` has the index of each row's predecessor. It is -1 where there is none, and so is the index in the matrix.
+    `previous` has the index of each row's predecessor, -1 where there is none. The matrix has `count` columns, with -1
+    where there are fewer predecessors.
     """
     matrix = np.empty((len(indices), count), np.int64)
     # The index -1 selects the last element of this array, so it is its own predecessor.
