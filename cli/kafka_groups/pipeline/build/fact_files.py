@@ -1,4 +1,4 @@
-"""Files of facts and of states as rows of the stages, and the summary of the facts: each file is read once."""
+"""Files of facts and states as rows for the stages, with parts of the facts' summary: each file is read once."""
 
 from __future__ import annotations
 
@@ -55,10 +55,11 @@ _ROWS_PER_BATCH: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class _TableReader:
-    """Functions that turn the rows of a table into rows of a stage and into parts of the summary.
+    """The functions that turn the rows of a table into rows for a stage and into parts of the summary.
 
-    `convert` takes rows with the columns `names`, and the day of their file (days since 1970). `pack` takes the record
-    batches that `convert` returns. `summarize` returns parts of the summary.
+    - `convert` takes rows with the columns `names`, and the day of their file (days since 1970).
+    - `pack` takes the record batches that `convert` returns.
+    - `summarize` takes the same arguments as `convert`, and returns parts of the summary.
     """
 
     names: Sequence[str]
@@ -106,7 +107,7 @@ def day_number(day: date) -> int:
 
 
 def _pack_partition_states(batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield StageRows of states, which are packed already."""
+    """Yield StageRows of states of partitions and keys, which are already packed."""
     for rows in batches:
         for kind in (RowKind.LOG_STATE, RowKind.KEY_STATE):
             of_kind = rows.filter(pc.equal(rows["kind"], int(kind)))

@@ -26,9 +26,9 @@ def summarize_events(rows: Any, day: int) -> list[Any]:
 
 
 def _summarize_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
-    """Return a record batch of FactSummaries: the time of each fact of a group, with the group if a sample saw it.
+    """Return a record batch of FactSummaries with one row for each fact: its time, and its group if a sample saw it.
 
-    `rows` has a row of the table for each fact, `times` its time; `day` is the day of the file (since 1970).
+    `rows` are rows of the table, and `times` are their times; `day` is the day of the file (days since 1970).
     """
     sampled_group = pc.if_else(pc.equal(rows["origin"], "topic"), None, rows["group"])
     return _make_part(
@@ -46,7 +46,7 @@ def _summarize_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
 def summarize_observations(rows: Any, day: int) -> list[Any]:
     """Return two record batches of FactSummaries with a part for each row of `partition_offsets`.
 
-    The first one has parts of samples and backfills, the second one parts of partitions. `day` is days since 1970.
+    The first one has parts for samples and backfills, the second one parts for partitions. `day` is in days since 1970.
     """
     at_us = times_within(rows["observed_at"], day)
     log_end = rows["log_end_offset"]

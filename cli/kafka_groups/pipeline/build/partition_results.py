@@ -41,7 +41,7 @@ class PartitionDay:
 
     - `log_ends` are the used rows with a known log end; LagRows.observation refers to them.
     - Row i of `statuses` belongs to row i of `lag_rows`. `carried_statuses` are statuses of the day before that may
-      still count, and `deletions` the commits that were removed on the day.
+      still count, and `deletions` are the deletions of commits on the day.
     - Row i of `key_days` belongs to key i. `has_key_day` is true if key i has a commit, or had one on the day, and its
       cluster was read.
     """

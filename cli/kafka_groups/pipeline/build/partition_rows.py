@@ -93,7 +93,7 @@ def _make_state_rows(columns: dict[str, Any], day: int, states: Any, indices: In
 def make_group_rows(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
     """Yield a day's rows for the group stage, then parts of topics' days for the driver, as batches of StageRows.
 
-    The driver joins the parts of all batches by `merge_topic_days`.
+    The driver merges the parts of all batches (`merge_topic_days`).
     """
     yield _make_status_rows(batch, results)
     yield _make_key_day_rows(batch, results)
@@ -103,7 +103,7 @@ def make_group_rows(batch: PartitionBatch, results: PartitionDay) -> Iterator[An
 def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
     """Return a day's statuses, carried statuses that may still count, and deletions, packed by key.
 
-    There is one row of StageRows for each key that has any of them. A removal is a status whose rule is NULL.
+    There is one row of StageRows for each key that has any of them. A deletion is a status whose rule is NULL.
     """
     deletions = results.deletions
     deleted = PartitionStatuses(
@@ -136,7 +136,7 @@ def _make_key_day_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
 
 
 def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -> Any:
-    """Return a row of TopicDays for each observed topic of the batch: the part of its partitions in this batch.
+    """Return a row of TopicDays for each observed topic of the batch: the sum over its partitions in this batch.
 
     `day` is in days since 1970. A partition counts in the first batch that has it. Columns that count groups are null.
     """

@@ -40,7 +40,7 @@ class Entry(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """States of a group on one day, in the order of their times. The first one, with time NULL, is from earlier days."""
+    """States of a group on one day, in the order of their times. The first, with time NULL, is from earlier days."""
 
     times: Ints = np.zeros(0, np.int64)  # microseconds since 1970
     states: Array = np.zeros(0, np.object_)  # None where a state is not known
