@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 # Reasons of gaps.
 DELETED: Final = "deleted"  # The offsets are below the log start offset.
-COMPACTED: Final = "compacted"  # Compaction, markers of transactions, and aborted transactions.
+COMPACTED: Final = "compacted"  # Compaction removed records, or these are transaction markers or aborted transactions.
 
 
 class DataGap(NamedTuple):
-    """A range of offsets, both ends included; `missing` of them have no record. The reason is one of those above."""
+    """A range of offsets, both ends included; `missing` of them have no record. `reason` is DELETED or COMPACTED."""
 
     first_offset: int
     last_offset: int
