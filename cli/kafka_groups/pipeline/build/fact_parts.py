@@ -38,7 +38,7 @@ def _summarize_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
             "origin": rows["origin"],
             "cluster_id": rows["cluster_id"],
             "group": sampled_group,
-            "latest_us": times_within(times, day),
+            "last_us": times_within(times, day),
         },
     )
 
@@ -56,7 +56,7 @@ def summarize_observations(rows: Any, day: int) -> list[Any]:
         "cluster_id": rows["cluster_id"],
         "topic": pc.if_else(pc.equal(rows["topic"], OFFSETS_TOPIC), rows["topic"], None),
         "sample_us": pc.if_else(pc.equal(rows["origin"], "sample"), at_us, None),
-        "latest_us": at_us,
+        "last_us": at_us,
         "is_complete": is_known,
     }
     # The time of an unknown log end does not count.
@@ -65,8 +65,8 @@ def summarize_observations(rows: Any, day: int) -> list[Any]:
         "cluster_id": rows["cluster_id"],
         "topic": rows["topic"],
         "partition": rows["partition"],
-        "earliest_us": known_at_us,
-        "latest_us": known_at_us,
+        "first_us": known_at_us,
+        "last_us": known_at_us,
         "min_end": log_end,
         "max_end": log_end,
     }

@@ -33,8 +33,8 @@ from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION
 _WAITING_ROWS: Final = 1_000_000
 _KEY: Final = ("table", "origin", "cluster_id", "group", "topic", "partition", "day", "sample_us")
 _AGGREGATIONS: Final = (
-    ("earliest_us", "min"),
-    ("latest_us", "max"),
+    ("first_us", "min"),
+    ("last_us", "max"),
     ("min_end", "min"),
     ("max_end", "max"),
     ("is_complete", "min"),
@@ -61,8 +61,8 @@ class FactSummaries(Frame):
     partition: Any = column(INT32, "partition of the topic")
     day: Any = column(INT32, "the day", unit=DAYS)
     sample_us: Any = column(INT64, "time of the sample", unit=MICROSECONDS)
-    earliest_us: Any = column(INT64, "time of the first fact", unit=MICROSECONDS)
-    latest_us: Any = column(INT64, "time of the last fact", unit=MICROSECONDS)
+    first_us: Any = column(INT64, "time of the first fact", unit=MICROSECONDS)
+    last_us: Any = column(INT64, "time of the last fact", unit=MICROSECONDS)
     min_end: Any = column(INT64, "lowest log end offset", unit=OFFSET)
     max_end: Any = column(INT64, "highest log end offset", unit=OFFSET)
     is_complete: Any = column(BOOLEAN, "true if all log ends are known")
@@ -153,20 +153,20 @@ def summarize(parts: Any, days: Collection[int]) -> FactSummary:
     for row in rows.filter(pc.invert(is_partition)).to_pylist():
         cluster, day = row["cluster_id"], row["day"]
         key = (row["table"], row["origin"], cluster, day)
-        last_us[key] = max(row["latest_us"], last_us.get(key, NULL))
+        last_us[key] = max(row["last_us"], last_us.get(key, NULL))
         if row["sample_us"] is not None:
             samples[cluster, day][row["sample_us"]][row["topic"] is not None] = row["is_complete"]
         elif row["group"] is not None:
-            groups[cluster, row["group"], day][row["table"]] = row["latest_us"]
+            groups[cluster, row["group"], day][row["table"]] = row["last_us"]
     cluster_days = {(cluster, day) for _, _, cluster, day in last_us}
     return FactSummary(
         clusters={key: _summarize_cluster(*key, last_us, samples[key]) for key in cluster_days},
         groups={
             key: SampledGroup(
-                listed_us=latest_us.get(GROUP_EVENTS.name, NULL),
-                commit_us=latest_us.get(OFFSET_COMMITS.name, NULL),
+                listed_us=times_us.get(GROUP_EVENTS.name, NULL),
+                commit_us=times_us.get(OFFSET_COMMITS.name, NULL),
             )
-            for key, latest_us in groups.items()
+            for key, times_us in groups.items()
         },
         idle_partitions=_count_idle_partitions(rows.filter(is_partition)),
         last_us=last_us,
@@ -199,6 +199,6 @@ def _summarize_cluster(
 def _count_idle_partitions(rows: Any) -> dict[tuple[str, str, int], int]:
     """Return by cluster, topic and day how many partitions were observed more than once, always with one log end."""
     has_one_end = pc.equal(rows["min_end"], rows["max_end"])
-    is_idle = pc.and_(has_one_end, pc.less(rows["earliest_us"], rows["latest_us"]))
+    is_idle = pc.and_(has_one_end, pc.less(rows["first_us"], rows["last_us"]))
     counted = rows.filter(is_idle).group_by(["cluster_id", "topic", "day"]).aggregate([([], "count_all")])
     return {(row["cluster_id"], row["topic"], row["day"]): row["count_all"] for row in counted.to_pylist()}

@@ -128,7 +128,7 @@ class _DayBuilder:
         return measure_clock_jumps(of_day, self.key_state.commits, len(self.key_state.summary))
 
     def _order_commits(self, numbered: LogEnds) -> tuple[Commits, KeySummary]:
-        """Return the carried commits and those of the day, and the summary of each key with its missing samples.
+        """Return the day's commits and the carried ones, and the summary of each key with its missing samples.
 
         Commits are ordered and numbered. They include all deletions: those that were read, those that samples imply,
         and those that ended logs imply. `numbered` are the numbered log ends.

@@ -74,7 +74,7 @@ class _CarriedSamples:
 def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints) -> tuple[KeyActivity, KeySummary]:
     """Return the activity of each key on the day, and the summary at the end of the day.
 
-    `rows` are ordered and numbered, with those of earlier days. `key_summary` is the summary before the day.
+    `rows` are the numbered commits of the day and the carried ones. `key_summary` is the summary before the day.
     """
     size = len(key_summary)
     never = np.full(size, NULL)

@@ -45,8 +45,8 @@ from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Floats, In
 
 # The last status of a partition counts this long, in ms.
 FRESH_MS: Final = RATE_WINDOW_MS
-# A group has the least certain quality of its partitions. This order, the most certain one first, differs from that of
-# QUALITIES in its last two places only. So it is its own inverse: it maps a quality to its rank, and a rank to its
+# A group has the least certain quality of its partitions. This order, with the most certain quality first, differs from
+# QUALITIES in the last two places only. So it is its own inverse: it maps a quality to its rank, and a rank to its
 # quality.
 _BY_CERTAINTY: Final = np.array([QUALITIES.index(quality) for quality in BY_CERTAINTY])
 
@@ -62,7 +62,7 @@ class GroupedStatuses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatuses:
-    """Row i is the status of a group at a time, by group and time; units are those of PartitionStatuses.
+    """Row i is the status of a group at a time, by group and time, in the units of PartitionStatuses.
 
     - `rule` is the worst rule of a partition.
     - `verdict_since_ms` is since when at least one partition has had this verdict; for OK, since when all have had it.
