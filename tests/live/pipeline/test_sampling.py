@@ -199,7 +199,7 @@ def test_the_index_of_times_is_exact(any_cluster: Cluster, storage: Storage) -> 
         )
         for row in rows
     ] == expected
-    assert done.look_ups < len(grid)
+    assert done.lookups < len(grid)
     for moment in grid[60:130:23]:
         row = rows[grid.index(moment)]
         if row["point_offset"] is not None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.build.fact_files import read_facts
-from kafka_groups.pipeline.build.fact_summary import FactSummary, summarise
+from kafka_groups.pipeline.build.fact_summary import FactSummary, summarize
 from kafka_groups.pipeline.build.keyed_tables import sort_rows
 from kafka_groups.pipeline.build.stage_rows import KEY, RowKind, StageRows, read_results
 from kafka_groups.pipeline.tables import FACT_TABLES
@@ -47,4 +47,4 @@ def stage_facts(facts: Mapping[str, Sequence[Row]]) -> StageFacts:
     is_result = pc.equal(rows["kind"], int(RowKind.RESULT))
     of_stages = rows.filter(pc.invert(is_result))
     days = sorted(pc.unique(of_stages["day"]).to_pylist())
-    return StageFacts(sort_rows(of_stages, KEY), summarise(read_results(rows, "summary"), days), days)
+    return StageFacts(sort_rows(of_stages, KEY), summarize(read_results(rows, "summary"), days), days)

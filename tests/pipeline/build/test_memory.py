@@ -56,7 +56,7 @@ def facts() -> Iterator[Any]:
             "source_offset": index * GROUPS + group,
             "committed_offset": index,
             "is_record": np.ones(COMMITS, np.bool_),
-            "is_removal": np.zeros(COMMITS, np.bool_),
+            "is_deletion": np.zeros(COMMITS, np.bool_),
             "topic_id": np.full(COMMITS, NULL),
         }
         rows = _rows(commits, COMMITS, group=f"group-{group:03}")

@@ -72,7 +72,7 @@ def test_a_batch_does_not_depend_on_the_order_of_the_packed_rows(packed: StageFa
     order = random.Random(1).sample(of_partitions, len(of_partitions))
     first = PartitionBatch.from_rows(packed.rows.take(pa.array(of_partitions)))
     second = PartitionBatch.from_rows(packed.rows.take(pa.array(order)))
-    names = ("key", "at_us", "source_offset", "is_record", "is_removal", "committed_offset")
+    names = ("key", "at_us", "source_offset", "is_record", "is_deletion", "committed_offset")
     for name in names:
         assert np.array_equal(*(getattr(batch.commits.sort_by(*names), name) for batch in (first, second)))
     assert first.group.equals(second.group)
@@ -90,7 +90,7 @@ def test_a_key_with_many_rows_has_payloads_of_about_64_kib() -> None:
             "at_us": np.arange(size),
             "source_offset": np.arange(size),
             "is_record": [True] * size,
-            "is_removal": [False] * size,
+            "is_deletion": [False] * size,
             "committed_offset": np.arange(size),
             "topic_id": pa.nulls(size, pa.int64()),
         }

@@ -28,7 +28,7 @@ def rows(table: Table, *found: dict[str, Any]) -> pa.Table:
 
 def gap(start: int, until: int, missing: int, reason: str) -> dict[str, Any]:
     """Offsets of partition 0 that held no record."""
-    found = {"cluster_id": "c", "source_partition": 0, "from_offset": start, "until_offset": until}
+    found = {"cluster_id": "c", "source_partition": 0, "first_offset": start, "last_offset": until}
     return found | {"missing": missing, "reason": reason}
 
 

@@ -74,14 +74,14 @@ class World:
             kept = {record.offset for record in records}
             lost = [record for record in partition.written if record.offset >= first and record.offset not in kept]
             self.is_lossy = self.is_lossy or bool(lost)
-            for from_offset, until_offset in partition.gaps(records, first):
+            for first_offset, last_offset in partition.gaps(records, first):
                 self.facts["ingest_gaps"].append(
                     {
                         "cluster_id": "c",
                         "source_partition": partition.number,
-                        "from_offset": from_offset,
-                        "until_offset": until_offset,
-                        "missing": until_offset - from_offset + 1,
+                        "first_offset": first_offset,
+                        "last_offset": last_offset,
+                        "missing": last_offset - first_offset + 1,
                         "reason": "compacted",
                         "found_at": moment(ms),
                     }

@@ -40,10 +40,10 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
                 event(40, "generation", "GroupMetadata", source=60, group="slow", epoch=1, members=[{"member_id": "a"}])
             ],
             "ingest_gaps": [
-                {"cluster_id": "c", "source_partition": 3, "from_offset": 0, "until_offset": 119, "missing": 120}
+                {"cluster_id": "c", "source_partition": 3, "first_offset": 0, "last_offset": 119, "missing": 120}
                 | {"reason": "deleted", "found_at": NOON},
                 *(
-                    {"cluster_id": "c", "source_partition": place, "from_offset": 7, "until_offset": 1_006}
+                    {"cluster_id": "c", "source_partition": place, "first_offset": 7, "last_offset": 1_006}
                     | {"missing": 1_000, "reason": "compacted", "found_at": NOON}
                     for place in (1, 1, 2)
                 ),

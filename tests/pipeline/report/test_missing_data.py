@@ -60,7 +60,7 @@ def test_all_findings_and_all_gaps_are_reported(tmp_path: Path) -> None:
     storage = new_storage(tmp_path)
     idle = [commit(-3 * DAY, 1, source=at, group=f"g{at:03}") for at in range(120)]
     gaps = [
-        {"cluster_id": "c", "source_partition": at % 50, "from_offset": at * 10, "until_offset": at * 10 + 5}
+        {"cluster_id": "c", "source_partition": at % 50, "first_offset": at * 10, "last_offset": at * 10 + 5}
         | {"missing": 6, "reason": "deleted", "found_at": NOON}
         for at in range(80)
     ]

@@ -113,7 +113,7 @@ def test_an_unknown_time_lag_makes_that_of_the_group_a_lower_bound(
 def reported(tmp_path_factory: pytest.TempPathFactory) -> History:
     """A report on three groups by id, without `also idle`."""
     storage = new_storage(tmp_path_factory.mktemp("order"))
-    gap = {"cluster_id": "c", "from_offset": 0, "reason": "deleted", "found_at": NOON}
+    gap = {"cluster_id": "c", "first_offset": 0, "reason": "deleted", "found_at": NOON}
     put_all(
         storage,
         "b",
@@ -130,7 +130,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> History:
                 *(ends(at, 50, partition=1) for at in RUNS),
             ],
             "ingest_gaps": [
-                gap | {"source_partition": part, "until_offset": missing - 1, "missing": missing}
+                gap | {"source_partition": part, "last_offset": missing - 1, "missing": missing}
                 for part, missing in ((1, 7), (2, 120), (3, 30))
             ],
         },

@@ -17,7 +17,7 @@ from tests.pipeline.fact_rows import new_storage
 from tests.pipeline.store.commits import FIRST, append, commits, names, places, rows_of, seen, written
 from tests.pipeline.store.conftest import KilledError
 
-_GAP = {"cluster_id": "here", "source_partition": 1, "from_offset": 5, "found_at": FIRST}
+_GAP = {"cluster_id": "here", "source_partition": 1, "first_offset": 5, "found_at": FIRST}
 
 
 def test_rows_are_in_files_of_their_dates(storage: Storage) -> None:

@@ -45,7 +45,7 @@ def table_of(storage: Storage, table: Table = OFFSET_COMMITS) -> DeltaTable:
 
 
 def gaps(*offsets: int) -> pa.Table:
-    return rows_of(INGEST_GAPS, [{"cluster_id": "here", "from_offset": one, "found_at": FIRST} for one in offsets])
+    return rows_of(INGEST_GAPS, [{"cluster_id": "here", "first_offset": one, "found_at": FIRST} for one in offsets])
 
 
 def data_files(storage: Storage) -> list[Path]:
@@ -208,9 +208,9 @@ def test_new_columns_are_added_to_the_table(storage: Storage, monkeypatch: pytes
     append(storage, "sample-1", gaps(1), table=INGEST_GAPS)
     later = pa.field("later", pa.list_(pa.string()))
     monkeypatch.setattr(Table, "arrow", lambda table: table_arrow(table).append(later))
-    row = {"from_offset": 2, "found_at": FIRST, "later": ["x"]}
+    row = {"first_offset": 2, "found_at": FIRST, "later": ["x"]}
     append(storage, "sample-2", rows_of(INGEST_GAPS, [row]), table=INGEST_GAPS)
-    rows = delta_rows(storage, INGEST_GAPS).sort_by("from_offset")
+    rows = delta_rows(storage, INGEST_GAPS).sort_by("first_offset")
     assert rows["later"].to_pylist() == [None, ["x"]]
 
 

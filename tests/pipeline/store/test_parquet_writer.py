@@ -68,7 +68,7 @@ def test_a_gap_is_a_row_of_ingest_gaps() -> None:
 
     assert table is INGEST_GAPS
     assert part.schema == table.arrow()
-    assert [part[name][0].as_py() for name in ("from_offset", "until_offset", "missing", "reason")] == [
+    assert [part[name][0].as_py() for name in ("first_offset", "last_offset", "missing", "reason")] == [
         5,
         9,
         2,

@@ -1,4 +1,4 @@
-"""Backlogs of ingest: clusters with records of `__consumer_offsets` that samples show and no ingest has read."""
+"""Backlogs of ingest: clusters whose samples show records of `__consumer_offsets` that no ingest has read."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ class SampledEnd(NamedTuple):
 
 
 def describe_backlogs(storage: Storage, queries: Queries, coverages: Mapping[str, Coverage]) -> Iterator[str]:
-    """Yield a sentence about each cluster whose commits may be known from samples only.
+    """Yield a sentence about each cluster whose newest commits may be known from samples only.
 
-    Its last sample was taken more than ten minutes after the last record that was read, and the position of ingest does
-    not show that all records of that sample were read. `coverages` are by cluster id. Raises StorageError.
+    The last sample of such a cluster was taken more than ten minutes after the last record that was read, and the
+    position of ingest does not show that all records before the sample were read. `coverages` are by cluster id. Raises
+    StorageError.
     """
     for cluster, coverage in sorted(coverages.items()):
         read_ms = coverage.last_record_ms
@@ -56,10 +57,10 @@ def describe_backlogs(storage: Storage, queries: Queries, coverages: Mapping[str
 
 
 def _has_backlog(storage: Storage, queries: Queries, cluster_id: str, sampled_ms: int) -> bool | None:
-    """Return whether a partition of `__consumer_offsets` had offsets beyond the position in the sample of that time.
+    """Return whether the sample of that time shows offsets of `__consumer_offsets` beyond the position of ingest.
 
     The position is the next offset that ingest reads. It is exact, because it also moves past transaction markers and
-    offsets without a record. The result is None if the tables do not show it: the sample lacks ends, no position is
+    offsets without a record. The result is None if the tables do not show this: the sample lacks ends, no position is
     known, or the position belongs to another topic.
     """
     sampled_ends = _read_sampled_ends(queries, cluster_id, sampled_ms)

@@ -25,7 +25,7 @@ _DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class DateRange:
-    """The selected dates (UTC), with both ends."""
+    """A range of selected dates (UTC), both ends included."""
 
     first: date = date.min
     last: date = date.max
@@ -42,8 +42,9 @@ ALL_DATES: Final = DateRange()
 class BuildPlan:
     """The dates of a build, each list ascending.
 
-    `changed` are the dates whose rows are out of date; this build writes `to_write` of them. `to_read` are the dates
-    whose facts are read: changed ones up to the last selected date, and earlier ones that no state includes.
+    - `changed` are the dates whose rows are out of date. This build writes `to_write`, a part of them.
+    - `to_read` are the dates whose facts are read: changed dates up to the last selected one, and earlier dates whose
+      facts no state includes.
     """
 
     state: FactState
@@ -52,17 +53,17 @@ class BuildPlan:
     to_read: Sequence[date]
 
     @property
-    def days_before_runs(self) -> list[date]:
-        """The day before each run of dates that are read: a rebalance that ended on the run may have begun there."""
+    def days_before_ranges(self) -> list[date]:
+        """The days just before ranges of dates to read: a rebalance that ended in a range may have begun there."""
         return sorted({day - _DAY for day in self.to_read} - {*self.to_read})
 
     @property
     def first_state_date(self) -> date:
         """The date of the oldest state that a later build may need.
 
-        Facts may come `lookback_days` late. Building such a day needs the state at the end of the day before.
-        Rebuilding the previous day's rebalances needs the state one day earlier. If a date has no state, the newest
-        earlier one counts.
+        Facts may arrive up to `lookback_days` late. A build of their day needs the state at the end of the day before.
+        Rebuilding that day's rebalances needs the state one day earlier still. If a date has no state, the newest
+        earlier state counts.
         """
         oldest = self.to_read[-1] - (self.state.lookback_days + 2) * _DAY
         return max((day for day in (*self.state.states, *self.to_read) if day <= oldest), default=oldest)
@@ -72,7 +73,7 @@ class BuildPlan:
 
         `to_read` must not be empty. Raises StorageError.
         """
-        before = self.days_before_runs
+        before = self.days_before_ranges
         files = self._fact_files(OFFSET_COMMITS, self.to_read) + self._fact_files(PARTITION_OFFSETS, self.to_read)
         files += _files_on(storage.files(PARTITION_STATE), [self.state.newest_before(self.to_read[0])])
         if self.state.has_old_events:
@@ -84,9 +85,9 @@ class BuildPlan:
         return [replace(file, path=storage.directory.address(file.path)) for file in files]
 
     def estimate_facts(self) -> int:
-        """Return about how many facts this build reads: the number of rows of all files of the dates to read.
+        """Return an estimate of how many facts this build reads: the number of rows of all files of the dates to read.
 
-        Events of `days_before_runs` are not counted.
+        Events of `days_before_ranges` are not counted.
         """
         is_of_all_dates = bool(self.to_write) and self.state.has_old_events
         days = {*map(str, self.state.dates if is_of_all_dates else self.to_read)}
@@ -107,8 +108,8 @@ def plan_build(
 ) -> BuildPlan:
     """Return the plan of a build of the selected dates; nothing is written.
 
-    The default limits replace missing `limits`. With `full`, the plan ignores earlier builds, provided that a selected
-    date has facts. Raises StorageError.
+    Without `limits`, the default limits are used. With `full`, the plan ignores earlier builds, provided that a
+    selected date has facts. Raises StorageError.
     """
     state = FactState(storage, limits or Limits(), lookback_days)
     # This forgets in memory only. A build without a date must not make the next one a full build.
@@ -130,5 +131,5 @@ def count_facts(
     selection: DateRange = ALL_DATES,
     full: bool = False,
 ) -> int:
-    """Return about how many facts a build with these arguments would read (see `plan_build`). Raises StorageError."""
+    """Return an estimate of how many facts a build with these arguments reads (`plan_build`). Raises StorageError."""
     return plan_build(storage, limits, lookback_days, selection, full=full).estimate_facts()

@@ -1,4 +1,4 @@
-"""Coverage: the times up to which each cluster was read, sampled and backfilled; and sentences on missing facts."""
+"""Coverage: until when each cluster was read, sampled and backfilled, and sentences on missing facts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _BACKFILLED_ENDS: Final[Source] = (PARTITION_OFFSETS.name, "backfill")
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The newest times of a cluster's facts: `last_ms` by table and origin, in milliseconds since 1970.
+    """The times of a cluster's newest facts: `last_ms` by table and origin, in milliseconds since 1970.
 
-    A table and origin without facts is not in it.
+    Tables and origins without facts are absent.
     """
 
     last_ms: Mapping[Source, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Rebalances of the date before a build's dates: one that ended on a written date may have begun there."""
+"""Rebalances of the date before a build's dates: a rebalance that ended on a written date may have begun there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def find_changed_rebalances(storage: Storage, day: str, files: Iterable[DataFile
 
 
 def recount_group_days(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
-    """Write the rows of `group_daily` of a date (YYYY-MM-DD) with the counts of its new rebalances; return the files.
+    """Count the rebalances of a date (YYYY-MM-DD) again, and return new files of `group_daily` with the new counts.
 
     There is no file if nothing differs. The count of a group without a rebalance is null if it was null before, or if
     no record of its cluster was read on the date; otherwise it is 0.
@@ -53,7 +53,7 @@ def _read_rows(storage: Storage, table: Table, files: Iterable[DataFile]) -> Any
 
 
 def write_rows(storage: Storage, table: Table, rows: Any) -> list[NewFile]:
-    """Write an Arrow table as rows of a derived table, and return the new files, which are not committed yet."""
+    """Write rows of a derived table from an Arrow table, and return the new files, which are not committed yet."""
     with storage.writer(BUILD) as writer:
         for batch in rows.to_batches():
             writer.write(table, batch)

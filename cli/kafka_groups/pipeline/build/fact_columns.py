@@ -1,7 +1,7 @@
-"""The columns that the stages read of facts and states, from the columns of their tables.
+"""The conversion of facts and states: from columns of their tables to the columns that the stages read.
 
-Each function takes a record batch of a table, with the columns of the tuple above it, and the day of its file (days
-since 1970).
+Each `convert_*` function takes a record batch of a table, with the columns of the matching `*_NAMES`, and the day of
+its file (days since 1970).
 """
 
 from __future__ import annotations
@@ -68,20 +68,20 @@ GROUP_STATE_NAMES: Final = ("cluster_id", "group", "state")
 def convert_commits(rows: Any, day: int) -> Any:
     """Return the rows of `offset_commits` with the columns of KEY, `day` and CommittedOffsets.
 
-    Rows keep their order; what CommittedOffsets calls NULL is null.
+    Rows keep their order. Values that are NULL in CommittedOffsets are null here.
     """
     offset = rows["committed_offset"]
-    # Brokers accept -1 as an offset, and return no offset then. `to_flags` makes null false, so a null tombstone is not
-    # a removal.
-    is_removal = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
+    # Brokers accept -1 as an offset, and then return no offset. `to_flags` makes null false, so a null tombstone is not
+    # a deletion.
+    is_deletion = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
     return _add_columns(
         rows.select([*PARTITION_KEY, "group", "source_offset"]),
         {
             "day": _repeat_day(day, rows),
             "at_us": times_within(rows["commit_time"], day),
             "is_record": pc.equal(rows["origin"], "topic"),
-            "is_removal": is_removal,
-            "committed_offset": pc.if_else(is_removal, None, offset),
+            "is_deletion": is_deletion,
+            "committed_offset": pc.if_else(is_deletion, None, offset),
             "topic_id": _number_ids(rows["topic_id"]),
             "members": rows["members"].cast(pa.int64()),
         },
@@ -91,7 +91,7 @@ def convert_commits(rows: Any, day: int) -> Any:
 def convert_observations(rows: Any, day: int) -> Any:
     """Return the rows of `partition_offsets` with the columns of PARTITION_KEY, `day` and ObservedOffsets.
 
-    Rows keep their order; what ObservedOffsets calls NULL is null.
+    Rows keep their order. Values that are NULL in ObservedOffsets are null here.
     """
     return _add_columns(
         rows.select(PARTITION_KEY),
@@ -110,9 +110,9 @@ def convert_observations(rows: Any, day: int) -> Any:
 
 
 def convert_events(rows: Any, day: int) -> Any:
-    """Return the rows of `group_events` with the columns of GROUP_KEY, `day` and EventRows, in their order.
+    """Return the rows of `group_events` with the columns of GROUP_KEY, `day` and EventRows, in the same order.
 
-    `at_us` is midnight where the time of a record is not on that day (`times_within`).
+    `at_us` is midnight if the time of a record is not on the day (`times_within`).
     """
     details = select_details(rows["type"], rows["details"])
     expressions = [read_expression(text) for text in details.to_pylist()]
@@ -141,10 +141,10 @@ def convert_group_states(rows: Any, day: int) -> Any:
 
 
 def times_within(times: Any, day: int) -> Any:
-    """Return timestamps in µs since 1970, and midnight for those that are null or not on the day of their file.
+    """Return timestamps in µs since 1970, with midnight in place of impossible ones.
 
-    Such a time is impossible. Midnight is the earliest time of the day, so it does not extend the coverage of the
-    cluster.
+    A time is impossible if it is null or not on the day of its file. Midnight is the earliest time of the day, so it
+    does not extend the coverage of the cluster.
     """
     at_us = to_microseconds(times)
     midnight_us = day * DAY_US
@@ -159,7 +159,7 @@ def to_microseconds(times: Any) -> Any:
 
 
 def _number_ids(ids: Any) -> Any:
-    """Return a column of strings as positive numbers, which are the same for a string in every file and on every day.
+    """Return a column of strings as positive numbers: equal strings have equal numbers in all files and on all days.
 
     Null stays null.
     """
@@ -176,6 +176,6 @@ def _repeat_day(day: int, rows: Any) -> Any:
 
 
 def _add_columns(rows: Any, columns: dict[str, Any]) -> Any:
-    """Return a record batch with the columns of rows and some others."""
+    """Return a record batch with the columns of `rows` and these columns."""
     named = {name: rows[name] for name in rows.schema.names} | columns
     return pa.RecordBatch.from_arrays(list(named.values()), list(named))

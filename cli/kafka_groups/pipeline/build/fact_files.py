@@ -1,4 +1,4 @@
-"""Files of facts and of states as rows of the stages, and the summary of the facts: each file is read once."""
+"""Files of facts and states as rows for the stages, with parts of the facts' summary: each file is read once."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from kafka_groups.pipeline.build.fact_columns import (
     convert_partition_states,
 )
 from kafka_groups.pipeline.build.fact_parts import (
-    summarise_commits,
-    summarise_events,
-    summarise_nothing,
-    summarise_observations,
+    summarize_commits,
+    summarize_events,
+    summarize_nothing,
+    summarize_observations,
 )
 from kafka_groups.pipeline.build.fact_summary import FactSummaryParts
 from kafka_groups.pipeline.build.stage_rows import (
@@ -55,16 +55,17 @@ _ROWS_PER_BATCH: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class _TableReader:
-    """Functions that turn the rows of a table into rows of a stage and into parts of the summary.
+    """The functions that turn the rows of a table into rows for a stage and into parts of the summary.
 
-    `convert` takes rows with the columns `names`, and the day of their file (days since 1970). `pack` takes the record
-    batches that `convert` returns. `summarise` returns parts of the summary.
+    - `convert` takes rows with the columns `names`, and the day of their file (days since 1970).
+    - `pack` takes the record batches that `convert` returns.
+    - `summarize` takes the same arguments as `convert`, and returns parts of the summary.
     """
 
     names: Sequence[str]
     convert: Callable[[Any, int], Any]
     pack: Callable[[Iterator[Any]], Iterator[Any]]
-    summarise: Callable[[Any, int], list[Any]]
+    summarize: Callable[[Any, int], list[Any]]
 
 
 def read_facts(files: Iterable[DataFile]) -> Iterator[Any]:
@@ -88,7 +89,7 @@ def _convert_files(files: Iterable[DataFile], reader: _TableReader, parts: FactS
     for file in files:
         day = day_number(date.fromisoformat(file.date))
         for rows in read_columns(file.path, reader.names):
-            for part in reader.summarise(rows, day):
+            for part in reader.summarize(rows, day):
                 parts.add(part)
             yield reader.convert(rows, day)
 
@@ -106,7 +107,7 @@ def day_number(day: date) -> int:
 
 
 def _pack_partition_states(batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield StageRows of states, which are packed already."""
+    """Yield StageRows of states of partitions and keys, which are already packed."""
     for rows in batches:
         for kind in (RowKind.LOG_STATE, RowKind.KEY_STATE):
             of_kind = rows.filter(pc.equal(rows["kind"], int(kind)))
@@ -120,11 +121,11 @@ def _pack_group_states(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 _READERS: Final = {
-    OFFSET_COMMITS: _TableReader(COMMIT_NAMES, convert_commits, pack_commits, summarise_commits),
-    PARTITION_OFFSETS: _TableReader(OBSERVATION_NAMES, convert_observations, pack_observations, summarise_observations),
-    GROUP_EVENTS: _TableReader(EVENT_NAMES, convert_events, pack_events, summarise_events),
+    OFFSET_COMMITS: _TableReader(COMMIT_NAMES, convert_commits, pack_commits, summarize_commits),
+    PARTITION_OFFSETS: _TableReader(OBSERVATION_NAMES, convert_observations, pack_observations, summarize_observations),
+    GROUP_EVENTS: _TableReader(EVENT_NAMES, convert_events, pack_events, summarize_events),
     PARTITION_STATE: _TableReader(
-        PARTITION_STATE_NAMES, convert_partition_states, _pack_partition_states, summarise_nothing
+        PARTITION_STATE_NAMES, convert_partition_states, _pack_partition_states, summarize_nothing
     ),
-    GROUP_STATE: _TableReader(GROUP_STATE_NAMES, convert_group_states, _pack_group_states, summarise_nothing),
+    GROUP_STATE: _TableReader(GROUP_STATE_NAMES, convert_group_states, _pack_group_states, summarize_nothing),
 }

@@ -15,20 +15,20 @@ from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, Table
 
 
-def summarise_commits(rows: Any, day: int) -> list[Any]:
+def summarize_commits(rows: Any, day: int) -> list[Any]:
     """Return the parts of rows of `offset_commits`."""
-    return [_summarise_groups(OFFSET_COMMITS, rows, rows["commit_time"], day)]
+    return [_summarize_groups(OFFSET_COMMITS, rows, rows["commit_time"], day)]
 
 
-def summarise_events(rows: Any, day: int) -> list[Any]:
+def summarize_events(rows: Any, day: int) -> list[Any]:
     """Return the parts of rows of `group_events`."""
-    return [_summarise_groups(GROUP_EVENTS, rows, rows["record_time"], day)]
+    return [_summarize_groups(GROUP_EVENTS, rows, rows["record_time"], day)]
 
 
-def _summarise_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
-    """Return a record batch of FactSummaries: the time of each fact of a group, with the group if a sample saw it.
+def _summarize_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
+    """Return a record batch of FactSummaries with one row for each fact: its time, and its group if a sample saw it.
 
-    `rows` has a row of the table for each fact, `times` its time; `day` is the day of the file (since 1970).
+    `rows` are rows of the table, and `times` are their times; `day` is the day of the file (days since 1970).
     """
     sampled_group = pc.if_else(pc.equal(rows["origin"], "topic"), None, rows["group"])
     return _make_part(
@@ -38,15 +38,15 @@ def _summarise_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
             "origin": rows["origin"],
             "cluster_id": rows["cluster_id"],
             "group": sampled_group,
-            "latest_us": times_within(times, day),
+            "last_us": times_within(times, day),
         },
     )
 
 
-def summarise_observations(rows: Any, day: int) -> list[Any]:
+def summarize_observations(rows: Any, day: int) -> list[Any]:
     """Return two record batches of FactSummaries with a part for each row of `partition_offsets`.
 
-    The first one has parts of samples and backfills, the second one parts of partitions. `day` is days since 1970.
+    The first one has parts for samples and backfills, the second one parts for partitions. `day` is in days since 1970.
     """
     at_us = times_within(rows["observed_at"], day)
     log_end = rows["log_end_offset"]
@@ -56,7 +56,7 @@ def summarise_observations(rows: Any, day: int) -> list[Any]:
         "cluster_id": rows["cluster_id"],
         "topic": pc.if_else(pc.equal(rows["topic"], OFFSETS_TOPIC), rows["topic"], None),
         "sample_us": pc.if_else(pc.equal(rows["origin"], "sample"), at_us, None),
-        "latest_us": at_us,
+        "last_us": at_us,
         "is_complete": is_known,
     }
     # The time of an unknown log end does not count.
@@ -65,15 +65,15 @@ def summarise_observations(rows: Any, day: int) -> list[Any]:
         "cluster_id": rows["cluster_id"],
         "topic": rows["topic"],
         "partition": rows["partition"],
-        "earliest_us": known_at_us,
-        "latest_us": known_at_us,
+        "first_us": known_at_us,
+        "last_us": known_at_us,
         "min_end": log_end,
         "max_end": log_end,
     }
     return [_make_part(PARTITION_OFFSETS, day, samples), _make_part(PARTITION_OFFSETS, day, partitions)]
 
 
-def summarise_nothing(_rows: Any, _day: int) -> list[Any]:
+def summarize_nothing(_rows: Any, _day: int) -> list[Any]:
     """Return no parts: states are not facts."""
     return []
 

@@ -1,8 +1,8 @@
-"""State of the facts by date, and the dates that a build must derive again because facts changed.
+"""The state of the facts by date, and the dates that a build must derive again because facts changed.
 
 A build saves a note: the files of facts that it has seen, the dates of the tables that it wrote, and its settings. The
 next build compares the directory with this note. A date has changed if its facts differ from the note. All later dates
-have then changed, too, because each begins with the state of the date before.
+must then be derived again, too, because each begins with the state of the date before.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ DateAndTable = tuple[str, str]
 class DateFacts:
     """The facts of a table on a date.
 
-    `files` are the names of the files that no compaction wrote. `last_ms` is the time of the last fact that a build has
-    read, by cluster and origin (ms since 1970).
+    `rows` is their number. `files` are the names of their files, without those that a compaction wrote. `last_ms` has
+    the time of the last fact that a build has read, by cluster and origin (ms since 1970).
     """
 
     rows: int
@@ -48,29 +48,28 @@ class DateFacts:
 
     @classmethod
     def of_files(cls, files: Collection[DataFile]) -> DateFacts:
-        """Return the facts in files, before anything is read from the files."""
+        """Return the facts in some files, without reading the files."""
         names = [file.path.rpartition("/")[2] for file in files if file.batch not in _COMPACTED_BATCHES]
         return cls(rows=sum(file.rows for file in files), files=sorted(names))
 
     def is_same(self, before: DateFacts) -> bool:
-        """Return whether these are the facts of `before`, possibly compacted since.
+        """Return whether these are the same facts as `before`, possibly compacted since.
 
-        Compaction joins files, which changes their names but not their rows. All other files must have been there
-        before, and the number of rows must be the same.
+        Compaction joins files: it changes their names, but not their rows. So the number of rows must be the same, and
+        every file that compaction did not write must be in `before`.
         """
         return self.rows == before.rows and {*self.files} <= {*before.files}
 
 
 class FactState:
-    """The facts of a directory, compared with those that the last build with the same settings has seen.
+    """The facts of a directory, compared with the facts that the last build with the same settings has seen.
 
     - `files`: the files of facts; `dates`: the dates that have facts.
     - `facts`: the facts by date and table, without the last records that retention keeps of removed dates.
-    - `changed`: dates and tables whose facts differ from those that the last build saw, except those whose facts were
-      all removed.
-    - `lost`: dates on which a table lacks the rows that the last build wrote.
-    - `states`: dates whose state is in the tables of states.
-    - `first_date`: the first date (YYYY-MM-DD) that retention keeps; empty if it keeps all.
+    - `changed`: the dates and tables whose facts differ from the last build's, except where all facts were removed.
+    - `lost`: the dates on which a table lacks the rows that the last build wrote.
+    - `states`: the dates whose state is in the tables of states.
+    - `first_date`: the first date (YYYY-MM-DD) that retention keeps; empty if it keeps all dates.
     """
 
     def __init__(self, storage: Storage, limits: Limits, lookback_days: int) -> None:
@@ -99,7 +98,7 @@ class FactState:
     def _compare_facts(self, facts_before: Mapping[str, Mapping[str, Any]]) -> None:
         """Fill `facts` and `changed`.
 
-        `facts_before` are the fields of DateFacts of the last build, by "<date> <table>"; empty: all facts are new.
+        `facts_before` has the fields of DateFacts of the last build, by "<date> <table>"; if empty, all facts are new.
         """
         grouped: dict[DateAndTable, list[DataFile]] = defaultdict(list)
         for file in self.files:
@@ -120,8 +119,8 @@ class FactState:
     ) -> None:
         """Fill `lost` and `states`: dates whose rows or states were lost since the last build, and dates with a state.
 
-        By table, `dates_before` has the dates that the last build left, and `first_dates` the first date that retention
-        keeps.
+        `dates_before` has the dates with rows after the last build, and `first_dates` the first date that retention
+        keeps, both by table.
         """
         lost_states: set[str] = set()
         for table in _WRITTEN_TABLES:
@@ -137,9 +136,9 @@ class FactState:
 
     @property
     def has_old_events(self) -> bool:
-        """Whether events arrived that are older than the retention, such as a new cluster's.
+        """Whether events arrived that are older than the retention, for example with a new cluster.
 
-        Their members may still be in the group.
+        Members of such events may still be in their groups.
         """
         return any(table == GROUP_EVENTS.name and day < self.first_date for day, table in self.changed)
 
@@ -157,9 +156,9 @@ class FactState:
     def dates_to_read(self, dates: Sequence[date]) -> list[date]:
         """Return the dates to build, ascending, and earlier dates with facts that no state includes.
 
-        `dates` are the dates to build, ascending and at least one. The day before the first one needs a state before
-        it, too. The caller reads that day's events again (`BuildPlan.days_before_runs`), because one of its rebalances
-        may end on the first date.
+        `dates` are the dates to build, ascending and at least one. The caller also reads the events of the day before
+        the first date again (`BuildPlan.days_before_ranges`), because a rebalance of that day may end on the first
+        date. So the state before that day is needed, too.
         """
         earlier = {day for day in self.dates if day < dates[0]}
         day_before = dates[0] - timedelta(days=1)
@@ -174,7 +173,7 @@ class FactState:
         return max((state for state in self.states if state < day), default=None)
 
     def forget_last_build(self) -> None:
-        """Mark all dates as changed, and all states as missing, in this object: the note stays as it is."""
+        """Mark all dates as changed and all states as missing, in this object only: the note stays unchanged."""
         self.changed = list(self.facts)
         self.lost = set()
         self.states = set()
@@ -199,7 +198,7 @@ class FactState:
     def coverages(self) -> dict[str, Coverage]:
         """Return by cluster the times of the newest facts that builds have read.
 
-        Clusters without such facts are not in the result.
+        Clusters without such facts are absent.
         """
         last_ms: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
         # Keys are in the order of their dates, so that later times replace earlier ones.
@@ -210,9 +209,9 @@ class FactState:
         return {cluster: Coverage(times) for cluster, times in sorted(last_ms.items())}
 
     def save(self, storage: Storage, *, pending: Collection[date] = ()) -> None:
-        """Save the note of this build, after its tables were written. Raises StorageError.
+        """Save the note of this build. Call this after its tables were written. Raises StorageError.
 
-        The facts of `pending` dates are not in the note, so that the next build finds that they have changed.
+        The note omits the facts of `pending` dates, so that they count as changed in the next build.
         """
         left = {str(day) for day in pending}
         facts = {
@@ -225,7 +224,7 @@ class FactState:
 
 
 def forget_fact_state(storage: Storage) -> None:
-    """Make the next build cover all dates until a note is saved: after a killed build it replaces all rows."""
+    """Empty the note and remove all states. If this build is killed, the next one derives all dates again."""
     storage.save_note(_NOTE, {})
     for table in STATE_TABLES:
         storage.replace(table, storage.dates(table), [])

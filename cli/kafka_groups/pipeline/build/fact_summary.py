@@ -1,4 +1,8 @@
-"""The summary of all facts: what the stages must know about a cluster to build its partitions and groups."""
+"""The summary of all facts: what the stages need to know about an entire cluster or group.
+
+A stage sees only the rows of some partitions or groups. Whether a sample was complete, for example, depends on all rows
+of the cluster.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +29,12 @@ from kafka_groups.pipeline.frames.columns import (
 from kafka_groups.pipeline.frames.frame import Frame, frame
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 
-# Parts wait until they have this many rows, and are then summed up.
+# Parts are kept until they have this many rows, and are then added up.
 _WAITING_ROWS: Final = 1_000_000
 _KEY: Final = ("table", "origin", "cluster_id", "group", "topic", "partition", "day", "sample_us")
 _AGGREGATIONS: Final = (
-    ("earliest_us", "min"),
-    ("latest_us", "max"),
+    ("first_us", "min"),
+    ("last_us", "max"),
     ("min_end", "min"),
     ("max_end", "max"),
     ("is_complete", "min"),
@@ -39,13 +43,13 @@ _AGGREGATIONS: Final = (
 
 @frame
 class FactSummaries(Frame):
-    """A row sums up facts of a table, an origin, a cluster and a day.
+    """One row per table, origin, cluster and day, and for parts of their facts.
 
-    There are four kinds of rows:
-    - all facts: only the latest time;
-    - the facts of a group that samples saw (with `group`): the latest time;
-    - the log ends of one sample (with `sample_us`), separately for __consumer_offsets (with `topic`): whether all are
-      known;
+    Rows of four kinds summarize
+    - all facts: their last time;
+    - the facts of a group that samples saw (with `group`): their last time;
+    - the log ends of one sample (with `sample_us`): whether all are known. Those of __consumer_offsets have a row of
+      their own (with `topic`);
     - the log ends of a partition (with `partition`): their times and their range.
     """
 
@@ -57,15 +61,15 @@ class FactSummaries(Frame):
     partition: Any = column(INT32, "partition of the topic")
     day: Any = column(INT32, "the day", unit=DAYS)
     sample_us: Any = column(INT64, "time of the sample", unit=MICROSECONDS)
-    earliest_us: Any = column(INT64, "time of the first fact", unit=MICROSECONDS)
-    latest_us: Any = column(INT64, "time of the last fact", unit=MICROSECONDS)
+    first_us: Any = column(INT64, "time of the first fact", unit=MICROSECONDS)
+    last_us: Any = column(INT64, "time of the last fact", unit=MICROSECONDS)
     min_end: Any = column(INT64, "lowest log end offset", unit=OFFSET)
     max_end: Any = column(INT64, "highest log end offset", unit=OFFSET)
     is_complete: Any = column(BOOLEAN, "true if all log ends are known")
 
 
 class FactSummaryParts:
-    """Parts of a summary, which are added up as they come, so that they take little memory."""
+    """A collection of parts of a summary, which adds them up now and then, so that they take little memory."""
 
     def __init__(self) -> None:
         self._waiting: list[Any] = []
@@ -93,8 +97,9 @@ def _aggregate(rows: Any) -> Any:
 class ClusterDay:
     """The times at which a cluster was read on a day, in µs since 1970; NULL where nothing was read.
 
-    `commit_us` is the last commit record, `record_us` the last record of any kind, and `sample_us` the last sample of
-    log ends. `complete_samples_us` are the samples in which every coordinator listed its groups, ascending.
+    - `commit_us` is the time of the last commit record, `record_us` of the last record of any kind.
+    - `sample_us` is the time of the last sample of log ends.
+    - `complete_samples_us` are the times of the complete samples (SILENT_COORDINATOR), ascending.
     """
 
     commit_us: int
@@ -115,7 +120,8 @@ NOTHING_READ: Final = ClusterDay(
 class SampledGroup:
     """The times at which samples saw a group on a day, in µs since 1970; NULL where none did.
 
-    `listed_us` is the last sample that listed the group, `commit_us` the last one that saw a commit of it.
+    `listed_us` is the time of the last sample that listed the group, `commit_us` of the last one that saw one of its
+    commits.
     """
 
     listed_us: int
@@ -124,11 +130,11 @@ class SampledGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactSummary:
-    """The coverage of clusters and groups by day (days since 1970).
+    """When clusters and groups were read, by day (days since 1970).
 
     - `clusters` has the times by cluster and day, `groups` by cluster, group and day.
-    - `idle_partitions` has the number of partitions without growth by cluster, topic and day.
-    - `last_us` has the time of the last fact by table, origin, cluster and day.
+    - `idle_partitions` has the number of partitions whose log did not grow, by cluster, topic and day.
+    - `last_us` has the time of the last fact, by table, origin, cluster and day.
     """
 
     clusters: Mapping[tuple[str, int], ClusterDay]
@@ -137,11 +143,8 @@ class FactSummary:
     last_us: Mapping[tuple[str, str, str, int], int]
 
 
-def summarise(parts: Any, days: Collection[int]) -> FactSummary:
-    """Return the summary of some days (days since 1970) from a table of FactSummaries.
-
-    A key may occur several times in the table.
-    """
+def summarize(parts: Any, days: Collection[int]) -> FactSummary:
+    """Return the summary of some days (days since 1970) from a table of FactSummaries, whose keys may repeat."""
     rows = _aggregate(parts.filter(pc.is_in(parts["day"], pa.array(days, pa.int32()))))
     is_partition = pc.is_valid(rows["partition"])
     last_us: dict[tuple[str, str, str, int], int] = {}
@@ -150,27 +153,27 @@ def summarise(parts: Any, days: Collection[int]) -> FactSummary:
     for row in rows.filter(pc.invert(is_partition)).to_pylist():
         cluster, day = row["cluster_id"], row["day"]
         key = (row["table"], row["origin"], cluster, day)
-        last_us[key] = max(row["latest_us"], last_us.get(key, NULL))
+        last_us[key] = max(row["last_us"], last_us.get(key, NULL))
         if row["sample_us"] is not None:
             samples[cluster, day][row["sample_us"]][row["topic"] is not None] = row["is_complete"]
         elif row["group"] is not None:
-            groups[cluster, row["group"], day][row["table"]] = row["latest_us"]
+            groups[cluster, row["group"], day][row["table"]] = row["last_us"]
     cluster_days = {(cluster, day) for _, _, cluster, day in last_us}
     return FactSummary(
-        clusters={key: _summarise_cluster(*key, last_us, samples[key]) for key in cluster_days},
+        clusters={key: _summarize_cluster(*key, last_us, samples[key]) for key in cluster_days},
         groups={
             key: SampledGroup(
-                listed_us=latest_us.get(GROUP_EVENTS.name, NULL),
-                commit_us=latest_us.get(OFFSET_COMMITS.name, NULL),
+                listed_us=times_us.get(GROUP_EVENTS.name, NULL),
+                commit_us=times_us.get(OFFSET_COMMITS.name, NULL),
             )
-            for key, latest_us in groups.items()
+            for key, times_us in groups.items()
         },
         idle_partitions=_count_idle_partitions(rows.filter(is_partition)),
         last_us=last_us,
     )
 
 
-def _summarise_cluster(
+def _summarize_cluster(
     cluster: str,
     day: int,
     last_us: Mapping[tuple[str, str, str, int], int],
@@ -179,8 +182,8 @@ def _summarise_cluster(
     """Return the times at which a cluster was read on a day.
 
     `samples` has, by time of the sample, whether all log ends of __consumer_offsets (True) and of other topics (False)
-    are known. A sample is complete if all coordinators responded, which are the leaders of that topic. Without
-    permission to describe it, the leaders of the other partitions must have responded.
+    are known. A sample is complete if it has no SILENT_COORDINATOR. If the user may not describe __consumer_offsets,
+    the sample counts as complete if all log ends of other topics are known.
     """
     complete = [at_us for at_us, outcomes in samples.items() if outcomes.get(True, outcomes.get(False))]
     commit_us = last_us.get((OFFSET_COMMITS.name, "topic", cluster, day), NULL)
@@ -196,6 +199,6 @@ def _summarise_cluster(
 def _count_idle_partitions(rows: Any) -> dict[tuple[str, str, int], int]:
     """Return by cluster, topic and day how many partitions were observed more than once, always with one log end."""
     has_one_end = pc.equal(rows["min_end"], rows["max_end"])
-    is_idle = pc.and_(has_one_end, pc.less(rows["earliest_us"], rows["latest_us"]))
+    is_idle = pc.and_(has_one_end, pc.less(rows["first_us"], rows["last_us"]))
     counted = rows.filter(is_idle).group_by(["cluster_id", "topic", "day"]).aggregate([([], "count_all")])
     return {(row["cluster_id"], row["topic"], row["day"]): row["count_all"] for row in counted.to_pylist()}

@@ -1,9 +1,11 @@
 """The frames of a build: the rows that kernels take and return.
 
-Kernels work on a batch of partitions. In a batch, a *partition* is the number of a topic partition, and a *key* is the
-number of a group on a partition: rows refer to their owners by these numbers, from 0. Offsets and times are 64-bit
-integers; NULL stands for null. The *log number* of a partition rises by one whenever its topic is recreated or its log
-truncated. The *incarnation* of a key rises by one whenever its commit is removed or the topic of its commits recreated.
+Kernels work on a batch of partitions, whose rows refer to numbers from 0. Offsets and times are 64-bit integers; NULL
+stands for null.
+
+- A *partition* is the number of a topic partition in the batch, and a *key* the number of a group on a partition.
+- The *log number* of a partition increases by one whenever its topic is recreated or its log truncated.
+- The *incarnation* of a key increases by one whenever its commit is deleted or its topic recreated.
 """
 
 from __future__ import annotations
@@ -27,27 +29,27 @@ from kafka_groups.pipeline.frames.frame import Frame, frame
 
 @frame
 class ObservedOffsets(Frame):
-    """A row is a row of `partition_offsets`: the offsets of a partition at a time, from a sample or a backfill."""
+    """One row per row of `partition_offsets`: the offsets of a partition at a time, from a sample or a backfill."""
 
     at_us: Ints = column(INT64, "time of the offsets", unit=MICROSECONDS)
     is_sample: Flags = column(BOOLEAN, "true for a sample, false for a backfill")
     log_start: Ints = column(INT64, "log start offset; NULL in backfills", unit=OFFSET)
     log_end: Ints = column(INT64, "log end offset; NULL if it is unknown", unit=OFFSET)
     last_stable: Ints = column(INT64, "last stable offset; NULL in backfills", unit=OFFSET)
-    point_offset: Ints = column(INT64, "backfill: the first record at or after the time, else NULL", unit=OFFSET)
-    point_ms: Ints = column(INT64, "timestamp of that record, else NULL", unit=MILLISECONDS)
-    topic_id: Ints = column(INT64, "a number that stands for the topic id; NULL if it is unknown")
+    point_offset: Ints = column(INT64, "backfill: first record at or after the time; NULL if none", unit=OFFSET)
+    point_ms: Ints = column(INT64, "timestamp of that record; NULL if there is none", unit=MILLISECONDS)
+    topic_id: Ints = column(INT64, "a number that stands for the topic id; NULL if unknown")
 
 
 @frame
 class LogEnds(ObservedOffsets):
-    """A row has the offsets of a partition at a time, with what the rows around it show.
+    """One row per partition and time: its offsets, its log, and whether other rows contradict it.
 
-    Rows are sorted by partition and time, and a partition has one row at a time.
+    Rows are sorted by partition and time.
     """
 
     partition: Ints = column(INT64, "number of the partition")
-    log_number: Ints = column(INT64, "how many logs the partition had before")
+    log_number: Ints = column(INT64, "number of logs that the partition had before")
     previous_sample_us: Ints = column(INT64, "time of the partition's previous sample", unit=MICROSECONDS)
     is_used: Flags = column(BOOLEAN, "false for a row that contradicts other rows")
     is_carried: Flags = column(BOOLEAN, "true for a row of an earlier day")
@@ -57,83 +59,93 @@ class LogEnds(ObservedOffsets):
 class PartitionSummary(Frame):
     """Row i is the summary of the earlier days of partition i."""
 
-    fact_day: Ints = column(INT64, "the last day with a fact; NULL if there is none", unit=DAYS)
+    fact_day: Ints = column(INT64, "last day with a fact; NULL if there is none", unit=DAYS)
 
 
 @frame
 class TimePoints(Frame):
-    """A row is a point of the time index of a log: when the record at an offset was written.
+    """One row per point of the time index of a log: when the record at an offset was written.
 
-    If the log end was observed, all records before the offset were written earlier, and the record at it later. A
-    backfilled record has its own timestamp. Rows are sorted by partition, log number and offset, which are unique.
+    A point is an observed log end or a backfilled record. Records before an observed log end were written earlier than
+    its time, and the record at it later; a backfilled record has its own timestamp. Rows are sorted by partition, log
+    number and offset, which are unique together.
     """
 
     partition: Ints = column(INT64, "number of the partition")
     log_number: Ints = column(INT64, "number of the log")
     offset: Ints = column(INT64, "offset of the point", unit=OFFSET)
     record_ms: Ints = column(INT64, "timestamp of the record at the offset; LARGEST if unknown", unit=MILLISECONDS)
-    latest_ms: Ints = column(INT64, "last time at which it was the log end, or that timestamp", unit=MILLISECONDS)
-    earliest_ms: Ints = column(INT64, "first such time", unit=MILLISECONDS)
-    sampled_ms: Ints = column(INT64, "first sample with this log end; LARGEST if none has it", unit=MILLISECONDS)
+    latest_ms: Ints = column(
+        INT64,
+        "last time the log ended at this offset; for a backfilled record, its timestamp",
+        unit=MILLISECONDS,
+    )
+    earliest_ms: Ints = column(
+        INT64,
+        "first time the log ended at this offset; for a backfilled record, its timestamp",
+        unit=MILLISECONDS,
+    )
+    sampled_ms: Ints = column(INT64, "first sample with this log end; LARGEST if none", unit=MILLISECONDS)
     log_start: Ints = column(INT64, "highest log start offset of these samples; NULL if unknown", unit=OFFSET)
 
 
 @frame
 class CommittedOffsets(Frame):
-    """A row is a row of `offset_commits`: a commit of a group on a partition, or its removal."""
+    """One row per row of `offset_commits`: a commit of a group on a partition, or its deletion."""
 
-    at_us: Ints = column(INT64, "time of the commit or of its removal", unit=MICROSECONDS)
+    at_us: Ints = column(INT64, "time of the commit or of its deletion", unit=MICROSECONDS)
     source_offset: Ints = column(INT64, "offset of the record in __consumer_offsets; NULL in samples", unit=OFFSET)
     is_record: Flags = column(BOOLEAN, "true for a record of __consumer_offsets, false for a sample")
-    is_removal: Flags = column(BOOLEAN, "true if the commit was removed")
-    committed_offset: Ints = column(INT64, "the committed offset; NULL for a removal", unit=OFFSET)
-    topic_id: Ints = column(INT64, "a number that stands for the id of the topic; NULL if it is unknown")
-    members: Ints = column(INT64, "members of the group in this sample; NULL in records, and if unknown")
+    is_deletion: Flags = column(BOOLEAN, "true if the commit was deleted")
+    committed_offset: Ints = column(INT64, "the committed offset; NULL for a deletion", unit=OFFSET)
+    topic_id: Ints = column(INT64, "a number that stands for the topic id; NULL if unknown")
+    members: Ints = column(INT64, "members of the group in this sample; NULL if unknown, and in records")
 
 
 @frame
 class Commits(CommittedOffsets):
-    """A row is a commit or a removal of a key. Rows are sorted by key, time and source offset, and no two are equal.
+    """One row per commit or deletion of a commit. Rows are sorted by key, time and source offset, and no two are equal.
 
-    A sample precedes a record of the same time, because its source offset is NULL. The time `at_us` of a record is at
-    least that of the previous record in the log, whatever its own clock showed: clocks of two coordinators may differ.
+    Clocks of two coordinators may differ. So `at_us` is not a record's own time if an earlier record in the log has a
+    later one: it is then the time of that earlier record. A sample precedes a record of the same time, because its
+    source offset is NULL.
     """
 
     key: Ints = column(INT64, "number of the key")
-    recorded_us: Ints = column(INT64, "the time that the commit bears", unit=MICROSECONDS)
+    commit_timestamp_us: Ints = column(INT64, "time of the commit by the coordinator's clock", unit=MICROSECONDS)
     is_carried: Flags = column(BOOLEAN, "true for a row of an earlier day")
-    incarnation: Ints = column(INT64, "incarnation of the commit; a removal has that of later rows")
+    incarnation: Ints = column(INT64, "incarnation of the commit; a deletion has the incarnation of later rows")
 
 
 @frame
 class KeySummary(Frame):
     """Row i is the summary of the earlier days of key i; NULL where there is no value."""
 
-    fact_day: Ints = column(INT64, "the last day with a fact", unit=DAYS)
+    fact_day: Ints = column(INT64, "last day with a fact", unit=DAYS)
     moved_us: Ints = column(INT64, "since when the committed offset has been the same", unit=MICROSECONDS)
-    commit_us: Ints = column(INT64, "time of the last commit", unit=MICROSECONDS)
+    last_commit_us: Ints = column(INT64, "time of the last commit", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "true if a record of __consumer_offsets was read")
-    sampled_us: Ints = column(INT64, "the last sample that saw the commit; NULL after its removal", unit=MICROSECONDS)
-    missing_samples: Ints = column(INT64, "complete samples since then, at most two")
-    missing_since_us: Ints = column(INT64, "time of the second of them", unit=MICROSECONDS)
+    sampled_us: Ints = column(INT64, "last sample that saw the commit; NULL after its deletion", unit=MICROSECONDS)
+    missing_samples: Ints = column(INT64, "number of complete samples since sampled_us, at most two")
+    missing_since_us: Ints = column(INT64, "time of the second of these samples", unit=MICROSECONDS)
 
 
 @frame
 class KeyActivity(Frame):
     """Row i is the activity of key i on a day, from its commits."""
 
-    consumed: Ints = column(INT64, "offsets by which the commits advanced", unit=RECORDS)
+    consumed: Ints = column(INT64, "number of offsets by which the commits advanced", unit=RECORDS)
     commits: Ints = column(INT64, "number of commit records")
     moves: Ints = column(INT64, "number of commits, and of samples that show another offset")
     sampled_us: Ints = column(INT64, "the day's last sample that saw the commit; NULL if none did", unit=MICROSECONDS)
     has_commit: Flags = column(BOOLEAN, "true if there is a commit at the end of the day")
-    removed_us: Ints = column(INT64, "the day's last removal of the commit; NULL if there is none", unit=MICROSECONDS)
+    deleted_us: Ints = column(INT64, "the day's last deletion of the commit; NULL if none", unit=MICROSECONDS)
     clock_jump_ms: Ints = column(INT64, "largest backward step of record times in the log", unit=MILLISECONDS)
 
 
 @frame
 class RateRows(Frame):
-    """A row is a key at a time at which the log end offset is known. Rows are sorted by key and time."""
+    """One row per key and time with a known log end offset, sorted by key and time."""
 
     key: Ints = column(INT64, "number of the key")
     at_us: Ints = column(INT64, "time of the observation", unit=MICROSECONDS)
@@ -145,11 +157,11 @@ class RateRows(Frame):
 
 @frame
 class LagRows(RateRows):
-    """A row is the lag of a key at a time: a row of `lag_history`."""
+    """One row per key and time: the lag, as in a row of `lag_history`."""
 
     observation: Ints = column(INT64, "the row of LogEnds with the log end offset", unit=INDEX)
-    commit_us: Ints = column(INT64, "the time that the commit bears", unit=MICROSECONDS)
-    removed_us: Ints = column(INT64, "the last removal before it; NULL if there is none", unit=MICROSECONDS)
+    commit_timestamp_us: Ints = column(INT64, "time of the commit by the coordinator's clock", unit=MICROSECONDS)
+    deleted_us: Ints = column(INT64, "last deletion before the commit; NULL if there is none", unit=MICROSECONDS)
     is_commit_record: Flags = column(BOOLEAN, "true if the commit is a record, false if a sample saw it")
     lag: Ints = column(INT64, "log end offset minus committed offset", unit=RECORDS)
     retention_margin: Ints = column(INT64, "committed offset minus log start offset; NULL if unknown", unit=RECORDS)
@@ -160,19 +172,19 @@ class LagExtremes(Frame):
     """Row i has the worst values of the lag rows of key i on a day; NULL where they have none."""
 
     time_lag_ms: Ints = column(INT64, "longest time lag", unit=MILLISECONDS)
-    margin: Ints = column(INT64, "least retention margin", unit=RECORDS)
+    margin: Ints = column(INT64, "smallest retention margin", unit=RECORDS)
     last_ms: Ints = column(INT64, "time of the last row with a retention margin", unit=MILLISECONDS)
     last_margin: Ints = column(INT64, "retention margin at that time", unit=RECORDS)
     retention_left_ms: Ints = column(
         INT64,
-        "time until the log start passes the commit, at the day's rates: 0 if it has, NULL if it does not",
+        "time until the log start passes the commit, at the day's rates; 0 if it has passed, NULL if it never will",
         unit=MILLISECONDS,
     )
 
 
 @frame
 class Observations(Frame):
-    """A row is what an observation saw of a key, as evidence for verdicts. Rows are sorted by key and time."""
+    """One row per observation of a key, as evidence for verdicts, sorted by key and time."""
 
     key: Ints = column(INT64, "number of the key")
     incarnation: Ints = column(INT64, "incarnation of the commit")
@@ -189,7 +201,7 @@ class Observations(Frame):
 
 @frame
 class KeyProgress(Frame):
-    """A row is the progress of a key after its last observation: what verdicts of later days need of earlier ones."""
+    """One row per key: its progress until its last observation, which the verdicts of later days need."""
 
     key: Ints = column(INT64, "number of the key")
     incarnation: Ints = column(INT64, "incarnation of the commit")
@@ -205,14 +217,14 @@ class KeyProgress(Frame):
     third_strength: Ints = column(INT64, "strength of the third strongest wait; 0 without one")
     highest: Ints = column(INT64, "highest committed offset since the last known reset", unit=OFFSET)
     unread_at_move: Ints = column(INT64, "records left at the last move (`Evidence`); NULL if none", unit=RECORDS)
-    empty_since_ms: Ints = column(INT64, "since when no member was seen; NULL: members are", unit=MILLISECONDS)
+    empty_since_ms: Ints = column(INT64, "since when no member was seen; NULL if one was", unit=MILLISECONDS)
     rule: Ints = column(INT64, "the rule of the last verdict, by its index in RULE_NAMES", unit=INDEX)
     verdict_since_ms: Ints = column(INT64, "since when that verdict has been given", unit=MILLISECONDS)
 
 
 @frame
 class LagFloors(Frame):
-    """A row is an observation with a known lag. The lowest of each period of five minutes and of each hour are kept.
+    """One row per observation with the lowest lag of five minutes or of an hour.
 
     Rows are sorted by key, incarnation, log number and time.
     """
@@ -227,18 +239,20 @@ class LagFloors(Frame):
 
 @frame
 class PartitionStatuses(Frame):
-    """A row is the verdict on a key at a time, with the numbers that a group adds up.
+    """One row per key and time: the verdict, with the numbers that a group's status adds up.
 
-    A row whose rule is NULL is a removal of the commit at that time.
+    A row whose rule is NULL is the deletion of the commit at that time.
     """
 
     key: Ints = column(INT64, "number of the key")
-    at_us: Ints = column(INT64, "time of the observation, or of the removal", unit=MICROSECONDS)
-    rule: Ints = column(INT64, "the rule that gave the verdict, by its index in RULE_NAMES; NULL: removed", unit=INDEX)
+    at_us: Ints = column(INT64, "time of the observation, or of the deletion", unit=MICROSECONDS)
+    rule: Ints = column(INT64, "index in RULE_NAMES of the verdict's rule; NULL for a deletion", unit=INDEX)
     verdict_since_ms: Ints = column(INT64, "since when that verdict has been given", unit=MILLISECONDS)
     lag: Ints = column(INT64, "lag", unit=RECORDS)
     time_lag_ms: Ints = column(INT64, "time lag; NULL if unknown", unit=MILLISECONDS)
     time_lag_quality: Ints = column(INT64, "quality of the time lag, by its index in QUALITIES", unit=INDEX)
     consume_rate: Floats = column(FLOAT64, "rate of consumption; NaN if unknown", unit=PER_SECOND)
     produce_rate: Floats = column(FLOAT64, "rate of production; NaN if unknown", unit=PER_SECOND)
-    catch_up_ms: Ints = column(INT64, "time until the lag is 0; NULL if it does not fall", unit=MILLISECONDS)
+    catch_up_ms: Ints = column(
+        INT64, "time until the lag is 0; NULL if none, or if it does not fall", unit=MILLISECONDS
+    )

@@ -1,4 +1,4 @@
-"""A batch of groups: the rows that the partition stage passed on, events, and the state before them."""
+"""A batch of groups: rows from the partition stage, events, and the state before the first day."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.stage_rows import GROUP_KEY, RowKind, select_kind, unpack_events
 from kafka_groups.pipeline.frames.arrays import Ints, to_codes, to_ints, to_sorted_codes
 
-# Each cluster, topic and day (days since 1970) has a number of idle partitions.
+# The number of idle partitions by cluster, topic and day (days since 1970).
 IdlePartitions = Mapping[tuple[str, str, int], int]
 
 
@@ -91,7 +91,7 @@ class GroupBatch:
         )
 
     def read_key_days(self, day: int, idle_partitions: IdlePartitions) -> tuple[GroupedKeyDays, Any]:
-        """Return the days of keys on a day (days since 1970), and the names of the topics that they refer to.
+        """Return the rows of KeyDays of a day (days since 1970), and the names of their topics.
 
         A group is its number in this batch, a topic its index in the names, which are a sorted Arrow column.
         """

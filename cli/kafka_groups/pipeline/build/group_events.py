@@ -1,4 +1,4 @@
-"""Events of groups as the kernels of groups take them: by group and day."""
+"""The events of groups by group and day, in the form that the kernels of groups take."""
 
 from __future__ import annotations
 
@@ -94,9 +94,9 @@ def _records_by_day(events: Any, group: Ints) -> dict[_GroupDay, list[GroupRecor
 def _read_members(members: Any) -> tuple[list[tuple[str, ...] | None], list[int | None]]:
     """Return for each list of members their sorted ids, and their longest rebalance timeout in ms.
 
-    Both are None for a null list. The timeout is also None if no member has one, or if there is a static member, which
-    may stay away for longer. It is 0 for an empty list. `members` must be a column that Arrow has filtered or taken:
-    its offsets begin at 0, and null lists do not contain values.
+    Both are None for a null list. The timeout is 0 for an empty list. It is also None if no member has a timeout, or if
+    there is a static member, which may stay away for longer. `members` must be a column that Arrow has filtered or
+    taken: its offsets begin at 0, and null lists do not contain values.
     """
     ids = list[tuple[str, ...] | None]()
     timeouts_ms = list[int | None]()
@@ -121,10 +121,10 @@ def _read_members(members: Any) -> tuple[list[tuple[str, ...] | None], list[int 
 
 
 def _read_topics(events: Any) -> list[tuple[str, ...]]:
-    """Return the sorted topics that each row names: its own, and topics that its members subscribe to or own.
+    """Return the sorted topics that each row names: its own topics, and those that its members subscribe to or own.
 
     A tombstone has no value, so it names no topics. Some brokers write only the ids of topics; their names are null.
-    Null lists must not contain values, as in rows that Arrow has filtered or taken.
+    Null lists must not contain values, which holds for rows that Arrow has filtered or taken.
     """
     own_row = pc.list_parent_indices(events["topics"])
     member = events["members"].flatten()
@@ -155,7 +155,7 @@ def _read_topics(events: Any) -> list[tuple[str, ...]]:
 def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupDay, tuple[Timeline, frozenset[str]]]]:
     """Yield for each group and day its sampled states, and the topics assigned in the day's last sample.
 
-    Samples with equal state and number of members at one time count once.
+    Samples of one time with the same state and number of members count once.
     """
     codes, names = to_sorted_codes(events["state"])
     times = to_ints(events["at_us"])

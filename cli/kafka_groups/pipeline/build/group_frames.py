@@ -36,7 +36,7 @@ MEMBER: Final = pa.struct(
 
 @frame
 class EventRows(Frame):
-    """A row is a row of `group_events`: a record of a group, or a sampled state. Its lists need Arrow."""
+    """One row per row of `group_events`: a record of a group, or a sampled state. Lists and strings need Arrow."""
 
     origin: Any = column(STRING, "topic or sample")
     source_partition: Any = column(INT32, "partition of __consumer_offsets; null for samples")
@@ -46,7 +46,7 @@ class EventRows(Frame):
     event_type: Any = column(STRING, "the event, in one word")
     epoch: Any = column(INT32, "generation or epoch of the event")
     previous_epoch: Any = column(INT32, "epoch of the member before the event")
-    member_id: Any = column(STRING, "the member, where the event concerns one")
+    member_id: Any = column(STRING, "id of the member; null if the event does not concern one")
     member_state: Any = column(STRING, "state of the member")
     state_us: Any = column(INT64, "when a classic group entered the state before this record", unit=MICROSECONDS)
     expression: Any = column(STRING, "the regular expression that a member subscribed to")
@@ -58,20 +58,20 @@ class EventRows(Frame):
 
 @frame
 class KeyDays(Frame):
-    """A row is a key on a day, with columns of the frames that are named; a group's day sums up such rows."""
+    """One row per key and day, from the named frames; a group's day sums up these rows."""
 
     consumed: Ints = column(INT64, "see KeyActivity", unit=RECORDS)
     commits: Ints = column(INT64, "see KeyActivity")
     moves: Ints = column(INT64, "see KeyActivity")
     sampled_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
     has_commit: Flags = column(BOOLEAN, "see KeyActivity")
-    removed_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
+    deleted_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
     clock_jump_ms: Ints = column(INT64, "see KeyActivity", unit=MILLISECONDS)
     moved_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
-    commit_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
+    last_commit_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "see KeySummary")
-    is_orphaned: Flags = column(BOOLEAN, "true if the commit outlived its partition")
-    is_idle: Flags = column(BOOLEAN, "true if the partition was observed twice, with the same log end")
+    is_orphaned: Flags = column(BOOLEAN, "true if the partition of the commit no longer exists")
+    is_idle: Flags = column(BOOLEAN, "true if the partition was observed at least twice, always with one log end")
     time_lag_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
     margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
     last_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
@@ -81,14 +81,14 @@ class KeyDays(Frame):
 
 @frame
 class TopicDays(Frame):
-    """A row is a topic on a day as one task or batch saw it: sums over its partitions and groups."""
+    """One row per topic and day: sums over the partitions and groups that one task or batch saw."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     topic: Any = column(STRING, "name of the topic")
     day: Any = column(INT32, "the day", unit=DAYS)
-    active_groups: Any = column(INT64, "groups whose commits on it advanced")
-    groups_with_commits: Any = column(INT64, "groups that have a commit on it at the end of the day")
-    partitions: Any = column(INT64, "partitions that were observed")
-    produced: Any = column(INT64, "growth of its log ends; null if no log was observed twice", unit=RECORDS)
-    sampled_us: Any = column(INT64, "the last sample that saw a partition of it", unit=MICROSECONDS)
-    is_named: Any = column(BOOLEAN, "true if a member of a group subscribes to it or has partitions of it")
+    active_groups: Any = column(INT64, "number of groups whose commits on the topic advanced")
+    groups_with_commits: Any = column(INT64, "number of groups with a commit on the topic at the end of the day")
+    partitions: Any = column(INT64, "number of partitions that were observed")
+    produced: Any = column(INT64, "growth of the log ends; null if no log was observed twice", unit=RECORDS)
+    sampled_us: Any = column(INT64, "last sample that saw a partition of the topic", unit=MICROSECONDS)
+    is_named: Any = column(BOOLEAN, "true if a member subscribes to the topic, or has partitions of it")

@@ -1,4 +1,4 @@
-"""The stage of groups, day by day: states, members and rebalances from events, and sums over partitions."""
+"""The group stage, day by day: states, members and rebalances from events, and sums over partitions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_STATE, GROUP_STATUS, REBALANCES, Table
 from kafka_groups.verdicts import VERDICT_OF
 
-# A group without known events and without a known state has this day.
+# The day of a group without known events and without a known state.
 _WITHOUT_EVENTS: Final = next(build_group_days(None, {}, [0]))
 
 
@@ -85,7 +85,7 @@ def _build_days(batch: GroupBatch, days: Sequence[int]) -> dict[int, dict[int, G
 
 
 def _make_rebalances(batch: GroupBatch, group_days: Mapping[int, GroupDay]) -> Any:
-    """Return the rows of `rebalances` of one day; the group and the fields of a Rebalance are its columns."""
+    """Return the rows of `rebalances` of one day, from the groups and the fields of their rebalances."""
     groups = [group for group, day in group_days.items() for _ in day.rebalances]
     rebalances = [rebalance for day in group_days.values() for rebalance in day.rebalances]
     names = REBALANCES.frame.names()
@@ -129,8 +129,8 @@ def _status_arrays(statuses: GroupStatuses) -> dict[str, Array]:
 def _find_states(group_days: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple[Array, Ints]:
     """Return the state (None if unknown) and the number of members of groups at times of one day.
 
-    The number is UNKNOWN or NULL, both below 0, as in Timeline. Times are µs since 1970; the rows of a group follow
-    each other.
+    An unknown number is UNKNOWN or NULL, both below 0, as in Timeline. Times are µs since 1970; the rows of a group
+    follow each other.
     """
     states = np.full(len(group), None, np.object_)
     members = np.full(len(group), UNKNOWN)
@@ -220,10 +220,11 @@ def _make_group_states(batch: GroupBatch, day: int, group_days: Mapping[int, Gro
 def _make_topic_days(
     batch: GroupBatch, day: int, keys: GroupedKeyDays, topics: Any, group_days: Mapping[int, GroupDay]
 ) -> Any:
-    """Return a row of TopicDays for each topic that groups of the batch have a day on, or that their members name.
+    """Return a row of TopicDays for each topic that groups of the batch have commits on, or that members name.
 
-    It has the number of these groups that read the topic, the number with a commit on it (null: it is only named), and
-    whether members name it. `partitions`, `produced` and `sampled_us` are null. The driver joins it with other parts.
+    A row has the number of groups that read the topic, the number of groups with a commit on it, and whether members
+    name the topic. Both numbers are null if it is only named. `partitions`, `produced` and `sampled_us` are null. The
+    driver merges these rows with the parts of other batches.
     """
     starts = is_segment_start(keys.group, keys.topic)
     has_read = reduce_segments(np.logical_or, keys.key_days.consumed > 0, starts)

@@ -1,4 +1,4 @@
-"""Tables of rows with keys: sorted as Spark sorts, and cut so that the rows of a key stay together."""
+"""Tables of rows with keys: sorting in Spark's order, and division so that the rows of a key stay together."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ def batch_by_key(
     parts: Sequence[str] = (),
     measure: Callable[[Any], int] = len,
 ) -> Iterator[Any]:
-    """Yield tables of about `size` each, in which the rows of a key are together.
+    """Yield tables of about `size` each; all rows of a key are in one table.
 
     In `batches`, rows that are equal in the columns `key` must follow each other. Without key columns, a table may end
-    at any row. A key that is larger than `size` is divided if possible; rows that are also equal in `parts` stay
-    together.
-    `measure` returns the size of a batch, its number of rows by default.
+    at any row. A key that is larger than `size` is divided if possible; rows that are also equal in the columns `parts`
+    stay together. `measure` returns the size of a batch, its number of rows by default.
     """
     waiting: list[Any] = []
     waiting_size = 0

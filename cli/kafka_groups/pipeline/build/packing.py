@@ -1,8 +1,9 @@
 """Rows of frames in binary values, which Spark moves between the stages and a build carries from day to day.
 
-The JVM handles each value of each row. Many rows in one binary value are therefore much less work for it than one row
-each. A value holds lists of rows, each of one frame: first a header for each list, then the rows of each list, column
-after column in the order of the columns' names. All are 64-bit numbers in this machine's byte order; floats are their
+The JVM handles each value of each row separately, so many rows in one binary value are much less work for it.
+
+A value holds lists of rows, each of one frame: first a header for each list, then the rows of each list, column after
+column in the order of the columns' names. All are 64-bit numbers in this machine's byte order; a float is stored as its
 bits. The upper half of a header is a fingerprint of the list's columns, the lower half the number of its rows. Columns
 with other names or types have another fingerprint, and `unpack` refuses them.
 """
@@ -56,8 +57,8 @@ def columns_of(frame: type[Frame], owner: str = "") -> list[Column]:
 def pack(lists: Sequence[ListOfRows], size: int) -> Any:
     """Return an Arrow column of `size` binary values with these lists.
 
-    The owners in a list ascend, and are below `size`; a value without rows of a list has 0 of them. The order of the
-    columns of a list does not matter.
+    The owners in a list ascend, and are below `size`. A value may have no rows of a list. The order of the columns of a
+    list does not matter.
     """
     counts = [np.bincount(rows.owner, minlength=size) for rows in lists]
     widths = [len(rows.columns) for rows in lists]
@@ -107,9 +108,9 @@ def unpack(column: Any, declarations: Sequence[Sequence[Column]]) -> list[ListOf
 
 
 def fingerprint_frames(frames: Iterable[type[Frame]]) -> str:
-    """Return a text that differs if a frame has another column, or a column of another type.
+    """Return a text that changes if a frame gets another column, or a column gets another type.
 
-    The order of columns does not matter, nor do their units and sentences.
+    The order of columns does not matter, nor do their units and descriptions.
     """
     lines = [
         [frame.__name__, *sorted(f"{column.name} {column.type}" for column in frame.columns())] for frame in frames
@@ -118,7 +119,7 @@ def fingerprint_frames(frames: Iterable[type[Frame]]) -> str:
 
 
 def _check_fingerprints(fingerprints: Ints, declared: Sequence[Column]) -> None:
-    """Raise ColumnError, with the names of the columns, if one of the fingerprints is not theirs."""
+    """Raise ColumnError, with the names of the declared columns, if any fingerprint belongs to other columns."""
     expected = _fingerprint((column.name, np.dtype(column.type.to_pandas_dtype()).kind) for column in declared)
     if (fingerprints != expected).any():
         names = ", ".join(column.name for column in declared)

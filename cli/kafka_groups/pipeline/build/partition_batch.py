@@ -24,11 +24,13 @@ BATCH_BYTES: Final = 4_194_304
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionBatch:
-    """Facts by partition and key, each with its day (days since 1970), and the state before the first one.
+    """Facts by partition and key, each with its day (days since 1970), and the state before the first day.
 
-    A partition is an index in `cluster_id`, `topic` and `partition`, a key an index in `group`; these are Arrow
-    columns. Keys ascend with their partitions. `cluster_of_partition` has indices in `clusters`. A partition that is
-    larger than a batch is in several batches, each with its complete log; `is_first` is true in the first of them.
+    - A partition is an index in the Arrow columns `cluster_id`, `topic` and `partition`; a key is an index in `group`.
+      Keys ascend with their partitions.
+    - `cluster_of_partition` has indices in `clusters`.
+    - A partition that is larger than a batch is in several batches, each with the complete log; `is_first` is true in
+      the first of them.
     """
 
     cluster_id: Any
@@ -50,7 +52,7 @@ class PartitionBatch:
     def from_rows(cls, rows: Any, *, is_continued: bool = False) -> Self:
         """Return the batch of a table of StageRows with all rows of its partitions.
 
-        There is at least one row, and rows may have any order; a partition or a key has at most one state.
+        There must be at least one row. Rows may have any order; a partition or a key has at most one state.
         `is_continued` is true if the previous batch already had the log of the first partition.
         """
         table = sort_rows(rows, (*KEY, "kind", "day")).combine_chunks()
@@ -104,9 +106,9 @@ class PartitionBatch:
 
 
 def _unpack_observations(table: Any, partition: Ints) -> tuple[LogEnds, Ints]:
-    """Return the observed offsets of a table of StageRows, by partition and time, and the day of each.
+    """Return the observed offsets of a table of StageRows, by partition and time, and their days (since 1970).
 
-    Days are days since 1970. `partition` is the number of the partition of each row of the table.
+    `partition` is the number of the partition of each row of the table.
     """
     rows, indices = select_kind(table, RowKind.OBSERVATIONS)
     # `facts.owner` is the index in `rows` of the row that a fact was packed in.
@@ -125,17 +127,17 @@ def _unpack_observations(table: Any, partition: Ints) -> tuple[LogEnds, Ints]:
 
 
 def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
-    """Return the commits of a table of StageRows, unordered within a key, and the day of each.
+    """Return the commits of a table of StageRows, unordered within a key, and their days (since 1970).
 
-    Days are days since 1970. `key` is the number of the key of each row of the table; rows without a group have none,
-    so their numbers are not used.
+    `key` is the number of the key of each row of the table. Rows without a group have no key: their numbers are not
+    used.
     """
     rows, indices = select_kind(table, RowKind.COMMITS)
     (facts,) = unpack(rows["payload"], [columns_of(CommittedOffsets)])
     size = len(facts.owner)
     commits = Commits(
         key=key[indices][facts.owner],
-        recorded_us=facts.columns["at_us"],
+        commit_timestamp_us=facts.columns["at_us"],
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
         **facts.columns,

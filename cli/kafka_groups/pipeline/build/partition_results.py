@@ -41,7 +41,7 @@ class PartitionDay:
 
     - `log_ends` are the used rows with a known log end; LagRows.observation refers to them.
     - Row i of `statuses` belongs to row i of `lag_rows`. `carried_statuses` are statuses of the day before that may
-      still count, and `removals` the commits that were removed on the day.
+      still count, and `deletions` are the deletions of commits on the day.
     - Row i of `key_days` belongs to key i. `has_key_day` is true if key i has a commit, or had one on the day, and its
       cluster was read.
     """
@@ -51,7 +51,7 @@ class PartitionDay:
     lag_rows: LagRows
     statuses: PartitionStatuses
     carried_statuses: PartitionStatuses
-    removals: Commits
+    deletions: Commits
     key_days: KeyDays
     has_key_day: Flags
     topic_activity: TopicActivity
@@ -69,10 +69,10 @@ def join_key_days(
         moves=activity.moves,
         sampled_us=activity.sampled_us,
         has_commit=activity.has_commit,
-        removed_us=activity.removed_us,
+        deleted_us=activity.deleted_us,
         clock_jump_ms=activity.clock_jump_ms,
         moved_us=key_summary.moved_us,
-        commit_us=key_summary.commit_us,
+        last_commit_us=key_summary.last_commit_us,
         has_records=key_summary.has_records,
         is_orphaned=is_orphaned,
         is_idle=is_idle,

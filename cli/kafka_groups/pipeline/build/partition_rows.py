@@ -41,7 +41,7 @@ def make_lag_history(batch: PartitionBatch, results: PartitionDay) -> Any:
         "observed_at": rows.at_us,
         "origin": take_strings(["backfill", "sample"], ends.is_sample),
         "committed_offset": rows.committed_offset,
-        "commit_time": rows.commit_us,
+        "commit_time": rows.commit_timestamp_us,
         "commit_origin": take_strings(["sample", "topic"], rows.is_commit_record),
         "log_start_offset": ends.log_start,
         "log_end_offset": rows.log_end,
@@ -93,7 +93,7 @@ def _make_state_rows(columns: dict[str, Any], day: int, states: Any, indices: In
 def make_group_rows(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
     """Yield a day's rows for the group stage, then parts of topics' days for the driver, as batches of StageRows.
 
-    The driver joins the parts of all batches by `merge_topic_days`.
+    The driver merges the parts of all batches (`merge_topic_days`).
     """
     yield _make_status_rows(batch, results)
     yield _make_key_day_rows(batch, results)
@@ -101,24 +101,24 @@ def make_group_rows(batch: PartitionBatch, results: PartitionDay) -> Iterator[An
 
 
 def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
-    """Return a day's statuses, carried statuses that may still count, and removals, packed by key.
+    """Return a day's statuses, carried statuses that may still count, and deletions, packed by key.
 
-    There is one row of StageRows for each key that has any of them. A removal is a status whose rule is NULL.
+    There is one row of StageRows for each key that has any of them. A deletion is a status whose rule is NULL.
     """
-    removals = results.removals
-    removed = PartitionStatuses(
-        key=removals.key,
-        at_us=removals.at_us,
-        rule=np.full(len(removals), NULL),
-        verdict_since_ms=np.full(len(removals), NULL),
-        lag=np.full(len(removals), NULL),
-        time_lag_ms=np.full(len(removals), NULL),
-        time_lag_quality=np.full(len(removals), NULL),
-        consume_rate=np.full(len(removals), np.nan),
-        produce_rate=np.full(len(removals), np.nan),
-        catch_up_ms=np.full(len(removals), NULL),
+    deletions = results.deletions
+    deleted = PartitionStatuses(
+        key=deletions.key,
+        at_us=deletions.at_us,
+        rule=np.full(len(deletions), NULL),
+        verdict_since_ms=np.full(len(deletions), NULL),
+        lag=np.full(len(deletions), NULL),
+        time_lag_ms=np.full(len(deletions), NULL),
+        time_lag_quality=np.full(len(deletions), NULL),
+        consume_rate=np.full(len(deletions), np.nan),
+        produce_rate=np.full(len(deletions), np.nan),
+        catch_up_ms=np.full(len(deletions), NULL),
     )
-    statuses = PartitionStatuses.join(results.carried_statuses, results.statuses, removed).sort_by("key")
+    statuses = PartitionStatuses.join(results.carried_statuses, results.statuses, deleted).sort_by("key")
     # `pack` takes owners in ascending order; the rows of a key have no order.
     keys, payload_of_row = np.unique(statuses.key, return_inverse=True)
     names = [column.name for column in columns_of(PartitionStatuses, "key")]
@@ -136,7 +136,7 @@ def _make_key_day_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
 
 
 def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -> Any:
-    """Return a row of TopicDays for each observed topic of the batch: the part of its partitions in this batch.
+    """Return a row of TopicDays for each observed topic of the batch: the sum over its partitions in this batch.
 
     `day` is in days since 1970. A partition counts in the first batch that has it. Columns that count groups are null.
     """

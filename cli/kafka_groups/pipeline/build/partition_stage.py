@@ -1,4 +1,19 @@
-"""The stage of partitions, day by day: the kernels in their order, from facts and state to the results of a day."""
+"""The partition stage, day by day: the kernels in their order, from facts and state to the results of a day.
+
+Names of rows state what was done with them. Each kernel needs rows of a certain step:
+
+    log ends   observed   the day's rows of `partition_offsets`, by partition and time
+            -> numbered   these and the carried ones, with the number of their log (`number_logs`)
+            -> used       those that contradict no other row; `ends` are the used rows with a known log end
+            -> carried    the last ones of each kind, for the next day (`carry_log_ends`)
+
+    commits    ordered    the day's rows and the carried ones, each once, in the order of the log (`order_commits`),
+                          with inferred deletions (`infer_deletions`) and topic ids (`find_topic_ids`)
+            -> numbered   these with their incarnations (`number_incarnations`)
+            -> carried    the last ones of each kind, for the next day (`carry_commits`)
+
+    `measure_lag` joins numbered commits with `ends`; rates, time lags and verdicts follow from its rows.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +84,7 @@ def build_partition_days(
 
 @dataclass(frozen=True, slots=True)
 class _DayBuilder:
-    """Builds a day of a batch from the state before it."""
+    """A builder of one day of a batch; `log_state` and `key_state` are the state before that day."""
 
     batch: PartitionBatch
     log_state: LogState
@@ -79,7 +94,7 @@ class _DayBuilder:
     summary: FactSummary
 
     def build(self) -> PartitionDay:
-        """Return the results of the day, with the state at its end; `log_state` and `key_state` are those before it."""
+        """Return the results of the day, with the state at its end."""
         partitions = len(self.batch.partition)
         observed = self.batch.observations.take(self.batch.day_of_observation == self.day)
         numbered = log_ends.number_logs(observed, carried=self.log_state.log_ends, size=partitions)
@@ -100,7 +115,7 @@ class _DayBuilder:
             lag_rows=lag_rows,
             statuses=statuses,
             carried_statuses=self.key_state.last_status,
-            removals=commits.take(commits.is_removal & ~commits.is_carried),
+            deletions=commits.take(commits.is_deletion & ~commits.is_carried),
             key_days=join_key_days(activity, key_summary, extremes, is_orphaned=is_orphaned, is_idle=is_idle),
             has_key_day=self._find_keys_to_report(commits),
             topic_activity=observe_topics(used_of_day, ends, partitions),
@@ -113,10 +128,10 @@ class _DayBuilder:
         return measure_clock_jumps(of_day, self.key_state.commits, len(self.key_state.summary))
 
     def _order_commits(self, numbered: LogEnds) -> tuple[Commits, KeySummary]:
-        """Return the carried commits and those of the day, and the summary of each key with its absences from samples.
+        """Return the day's commits and the carried ones, and the summary of each key with its missing samples.
 
-        Commits are ordered and numbered, with all removals: those that were read, that samples imply, and that ended
-        logs imply. `numbered` is what `number_logs` returned for the day.
+        Commits are ordered and numbered. They include all deletions: those that were read, those that samples imply,
+        and those that ended logs imply. `numbered` are the numbered log ends.
         """
         keys = len(self.key_state.summary)
         of_day = self.batch.commits.take(self.batch.day_of_commit == self.day)
@@ -127,20 +142,20 @@ class _DayBuilder:
         rows = committed_offsets.order_commits(rows, inferred, ended_with_log)
         rows = committed_offsets.find_topic_ids(rows, numbered, self.batch.partition_of_key)
         rows = committed_offsets.number_incarnations(rows, keys)
-        # A commit that ended with its log is no longer missing from samples, unless it was seen since.
-        is_unrecorded_removal = rows.is_removal & ~rows.is_record & ~rows.is_carried
-        removed_us = last_values(rows.key, is_unrecorded_removal, rows.at_us, np.full(keys, NULL))
+        # A commit that ended with its log is no longer expected in samples, unless one has seen it since.
+        is_unrecorded_deletion = rows.is_deletion & ~rows.is_record & ~rows.is_carried
+        deleted_us = last_values(rows.key, is_unrecorded_deletion, rows.at_us, np.full(keys, NULL))
         has_facts = np.bincount(of_day.key, minlength=keys) > 0
         return rows, replace(
             key_summary,
             fact_day=np.where(has_facts, self.day, key_summary.fact_day),
-            sampled_us=np.where(removed_us >= key_summary.sampled_us, NULL, key_summary.sampled_us),
+            sampled_us=np.where(deleted_us >= key_summary.sampled_us, NULL, key_summary.sampled_us),
         )
 
     def _infer_deletions(self, rows: Commits) -> tuple[Commits, KeySummary]:
-        """Return the removals that the day's samples imply, and the summary of each key with its absences from samples.
+        """Return the deletions that the day's samples imply, and the summary of each key with its missing samples.
 
-        `rows` are the ordered commits of the day and the carried ones, with the removals that were read.
+        `rows` are the ordered commits of the day and the carried ones, with the deletions that were read.
         """
         clusters = self._cluster_days()
         samples = SampleTimes(
@@ -168,9 +183,10 @@ class _DayBuilder:
         return [self.summary.groups.get((cluster, group, self.day), _NOT_SAMPLED) for cluster, group in names]
 
     def _find_commits_of_ended_logs(self, numbered: LogEnds, rows: Commits) -> Commits:
-        """Return removals of the commits without records, a millisecond after the last sample of each log that ended.
+        """Return deletions of commits that only samples show, at the end of their log.
 
-        Deleting a topic deletes all commits on it. A commit that the next sample sees is on the new log.
+        Deleting a topic deletes all commits on it. The time is a millisecond after the last sample of the ended log: a
+        commit that the next sample sees is on the new log.
         """
         starts_log = is_segment_start(numbered.partition, numbered.log_number) & ~numbered.is_carried
         new_logs = numbered.take(starts_log & (numbered.previous_sample_us != NULL))
@@ -179,14 +195,10 @@ class _DayBuilder:
         log, key = expand_ranges(first_key, until_key - first_key)
         at_us = (new_logs.previous_sample_us[log] // 1_000 + 1) * 1_000
         has_samples_only = np.isin(key, rows.key) & ~np.isin(key, rows.key[rows.is_record])
-        return committed_offsets.new_removals(key, at_us).take(has_samples_only)
+        return committed_offsets.new_deletions(key, at_us).take(has_samples_only)
 
     def _log_state_at_end(self, observed: LogEnds, numbered: LogEnds, points: TimePoints) -> LogState:
-        """Return the state of the logs at the end of the day, with which the next day begins.
-
-        `observed` are the day's rows as they were read, `numbered` is what `number_logs` returned for them, `points`
-        is the time index.
-        """
+        """Return the state of the logs at the end of the day; `points` is the time index."""
         partitions = len(self.batch.partition)
         end_of_day_us = (self.day + 1) * DAY_US
         oldest_us = (self.day - self.settings.lookback_days) * DAY_US
@@ -213,8 +225,7 @@ class _DayBuilder:
     ) -> tuple[PartitionStatuses, KeyState]:
         """Return the status at each lag row, and the state of the keys at the end of the day.
 
-        `commits` are ordered and numbered, `ends` are used rows with a known log end, and `points` is the time index of
-        the day.
+        `commits` are numbered, and `points` is the time index of the day.
         """
         observations = make_observations(lag_rows, ends, commits)
         progress, lag_floors = judge_observations(
@@ -251,9 +262,9 @@ class _DayBuilder:
         return is_read[self.batch.cluster_of_key] & has_rows
 
     def _find_orphans(self, activity: KeyActivity, ends: LogEnds) -> Flags:
-        """Return for each key whether its commit outlived its partition: the last samples saw the commit alone.
+        """Return for each key whether its partition no longer exists: the last samples saw the commit alone.
 
-        A partition of a commit that only a record shows may exist, because samples see only those topics that the user
+        If only a record shows the commit, its partition may still exist, because samples see only topics that the user
         may describe. `ends` are the carried rows of the day.
         """
         partitions = len(self.batch.partition)
@@ -269,11 +280,12 @@ class _DayBuilder:
 
 
 def _carry_statuses(statuses: PartitionStatuses, commits: Commits, fresh_us: int, keys: int) -> PartitionStatuses:
-    """Return the last status of each key, if it still counts on the next day: it is fresh, and not removed since.
+    """Return the last status of each key that still counts on the next day.
 
-    It is fresh if its time is `fresh_us` (µs since 1970) or later; `keys` is the number of keys.
+    The status must be from `fresh_us` (µs since 1970) or later, and the commit must not have been deleted since. `keys`
+    is the number of keys.
     """
-    is_removal = commits.is_removal & ~commits.is_carried
-    removed_us = last_values(commits.key, is_removal, commits.at_us, np.full(keys, NULL))
-    is_present = statuses.at_us >= removed_us[statuses.key]
+    is_deletion = commits.is_deletion & ~commits.is_carried
+    deleted_us = last_values(commits.key, is_deletion, commits.at_us, np.full(keys, NULL))
+    is_present = statuses.at_us >= deleted_us[statuses.key]
     return statuses.take(is_segment_end(statuses.key) & (statuses.at_us >= fresh_us) & is_present)

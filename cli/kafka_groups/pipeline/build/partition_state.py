@@ -1,6 +1,6 @@
-"""The state of partitions and of keys at the end of a day, with which the kernels begin the next day.
+"""The state of partitions and keys at the end of a day, from which the kernels continue on the next day.
 
-The state is stored, so a build reads only the days that changed and the state before them.
+The state is stored, so that a build reads only the days that changed and the state before them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The qualities of time lags: their certainty. `kernels/time_lag.py` defines them.
+"""The qualities of time lags, which state how certain a time lag is. `kernels/time_lag.py` defines them.
 
-Tables and documents have these names, and frames have their places in QUALITIES.
+Tables and documents have these names; frames have their indices in QUALITIES.
 """
 
 from __future__ import annotations
@@ -8,5 +8,5 @@ from __future__ import annotations
 from typing import Final
 
 QUALITIES: Final = ("exact", "interpolated", "lower_bound", "data_loss", "unknown")
-# The most certain one first: several time lags together have the least certain one of their qualities.
+# The most certain quality comes first. A group has the least certain quality of its partitions.
 BY_CERTAINTY: Final = ("exact", "interpolated", "lower_bound", "unknown", "data_loss")

@@ -14,7 +14,7 @@ from kafka_groups.pipeline.build.coverage import describe_missing_facts
 from kafka_groups.pipeline.build.earlier_rebalances import find_changed_rebalances, recount_group_days, write_rows
 from kafka_groups.pipeline.build.fact_files import day_number
 from kafka_groups.pipeline.build.fact_state import forget_fact_state
-from kafka_groups.pipeline.build.fact_summary import summarise
+from kafka_groups.pipeline.build.fact_summary import summarize
 from kafka_groups.pipeline.build.local_engine import LocalEngine
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
 from kafka_groups.pipeline.build.stage_rows import read_results
@@ -57,10 +57,11 @@ def build(
 ) -> BuildResult:
     """Build the derived tables of all dates that changed since the last build, and of all later dates.
 
-    The rows do not depend on when and in which order the facts came: a date is built from its own facts and from the
-    state at the end of the date before. Commits and log ends count for `lookback_days`, members until they leave. A
-    rebalance that ends after midnight changes the date before, too. Compaction and retention change nothing. Dates that
-    are not selected are left to a later build. Raises StorageError, also if another build is running.
+    The rows do not depend on when and in which order facts arrived: a date is built from its own facts and from the
+    state at the end of the date before. Commits and log ends count for `lookback_days`, members until they leave.
+
+    A rebalance that ends after midnight also changes the date before. Compaction and retention change nothing. Dates
+    that are not selected are left to a later build. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
         plan = plan_build(storage, limits, lookback_days, selection, full=full)
@@ -117,13 +118,13 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
     """
     progress(_STEPS[0], 0, len(_STEPS))
     days = [day_number(day) for day in plan.to_read]
-    summary = summarise(engine.read(plan.files_to_read(storage)), days)
+    summary = summarize(engine.read(plan.files_to_read(storage)), days)
     progress(_STEPS[1], 1, len(_STEPS))
     settings = StageSettings(
         days=days,
         limits=plan.state.limits,
         lookback_days=plan.state.lookback_days,
-        days_before=[day_number(day) for day in plan.days_before_runs],
+        days_before=[day_number(day) for day in plan.days_before_ranges],
     )
     task = Task(storage.address, settings, day_number(plan.first_state_date), summary)
     results = engine.run(task)
@@ -134,12 +135,12 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
 def _recount_earlier_dates(
     storage: Storage, plan: BuildPlan, files: Sequence[NewFile]
 ) -> tuple[set[str], list[NewFile]]:
-    """Return the dates just before written ones whose rebalances differ, and new files of `group_daily` for them.
+    """Return the dates just before written dates whose rebalances changed, and new files of `group_daily` for them.
 
     Dates are YYYY-MM-DD. `files` were written by the stages. No new file is part of a table yet.
     """
     day_before = plan.to_write[0] - _DAY
-    candidates = {str(day) for day in (day_before, *plan.days_before_runs) if day >= day_before}
+    candidates = {str(day) for day in (day_before, *plan.days_before_ranges) if day >= day_before}
     changed = set[str]()
     recounted = list[NewFile]()
     for day in sorted(candidates):
@@ -153,9 +154,9 @@ def _recount_earlier_dates(
 
 
 def _dates_of_states(plan: BuildPlan, task: Task) -> set[str]:
-    """Return the dates whose states this build replaces: dates that are read, and dates that are no longer needed.
+    """Return the dates whose states this build replaces: all dates that are read, and dates no longer needed.
 
-    A date without state rows has an empty state, and replaces older state rows.
+    A date without new state rows has an empty state: its old rows are removed, too.
     """
     not_needed = {str(day) for day in plan.state.states if day_number(day) < task.first_state_day}
     return not_needed.union(map(str, plan.to_read))

@@ -17,7 +17,7 @@ def capitalize_first(sentence: str) -> str:
 
 
 def name_cluster(sentence: str, cluster_id: str, clusters: Collection[str]) -> str:
-    """Return the sentence with its cluster's id in front if there are several clusters, else with a capital letter."""
+    """Return the sentence with the cluster's id in front if there are several clusters, else with a capital letter."""
     return f"Cluster {cluster_id}: {sentence}" if len(clusters) > 1 else capitalize_first(sentence)
 
 
@@ -27,5 +27,5 @@ def format_minute(time_ms: int) -> str:
 
 
 def list_names(names: Iterable[str]) -> str:
-    """Return the first five names, joined by commas, and a sign if there are more."""
+    """Return the first five names, joined by commas, with an ellipsis if there are more."""
     return first_names(names, _MAX_NAMES)

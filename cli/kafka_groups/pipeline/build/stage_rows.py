@@ -1,8 +1,8 @@
 """The rows that Spark moves: into the partition stage, from there into the group stage, and to the driver.
 
-All stages use one frame, `StageRows`, because a stage takes rows of several kinds. Its first columns name what a row
-belongs to; Spark distributes and sorts by them. The payload has many rows of another frame, packed in one binary value.
-Rows for the driver are typed, and pass through the group stage unchanged.
+All stages use one frame, `StageRows`, because a stage takes rows of several kinds. Its first columns are the key of a
+row, by which Spark distributes and sorts. The payload has many rows of another frame, packed in one binary value. Rows
+for the driver have typed columns instead, and pass through the group stage unchanged.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from kafka_groups.pipeline.store.data_files import DataFile, DataFileRows, to_ro
 PARTITION_KEY: Final = ("cluster_id", "topic", "partition")
 KEY: Final = (*PARTITION_KEY, "group")
 GROUP_KEY: Final = ("cluster_id", "group")
-# This many rows are collected before they are packed. The more there are, the fewer packed rows a key gets.
+# This many rows are collected before they are packed. A larger number gives fewer packed rows for each key.
 _WAITING_ROWS: Final = 262_144
 # A packed row has at most this many rows of a frame. Its payload then has 64 KiB or a little more.
 _ROWS_PER_PAYLOAD: Final = 1_024
 
 
 class RowKind(IntEnum):
-    """The kind of a row, and thus of its payload. Rows of a partition or a group are sorted by kind.
+    """The kind of a row, which determines its payload. Rows of a partition or a group are sorted by kind.
 
     - `LOG_STATE` is a packed LogState: a partition at the end of a day. Its group is null.
     - `OBSERVATIONS` are ObservedOffsets of a partition on a day. Their group is null.
@@ -63,7 +63,7 @@ class RowKind(IntEnum):
 
 @frame
 class StageRows(Frame):
-    """A row is a packed row for a stage, or a typed one for the driver."""
+    """One row per packed row for a stage, and per typed row for the driver."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     topic: Any = column(STRING, "name of the topic")
@@ -94,7 +94,7 @@ def make_file_rows(files: Sequence[DataFile]) -> Any:
 
 
 def read_results(rows: Any, name: str) -> Any:
-    """Return the rows that `make_result_rows` made for a column, as a table of the frame of that column."""
+    """Return the rows that were passed to `make_result_rows` for a column, as a table of the column's frame."""
     structs = rows[name].combine_chunks() if isinstance(rows, pa.Table) else rows[name]
     schema = pa.schema(StageRows.schema().field(name).type)
     return pa.Table.from_arrays(structs.drop_null().flatten(), schema=schema)
@@ -158,7 +158,7 @@ def _pack_numbers(batches: Iterator[Any], kind: RowKind, key: Sequence[str], fra
 
 
 def _sort_into_runs(table: Any, key: Sequence[str]) -> tuple[Any, Any]:
-    """Return the rows with equal keys together, and the index at which each run begins: rows for one payload."""
+    """Return the rows with equal keys together, and the indices at which runs begin; a run becomes one payload."""
     codes = [to_codes(table[name]) for name in key]
     order = np.lexsort(codes[::-1])
     row_of_key = np.arange(len(order)) - segment_starts(*(code[order] for code in codes))

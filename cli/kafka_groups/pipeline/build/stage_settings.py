@@ -13,9 +13,8 @@ class StageSettings:
     """The settings of a build. Days are days since 1970.
 
     - `days` are the days to build, ascending.
-    - A partition or a key without facts keeps its state for `lookback_days`.
-    - `days_before` are days just before some of `days`, and not in it: a rebalance that ends on a built day may have
-      begun there.
+    - `lookback_days` is how long a partition or a key without facts keeps its state.
+    - `days_before` are days just before ranges of `days`: a rebalance that ends on a built day may have begun there.
     """
 
     days: Sequence[int]

@@ -1,4 +1,4 @@
-"""Stale groups: groups without a row of a build, because their last commit is older than the days that it reads."""
+"""Stale groups: groups without rows, because their last commit is older than the days that a build reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST_DAYS: Final = """
 
 
 class GroupLastDay(NamedTuple):
-    """A group's last row of group_daily, which still has commits. `last_commit_date` is None if it is unknown."""
+    """A group's last row of group_daily, if it has commits. `last_commit_date` is None if unknown."""
 
     cluster_id: str
     group: str
@@ -31,7 +31,8 @@ class GroupLastDay(NamedTuple):
     def is_stale(self, next_date: date | None, lookback_days: int) -> bool:
         """Return whether the group lacks a row on the cluster's next date because its last commit is too old.
 
-        If that commit is recent enough, the group was removed. `next_date` is None if the cluster has no later date.
+        If the last commit is recent enough, the group was deleted instead. `next_date` is None if the cluster has no
+        later date.
         """
         if next_date is None:
             return False
@@ -48,8 +49,8 @@ def describe_stale_groups(
     """Return a sentence for each cluster with stale groups that are wanted.
 
     The last commit of a stale group is unknown, or too old for a row on the cluster's next date. `dates` are the dates
-    that a build has just written: only rows from the first to the last of them are read. A group whose last row is
-    earlier is not named. Without dates, or with none, all rows are read. Raises StorageError.
+    that a build has just written: only rows from the first to the last of them are read, so a group whose last row is
+    earlier is not named. Without any dates, all rows are read. Raises StorageError.
     """
     built_dates = [date.fromisoformat(day) for day in storage.dates(GROUP_DAILY)]
     if not built_dates or built_dates[0] >= built_dates[-1] - timedelta(days=lookback_days):

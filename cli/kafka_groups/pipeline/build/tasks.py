@@ -1,4 +1,4 @@
-"""The tasks of the two stages: each takes sorted rows, writes files of tables, and yields rows."""
+"""The tasks of the two stages: each takes sorted rows, writes files of tables, and yields rows for the next step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GROUP_BATCH_BYTES: Final = 8_388_608
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Settings that every task receives.
+    """The settings and the summary that every task receives.
 
     `data_dir` is the path or URI of the tables. States of days before `first_state_day` (days since 1970) are not
     written.
@@ -58,7 +58,7 @@ def run_partition_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
 
 
 def run_group_task(task: Task, rows: Iterator[Any]) -> Iterator[Any]:
-    """Write the tables of complete groups, and yield all rows for the driver, also those among `rows`.
+    """Write the tables of complete groups, and yield all rows for the driver, including those among `rows`.
 
     `rows` are record batches of StageRows sorted by GROUP_KEY.
     """

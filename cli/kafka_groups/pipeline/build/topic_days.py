@@ -1,4 +1,4 @@
-"""Days of topics, summed up over partitions and groups from the parts that tasks saw; the rows of `topic_daily`."""
+"""Days of topics: the rows of `topic_daily`, as sums over the parts that tasks saw."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _KEY: Final = ("cluster_id", "topic", "day")
 def merge_topic_days(parts: Any) -> Any:
     """Return a record batch of TopicDays with one row for each cluster, topic and day, from a table of parts.
 
-    Numbers of partitions, groups and records are added up; `sampled_us` is the latest time, and `is_named` is true if
-    it is true in a part. A number that is null in all parts stays null.
+    Numbers of partitions, groups and records are added up; `sampled_us` is the last time of a part, and `is_named` is
+    true if it is true in any part. A number that is null in all parts stays null.
     """
     codes = [to_codes(parts[name]) for name in _KEY]
     order = np.lexsort(codes[::-1])
@@ -42,7 +42,7 @@ def merge_topic_days(parts: Any) -> Any:
 
 
 def _sum_known(values: Ints, starts: Flags) -> Ints:
-    """Return the sum of the values of each segment that are not NULL; NULL if all of them are."""
+    """Return the sum of the values of each segment, ignoring NULL; NULL if all values are NULL."""
     is_known = reduce_segments(np.logical_or, values != NULL, starts)
     return np.where(is_known, sum_segments(np.where(values == NULL, 0, values), starts), NULL)
 
@@ -63,7 +63,7 @@ def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int],
     sample_us = np.array([read.sample_us for read in cluster_days], np.int64)
     exists = np.where(sample_us != NULL, to_ints(rows["sampled_us"]) == sample_us, record_us != NULL)
     has_no_commit = committed <= 0
-    # Samples have `__consumer_offsets` because its leaders are the coordinators.
+    # Samples have `__consumer_offsets` only because its leaders are the coordinators (SILENT_COORDINATOR).
     is_internal = np.asarray(pc.equal(rows["topic"], OFFSETS_TOPIC)) & has_no_commit
     is_row = ((partitions != NULL) | ~has_no_commit) & np.isin(day, days) & ~is_internal
     columns = {

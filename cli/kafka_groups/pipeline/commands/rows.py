@@ -8,7 +8,7 @@ from kafka_groups.rendering.columns import Column
 
 
 class SizeRow(NamedTuple):
-    """A row is a table of a directory, with its size. Dates are YYYY-MM-DD, and None for a table without rows."""
+    """One row per table of a directory, with its size. Dates are YYYY-MM-DD, and None for a table without rows."""
 
     table: str
     rows: int
@@ -19,7 +19,7 @@ class SizeRow(NamedTuple):
 
 
 class ColumnRow(NamedTuple):
-    """A row is a column of a table, with its type and its meaning."""
+    """One row per column of a table, with its type and its description."""
 
     table: str
     name: str
@@ -28,14 +28,14 @@ class ColumnRow(NamedTuple):
 
 
 class TableRows(NamedTuple):
-    """A row is a table, and the number of rows that a command wrote to it."""
+    """One row per table, with the number of rows that a command wrote to it."""
 
     table: str
     rows: int
 
 
 class Number(NamedTuple):
-    """A row is a number that a command reports, such as the number of batches; None if it is not known."""
+    """One row per number that a command reports, such as the number of batches; None if unknown."""
 
     what: str
     number: int | None

@@ -12,7 +12,7 @@ from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.doctor.broker_settings import check_broker_settings
 from kafka_groups.pipeline.doctor.check import FAILED, OK, WARNING, Check
 from kafka_groups.pipeline.doctor.compaction_horizon import check_horizon, find_log_heads
-from kafka_groups.pipeline.doctor.dense_records import COMMITTED_RECORDS, LOOK_SHARE
+from kafka_groups.pipeline.doctor.dense_records import COMMITTED_RECORDS, PROBE_SHARE
 from kafka_groups.pipeline.doctor.open_transactions import check_transactions
 from kafka_groups.pipeline.facts.source.brokers import Brokers, new_consumer, source_error
 from kafka_groups.pipeline.facts.source.position import Offsets, Position
@@ -109,7 +109,7 @@ def _check_reading(client: ClientProperties, offsets: _TopicOffsets, timeout_s: 
     except KafkaException as error:
         return [Check(name, FAILED, str(source_error(error.args[0], client)))]
     if not heads:
-        problem = f"no record within {timeout_s * LOOK_SHARE:g} s"
+        problem = f"no record within {timeout_s * PROBE_SHARE:g} s"
         return [Check(name, FAILED, f"{problem}; give a longer --timeout, or check the brokers")]
     return [Check(name, OK, f"records of partition {min(heads)} were read"), check_horizon(heads, len(ranges))]
 

@@ -3,9 +3,10 @@
 The *head* of a log is its newest part, which has every record. The *tail* is the older part, where compaction has kept
 only the last record of each key. The head begins at the horizon.
 
-A search reads at a few offsets of each partition, in all partitions at once, from the end of the log towards its start.
-The horizon lies between the first of these offsets that is in the tail and the one read before it. Halving the distance
-between the two finds the horizon. Records may lie close together by chance, so the result is an estimate.
+A search probes a few offsets of each partition, in all partitions at once, from the end of the log towards its start: a
+*probe* reads some records from an offset on. The horizon lies between the first offset that is in the tail and the
+offset that was probed before it. Halving the distance between the two finds the horizon. Records may lie close together
+by chance, so the result is an estimate.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafka_groups.pipeline.doctor.check import OK, WARNING, Check
-from kafka_groups.pipeline.doctor.dense_records import LOOK_SHARE, read_dense_times
+from kafka_groups.pipeline.doctor.dense_records import PROBE_SHARE, read_dense_times
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
-# The number of offsets of each partition that are read before halving.
-_PLACES: Final = 16
+# The number of offsets of each partition that are probed before halving.
+_PROBES: Final = 16
 # Halving ends when the horizon is known to this fraction of a partition's offsets.
 _PRECISION: Final = 1 / 256
 
@@ -52,27 +53,29 @@ def find_log_heads(
     deadline_s = clock() + timeout_s
     searches = {partition: _HeadSearch(*bounds) for partition, bounds in ranges.items() if bounds[1] > bounds[0]}
     while clock() < deadline_s:
-        places = {partition: search.next_place() for partition, search in searches.items()}
+        offsets = {partition: search.next_probe_offset() for partition, search in searches.items()}
         wanted = {
-            partition: (place, searches[partition].log_end) for partition, place in places.items() if place is not None
+            partition: (offset, searches[partition].log_end)
+            for partition, offset in offsets.items()
+            if offset is not None
         }
         if not wanted:
             break
-        look_deadline_s = min(deadline_s, clock() + timeout_s * LOOK_SHARE)
-        times = read_dense_times(consumer, wanted, look_deadline_s, clock)
-        for partition, (place, _) in wanted.items():
+        probe_deadline_s = min(deadline_s, clock() + timeout_s * PROBE_SHARE)
+        times = read_dense_times(consumer, wanted, probe_deadline_s, clock)
+        for partition, (offset, _) in wanted.items():
             if partition in times:
-                searches[partition].add_look(place, times[partition])
+                searches[partition].add_probe(offset, times[partition])
             else:
                 searches[partition].stop()
     return {partition: search.head for partition, search in searches.items() if search.head is not None}
 
 
 class _HeadSearch:
-    """The search for the head of one partition, with the results of its earlier reads.
+    """The search for the head of one partition, with the results of its earlier probes.
 
-    `head` is the longest part of the head that is known; None before the first read. `_low` is the lowest offset at
-    which the head may still begin. `_places` are the offsets to read at, ascending; the last one is next.
+    `head` is the longest part of the head that is known; None before the first probe. `_low` is the lowest offset at
+    which the head may still begin. `_probe_offsets` are the offsets to probe, ascending; the last one is next.
     """
 
     def __init__(self, log_start: int, log_end: int) -> None:
@@ -80,30 +83,33 @@ class _HeadSearch:
         self.head: LogHead | None = None
         self._low = log_start
         size = log_end - log_start
-        self._places = sorted({log_start + size * number // _PLACES for number in range(_PLACES)})
+        self._probe_offsets = sorted({log_start + size * number // _PROBES for number in range(_PROBES)})
         self._precision = max(1, int(size * _PRECISION))
 
-    def next_place(self) -> int | None:
-        """Return the next offset to read at, and forget it; None at the end of the search."""
-        return self._places.pop() if self._places else None
+    def next_probe_offset(self) -> int | None:
+        """Remove the next offset to probe from the search, and return it; None at the end of the search."""
+        return self._probe_offsets.pop() if self._probe_offsets else None
 
-    def add_look(self, place: int, time_ms: int | None) -> None:
-        """Add the time of the record at an offset, in ms since 1970; None if compaction has removed records there."""
+    def add_probe(self, offset: int, time_ms: int | None) -> None:
+        """Add the result of a probe: the time of the record at the offset, in ms since 1970.
+
+        It is None if compaction has removed records there.
+        """
         if time_ms is None:
-            self._low = place + 1
-            # Places before this one are in the tail, too.
-            self._places = []
+            self._low = offset + 1
+            # The offsets before this one are in the tail, too.
+            self._probe_offsets = []
             if self.head is None:
                 self.head = LogHead(self.log_end, None)
         else:
-            self.head = LogHead(place, time_ms)
+            self.head = LogHead(offset, time_ms)
         assert self.head is not None
-        if not self._places and self.head.offset - self._low > self._precision:
-            self._places = [(self._low + self.head.offset) // 2]
+        if not self._probe_offsets and self.head.offset - self._low > self._precision:
+            self._probe_offsets = [(self._low + self.head.offset) // 2]
 
     def stop(self) -> None:
         """End the search with what is known."""
-        self._places = []
+        self._probe_offsets = []
 
 
 def check_horizon(heads: Mapping[int, LogHead], partitions_with_records: int) -> Check:

@@ -16,8 +16,8 @@ from kafka_groups.pipeline.tables import OFFSETS_TOPIC
 # Properties of a consumer that reads a few records of each partition.
 COMMITTED_RECORDS: Final[Mapping[str, Any]] = {"fetch.message.max.bytes": 65_536}
 ALL_RECORDS: Final[Mapping[str, Any]] = {**COMMITTED_RECORDS, "isolation.level": "read_uncommitted"}
-# One look takes at most this share of the time for a search: a partition that needs longer is not looked at again.
-LOOK_SHARE: Final = 0.25
+# One probe takes at most this share of the time for a search: a partition that needs longer is not probed again.
+PROBE_SHARE: Final = 0.25
 # The number of records that are read in one place.
 _RECORDS: Final = 60
 # Records lie close together if each takes at most this number of offsets: the marker of its transaction takes one, too.

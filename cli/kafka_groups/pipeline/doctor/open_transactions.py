@@ -12,7 +12,7 @@ from confluent_kafka import KafkaException
 from kafka_groups.errors import SourceError
 from kafka_groups.pipeline.doctor.check import OK, WARNING, Check
 from kafka_groups.pipeline.doctor.compaction_horizon import format_time
-from kafka_groups.pipeline.doctor.dense_records import ALL_RECORDS, LOOK_SHARE, read_dense_times
+from kafka_groups.pipeline.doctor.dense_records import ALL_RECORDS, PROBE_SHARE, read_dense_times
 from kafka_groups.pipeline.facts.source.brokers import new_consumer
 from kafka_groups.pipeline.facts.source.position import Offsets
 from kafka_groups.settings.librdkafka import ClientProperties
@@ -37,7 +37,7 @@ def check_transactions(
     }
     begin_ms: dict[int, int | None] = {}
     if held_back:
-        deadline_s = time.monotonic() + timeout_s * LOOK_SHARE
+        deadline_s = time.monotonic() + timeout_s * PROBE_SHARE
         try:
             with closing(new_consumer(client, ALL_RECORDS)) as consumer:
                 begin_ms = read_dense_times(consumer, held_back, deadline_s, time.monotonic)

@@ -1,9 +1,9 @@
-"""Log end offsets of the past: lookups in the brokers' time indexes, as far back as records are retained.
+"""A backfill: log end offsets of the past, looked up in the brokers' time indexes as far back as records are retained.
 
-For a time, ListOffsets returns the first record at or after it. If records are in the order of their timestamps, its
-offset was the log end offset at that time; if there is no such record, the log end offset was the present one. The
-record with its timestamp is also a point of the time index, from which time lag is computed. A row is written once and
-not changed later, because retention may have deleted the records that it was derived from.
+For a time, ListOffsets returns the first record at or after it. If records are in the order of their timestamps, the
+offset of this record was the log end offset at that time. If there is no such record, the log end offset was the
+present one. The record with its timestamp is also a point of the time index, from which time lag is computed. A row is
+written once and not changed later, because retention may have deleted the records from which it was derived.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _ROW_KEY: Final = ["topic", "partition", "observed_at"]
 class BackfillResult:
     """The progress of a backfill: what it has requested and written.
 
-    `partitions` is the number of partitions with a known log end offset, `times` the number of times for each of them.
-    `rows` and `days` count what was committed. `look_ups` is the number of requested pairs of a partition and a time.
-
-    `deleted` and `ahead` count pairs without a log end offset that no earlier backfill has written. For `deleted`, the
-    records of the time were deleted; for `ahead`, the first record has a timestamp in the future.
+    - `partitions` is the number of partitions with a known log end offset, `times` the number of times to look up.
+    - `rows` and `days` count what was committed.
+    - `lookups` is the number of requested pairs of a partition and a time.
+    - `deleted` is the number of pairs without a log end offset because the records of the time were deleted; `ahead`
+      because the first record has a timestamp in the future. Pairs that an earlier backfill has written do not count.
     """
 
     cluster_id: str
@@ -60,7 +60,7 @@ class BackfillResult:
     times: int = 0
     days: int = 0
     rows: int = 0
-    look_ups: int = 0
+    lookups: int = 0
     deleted: int = 0
     ahead: int = 0
     failures: list[Failure] = field(default_factory=list)
@@ -76,15 +76,15 @@ def backfill(
     progress: Progress = ignore_progress,
     on_start: Callable[[BackfillResult], None] = lambda _backfilled: None,
 ) -> BackfillResult:
-    """Write a row of PARTITION_OFFSETS for each partition at each time of the period, unless the tables have it.
+    """Write a row of PARTITION_OFFSETS for each partition and each time of the period that the tables lack.
 
-    The partitions belong to the named topics, or to all topics that are not internal. `excluded`, which is meant for
-    compacted topics, is called once with the names of these topics before their logs are looked up; it returns the
-    topics to exclude.
+    Partitions belong to the named topics, or to all topics that are not internal. `excluded`, which is meant for
+    compacted topics, is called once with the names of these topics before any log is looked up; it returns the topics
+    to exclude.
 
     Each day (UTC) is committed when it is complete. Memory holds some 500,000 rows at once. A partition that fails is
-    reported once, and is no longer looked up. `on_start` receives the result before the first request about topics;
-    it counts what is committed, even if an error ends the backfill.
+    reported once, and not looked up again. `on_start` receives the result before the first request about topics. The
+    result counts what is committed, even if an error ends the backfill.
 
     Raises ValueError if the period has no time or one before 1970, StorageError (also if another backfill of the
     cluster is running), and AdminError if the cluster cannot be reached; committed days stay.
@@ -118,9 +118,10 @@ def _fail_absent_topics(names: Sequence[str], existing: Collection[str]) -> list
 class _BackfillRun:
     """One backfill, whose lock is held.
 
-    `log_ends` has the log end offset of each partition that did not fail, `first_records` its first record (or its log
-    end, if it has none), and `last_responses` its response for the last time of the day before. `known` counts pairs
-    of a partition and a time of the days before.
+    - `known` is the number of pairs of a partition and a time whose responses are known from the days before.
+    - `log_ends` has the log end offset of each partition that did not fail.
+    - `first_records` has the first record of each partition, or its log end if it has no record.
+    - `last_responses` has the response of each partition for the last time of the day before.
     """
 
     admin: GroupAdmin
@@ -153,7 +154,7 @@ class _BackfillRun:
         self.last_responses = dict(self.first_records)
 
     def _select_topics(self, names: Collection[str] | None) -> dict[str, Topic]:
-        """Return the named topics, or all that are not internal; add failures of the others. Raises AdminError."""
+        """Return the named topics, or all topics that are not internal; note those that failed. Raises AdminError."""
         topics = self.admin.list_topics()
         if names is None:
             not_internal = {name for name, topic in topics.succeeded.items() if not topic.internal}
@@ -188,9 +189,9 @@ class _BackfillRun:
         self.backfilled.days += 1
 
     def _new_rows(self, times: range, partitions: Sequence[TopicPartition]) -> Any:
-        """Look up the times of one day of some partitions, and return the rows that the tables do not have.
+        """Look up the times of one day for some partitions, and return the rows that the tables lack.
 
-        A partition that fails has rows for the responses before it failed. Raises AdminError and StorageError.
+        A partition that fails has rows for its responses before the failure. Raises AdminError and StorageError.
         """
         grid = TimeGrid(times, {partition: self.log_ends[partition] for partition in partitions}, self.last_responses)
         total = self.backfilled.partitions * self.backfilled.times
@@ -209,15 +210,15 @@ class _BackfillRun:
         return rows.batch.take(pa.array(new[rows.is_stored[new]]))
 
     def _look_up(self, lookups: Sequence[PartitionTime]) -> Iterator[tuple[TopicPartition, int, OffsetAndTimestamp]]:
-        """Yield a partition, a time in ms since 1970, and the first record at or after it, or the log end.
+        """Yield for each lookup its partition, its time in ms since 1970, and the first record at or after that time.
 
-        Records that were written after the log end offsets were requested count as the log end. A partition that fails
-        loses its log end offset, and is added to the failures. Raises AdminError.
+        The log end takes the place of a missing record, and of a record that was written after the log end offsets were
+        requested. A partition that fails loses its log end offset, and is added to the failures. Raises AdminError.
         """
         for first in range(0, len(lookups), _LOOKUPS_PER_CALL):
             requested = lookups[first : first + _LOOKUPS_PER_CALL]
             responses = self.admin.offsets_for_times(requested)
-            self.backfilled.look_ups += len(requested)
+            self.backfilled.lookups += len(requested)
             for key, failure in responses.failed.items():
                 if self.log_ends.pop(TopicPartition(key.topic, key.partition), None) is not None:
                     self.backfilled.failures.append(failure)

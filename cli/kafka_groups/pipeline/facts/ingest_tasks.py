@@ -1,6 +1,6 @@
-"""The tasks of a batch of an ingest: one job of Spark, whose tasks read ranges of the topic and write files.
+"""The tasks of a batch of an ingest: one Spark job, whose tasks read ranges of the topic and write files.
 
-Spark carries only numbers of tasks to the workers, and lists of files back.
+Spark carries only the numbers of the tasks to the workers, and lists of files back.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ ShouldStop = Callable[[], bool]
 
 
 class Batch(NamedTuple):
-    """A batch, as its tasks get it.
+    """A batch of an ingest: all that its tasks need.
 
-    The names of its files begin with `name`. `client` are properties of librdkafka, secrets among them. `timeout_s`
-    limits requests and waits for records. `tasks` has the ranges that each task reads. `ahead` has, by the name of a
-    table, the next offset of each partition whose table is past the start of the batch. The table ingest_gaps is never
-    in it.
+    - The names of the batch's files begin with `name`.
+    - `client` are properties of librdkafka, including secrets. `timeout_s` limits requests and waits for records.
+    - `tasks` has the ranges that each task reads.
+    - `ahead` has, for each table that already has records of the batch, the next offset of each such partition, by
+      table name. The table ingest_gaps is never among these tables.
     """
 
     name: str
@@ -55,9 +56,10 @@ class Batch(NamedTuple):
 
 
 def count_cores(spark: SparkSession) -> int:
-    """Return the number of tasks that run at once, from the master's name; 64 for a cluster, whose name has no number.
+    """Return the number of tasks that run at once, from the name of the master; 64 for a cluster.
 
-    On a smaller cluster some tasks wait for a core, which costs little; with too few tasks, cores would be idle.
+    The name of a cluster has no number of cores. On a smaller cluster some tasks wait for a core, which costs little;
+    with too few tasks, cores would be idle.
     """
     # Spark Connect does not have sparkContext.defaultParallelism.
     match = _LOCAL_MASTER.fullmatch(spark.conf.get("spark.master", None) or "")
@@ -71,8 +73,8 @@ def count_cores(spark: SparkSession) -> int:
 def run_batch(spark: SparkSession, batch: Batch, should_stop: ShouldStop) -> list[NewFile] | None:
     """Run the tasks of a batch, and return the files that they wrote, which are not committed yet.
 
-    Returns None, after an interrupt of the tasks, if `should_stop` returns true before they end. Raises the error that
-    a task raised, and PipelineError for other errors of Spark.
+    If `should_stop` returns true before the tasks end, they are interrupted, and None is returned. Raises the error
+    that a task raised, and PipelineError for other errors of Spark.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -99,10 +101,9 @@ def run_batch(spark: SparkSession, batch: Batch, should_stop: ShouldStop) -> lis
 
 
 def run_tasks(batch: Batch, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Run the tasks with the numbers in the column `id`, and yield a row of DATA_FILE_SCHEMA for each file written.
+    """Run the tasks whose numbers are in the column `id`, and yield a row of DATA_FILE_SCHEMA for each written file.
 
-    A task that raises an error leaves no file. The files of a task that is killed are in no list, and `compact` deletes
-    them later.
+    A task that raises an error leaves no file. Files of a killed task are in no list, and `compact` deletes them later.
     """
     for rows in numbers:
         for number in rows["id"].to_pylist():
@@ -124,7 +125,7 @@ def skip_stored_rows(rows: pa.RecordBatch, ahead: Offsets) -> pa.RecordBatch:
     """Return the rows that their table does not have yet.
 
     All rows belong to one partition of `__consumer_offsets`. `ahead` has, by partition, the offset below which the
-    table has all rows. Rows of other partitions are all returned.
+    table has all rows; of partitions that it lacks, the table has none of the rows.
     """
     partition = rows["source_partition"][0].as_py()
     first_offset = ahead.get(partition, 0)

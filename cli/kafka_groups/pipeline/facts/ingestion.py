@@ -1,7 +1,7 @@
-"""An ingest: the new records of `__consumer_offsets` in the tables, from where the last run ended.
+"""An ingest: it writes the new records of `__consumer_offsets` to the tables, from where the last run ended.
 
-The logs of the tables have the position of the last run. Each batch is one job of Spark, and then one commit of each
-table with its rows and the position. A killed run neither loses nor doubles a record.
+The logs of the tables have the position of the last run. Each batch is one Spark job, and then one commit of each table
+with its rows and the position. A killed run neither loses nor repeats a record.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PAUSE_S: Final = 0.5  # The time between two checks of `should_stop` or of the 
 
 @dataclass(frozen=True, kw_only=True)
 class IngestResult:
-    """The result of a run: the number of batches, of records read, and of rows written by name of the table.
+    """The result of a run: its numbers of batches and of records read, and the number of written rows by table name.
 
     The rows of ingest_gaps do not count as records.
     """
@@ -60,9 +60,9 @@ def ingest(
     timeout_s: float = DEFAULT_TIMEOUT_S,
     **run_options: Any,
 ) -> IngestResult:
-    """Ingest with an existing session, and return what was written: `open_ingestion` and `Ingestion.run` at once.
+    """Ingest with an existing Spark session, and return what was written.
 
-    `run_options` are the keyword arguments of `Ingestion.run`.
+    This is `open_ingestion` and `Ingestion.run` in one call; `run_options` are the keyword arguments of the latter.
     """
     with open_ingestion(storage, client, timeout_s=timeout_s) as ingestion:
         return ingestion.run(spark, **run_options)
@@ -72,9 +72,9 @@ def ingest(
 def open_ingestion(
     storage: Storage, client: ClientProperties, *, timeout_s: float = DEFAULT_TIMEOUT_S
 ) -> Iterator[Ingestion]:
-    """Yield an ingest that lacks only Spark: the brokers have responded, and have the records after the position.
+    """Yield an ingest that is ready to run, before Spark starts: the brokers have all records after the position.
 
-    The lock of its cluster is held until the block ends. `client` are properties of librdkafka. The timeout limits each
+    The lock of the cluster is held until the block ends. `client` are properties of librdkafka. The timeout limits each
     request to the brokers, and each wait for records.
 
     Raises SourceError if the brokers refuse a request, or lost records that were read. Raises UnreachableError if they
@@ -102,7 +102,7 @@ class Ingestion:
     cluster_id: str
     timeout_s: float
     topic_exists: bool = True
-    # The records that the tables have.
+    # Which records the tables have.
     _stored: TablePosition = NO_TABLE_POSITION
     # The position where the next batch begins.
     _position: Position = NO_TABLE_POSITION.start
@@ -133,9 +133,10 @@ class Ingestion:
         return end
 
     def _wait_for_topic(self) -> Position:
-        """Return the end of the topic; without partitions if it does not exist at the timeout.
+        """Return the end of the topic; it has no partitions if the topic does not exist.
 
-        If it was read before, wait until the timeout for brokers that have just started, and do not know it yet.
+        If the topic was read before, brokers may have just started, and not know it yet. Then it is requested again
+        until the timeout.
         """
         end = self.brokers.end_position()
         deadline = time.monotonic() + self.timeout_s
@@ -145,7 +146,7 @@ class Ingestion:
         return end
 
     def _set_position(self, end: Position) -> None:
-        """Read the position from the tables. A partition that they do not have begins with its first offset."""
+        """Read the position from the tables. A partition that they lack begins at its log start offset."""
         partitions = sorted(end.next_offsets)
         self._stored = read_position(self.storage, self.cluster_id, end.topic_id, partitions)
         # Records that were deleted before the first batch are not a data gap, even if that batch was killed.

@@ -27,6 +27,7 @@ from kafka_groups.pipeline.tables import (
     OFFSETS_TOPIC,
     PARTITION_OFFSETS,
     SAMPLE_RUNS,
+    SILENT_COORDINATOR,
     Table,
 )
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
@@ -48,9 +49,9 @@ _STEPS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class SampleResult:
-    """The result of a sample: the name of its batch, its number of groups, and its number of rows by name of the table.
+    """The result of a sample: the name of its batch, the number of groups, and the number of rows by table name.
 
-    `failures` has each group, partition and broker whose part is missing, once.
+    `failures` has one failure for each group, partition and broker whose rows are missing.
     """
 
     cluster_id: str
@@ -64,8 +65,9 @@ class SampleResult:
 class _Responses:
     """The responses of the brokers for one sample. Times are µs since 1970, each taken before its requests were sent.
 
-    `listing_brokers` are the ids of the brokers that listed their groups. `coordinators` has the leader of each
-    partition of `__consumer_offsets` before groups were listed. `partitions` are those whose offsets were requested.
+    - `listing_brokers` are the ids of the brokers that listed their groups.
+    - `coordinators` has the leader of each partition of `__consumer_offsets` before groups were listed.
+    - `partitions` are the partitions whose offsets were requested.
     """
 
     groups_at: int
@@ -88,15 +90,15 @@ class _Responses:
 
 
 def sample(admin: GroupAdmin, storage: Storage, *, now_ms: Callable[[], int]) -> SampleResult:
-    """Request everything in one pass, and write it as one batch. Readers see all of the batch, or nothing.
+    """Take a sample of a cluster, and write it as one batch: readers see all of the sample, or nothing.
 
     `now_ms` returns the current time in ms since 1970. A group that is deleted before it is described has no row, and
-    is not a failure. Topics without commits are sampled, too. Internal topics other than `__consumer_offsets` are only
-    sampled if a group has commits on them. A partition whose log end offset is unknown has a row without it, because
+    is not a failure. Topics without commits are sampled, too, but internal topics only if a group has commits on them
+    (`__consumer_offsets` always). A partition whose log end offset is unknown has a row with a null offset, because
     readers treat a partition without a row as deleted.
 
-    Raises StorageError, and AdminError if the cluster cannot be reached at all; then no directory is made. Failures of
-    single groups, partitions and brokers are in the result.
+    Raises StorageError, and AdminError if the cluster cannot be reached at all; then no directory is created. Failures
+    of single groups, partitions and brokers are in the result.
     """
     cluster_id = admin.cluster_id()
     storage.make()
@@ -164,8 +166,8 @@ def _needs_description(group: GroupListing) -> bool:
 def _existing_partitions(topics: Results[str, Topic], commits: Mapping[str, GroupOffsets]) -> list[TopicPartition]:
     """Return the partitions whose offsets a sample requests.
 
-    They are all partitions of topics that are not internal, of `__consumer_offsets`, and of internal topics on which a
-    group has commits. If a topic's metadata cannot be read, they are its partitions with commits.
+    These are all partitions of `__consumer_offsets`, of topics that are not internal, and of internal topics on which a
+    group has commits. Of a topic whose metadata cannot be read, only partitions with commits are known.
     """
     committed: dict[str, set[int]] = {}
     for offsets in commits.values():
@@ -181,11 +183,11 @@ def _existing_partitions(topics: Results[str, Topic], commits: Mapping[str, Grou
 
 
 def _silent_coordinators(responses: _Responses) -> list[TopicPartition]:
-    """Return the partitions of `__consumer_offsets` whose groups may be missing in the sample.
+    """Return the partitions of `__consumer_offsets` whose groups may be missing in the sample (SILENT_COORDINATOR).
 
-    The leader of a partition coordinates the groups whose records are in it. The partition is silent if its leader is
-    unknown or did not list its groups, before or after all groups were listed: it may have become the leader meanwhile.
-    Where the topic cannot be described, and a broker did not list its groups, partition 0 stands for all of them.
+    Leadership may move while groups are listed. So the leaders before and after the listing must both be known, and
+    must both have listed their groups. If the topic cannot be described and a broker did not list its groups, partition
+    0 stands for all partitions.
     """
     partitions = [key for key in responses.partitions if key.topic == OFFSETS_TOPIC]
     described = responses.topics.succeeded.get(OFFSETS_TOPIC)
@@ -201,7 +203,7 @@ def _silent_coordinators(responses: _Responses) -> list[TopicPartition]:
 
 
 def _failures(responses: _Responses) -> tuple[Failure, ...]:
-    """Return every group, partition and broker that failed, once.
+    """Return one failure for each group, partition and broker that failed.
 
     A partition without a leader fails in all three requests for its offsets; the first failure counts.
     """
@@ -228,7 +230,7 @@ def _failures(responses: _Responses) -> tuple[Failure, ...]:
 def _table_batches(cluster_id: str, responses: _Responses) -> Mapping[Table, Iterable[Any]]:
     """Return the record batches of each table, which are built while they are read."""
     silent = _silent_coordinators(responses)
-    log_ends: Offsets = {**responses.log_ends.succeeded, **dict.fromkeys(silent)}
+    log_ends: Offsets = {**responses.log_ends.succeeded, **dict.fromkeys(silent, SILENT_COORDINATOR)}
     deleted = responses.deleted_groups()
     groups = [group for name, group in responses.groups.succeeded.items() if name not in deleted]
     source = {"cluster_id": cluster_id, "origin": "sample"}

@@ -1,8 +1,8 @@
-"""Rows of a sample's tables, as record batches that are built from lists of values, a list for each column.
+"""Rows of a sample's tables, as record batches from one list of values for each column.
 
-A sample of a large cluster has a million commits: a dict for each row would take several times as long. Columns that
-all rows of a table share (the cluster, the origin, the time) are passed as one value each. Columns that a sample does
-not know are null.
+A sample of a large cluster has a million commits: a dict for each row would take several times as long. A column that
+all rows of a table share (the cluster, the origin, the time) is passed as one value. Columns that a sample does not
+know are null.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def partition_batches(
 ) -> Iterator[Any]:
     """Yield batches of PARTITION_OFFSETS with a row for each partition, in the given order.
 
-    An offset that is None or absent is null in the row, and so is the id of a topic that is not in `topics`.
+    An offset that is None or absent is null, and so is the id of a topic that is not in `topics`.
     """
     ids = {name: topic_id_text(topic.topic_id.bytes) for name, topic in topics.items() if topic.topic_id}
     for first in range(0, len(partitions), _BATCH_ROWS):
@@ -55,9 +55,9 @@ def partition_batches(
 def group_batches(
     groups: Sequence[GroupListing], descriptions: Mapping[str, GroupDescription], *, shared: SharedValues
 ) -> Iterator[Any]:
-    """Yield batches of GROUP_EVENTS with a row for each listed group: the state in which the sample saw it.
+    """Yield batches of GROUP_EVENTS with a row for each listed group: its sampled state.
 
-    A group without a description has the type and state of the listing; its epoch, assignor and members are null.
+    A group without a description has the type and the state of the listing; its epoch, assignor and members are null.
     """
     shared = {**shared, "type": "Snapshot", "event_type": "state_seen", "tombstone": False}
     for first in range(0, len(groups), _BATCH_ROWS):
@@ -93,9 +93,9 @@ def _member(member: Member) -> dict[str, Any]:
 def offset_commit_batches(
     commits: Mapping[str, GroupOffsets], members: Mapping[str, int], *, shared: SharedValues
 ) -> Iterator[Any]:
-    """Yield batches of OFFSET_COMMITS with a row for each committed offset of each group, by its id.
+    """Yield batches of OFFSET_COMMITS with a row for each committed offset of each group.
 
-    `members` has the number of members by group, where it is known.
+    `commits` and `members` are by id of the group. `members` has the number of members of groups for which it is known.
     """
     shared = {**shared, "tombstone": False}
     columns = _CommitColumns()

@@ -1,14 +1,15 @@
-"""The responses of partitions on a grid of times, with lookups of only a few of the times.
+"""A grid of partitions and times: it finds the responses for all times with lookups of only a few of them.
 
-A lookup is a request for the first record at or after a time. With a response (offset o, timestamp s) for time t:
+A lookup is a request for the first record at or after a time. A response (offset o, timestamp s) for a time t implies
+others:
 - All times between t and s have the same response: its record is late enough for them, and the timestamps of all
   earlier records are before t.
-- If the response for a later time is offset o + 1, it is the response for all times after s until that time, because
+- If the response for a later time is offset o + 1, this is the response for all times after s until that time, because
   the record at offset o is too early for them.
 - If there is no record at or after t, there is none for later times either.
-The log end is like a record after all others: a response for a time after the grid. So an idle partition costs one
-lookup, however many days are looked up. Between two responses, times are looked up by halving, or one after the other
-if few records lie between the two.
+The log end counts as a record after all others: the response for a time after the grid. So an idle partition needs only
+one lookup, however many days are looked up. Between two responses, times are looked up by halving, or one after the
+other if few records lie between the two.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ Responses = Mapping[TopicPartition, OffsetAndTimestamp]
 class LookupPeriod(NamedTuple):
     """The times that a backfill looks up at `now_ms`; all are ms since 1970.
 
-    They are the multiples of `step_ms` from `since_ms` to `until_ms`, both included. So a later backfill with the same
-    step looks up the same times, and finds them in the tables.
+    The times are the multiples of `step_ms` from `since_ms` to `until_ms`, both included. So a later backfill with the
+    same step looks up the same times, and finds their rows in the tables.
     """
 
     since_ms: int
@@ -67,7 +68,7 @@ class LookupPeriod(NamedTuple):
 class GridRows(NamedTuple):
     """Rows of PARTITION_OFFSETS for all partitions and times of a grid, and flags of these rows.
 
-    - `is_stored`: the row has something to store.
+    - `is_stored`: the row is to be stored.
     - `is_deleted`: the log end offset is unknown, because the records of the time were deleted.
     - `is_ahead`: the log end offset is unknown, because the response is a record with a timestamp in the future.
     """
@@ -81,8 +82,8 @@ class GridRows(NamedTuple):
 class TimeGrid:
     """Responses of partitions at times: two arrays with a row for each partition and a column for each time.
 
-    `_offsets` has the offset of each response, -1 where none is known, and `_timestamps` its timestamp in ms since
-    1970. The first column has the response for the time before the grid, the last one has the log end.
+    `_offsets` has the offset of each response, -1 where it is unknown, and `_timestamps` its timestamp in ms since
+    1970. The first column has the responses for the time before the grid, the last column has the log ends.
     """
 
     def __init__(self, times: range, log_ends: Mapping[TopicPartition, int], before: Responses) -> None:
@@ -152,7 +153,7 @@ class TimeGrid:
     def add_response(self, partition: TopicPartition, time_ms: int, response: OffsetAndTimestamp) -> None:
         """Add the response for a time: a record, or the log end with the timestamp NEVER_MS.
 
-        It is also the response for the later times until its own timestamp. Responses that are known stay.
+        It is also the response for later times up to its own timestamp. Responses that are already known stay.
         """
         row = self._rows[partition]
         column = self._times.index(time_ms)
@@ -169,9 +170,9 @@ class TimeGrid:
         `first_records` has the first record of each partition that is still in the log at `now_ms`; `shared` has the
         columns that are the same in all rows.
 
-        The first record is also the response for all times before it. Unless it is the very first record of the log,
-        the records of these times were deleted, and the log end offset is unknown. The same holds for an empty log that
-        had records. Only the last of these times is stored, because its response is a record with a known time.
+        The first record is also the response for all times before it. Unless its offset is 0, the records of these
+        times were deleted, and the log end offset is unknown. The same holds for an empty log that had records. Only
+        the last of these times is stored, because its response is a record with a known time.
 
         A record with a timestamp in the future is the response for all times until then, whatever was written after
         it. The row is stored with a null log end offset, so that no later backfill fills it in once that timestamp has

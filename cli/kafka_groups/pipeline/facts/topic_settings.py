@@ -1,4 +1,4 @@
-"""Settings of topics, as brokers return them (DescribeConfigs), and which topics are compacted by them."""
+"""Settings of topics, as brokers return them (DescribeConfigs), and the topics that are compacted according to them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _POLICY: Final = "cleanup.policy"
 
 
 class ResourceConfig(NamedTuple):
-    """The settings of a topic or broker, by their name; None if they are unknown, and then the problem.
+    """The settings of a topic or broker by their names, or the problem that left them unknown (`values` is None).
 
     The problem is a sentence without secrets. It is general if it concerns the settings of all topics.
     """
@@ -36,7 +36,7 @@ class ResourceConfig(NamedTuple):
 
 
 class Policies(NamedTuple):
-    """The topics that are compacted, and those that may be, because their policy is unknown for a reason."""
+    """The topics that are compacted, and the topics that may be: their policy is unknown, for this reason."""
 
     compacted: list[str]
     unknown: list[str]
@@ -44,13 +44,13 @@ class Policies(NamedTuple):
 
 
 def find_compacted(client: ClientProperties, timeout_s: float, topics: Sequence[str]) -> Policies:
-    """Request the cleanup policy of each topic, and return which are compacted; problems leave topics unknown.
+    """Return which topics are compacted, from their cleanup policies; a problem leaves the topic's policy unknown.
 
-    `client` has properties of librdkafka; each request may take `timeout_s` seconds. The reason is the first unknown
-    topic's, and empty if there is none.
+    A backfill cannot look up where a compacted log ended in the past: compaction may have removed the first record at
+    or after a time, and the next record may be much later.
 
-    Brokers cannot look up where a compacted log ended in the past. Compaction may have removed the first record at or
-    after a time, and the next one may be much later.
+    `client` has properties of librdkafka; each request may take `timeout_s` seconds. The returned reason belongs to the
+    first unknown topic; it is empty if there is none.
     """
     compacted: list[str] = []
     unknown: dict[str, str] = {}
@@ -65,7 +65,7 @@ def find_compacted(client: ClientProperties, timeout_s: float, topics: Sequence[
 
 
 def read_topic_settings(client: ClientProperties, timeout_s: float, topics: Sequence[str]) -> Iterator[ResourceConfig]:
-    """Yield the settings of each topic, in the given order. Raises nothing.
+    """Yield the settings of each topic, in the given order. Problems are part of the result.
 
     `client` has properties of librdkafka; each request may take `timeout_s` seconds. After a problem that concerns all
     topics, no further request is sent.

@@ -1,4 +1,4 @@
-"""Arrow columns as numpy arrays and back. Numpy has no null: NULL stands for it among integers, NaN among floats."""
+"""Conversion of Arrow columns to numpy arrays and back. Numpy has no null: integers have NULL instead, floats NaN."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ def to_floats(column: Any) -> Floats:
 
 
 def to_array(column: Any) -> Array:
-    """Return a column of numbers, times or booleans as an array: `to_floats`, `to_flags` or `to_ints` of it."""
+    """Return a column of numbers, times or booleans as an array, by `to_floats`, `to_flags` or `to_ints`."""
     if pa.types.is_floating(column.type):
         return to_floats(column)
     return to_flags(column) if pa.types.is_boolean(column.type) else to_ints(column)
 
 
 def to_codes(column: Any) -> Ints:
-    """Return for each row of a column of strings, integers or booleans a number, equal where the values are equal.
+    """Return a column of strings, integers or booleans as numbers, which are equal where the values are equal.
 
-    Integers are their own numbers, booleans 0 or 1, and null is NULL. The numbers of strings, from 0, have no order.
+    Integers are their own numbers, booleans are 0 or 1, null is NULL. The numbers of strings, from 0, have no order.
     """
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return to_ints(whole.dictionary_encode().indices) if pa.types.is_string(whole.type) else to_ints(whole)
 
 
 def to_sorted_codes(column: Any) -> tuple[Ints, list[str]]:
-    """Return for each row of a column of strings its index in a sorted list, NULL if it is null, and that list.
+    """Return a column of strings as indices in the sorted list of its distinct strings, and that list.
 
-    The list has each string of the column once.
+    The index of null is NULL.
     """
     strings = sorted({*pc.unique(column).to_pylist()} - {None})
     return to_ints(pc.index_in(column, pa.array(strings, pa.string()))), strings
@@ -68,17 +68,17 @@ def to_column(values: Array) -> Any:
 
 
 def to_lists(values: Any, owner: Ints, size: int) -> Any:
-    """Return an Arrow column of `size` lists: list i has the values whose owner is i, in their order.
+    """Return an Arrow column of `size` lists: list i has the values whose owner is i, in the same order.
 
-    `owner` has the number of the list of each value, from 0 to `size` - 1, in ascending order. `values` is an Arrow
-    column of the same length. A list without values is empty.
+    `values` is an Arrow column. `owner` has the index of the list for each value, from 0 to `size` - 1, ascending. A
+    list without values is empty.
     """
     offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=size))])
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
 def take_strings(strings: Sequence[str], indices: Array) -> Any:
-    """Return an Arrow column of strings by their indexes in a list; a flag is the index 0 or 1, and NULL is null."""
+    """Return an Arrow column of the strings at these indices of a list; flags are indices 0 and 1, and NULL is null."""
     return pa.array(strings, pa.string()).take(to_column(indices.astype(np.int64)))
 
 

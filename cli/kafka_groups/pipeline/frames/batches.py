@@ -16,12 +16,12 @@ from kafka_groups.surrogates import escape_bytes
 def make_batch(
     frame: type[Frame], columns: Mapping[str, Any], *, size: int | None = None, fill_null: bool = False
 ) -> Any:
-    """Return rows of a frame from columns by name, each cast to its declared type.
+    """Return a record batch of a frame from columns by name, each cast to its declared type.
 
     A column is an Arrow array, a numpy array (NULL and NaN are null), a list, or one value, which all rows share; times
-    are microseconds since 1970. `size` is the number of rows, needed if no column is an array. With `fill_null`,
-    columns that are not given are null. Raises ColumnError for a missing column without `fill_null`, and for columns
-    that the frame does not declare.
+    are microseconds since 1970. `size`, the number of rows, is needed if no column is an array or a list. With
+    `fill_null`, columns that are not given are null. Raises ColumnError for columns that the frame does not declare,
+    and for missing columns without `fill_null`.
     """
     undeclared = [name for name in columns if name not in frame.names()]
     if undeclared:

@@ -1,4 +1,4 @@
-"""A column: its name, its Arrow type, the unit of its values, and a sentence about them."""
+"""A column: its name, its Arrow type, the unit of its values, and its description."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INDEX: Final = "index"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a frame; the unit is empty where values have none."""
+    """A column of a frame; `unit` is empty if the values have no unit, and `about` is the description."""
 
     name: str
     type: pa.DataType
@@ -40,5 +40,5 @@ class Column:
 
 
 def column(data_type: pa.DataType, description: str, *, unit: str = "") -> Any:
-    """Declare a field of a frame as a column of this Arrow type; mypy takes the field's type from its annotation."""
+    """Declare a field of a frame as a column of this Arrow type. The field's annotation is for mypy only."""
     return field(metadata={"type": data_type, "unit": unit, "about": description})

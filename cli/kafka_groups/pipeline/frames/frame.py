@@ -1,7 +1,7 @@
-"""A frame: a dataclass whose fields are columns, declared once: `@frame`, and `columns.column` for each field.
+"""A frame: a dataclass whose fields are columns, declared by `@frame`, and by `columns.column` for each field.
 
 An instance holds rows: a numpy array for each column, all of one length. Rows are selected, joined and sorted by the
-names of columns; the order of columns means nothing. Tables are frames, too, but their rows are Arrow record batches
+names of columns; the order of columns does not matter. Tables are frames, too, but their rows are Arrow record batches
 (`batches.py`), because they have strings and nulls.
 """
 
@@ -39,14 +39,14 @@ _DTYPES: Final = {
 
 
 class ColumnError(ValueError):
-    """Raised where a frame is made: a column is missing or not declared, or its length or its type differs."""
+    """An error in the columns of rows: one is missing, is not declared, or has a wrong length or type."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(column,))
 def frame(cls: C) -> C:
-    """Make a class a frozen dataclass with slots and keyword arguments: a decorator of subclasses of Frame.
+    """Decorate a subclass of Frame: it becomes a frozen dataclass with slots and keyword arguments.
 
-    Its constructor raises ColumnError, with the names, if columns are missing or not declared.
+    Its constructor raises ColumnError, with the names of the columns, if any are missing or not declared.
     """
     declared: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
     assign_columns = declared.__init__
@@ -68,7 +68,7 @@ def frame(cls: C) -> C:
 
 
 class Frame:
-    """The base of frames, which are dataclasses with keyword arguments, so that a missing column is named."""
+    """The base class of frames; `@frame` makes each subclass a dataclass."""
 
     __slots__ = ()
 
@@ -88,7 +88,7 @@ class Frame:
     @classmethod
     @cache
     def _dtypes(cls) -> Mapping[str, np.dtype[Any]]:
-        """Return the numpy type of the array of each column, by name; columns that only Arrow can hold have none."""
+        """Return the numpy type of each column by its name, without columns that only Arrow can hold."""
         dtypes = {column.name: _DTYPES.get(column.type) for column in cls.columns()}
         return {name: dtype for name, dtype in dtypes.items() if dtype is not None}
 
@@ -100,9 +100,9 @@ class Frame:
 
     @classmethod
     def from_batch(cls, batch: Any, **others: Array) -> Self:
-        """Return the rows of a record batch or a table as arrays; `others` are columns that it does not have.
+        """Return the rows of a record batch or an Arrow table as arrays; `others` are columns that it lacks.
 
-        Columns that the frame does not declare are ignored. Raises ColumnError for a column that is missing.
+        Columns that the frame does not declare are ignored. Raises ColumnError for a missing column.
         """
         columns: dict[str, Any] = dict(others)
         for name in cls.names():
@@ -124,7 +124,7 @@ class Frame:
         return cls(**{name: np.zeros(0, dtype) for name, dtype in cls._dtypes().items()})
 
     def __post_init__(self) -> None:
-        """Raise ColumnError, with the column's name, if columns differ in length, or one in type."""
+        """Raise ColumnError, with the column's name, if a column has another length or type than it must have."""
         size = len(self)
         dtypes = self._dtypes()
         for name, values in self.arrays().items():
@@ -148,5 +148,5 @@ class Frame:
         return type(self)(**{name: values[rows] for name, values in self.arrays().items()})
 
     def sort_by(self, *names: str) -> Self:
-        """Return the rows in ascending order of some columns; rows that are equal in these keep their order."""
+        """Return the rows in ascending order of these columns; rows that are equal in all of them keep their order."""
         return self.take(np.lexsort([getattr(self, name) for name in reversed(names)]))

@@ -13,14 +13,14 @@ from kafka_groups.pipeline.tables import INGEST_GAPS
 # Each range counts without the offsets of earlier ranges of the same reason, because a topic that is read again has
 # other ranges. A recreated topic is not recognized: an offset that both logs lack counts once.
 _GAPS: Final = """
-    SELECT cluster_id, source_partition, start AS from_offset, until_offset,
-        least(missing, until_offset - start + 1) AS missing, reason
+    SELECT cluster_id, source_partition, start AS first_offset, last_offset,
+        least(missing, last_offset - start + 1) AS missing, reason
     FROM (
-        SELECT *, greatest(from_offset, coalesce(1 + max(until_offset) OVER (
-            PARTITION BY cluster_id, source_partition, reason ORDER BY from_offset, until_offset DESC, found_at
+        SELECT *, greatest(first_offset, coalesce(1 + max(last_offset) OVER (
+            PARTITION BY cluster_id, source_partition, reason ORDER BY first_offset, last_offset DESC, found_at
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ), from_offset)) AS start FROM {rows}
-    ) WHERE start <= until_offset ORDER BY missing DESC, source_partition, from_offset
+        ), first_offset)) AS start FROM {rows}
+    ) WHERE start <= last_offset ORDER BY missing DESC, source_partition, first_offset
 """
 
 
@@ -32,8 +32,8 @@ class Gap(NamedTuple):
 
     cluster_id: str
     source_partition: int
-    from_offset: int
-    until_offset: int
+    first_offset: int
+    last_offset: int
     missing: int
     reason: str
 
@@ -69,5 +69,5 @@ def count_missing_offsets(queries: Queries) -> dict[str, int]:
 
 
 def _describe_deleted(gap: Gap) -> str:
-    offsets = f"{gap.missing:,} offsets from {gap.from_offset} to {gap.until_offset}"
+    offsets = f"{gap.missing:,} offsets from {gap.first_offset} to {gap.last_offset}"
     return f"partition {gap.source_partition} of __consumer_offsets: {offsets} were deleted before they were read."

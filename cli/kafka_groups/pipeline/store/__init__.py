@@ -1,13 +1,13 @@
-"""The store: tables in a data directory, in the format Delta Lake, whose log names the Parquet files of a table.
+"""The store: tables in a data directory, in the format Delta Lake. The log of a table names its Parquet files.
 
-`open_storage` returns all tables of a directory, `Queries` runs SQL on them, and `new_writer` returns what tasks on
-other machines write new files with.
+`open_storage` returns all tables of a directory, `Queries` runs SQL on them, and `new_writer` returns a writer of new
+files for tasks on other machines.
 
 storage.py           all tables of a directory: reading lists of files, committing new files, locks, notes
 root_directory.py    the directory, on this machine or in an object store
-marker.py            the file that makes a directory one of this pipeline
+marker.py            the file that marks a directory as a data directory
 notes.py             small states that commands keep between runs
-data_files.py        a Parquet file of a table, lists of these as rows, names of batches
+data_files.py        a Parquet file of a table, lists of files as rows, names of batches
 delta_log.py         the log of one table: its files, versions, commits
 parquet_writer.py    new rows in new files, by date
 parquet_sorting.py   rows of several files in new, sorted files
@@ -15,7 +15,7 @@ datasets.py          several files as one Arrow dataset
 queries.py           SQL on tables without Spark
 spark_tables.py      tables as DataFrames of Spark
 plain_files.py       tables as plain Parquet or CSV files
-compaction.py, compaction_plan.py   few large files in place of many small ones
+compaction.py, compaction_plan.py   many small files replaced by few large ones
 retention.py, last_records.py       old dates removed, except the last record of each key
 progress_steps.py    how many items of a step are finished
 """

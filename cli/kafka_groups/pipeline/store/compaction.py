@@ -1,4 +1,4 @@
-"""`pipeline compact`: few large files in place of many small ones, and old dates removed. It needs no Spark."""
+"""`pipeline compact`: it replaces many small files by few large ones, and removes old dates, without Spark."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from kafka_groups.progress import Progress, ignore_progress
 
 @dataclass(kw_only=True, slots=True)
 class CompactionResult:
-    """The progress of a compaction: the dates that it has joined or removed.
+    """The progress of a compaction: the dates that it has compacted or removed. Dates are YYYY-MM-DD.
 
-    `joined` are the dates with joined or sorted files in any table; `files_before` and `files_after` are the numbers of
-    those files before and after. `removed` has table and date of each date that was removed. Dates are YYYY-MM-DD.
+    - `joined` are the dates with joined or sorted files in any table.
+    - `files_before` and `files_after` are the numbers of these files before and after the compaction.
+    - `removed` has the table and the date of each date that was removed.
     """
 
     joined: frozenset[str] = frozenset()
@@ -50,9 +51,9 @@ def compact(
 ) -> CompactionResult:
     """Join small files of facts, date by date, sort the samples of dates that are over, and remove old dates.
 
-    `retention` has by table how long a date stays after its end. Other tables lose no date. The newest
-    date of each table stays, and the last record of each group and member in group_events. `now` has a time zone. A
-    reader sees each row exactly once at every moment.
+    `retention` has by table how long a date stays after its end. Other tables lose no date. The newest date of each
+    table stays, and so does the last record of each group and member in group_events. `now` must have a time zone. At
+    every moment, a reader sees each row exactly once.
 
     `progress` is called with the number of removed dates, then with the numbers of rows in sorted files. `on_start` is
     called with the result before it grows, so that a caller can report what an interrupted call has done. Raises
@@ -78,10 +79,10 @@ def compact(
 def _replace_files(
     storage: Storage, replacements: Sequence[Replacement], compacted: CompactionResult, progress: Progress, step: str
 ) -> None:
-    """Replace files by sorted ones, as planned, with a commit for each replacement, and add them to `compacted`.
+    """Carry out planned replacements of files by sorted ones, with one commit each, and add them to `compacted`.
 
-    If another program removed one of the files meanwhile, the others stay as they are, and the new files are deleted
-    (`Storage.swap`). `progress` is called with the step and the number of sorted rows.
+    If another program has removed a file of a replacement meanwhile, its other files stay, and the new files are
+    deleted (`Storage.swap`). `progress` is called with the step and the number of sorted rows.
     """
     counter = StepCounter(progress, step, sum(replacement.rows for replacement in replacements))
     for replacement in replacements:

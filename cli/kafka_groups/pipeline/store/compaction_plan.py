@@ -1,7 +1,7 @@
 """Plans of a compaction: which files of a table and date are replaced by sorted ones.
 
-Rows of samples are joined apart from other rows, because sorted together they take few bits each. Files of backfills
-stay as they are, because a repeated backfill finds the files of the earlier one by the names of their batches.
+Rows of samples are joined separately from other rows, because sorted samples take only a few bits each. Files of
+backfills stay as they are, because a repeated backfill finds the earlier rows by the names of these files.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def count_rows(files: Iterable[DataFile]) -> int:
 
 
 def plan_joins(storage: Storage) -> list[Replacement]:
-    """Return which small files of each table of facts and date become one file; files of samples are kept apart."""
+    """Return for each table of facts and date which small files become one; samples are not mixed with other rows."""
     replacements = []
     for files in _files_by_date(storage):
         small_files = [file for file in files if _is_small(file)]
@@ -58,10 +58,10 @@ def plan_joins(storage: Storage) -> list[Replacement]:
 
 
 def plan_sorts(storage: Storage, before: str) -> list[Replacement]:
-    """Return which files of samples of each table of facts and date are sorted together, for dates before this one.
+    """Return for each table of facts and each date before `before` which files of samples are sorted together.
 
-    `before` is YYYY-MM-DD: samples of a date are sorted when it is over. A date is sorted again when at least one in
-    eight of its rows is in files that came later.
+    `before` is YYYY-MM-DD: the samples of a date are sorted once the date is over. They are sorted again when at least
+    one in eight of the rows is in files that came later.
     """
     replacements = []
     for files in _files_by_date(storage):
@@ -81,7 +81,7 @@ def _files_by_date(storage: Storage) -> Iterator[list[DataFile]]:
 
 
 def _is_small(file: DataFile) -> bool:
-    """Return whether the file has at most half of the bytes and half of the rows of a large one."""
+    """Return whether the file has at most half of the bytes and half of the rows of a large file."""
     return file.bytes * 2 <= TARGET_BYTES and file.rows * 2 <= parquet_sorting.ROWS_AT_ONCE
 
 
@@ -110,5 +110,5 @@ def _joined_batch(file: DataFile) -> str | None:
 
 
 def _has_samples(file: DataFile) -> bool:
-    """Return whether the file has rows of samples that were not yet sorted together with all others of their date."""
+    """Return whether the file has rows of samples that are not yet sorted together with all samples of their date."""
     return file.batch == COMPACTED_SAMPLES or file.batch.startswith(SAMPLE)

@@ -30,8 +30,8 @@ BACKFILL: Final = "backfill-"  # The names of batches of backfills begin with th
 class DataFile:
     """A Parquet file with rows of one table and one date.
 
-    The date is a text, YYYY-MM-DD. `rows` is the number of rows, `bytes` the size. The path has the form that the
-    file system of the root directory takes: absolute on a disk, bucket and key in an object store.
+    `date` is a text, YYYY-MM-DD. `rows` is the number of rows, and `bytes` the size. `path` has the form that the file
+    system of the root directory takes: an absolute path on a disk, bucket and key in an object store.
     """
 
     table: str
@@ -52,7 +52,7 @@ NewFile = DataFile  # A file that was written, but is not committed yet.
 
 @frame
 class DataFileRows(Frame):
-    """A row is a data file, as Spark carries lists of files between the driver and its tasks."""
+    """One row per data file: the form in which Spark carries lists of files between the driver and its tasks."""
 
     table: Any = column(STRING, "name of the table")
     date: Any = column(STRING, "date of all rows, YYYY-MM-DD")

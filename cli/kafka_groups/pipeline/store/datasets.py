@@ -14,8 +14,8 @@ from kafka_groups.pipeline.store.root_directory import RootDirectory, as_storage
 def open_dataset(directory: RootDirectory, files: Sequence[DataFile]) -> ds.Dataset:
     """Return the files (at least one) as a dataset whose rows are in the order of the files.
 
-    It has all columns of all files, also those that this version does not know; a column is null in the rows of a file
-    that lacks it. Raises StorageError for a file that is not Parquet.
+    The dataset has all columns of all files, including columns that this version does not know. A column is null in the
+    rows of a file that lacks it. Raises StorageError for a file that is not Parquet.
     """
     with as_storage_error("read the tables", directory.into):
         paths = [file.path for file in files]

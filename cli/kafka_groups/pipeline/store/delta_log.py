@@ -42,14 +42,14 @@ _DIGITS: Final = 20
 
 
 class DeltaLog:
-    """The log of a table, in the version that was the newest when it was first used.
+    """The log of a table, in the version that was the newest when this object was first used.
 
-    It may not be used after `commit` or `vacuum`. Methods raise StorageError if the log or a file cannot be read or
+    Do not use the object after `commit` or `vacuum`. Methods raise StorageError if the log or a file cannot be read or
     written.
     """
 
     def __init__(self, directory: RootDirectory, table: Table) -> None:
-        """Read nothing yet: the log is opened when a method needs it, and need not exist."""
+        """Read nothing yet: the log is opened when a method needs it. It does not have to exist."""
         self._directory = directory
         self._table = table
         self._root = directory.join(table.name)
@@ -98,10 +98,10 @@ class DeltaLog:
         return DataFile(self._table.name, str(action["partition.date"]), path, row_count, action["size_bytes"])
 
     def transactions(self) -> dict[str, int]:
-        """Return the newest version of each application that has committed transactions; empty without a table.
+        """Return the newest version of each application that has committed transactions; empty if there is no table.
 
-        The log's files are read as they are now. delta-rs would read all of them once for each application. A log is
-        its last Parquet checkpoint, if there is one, and the commits after it (Delta's PROTOCOL.md, "Checkpoints" and
+        This reads the current files of the log once; delta-rs would read all of them for each application. A log is its
+        last Parquet checkpoint, if there is one, and the commits after it (Delta's PROTOCOL.md, "Checkpoints" and
         "Transaction Identifiers").
         """
         if self.delta_table is None:  # A log that lacks a version raises StorageError here.
@@ -141,12 +141,13 @@ class DeltaLog:
         expected: Mapping[str, int | None] = MappingProxyType({}),
         same_rows: bool = False,
     ) -> None:
-        """Write one new version of the table, with some files added and others removed; make the table if need be.
+        """Write one new version of the table, with some files added and others removed; create the table if need be.
 
-        Files to add lie in the table's directories, and are flushed to the disk first. `transactions` are recorded as
-        the versions of their applications. `expected` are the versions that applications must have now, None for an
-        application without one. So one of two simultaneous commits of an application is refused. `same_rows`
-        declares that added and removed files have the same rows.
+        - Files to add lie in the table's directories, and are flushed to the disk first.
+        - `transactions` are recorded as the versions of their applications.
+        - `expected` are the versions that applications must have now; None if an application must have no version. So
+          one of two simultaneous commits of an application is refused.
+        - `same_rows` declares that the added and the removed files have the same rows.
 
         Raises StorageError, and changes nothing, if an expected version differs, or if the table no longer has all of
         the files to remove.
@@ -199,8 +200,8 @@ class DeltaLog:
     def vacuum(self) -> None:
         """Delete the files in the table's directories that no longer belong to the table, or never did.
 
-        These are files that were removed more than a day ago, and files older than a day that were never committed. A
-        vacuum writes versions of its own, so this object may not be used afterwards.
+        These are files that were removed more than a day ago, and files older than a day that were never committed. Do
+        not use this object afterwards, because a vacuum writes versions of its own.
         """
         if self.delta_table is None:
             return

@@ -1,7 +1,7 @@
-"""The last record of each key of group_events, as compaction leaves it in a log.
+"""The last record of each key of group_events, which retention keeps, as compaction of a topic does.
 
 Records are states: a stable group, a member that joined a year ago and the topics of a share group are written once.
-Without its last record, no row would show that such a group or member exists. Rows of samples are not records, and
+Without the last record, no row would show that such a group or member exists. Rows of samples are not records, and
 count on their own day only.
 """
 
@@ -26,7 +26,7 @@ Key: TypeAlias = tuple[str, str, str, str | None, str | None]
 
 
 class _Event(NamedTuple):
-    """The columns of group_events that are read: a row is a record, or what a sample saw.
+    """The columns of group_events that are read, from a record or a sample.
 
     `at_us` is the time of the record in microseconds since 1970, 0 if it has none. `details` is the record as JSON,
     None for other types than regular expressions.
@@ -57,10 +57,10 @@ _EXPRESSIONS: Final = {
 
 
 class _Record(NamedTuple):
-    """A record of a key, and where it is: its date (YYYY-MM-DD), and its index among all rows of that date.
+    """A record of a key, with its date (YYYY-MM-DD) and its index among all rows of that date.
 
-    `offset` is that in the partition of `__consumer_offsets`, and all records of a key are in one partition. `at_us` is
-    the time in microseconds since 1970, 0 if the record has none.
+    `offset` is the offset in `__consumer_offsets`; all records of a key are in one partition. `at_us` is the time in
+    microseconds since 1970, 0 if the record has none.
     """
 
     is_tombstone: bool
@@ -85,11 +85,12 @@ def find_last_records(
 ) -> dict[str, list[int]]:
     """Return by date which rows are the last record of their key, as indexes into all rows of the date's files.
 
-    `files_by_date` has the files of group_events of some dates (YYYY-MM-DD), in ascending order of the dates; the
-    result has the same dates, each with a list, which may be empty. A key whose last record is a tombstone has no row.
-    Indexes of a date have no order, and count the rows of samples, too. Records of later dates are not read: the
-    following days are built from the state at the end of these dates. Raises StorageError if a file cannot
-    be read.
+    `files_by_date` has the files of group_events of some dates (YYYY-MM-DD), in ascending order of the dates. The
+    result has a list for each of these dates, which may be empty. Indexes of a date have no order, and also count the
+    rows of samples. A key whose last record is a tombstone has no index.
+
+    Records of later dates are not read, because the following days are built from the state at the end of these dates.
+    Raises StorageError if a file cannot be read.
     """
     last_records: dict[Key, _Record] = {}
     for day, files in files_by_date.items():

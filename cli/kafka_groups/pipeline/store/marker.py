@@ -1,4 +1,4 @@
-"""The marker: a small file that marks a directory as a data directory, and has the version of its tables."""
+"""The marker: a small file that marks a directory as a data directory, and states the version of its tables."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def is_new(directory: RootDirectory) -> bool:
 
 
 def write_marker(directory: RootDirectory) -> None:
-    """Write the marker, and make the directory if it does not exist; do nothing if the marker exists.
+    """Write the marker, and create the directory if it does not exist; do nothing if the marker exists.
 
     Call `is_new` before, which refuses a directory with other content. Two programs may write the marker at once.
-    Raises StorageError if it cannot be written, or if there is one of another schema version.
+    Raises StorageError if the marker cannot be written, or if there is a marker of another schema version.
     """
     if has_marker(directory):
         return
@@ -60,9 +60,9 @@ def write_marker(directory: RootDirectory) -> None:
 
 
 def has_marker(directory: RootDirectory) -> bool:
-    """Return whether the directory has a marker, which then has this schema version.
+    """Return whether the directory has a marker of this schema version.
 
-    Raises StorageError for a marker that cannot be parsed, that another program wrote, or of another schema version.
+    Raises StorageError if the marker has another schema version, cannot be parsed, or is another program's.
     """
     text = directory.read_small(directory.join(MARKER))
     if text is None:
@@ -74,7 +74,7 @@ def has_marker(directory: RootDirectory) -> bool:
 
 
 def _parse_marker(text: bytes) -> dict[str, Any]:
-    """Return the content of a marker; empty if it is no JSON object."""
+    """Return the content of a marker; empty if it is not a JSON object."""
     try:
         return dict(json.loads(text))
     except (ValueError, TypeError):

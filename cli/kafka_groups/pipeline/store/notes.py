@@ -1,4 +1,4 @@
-"""Notes: small states that commands keep between runs, JSON objects in `.notes/<name>.json` of the data directory."""
+"""Notes: small states that commands keep between runs, as JSON objects in `.notes/<name>.json` of the directory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_note(directory: RootDirectory, name: str) -> dict[str, Any]:
 
 
 def write_note(directory: RootDirectory, name: str, content: Mapping[str, Any]) -> None:
-    """Write a note in place of the one of this name. A reader sees the old content or the new one, never a part."""
+    """Write a note, which replaces the note of this name at once: a reader sees the old or the new content."""
     directory.write_small(_path_of(directory, name), json.dumps(content) + "\n")
 
 

@@ -1,6 +1,6 @@
-"""Sorted Parquet files: the rows of several files of one table and date, written again in the order of their identity.
+"""Sorted Parquet files: the rows of several files of one table and date, rewritten in the order of their identity.
 
-The old files stay until a commit removes them from the table. The identity of a row is the columns `Table.identity`.
+The identity of a row is its columns `Table.identity`. The old files stay until a commit removes them from the table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kafka_groups.pipeline.store.datasets import open_dataset
 from kafka_groups.pipeline.store.root_directory import RootDirectory, as_storage_error
 from kafka_groups.pipeline.tables import STORED_TABLES, Table
 
-# The number of rows that are sorted at once: about 600 MB of commits, and as much again while they are sorted.
+# The number of rows that are sorted at once: commits take about 600 MB, and the same amount again during the sort.
 ROWS_AT_ONCE: Final = 2_000_000
 _ROWS_PER_GROUP: Final = 131_072
 # A column of times is stored as a dictionary if more rows than this share a time, on average.
@@ -39,12 +39,12 @@ def sort_files(
 ) -> list[NewFile]:
     """Write all rows of the files, sorted by identity, into new files of a batch, and return these.
 
-    `files` is not empty, and all belong to one table and date. There is one new file for up to `ROWS_AT_ONCE` rows.
-    More rows, which must come from samples, are sorted one range of keys after another: each new file has one range,
-    and the ranges ascend. Columns that this version does not know are kept; columns that older files lack are null.
+    All files (at least one) must belong to one table and date. Up to `ROWS_AT_ONCE` rows become one new file. More
+    rows, which must come from samples, are sorted one range of keys after another: each new file has one range, and the
+    ranges ascend. Columns that this version does not know are kept; columns that older files lack are null.
     `on_rows_written` is called after each new file with the number of its rows.
 
-    Raises StorageError if a file cannot be read or written, or if rows were lost; then no new file stays.
+    Raises StorageError, and leaves no new file, if a file cannot be read or written, or if rows were lost.
     """
     table = STORED_TABLES[files[0].table]
     row_count = sum(file.rows for file in files)
@@ -57,8 +57,8 @@ def sort_files(
 def copy_rows(directory: RootDirectory, files: Sequence[DataFile], batch: str, rows: Sequence[int]) -> list[NewFile]:
     """Write some rows of the files, sorted by identity, into one new file of a batch, and return it as a list.
 
-    `rows` are distinct indexes, at least one, in any order: from 0, into the rows of all files in their order. Columns,
-    `files` and errors are as in `sort_files`.
+    `rows` are distinct indexes (at least one) in any order. They count the rows of all files, in the order of the
+    files, from 0. Columns, `files` and errors are as in `sort_files`.
     """
     dataset = open_dataset(directory, files)
     # This is a generator, because `_write_parts` turns errors of reading into StorageErrors.
@@ -108,9 +108,10 @@ def _write_parts(
 
 
 def _write_sorted(directory: RootDirectory, path: str, rows: pa.Table) -> None:
-    """Write sorted rows to a new file, with numbers as differences, which are small in successive rows of a partition.
+    """Write sorted rows to a new file, in encodings that take little space.
 
-    Strings, and times that many rows share, are stored as a dictionary of the distinct values.
+    Numbers are stored as differences, which are small in successive rows of a partition. Strings, and times that many
+    rows share, are stored as a dictionary of the distinct values.
     """
     dictionary_names = {field.name for field in rows.schema if _has_few_values(rows, field)}
     number_names = {
@@ -137,10 +138,9 @@ def _has_few_values(rows: pa.Table, field: pa.Field) -> bool:
 def _key_ranges(dataset: ds.Dataset, table: Table) -> Iterator[ds.Expression]:
     """Yield filters that divide rows of samples into ascending ranges of keys. Every row passes exactly one filter.
 
-    A key is the identity without the time: the partition of a group that was sampled, for example. No column of it may
-    be null. A range has about `ROWS_AT_ONCE` rows, because all rows of a key are in one range. Before the first filter,
-    the key columns of the entire dataset are read once. Row groups of sorted files are read only for the ranges that
-    their least and greatest keys touch.
+    A key is the identity without the time: a group on a partition, for example. No column of a key may be null. A range
+    has about `ROWS_AT_ONCE` rows, because all rows of a key are in one range. Before the first filter, the key columns
+    of the entire dataset are read once. Row groups of sorted files are read only for ranges that overlap their keys.
     """
     key_names = [name for name in table.identity if name not in {table.dated_by, *_NULL_IN_SAMPLES}]
     keys = _count_keys(dataset, key_names)

@@ -1,6 +1,6 @@
 """A writer of new rows into Parquet files, one for each table and date, in the directories of their tables.
 
-A commit makes the files part of their tables. Files without a commit are deleted, at the latest a day later.
+A commit makes the files part of their tables. `compact` deletes files that were not committed within a day.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def new_writer(into: str, batch: str) -> FileWriter:
 class FileWriter:
     """A writer of rows of one batch into new files: one for each table and date, or several if there are many dates.
 
-    As a context manager it deletes its files if the block raises an exception. The commit comes after the block: if a
-    commit raises an exception, it may have succeeded all the same, and the files must stay. Methods raise StorageError.
+    As a context manager, it deletes its files if the block raises an exception. Commit after the block: a commit that
+    raises an exception may have succeeded all the same, so the files must stay. Methods raise StorageError.
     """
 
     def __init__(self, directory: RootDirectory, batch: str) -> None:
@@ -50,7 +50,7 @@ class FileWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Delete all files, closed or not, if the block raised an exception; else leave them."""
+        """Delete all files, closed or not, if the block raised an exception."""
         if kind is None:
             return
         for file in self._open_files.values():
@@ -60,7 +60,7 @@ class FileWriter:
             self._directory.forget(path)
 
     def write(self, table: Table, rows: pa.RecordBatch) -> None:
-        """Add rows, in any order, which have exactly the columns of the table (`Table.arrow`)."""
+        """Add rows in any order, with exactly the columns of the table (`Table.arrow`)."""
         with as_storage_error("write files", self._directory.into):
             for date, rows_of_date in _split_by_date(table, rows):
                 self._file(table, date).write(rows_of_date)
@@ -73,9 +73,9 @@ class FileWriter:
         return self._closed_files
 
     def _file(self, table: Table, date: str) -> _OpenFile:
-        """Return the open file of a table and a date (YYYY-MM-DD).
+        """Return the open file of a table and a date (YYYY-MM-DD), which is opened if need be.
 
-        If there is none, open one. Before that, close the oldest file if the maximum number is open.
+        If the maximum number of files is open, the oldest one is closed first.
         """
         key = (table.name, date)
         if key not in self._open_files:
@@ -132,7 +132,7 @@ class _OpenFile:
         self._waiting_rows = 0
 
     def close(self) -> int:
-        """Close the file without its waiting rows, and return its size in bytes."""
+        """Close the file, and return its size in bytes; rows that still wait are lost (`flush`)."""
         self._writer.close()
         size = int(self._stream.tell())
         self._stream.close()
@@ -140,7 +140,7 @@ class _OpenFile:
 
 
 def _split_by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield each date of the rows (YYYY-MM-DD), ascending, with its rows in their order; nothing without rows."""
+    """Yield each date of the rows (YYYY-MM-DD), ascending, with its rows in the same order."""
     days = _days_of(table, rows)
     # Most batches have one date, and np.unique sorts all days.
     has_one_day = len(days) > 0 and days.min() == days.max()
@@ -153,8 +153,8 @@ def _split_by_date(table: Table, rows: pa.RecordBatch) -> Iterator[tuple[str, pa
 def _days_of(table: Table, rows: pa.RecordBatch) -> Ints:
     """Return the date of each row in days since 1970-01-01, from the time by which the table is dated.
 
-    Where this time is null or outside of 1970 to 2099, it is the date of the column `record_time`, if the table has
-    one, and else day 0.
+    If this time is null or outside of 1970 to 2099, the time in the column `record_time` counts. If the table has no
+    such column, or that time is no better, the date is day 0.
     """
     possible_times = []
     for name in (table.dated_by, "record_time"):

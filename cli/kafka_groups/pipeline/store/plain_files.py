@@ -29,12 +29,15 @@ def write_plain_files(
     tables: Collection[Table],
     progress: Progress = ignore_progress,
 ) -> Mapping[str, int]:
-    """Write the newest version of each table that has rows, and return the number of rows by the name of each table.
+    """Write the newest version of each table that has rows, and return the number of rows by table name.
 
-    Parquet files are `<table>/date=<date>/part-0.parquet`. A CSV file is `<table>.csv` with a header and `date` as its
-    last column, sorted by date; lists and structs are JSON, bytes are hexadecimal. Rows of unfinished samples are
-    omitted. A file gets its name when it is complete. `progress` is called with the number of finished tables. Raises
-    StorageError if `output` is neither new nor empty, or if a file cannot be read or written.
+    - Parquet files are `<table>/date=<date>/part-0.parquet`.
+    - CSV files are `<table>.csv`, with a header and `date` as the last column, sorted by date. Lists and structs are
+      JSON, bytes are hexadecimal.
+
+    Rows of unfinished samples are omitted. A file gets its name when it is complete. `progress` is called with the
+    number of finished tables. Raises StorageError if `output` is neither new nor empty, or if a file cannot be read or
+    written.
     """
     _make_empty_directory(output)
     row_counts = {}
@@ -52,7 +55,7 @@ def write_plain_files(
 
 
 def _make_empty_directory(output: Path) -> None:
-    """Make the directory if it does not exist; raise StorageError if it is not empty, or an address of a store."""
+    """Create the directory if it does not exist. Raise StorageError if it is not empty or in an object store."""
     if ":/" in str(output):
         message = f"plain files are written to a disk only; {output} is no directory of it"
         raise StorageError(message)
@@ -85,7 +88,7 @@ def _write_csv_file(storage: Storage, output: Path, table: Table, files: Sequenc
 
 
 def _read_batches(storage: Storage, table: Table, files: Iterable[DataFile]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the files with the columns of the table, without date; columns that a file lacks are null."""
+    """Yield the rows of the files with the table's columns, without `date`; columns that a file lacks are null."""
     paths = [file.path for file in files]
     yield from ds.dataset(paths, table.arrow(), "parquet", storage.directory.fs).to_batches()
 

@@ -1,4 +1,4 @@
-"""Queries: SQL on the rows of a table, by the query engine of deltalake (DataFusion), without Spark."""
+"""Queries: SQL on the rows of a table without Spark, by DataFusion, the query engine of deltalake."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Queries:
         self._source = cache(self._register)
 
     def select(self, table: Table, template: str, /, **values: SqlValue) -> list[Row]:
-        """Return the rows that a SELECT of DataFusion's SQL returns, rendered by `render_sql` from the template.
+        """Return the rows of a SELECT statement in DataFusion's SQL, rendered by `render_sql` from a template.
 
         The field `{rows}` is the table without the rows of unfinished samples; every other field is one of `values`.
         Times in the table are `timestamp[us, UTC]`, and `date` is its partition column. Select times as BIGINT
-        (microseconds since 1970): a result with a time imports pandas, which takes 0.2 s. If the table has no version,
-        no row is returned, not even a count. Raises StorageError if the table cannot be read.
+        (microseconds since 1970), because a result with a time imports pandas, which takes 0.2 s. If the table has no
+        version, no row is returned, not even a count. Raises StorageError if the table cannot be read.
         """
         source = self._source(table)
         if source is None:
@@ -51,9 +51,9 @@ class Queries:
             return list(reader.read_all().to_pylist())
 
     def _register(self, table: Table) -> Sql | None:
-        """Make the newest version of the table known to the engine, and return the SQL for its FROM clause.
+        """Register the newest version of the table with the engine, and return the SQL for its FROM clause.
 
-        None if the table has no version.
+        Return None if the table has no version.
         """
         log = self._storage.log(table)
         if log.delta_table is None:
@@ -70,7 +70,7 @@ class Queries:
 
 
 def _is_in_file(directory: RootDirectory, table: Table, file: DataFile) -> Sql:
-    """Return the condition of the rows of one sample, from its file: a sample has one cluster and one time."""
+    """Return the condition that the rows of a sample's file meet: a sample has one cluster and one time."""
     rows = pq.ParquetFile(file.path, filesystem=directory.fs).read(["cluster_id", table.dated_by])
     times_us = rows[table.dated_by].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
     extremes = pc.min_max(times_us)

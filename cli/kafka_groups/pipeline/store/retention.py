@@ -1,7 +1,7 @@
-"""Retention: removing old dates of tables, and samples that were never finished.
+"""Retention: removal of old dates of tables, and of samples that were never finished.
 
-Of old dates of group_events the last record of each key stays (`last_records`). A note keeps the first dates that were
-retained: no build makes an older date again, even if the next run has a longer retention.
+From old dates of group_events, only the last record of each key stays (`last_records`). A note keeps the first dates
+that were retained: no build derives an older date again, even if the next run has a longer retention.
 """
 
 from __future__ import annotations
@@ -43,12 +43,14 @@ def uniform_retention(age: timedelta) -> dict[Table, timedelta]:
 def remove_old_dates(
     storage: Storage, retention: Mapping[Table, timedelta], now: datetime, progress: Progress
 ) -> Iterator[tuple[str, str]]:
-    """Remove the dates that are older than their `retention`; yield table and date of each that is removed completely.
+    """Remove the dates that are older than their `retention`; yield table and date of each completely removed date.
 
     `retention` has by table how long a date stays after its end, at least MIN_RETENTION; `now` is in UTC. The newest
-    date of each table stays. The lock "compact" must be held. Nothing is removed before the first element is requested,
-    and each date is removed just before it is yielded. `progress` is called with the number of dates that are finished,
-    counted for each table. Raises StorageError; the dates that were removed before then stay removed.
+    date of each table stays. The lock "compact" must be held.
+
+    Each date is removed just before it is yielded, so nothing is removed before the first element is requested.
+    `progress` is called with the number of finished pairs of a table and a date. Raises StorageError; dates that were
+    removed before the error stay removed.
     """
     old_dates = {table: _find_old_dates(storage, table, now - age) for table, age in retention.items()}
     if retention:
@@ -65,8 +67,8 @@ def remove_old_dates(
 def remove_failed_samples(storage: Storage, now: datetime) -> None:
     """Remove the rows of samples that began more than a day ago, and are not in sample_runs; `now` is in UTC.
 
-    Samples that are newer than the newest one in sample_runs stay, because that table may come from an older backup:
-    without any finished sample, all stay. The lock "compact" must be held. Raises StorageError.
+    Samples that are newer than the newest sample in sample_runs stay, because that table may come from an older backup.
+    Without any finished sample, all samples stay. The lock "compact" must be held. Raises StorageError.
     """
     finished_samples: set[str] = set()
     for file in storage.files(SAMPLE_RUNS):
@@ -105,10 +107,10 @@ def _note_first_dates(storage: Storage, retention: Mapping[Table, timedelta], no
 
 
 def _remove_date(storage: Storage, table: Table, files: Sequence[DataFile], kept_rows: Sequence[int]) -> bool:
-    """Remove the files of a date, except rows with the given indexes; return whether the date was removed completely.
+    """Remove the rows of a date except those with the given indexes; return whether the date was removed completely.
 
     Nothing changes, and False is returned, if all rows are kept, or if another program removed one of the files. The
-    files may be larger than memory; the kept rows may not.
+    files may be larger than memory, but the kept rows may not.
     """
     if not kept_rows:
         return storage.swap(table, files, [], same_rows=False)

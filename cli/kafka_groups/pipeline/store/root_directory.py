@@ -23,9 +23,9 @@ def as_storage_error(what: str, where: str) -> AbstractContextManager[None]:
 
 
 def open_root(into: str) -> RootDirectory:
-    """Return the root directory at a path or a URI, without access to it: it may not exist.
+    """Return the root directory at a path or a URI, without accessing it: it does not have to exist.
 
-    Raises StorageError for an address of nothing, and for names that Spark or URIs would read as something else.
+    Raises StorageError for an invalid address, and for names that Spark or URIs would read as something else.
     """
     if re.search(r"[\[\]{}*?\\]", into):
         message = f"{into} has one of []{{}}*?\\ in its name, which Spark reads as a pattern; name another directory"
@@ -37,9 +37,9 @@ def open_root(into: str) -> RootDirectory:
 
 
 def open_file(address: str) -> Any:
-    """Return the file at an address of `RootDirectory.address`, open to be read at any position by pyarrow.
+    """Open the file at an address from `RootDirectory.address`, so that pyarrow can read it at any position.
 
-    Raises the errors of its file system, OSError or ArrowException: call it inside of `as_storage_error`.
+    Raises the errors of its file system, OSError or ArrowException: call it in a block of `as_storage_error`.
     """
     directory = open_root(address)
     return directory.fs.open_input_file(directory.root)

@@ -31,9 +31,9 @@ _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 def open_storage(into: str, *, create: bool = False) -> Storage:
     """Return the tables in a directory, which is given as a path or a URI.
 
-    With `create`, the directory may be new or empty; `Storage.make` makes it before something is written. Raises
-    StorageError if there are no tables (without `create`), if the directory is not one of this pipeline and this schema
-    version, or (with `create`) if it cannot be written.
+    With `create`, the directory may be new or empty; `Storage.make` creates it before anything is written. Raises
+    StorageError if the directory does not belong to this pipeline, or has another schema version. Without `create`, it
+    also raises it if there are no tables; with `create`, if the directory cannot be written.
     """
     directory = open_root(into)
     if marker.is_new(directory) and not create:
@@ -49,13 +49,13 @@ def open_storage(into: str, *, create: bool = False) -> Storage:
 class Storage:
     """All tables of a directory, which may have rows of several clusters.
 
-    A table consists of the files that its log names. New files are written first. A commit then makes all of them part
+    A table consists of the files that its log names. New files are written first; a commit then makes all of them part
     of the table at once. Files that a killed process did not commit are deleted a day later. Dates are texts,
-    YYYY-MM-DD. Methods raise StorageError, and leave each table in its old or in its new state.
+    YYYY-MM-DD. If a method raises StorageError, each table is in its old or in its new state.
     """
 
     def __init__(self, directory: RootDirectory) -> None:
-        """Take a directory, which may not exist yet (`make`); `open_storage` checks it before."""
+        """Take a directory that `open_storage` has checked; it does not have to exist yet (`make`)."""
         self.directory = directory
         self.into = directory.into
         # The address is for tasks of Spark, which have another working directory.
@@ -63,7 +63,7 @@ class Storage:
         self._is_made = False
 
     def make(self) -> None:
-        """Make the directory and its marker if they do not exist; call it before anything is written."""
+        """Create the directory and its marker if they do not exist. Call this before anything is written."""
         if not self._is_made:
             marker.write_marker(self.directory)
         self._is_made = True
@@ -92,9 +92,9 @@ class Storage:
     ) -> None:
         """Add files to their tables, with one commit for each table.
 
-        `tables` are committed first, in this order, also those without a file if there are transactions: every commit
-        records the transactions, versions by application. `expected` has by the name of a table the versions that its
-        log must have: a commit on another version raises StorageError, and earlier commits stay.
+        Commit `tables` first, in this order. With `transactions`, every commit records them, so tables without new
+        files are committed as well. `expected` has, by table name, the versions that a log must have: a commit on
+        another version raises StorageError, and earlier commits stay.
         """
         files_by_table: dict[str, list[NewFile]] = {table.name: [] for table in tables}
         for file in files:
@@ -105,7 +105,7 @@ class Storage:
                 log.commit(add=new, transactions=transactions, expected=expected.get(name, {}))
 
     def versions_of(self, table: Table, applications: Sequence[str]) -> dict[str, int]:
-        """Return the newest version of each of these applications, without those that the table's log does not have."""
+        """Return the newest version of each of these applications; applications that the log lacks are absent."""
         versions = self.log(table).transactions()
         return {application: versions[application] for application in applications if application in versions}
 
@@ -117,13 +117,13 @@ class Storage:
         transactions: Mapping[str, int] = _EMPTY,
         expected: Versions = _EMPTY,
     ) -> None:
-        """Replace everything that the table has of these dates by new files, in one commit.
+        """Replace all rows of these dates in the table by new files, in one commit.
 
-        Only the `files` that belong to this table and these dates are added; the others are left where they are. Dates
-        without a new file have no rows afterwards. The commit records the transactions, and raises StorageError if the
-        log has other versions than `expected`, or if another program removed a file meanwhile. Files that another
-        program adds to these dates meanwhile stay, unless a lock or `expected` excludes it. Without a file to remove or
-        to add there is no commit: transactions are not recorded, and `expected` is not checked.
+        Only those `files` are added that belong to this table and these dates. Dates without a new file have no rows
+        afterwards. The commit records the transactions, and raises StorageError if the log has other versions than
+        `expected`, or if another program removed a file meanwhile. Files that another program adds to these dates
+        meanwhile stay, unless a lock or `expected` prevents it. If there is no file to remove or to add, there is no
+        commit: transactions are not recorded, and `expected` is not checked.
         """
         log = self.log(table)
         old = [file for file in log.files() if file.date in dates]
@@ -132,11 +132,12 @@ class Storage:
             log.commit(add=new, remove=old, transactions=transactions, expected=expected)
 
     def swap(self, table: Table, old: Sequence[DataFile], new: Sequence[NewFile], *, same_rows: bool) -> bool:
-        """Replace old files by new ones in one commit, and return True.
+        """Replace old files by new ones in one commit, and return whether this was done.
 
-        Return False, and delete the new files, if the table no longer has all of the old files. `same_rows`
-        declares that both have the same rows, so that readers of changes see none. If another program removes one of
-        the old files during the commit, StorageError is raised, and the new files stay until a vacuum deletes them.
+        If the table no longer has all of the old files, the new files are deleted, and False is returned. `same_rows`
+        declares that old and new files have the same rows, so that readers of changes see no change. If another program
+        removes an old file during the commit, StorageError is raised, and the new files stay until a vacuum deletes
+        them.
         """
         log = self.log(table)
         if not {*old} <= {*log.files()}:
@@ -155,17 +156,17 @@ class Storage:
         return sorted({file.date for file in self.files(table)})
 
     def files(self, table: Table, dates: Collection[str] | None = None, *, unfinished: bool = False) -> list[DataFile]:
-        """Return the files of the table's newest version, of all dates or of these, sorted by date and path.
+        """Return the files of the table's newest version, of all dates or of these dates, sorted by date and path.
 
         Files of samples that `sample_runs` does not name are skipped: these samples failed, or are not finished yet.
-        With `unfinished`, the files of such samples are returned, and no others.
+        With `unfinished`, only the files of such samples are returned.
         """
         files = [file for file in self.log(table).files() if dates is None or file.date in dates]
         unfinished_samples = self._find_unfinished({file.batch for file in files if file.batch.startswith(SAMPLE)})
         return [file for file in files if (file.batch in unfinished_samples) == unfinished]
 
     def _find_unfinished(self, samples: set[str]) -> set[str]:
-        """Return the names among these that `sample_runs` does not have: samples that failed or are unfinished."""
+        """Return which of these samples are not in `sample_runs`: they failed, or are not finished yet."""
         if not samples:
             return set()
         # A file with one sample has the sample's name in its own, so most commands need not open a file.
@@ -209,5 +210,5 @@ class Storage:
         return notes.read_note(self.directory, name)
 
     def save_note(self, name: str, content: Mapping[str, Any]) -> None:
-        """Save a note in place of the one of this name. A reader sees the old content or the new one, never a part."""
+        """Save a note, which replaces the note of this name at once: a reader sees the old or the new content."""
         notes.write_note(self.directory, name, content)

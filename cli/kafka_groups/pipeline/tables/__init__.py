@@ -1,13 +1,13 @@
-"""The tables of the pipeline. The modules of this package are their documentation: every column has its sentence.
+"""The tables of the pipeline. This package is also their documentation: each column declares its description.
 
-All times are UTC; `*_ms` are milliseconds; rates are records per second. Every table is partitioned by `date` (UTC),
-the date of the time in its column `Table.dated_by`. `SCHEMA_VERSION` rises when a column changes its meaning or is
-removed, but not when a column is added.
+All times are UTC; `*_ms` are milliseconds; rates are records per second. Every table is partitioned by `date` (UTC):
+the date of the time in the column that `Table.dated_by` names. `SCHEMA_VERSION` increases when a column is removed or
+changes its meaning, but not when a column is added.
 
 facts.py    tables of facts, which ingest, sample and backfill read from brokers
 derived.py  tables that a build derives from facts
 states.py   the states that a build carries from day to day
-event_details.py  the expression in the details of events
+event_details.py  the regular expression in the details of events
 sql.py      SQL texts in the dialects of DataFusion and Spark
 """
 
@@ -22,7 +22,11 @@ __all__ = ["Table"]
 
 SCHEMA_VERSION: Final = 4
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-# The clocks of coordinators and samplers are taken to differ by at most this, ten minutes.
+# The leader of a partition of OFFSETS_TOPIC coordinates the groups whose records are in it. If it did not list its
+# groups, a sample has this log end offset, null, for the partition. A sample is complete if no partition of the topic
+# has it. Only complete samples show that a group or a commit was deleted.
+SILENT_COORDINATOR: Final = None
+# The pipeline assumes that the clocks of coordinators and samplers differ by at most this time, ten minutes.
 LARGEST_CLOCK_DIFFERENCE_US: Final = 600_000_000
 
 _RECORD_ID: Final = ("cluster_id", "origin", "source_partition", "source_offset")
@@ -93,7 +97,7 @@ SAMPLE_RUNS: Final = Table(
 INGEST_GAPS: Final = Table(
     "ingest_gaps",
     facts.IngestGaps,
-    identity=("cluster_id", "source_partition", "from_offset", "until_offset"),
+    identity=("cluster_id", "source_partition", "first_offset", "last_offset"),
     dated_by="found_at",
     derived=False,
 )

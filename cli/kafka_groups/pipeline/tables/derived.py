@@ -23,7 +23,7 @@ from kafka_groups.pipeline.frames.frame import Frame, frame
 
 @frame
 class LagHistory(Frame):
-    """A row has lag and verdict of a group on a partition, at a time for which the log end offset is known."""
+    """One row per group, partition and time with a known log end offset: the group's lag and verdict."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     group: Any = column(STRING, "id of the group")
@@ -31,222 +31,234 @@ class LagHistory(Frame):
     partition: Any = column(INT32, "partition of the topic")
     observed_at: Any = column(TIMESTAMP, "time of the values in this row")
     origin: Any = column(STRING, "sample or backfill: the source of the log end offset")
-    committed_offset: Any = column(INT64, "offset of the last commit until that time", unit=OFFSET)
+    committed_offset: Any = column(INT64, "the group's committed offset at that time", unit=OFFSET)
     commit_time: Any = column(
         TIMESTAMP,
-        "when it was committed; if commit_origin is sample, the time of the last sample that saw it",
+        "time of that commit; if commit_origin is sample, the time of the last sample that saw the commit",
     )
     commit_origin: Any = column(STRING, "topic or sample: the source of the commit")
-    log_start_offset: Any = column(INT64, "as in partition_offsets", unit=OFFSET)
-    log_end_offset: Any = column(INT64, "as in partition_offsets", unit=OFFSET)
-    last_stable_offset: Any = column(INT64, "as in partition_offsets", unit=OFFSET)
+    log_start_offset: Any = column(INT64, "first offset that can be read; null for backfills", unit=OFFSET)
+    log_end_offset: Any = column(INT64, "the offset of the next record", unit=OFFSET)
+    last_stable_offset: Any = column(
+        INT64,
+        "last stable offset, where a read_committed consumer stops; null for backfills",
+        unit=OFFSET,
+    )
     lag: Any = column(
         INT64,
-        "log end offset minus committed offset; negative if the log was truncated, or because of producers' clocks",
+        "log end offset minus committed offset; negative if the log was truncated, or if clocks differ",
         unit=RECORDS,
     )
     time_lag_ms: Any = column(
         INT64,
-        "age of the oldest record that the group has not processed yet; 0 if there is none",
+        "age of the oldest record that the group has not processed yet; 0 if all records are processed",
         unit=MILLISECONDS,
     )
-    time_lag_quality: Any = column(STRING, "exact, interpolated, lower_bound, data_loss or unknown")
+    time_lag_quality: Any = column(
+        STRING,
+        "how certain time_lag_ms is: exact, interpolated, lower_bound, data_loss or unknown",
+    )
     consume_rate: Any = column(
         FLOAT64,
-        "records consumed per second, over the last ten minutes, from commits",
+        "records consumed per second during the last ten minutes, from committed offsets",
         unit=PER_SECOND,
     )
     produce_rate: Any = column(
         FLOAT64,
-        "records produced per second, over the same time, from log end offsets",
+        "records produced per second during the last ten minutes, from log end offsets",
         unit=PER_SECOND,
     )
     catch_up_ms: Any = column(
         INT64,
-        "time until the lag is 0 at these rates; null if the lag does not fall",
+        "time until the lag is 0 at these rates; null if there is no lag, or if the lag does not fall",
         unit=MILLISECONDS,
     )
     retention_margin: Any = column(
         INT64,
-        "committed offset minus log start offset: records until data is lost; negative: data was lost",
+        "committed offset minus log start offset: the number of records that retention can delete before the group "
+        "loses data; negative if the group has lost data",
         unit=RECORDS,
     )
     verdict: Any = column(STRING, "OK, UNKNOWN, WARN, STALL, REWIND or STOP (docs/verdicts.md)")
-    rule: Any = column(STRING, "the rule that gave the verdict")
-    verdict_since: Any = column(TIMESTAMP, "since when that verdict has been given at each observation")
+    rule: Any = column(STRING, "name of the rule that gave the verdict")
+    verdict_since: Any = column(TIMESTAMP, "since when every observation has given this verdict")
 
 
 @frame
 class GroupStatus(Frame):
-    """A row has verdict, lag and state of a group, at each time at which lag_history has a row of its partitions.
+    """One row per group, at each time for which lag_history covers any of its partitions: verdict, lag and state.
 
-    Each partition counts with its last row of the last ten minutes.
+    Each partition counts with its last row in lag_history, for at most ten minutes.
     """
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     group: Any = column(STRING, "id of the group")
     evaluated_at: Any = column(TIMESTAMP, "time of the values in this row")
-    verdict: Any = column(STRING, "the worst of its partitions: OK, UNKNOWN, WARN, STALL, REWIND or STOP")
-    rule: Any = column(STRING, "the rule that gave the verdict")
+    verdict: Any = column(STRING, "the worst verdict of a partition: OK, UNKNOWN, WARN, STALL, REWIND or STOP")
+    rule: Any = column(STRING, "name of the rule that gave the verdict")
     verdict_since: Any = column(
         TIMESTAMP,
-        "since when a partition has had that verdict; for OK, since when all partitions have had it",
+        "since when at least one partition has had this verdict; for OK, since when all partitions have had it",
     )
     partitions: Any = column(
         INT32,
-        "number of partitions that the row sums up: those with a commit and a known log end offset",
+        "number of partitions that this row covers: those with a commit and a known log end offset",
     )
-    lag: Any = column(INT64, "sum of the lags that are greater than 0", unit=RECORDS)
+    lag: Any = column(INT64, "sum of the partitions' lags, without the negative ones", unit=RECORDS)
     time_lag_ms: Any = column(INT64, "longest known time lag of a partition", unit=MILLISECONDS)
     time_lag_quality: Any = column(
         STRING,
-        "the least certain of its partitions: data_loss, unknown, lower_bound, interpolated or exact",
+        "least certain quality of a partition: data_loss, unknown, lower_bound, interpolated or exact",
     )
-    consume_rate: Any = column(FLOAT64, "sum of the partitions' rates; null if one is unknown", unit=PER_SECOND)
-    produce_rate: Any = column(FLOAT64, "sum of the partitions' rates; null if one is unknown", unit=PER_SECOND)
+    consume_rate: Any = column(FLOAT64, "sum of the partitions' rates; null if any is unknown", unit=PER_SECOND)
+    produce_rate: Any = column(FLOAT64, "sum of the partitions' rates; null if any is unknown", unit=PER_SECOND)
     catch_up_ms: Any = column(
         INT64,
-        "longest time of a partition; null if the lag of one does not fall, or if there is no lag",
+        "longest catch-up time of a partition; null if there is no lag, or if the lag of any partition does not fall",
         unit=MILLISECONDS,
     )
-    state: Any = column(STRING, "state of the group; null if unknown")
+    state: Any = column(STRING, "state of the group, such as Stable or Empty; null if unknown")
     members: Any = column(INT32, "number of members; null if unknown")
 
 
 @frame
 class Rebalances(Frame):
-    """A row is a rebalance, with the members that joined and left."""
+    """One row per rebalance of a group, with the members that joined and left."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     group: Any = column(STRING, "id of the group")
     protocol: Any = column(STRING, "classic or consumer (KIP-848)")
-    generation: Any = column(INT32, "generation, or group epoch")
+    generation: Any = column(INT32, "generation (classic) or group epoch (KIP-848)")
     started_at: Any = column(
         TIMESTAMP,
-        "KIP-848: when the group epoch was raised; classic: the earliest time at which it can have begun, or that "
-        "of its record if nothing shows that time",
+        "KIP-848: when the group epoch increased. Classic: the earliest time at which the rebalance can have begun; "
+        "if this is unknown, the time of the generation's record",
     )
     ended_at: Any = column(
         TIMESTAMP,
-        "KIP-848: when all members were stable, or the next epoch began, null while open; classic: the time of its "
-        "record",
+        "KIP-848: when all members had reached the epoch, or when the next epoch began; null while neither has "
+        "happened. Classic: the time of the generation's record",
     )
-    duration_ms: Any = column(INT64, "ended_at minus started_at", unit=MILLISECONDS)
+    duration_ms: Any = column(INT64, "ended_at minus started_at; null if unknown", unit=MILLISECONDS)
     duration_quality: Any = column(
         STRING,
-        "exact (KIP-848); bound: not longer than this (classic: it began after the previous record; KIP-848: until the "
-        "next epoch, because the number of members is not known); timeout (classic): not longer than the members' "
-        "rebalance timeout, which says nothing about how long it took; overtaken (KIP-848): until the next epoch, "
-        "which began before all members had reached this one; open (KIP-848): not all members had reached it by the "
-        "end of the next day; unknown (KIP-848): open, and the number of members is not known",
+        "exact (KIP-848): all members reached the epoch. bound: the rebalance took at most this time. A classic one "
+        "began after the group's previous record; a KIP-848 one, with an unknown number of members, ended when the "
+        "next epoch began. timeout (classic): it took at most the members' rebalance timeout, which says nothing about "
+        "its duration. overtaken (KIP-848): the next epoch began before all members had reached this one. open "
+        "(KIP-848): not all members had reached the epoch by the end of the next day. unknown (KIP-848): open, and the "
+        "number of members is unknown",
     )
     sync_ms: Any = column(
         INT64,
-        "classic: duration of the last phase, from when all members had joined",
+        "classic: time from when all members had joined to the generation's record",
         unit=MILLISECONDS,
     )
     members_before: Any = column(
         INT32,
-        "number of members before; null if records of earlier members are lost, and none of these members wrote or "
-        "left by the end of the next day",
+        "number of members before the rebalance; null if records of earlier members are lost and none of these "
+        "members wrote a record or left by the end of the next day",
     )
-    members_after: Any = column(INT32, "number of members after; null if the number of earlier members is not known")
+    members_after: Any = column(
+        INT32,
+        "number of members after the rebalance; null if the number of earlier members is unknown",
+    )
     joined: Any = column(
         STRINGS,
-        "members that joined, except those that an online upgrade or downgrade kept; null if unknown",
+        "ids of the members that joined, except those that an online upgrade or downgrade kept; null if unknown",
     )
-    left: Any = column(STRINGS, "members that left; null if unknown")
+    left: Any = column(STRINGS, "ids of the members that left; null if unknown")
 
 
 @frame
 class GroupDaily(Frame):
-    """A row sums up a day of a group."""
+    """One row per group and day: commits, members, rebalances, lag and verdict of that day."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     group: Any = column(STRING, "id of the group")
     day: Any = column(TIMESTAMP, "midnight, UTC")
-    commits: Any = column(INT64, "commits written that day; null if the group is known from samples only")
+    commits: Any = column(INT64, "number of commits that day; null if the group is known from samples only")
     commit_rate: Any = column(
         FLOAT64,
-        "commits per second, from midnight to the cluster's last record of that day which was read from "
-        "__consumer_offsets, at least for a minute",
+        "commits per second from midnight to the cluster's last record read that day; the span counts as at least "
+        "one minute",
         unit=PER_SECOND,
     )
-    partitions: Any = column(INT32, "number of partitions with a commit")
+    partitions: Any = column(INT32, "number of partitions with a commit at the end of the day")
     topics: Any = column(STRINGS, "topics of these partitions")
-    max_members: Any = column(INT32, "largest number of members at a time; null if unknown")
+    max_members: Any = column(INT32, "largest number of members at any time of the day; null if unknown")
     rebalances: Any = column(
         INT32,
-        "number of rebalances that began (classic: that may have begun); null if no record of the cluster was read, "
-        "and for share and streams groups",
+        "number of rebalances that began that day (classic: that may have begun). Null if no record of the cluster "
+        "was read that day, and for share and streams groups",
     )
     rebalance_ms: Any = column(
         INT64,
-        "time spent in rebalances whose duration is known; an upper bound if the duration of one is a bound",
+        "total duration of these rebalances, as far as known; an upper bound if any of the durations is one",
         unit=MILLISECONDS,
     )
     records_consumed: Any = column(
         INT64,
-        "offsets by which commits advanced (not bytes, and not exactly records)",
+        "number of offsets by which the commits advanced; some offsets may have no record",
         unit=RECORDS,
     )
-    max_lag: Any = column(INT64, "largest sum of the lags of all partitions", unit=RECORDS)
-    last_lag: Any = column(INT64, "sum of the lags at the last observation", unit=RECORDS)
-    max_time_lag_ms: Any = column(INT64, "longest time lag of a partition", unit=MILLISECONDS)
+    max_lag: Any = column(INT64, "largest lag of the group, as the sum over its partitions", unit=RECORDS)
+    last_lag: Any = column(INT64, "lag of the group at its last observation of the day", unit=RECORDS)
+    max_time_lag_ms: Any = column(INT64, "longest time lag of a partition that day", unit=MILLISECONDS)
     worst_verdict: Any = column(STRING, "worst verdict of the group in group_status that day")
     skew: Any = column(
         FLOAT64,
-        "largest share of a partition in the consumption of a topic, divided by the mean share; 1 is even. The "
-        "most uneven topic with at least 1,000 consumed offsets counts; null if there is none. A "
-        "partition without a commit counts if nothing was written to it that day",
+        "how unevenly the group consumed a topic: the largest share of a partition, divided by the mean share; 1 is "
+        "even. Of the topics with at least 1,000 consumed offsets, the most uneven one counts; null if there is none. "
+        "The mean includes partitions without a commit if nothing was written to them that day",
     )
-    retention_margin: Any = column(INT64, "least retention margin of a partition that day", unit=RECORDS)
+    retention_margin: Any = column(INT64, "smallest retention margin of a partition that day", unit=RECORDS)
     last_retention_margin: Any = column(
         INT64,
-        "least retention margin of a partition at the group's last observation",
+        "smallest retention margin of a partition at the group's last observation of the day",
         unit=RECORDS,
     )
     retention_left_ms: Any = column(
         INT64,
-        "least time until the log start offset passes a commit with lag, at the day's rates of both; null if it "
-        "does not, if no commit has lag, or if there is less than an hour to compute rates from",
+        "shortest time until the log start offset passes a commit with lag, at the rates of that day. Null if the "
+        "log start offset does not approach the commit, if no commit has lag, or if observations cover less than an "
+        "hour",
         unit=MILLISECONDS,
     )
-    last_commit_time: Any = column(TIMESTAMP, "time of the group's last commit until the day's end")
+    last_commit_time: Any = column(TIMESTAMP, "time of the group's last commit before the end of the day")
     is_idle: Any = column(
         BOOLEAN,
         "true if the group had no commit in the 24 hours before its last observation, and no member was seen that day",
     )
     orphaned_partitions: Any = column(
         INT32,
-        "number of partitions that have a commit in the last sample, but do not exist in it",
+        "number of partitions that no longer exist, although the day's last sample has a commit on them",
     )
     clock_jump_ms: Any = column(
         INT64,
-        "by how much the times of commits fell at most, from a record to the next one in the log: the clocks of "
-        "brokers differ by this at least; 0 if they did not fall",
+        "largest backward step between the times of successive commits in the log, which shows by how much the "
+        "brokers' clocks differ at least; 0 if there is none",
         unit=MILLISECONDS,
     )
 
 
 @frame
 class TopicDaily(Frame):
-    """A row sums up a day of a topic: records written, and groups that read them."""
+    """One row per topic and day: the records written to it, and the groups that read them."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     topic: Any = column(STRING, "name of the topic")
     day: Any = column(TIMESTAMP, "midnight, UTC")
-    partitions: Any = column(INT32, "number of partitions that were seen")
+    partitions: Any = column(INT32, "number of partitions that were observed that day")
     records_produced: Any = column(
         INT64,
-        "growth of the log end offsets between the day's first and last observation; null if there is only one",
+        "growth of the log end offsets from the day's first to its last observation; null if no log was observed twice",
         unit=RECORDS,
     )
-    active_groups: Any = column(INT32, "number of groups whose commits on the topic moved that day")
-    groups_with_commits: Any = column(INT32, "number of groups that have a commit on the topic")
+    active_groups: Any = column(INT32, "number of groups whose commits on the topic advanced that day")
+    groups_with_commits: Any = column(INT32, "number of groups with a commit on the topic at the end of the day")
     is_unread: Any = column(
         BOOLEAN,
-        "true if the topic exists, no group has a commit on it that the build sees, and no member or share group is "
-        "known to read it",
+        "true if the topic exists, the build knows no commit on it, and no member or share group is known to read it",
     )
-    lookback_days: Any = column(INT32, "number of days before that day whose commits were read as well")
+    lookback_days: Any = column(INT32, "number of earlier days whose commits the build also knows")

@@ -1,4 +1,4 @@
-"""The text of a resolved regular expression, which the details of its records have. Other details are not parsed."""
+"""The regular expression in the details of an event. Only records of resolved regular expressions are parsed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _REGULAR_EXPRESSION: Final = "ConsumerGroupRegularExpression"
 
 
 def select_details(types: Any, details: Any) -> Any:
-    """Return the details of records of regular expressions, and null for other types, whose details are long.
+    """Return the details of records of regular expressions, and null for all other records.
 
-    `types` and `details` are these columns of `group_events`, as Arrow columns or as expressions on a dataset; so is
-    the result.
+    The details of other records are long, and not needed. `types` and `details` are the columns `type` and `details` of
+    `group_events`: both are Arrow columns, or both are expressions on a dataset. The result is of the same kind.
     """
     return pc.if_else(pc.equal(types, _REGULAR_EXPRESSION), details, pa.scalar(None, pa.string()))
 
 
 def read_expression(selected_details: str | None) -> str | None:
-    """Return the regular expression of the details that `select_details` left of a record; None without any."""
+    """Return the regular expression in details from `select_details`; None if a record has no details."""
     return None if selected_details is None else json.loads(selected_details).get("regular_expression")

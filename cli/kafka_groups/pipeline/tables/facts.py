@@ -1,4 +1,4 @@
-"""Tables of facts, which were read from brokers: nothing brings them back."""
+"""Tables of facts. Facts were read from brokers, and cannot be derived again if they are lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MEMBERS: Final = pa.list_(
 
 @frame
 class OffsetCommits(Frame):
-    """A row is a commit of a group on a partition, or the deletion of one."""
+    """One row per commit of a group on a partition, and per deletion of a commit."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     origin: Any = column(STRING, "topic: read from __consumer_offsets; sample: requested from the brokers")
@@ -59,22 +59,22 @@ class OffsetCommits(Frame):
         "offset of the next record that the group would read; null for a tombstone",
         unit=OFFSET,
     )
-    leader_epoch: Any = column(INT32, "epoch of the leader that the consumer read from; null if the commit has none")
+    leader_epoch: Any = column(INT32, "leader epoch of the last record consumed; null if the commit has none")
     metadata: Any = column(STRING, "metadata that the consumer committed with the offset")
     commit_time: Any = column(
         TIMESTAMP,
-        "when it was committed (broker's clock); for samples and tombstones, record_time",
+        "time of the commit, by the coordinator's clock; for samples and tombstones, record_time",
     )
-    expire_time: Any = column(TIMESTAMP, "when it expires, if a client requested a retention of its own")
+    expire_time: Any = column(TIMESTAMP, "when the commit expires, if the client requested a retention time")
     topic_id: Any = column(STRING, "id of the topic, where the broker wrote it (since 4.1)")
-    tombstone: Any = column(BOOLEAN, "true if the offset expired, or if it or its partition was deleted")
+    tombstone: Any = column(BOOLEAN, "true if the commit expired, or if the commit or its topic was deleted")
     value_version: Any = column(INT16, "version of OffsetCommitValue; null for tombstones and samples")
-    members: Any = column(INT32, "number of members of the group in the sample; null for records, and if unknown")
+    members: Any = column(INT32, "number of members of the group in the sample; null if unknown, and for records")
 
 
 @frame
 class GroupEvents(Frame):
-    """A row is an event of a group or member (generation, epoch, join, leave, deletion), or a sampled state."""
+    """One row per event of a group or member (generation, epoch, join, leave, deletion), and per sampled state."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     origin: Any = column(STRING, "topic: read from __consumer_offsets; sample: requested from the brokers")
@@ -90,39 +90,40 @@ class GroupEvents(Frame):
     value_version: Any = column(INT16, "version of the value; null for tombstones and samples")
     tombstone: Any = column(BOOLEAN, "true if the record deletes an earlier one (a tombstone)")
     type: Any = column(STRING, "Kafka's name of the record (ConsumerGroupMetadata, …), or Snapshot for samples")
-    event_type: Any = column(STRING, "the event, in one stable word; state_seen for samples")
+    event_type: Any = column(STRING, "name of the event, stable across versions; state_seen for samples")
     epoch: Any = column(INT32, "generation, group epoch, target epoch or member epoch, depending on the type")
-    previous_epoch: Any = column(INT32, "epoch of the member before this one")
+    previous_epoch: Any = column(INT32, "the member's epoch before this event")
     member_id: Any = column(STRING, "id of the member that the event is about; null if it is about the group")
     member_state: Any = column(
         STRING,
         "STABLE, UNREVOKED_PARTITIONS or UNRELEASED_PARTITIONS (KIP-848), …_TASKS (streams groups), else UNKNOWN",
     )
-    group_instance_id: Any = column(STRING, "the member's static id")
+    group_instance_id: Any = column(STRING, "the member's group.instance.id; null for a dynamic member")
     client_id: Any = column(STRING, "the member's client id")
     client_host: Any = column(STRING, "the member's host")
     protocol_type: Any = column(STRING, "consumer, connect, … of a classic group")
     protocol: Any = column(
         STRING,
-        "assignor that a classic group chose; for samples also a KIP-848 group's",
+        "assignor of a classic group; in samples, also the assignor of a KIP-848 group",
     )
-    leader: Any = column(STRING, "the member that leads a classic group")
+    leader: Any = column(STRING, "id of the member that leads a classic group")
     state_time: Any = column(
         TIMESTAMP,
-        "when a classic group entered its state, a target assignment was made (since 4.3), or a pattern was resolved",
+        "when a classic group entered its state, when a target assignment was computed (since 4.3), or when a "
+        "regular expression was resolved",
     )
     topics: Any = column(STRINGS, "topics that the member subscribed to")
     members: Any = column(MEMBERS, "all members of a classic generation, or of a sampled group")
     assignment: Any = column(ASSIGNMENT, "partitions that are assigned to the member")
     pending_revocation: Any = column(ASSIGNMENT, "partitions that the member must revoke")
-    details: Any = column(STRING, "the whole content of the record, as JSON")
-    group_type: Any = column(STRING, "Classic, Consumer, Share or Streams; only samples have it")
-    state: Any = column(STRING, "Stable, Empty, …; only samples have it")
+    details: Any = column(STRING, "the entire content of the record, as JSON")
+    group_type: Any = column(STRING, "type of the group: Classic, Consumer, Share or Streams; null for records")
+    state: Any = column(STRING, "state of the group: Stable, Empty, …; null for records")
 
 
 @frame
 class PartitionOffsets(Frame):
-    """A row has the log end offset of a partition: the current one (sample), or a past one (backfill)."""
+    """One row per partition and time: the log end offset, as sampled at that time or backfilled later."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     origin: Any = column(STRING, "sample or backfill")
@@ -133,8 +134,9 @@ class PartitionOffsets(Frame):
     log_start_offset: Any = column(INT64, "first offset that can be read; null for backfills", unit=OFFSET)
     log_end_offset: Any = column(
         INT64,
-        "the offset of the next record; null: unknown (sample), or deleted since (backfill). A partition of "
-        "__consumer_offsets has none in a sample in which its leader did not list its groups",
+        "the offset of the next record. Null if unknown (sample), or if the records of that time were deleted "
+        "(backfill). For a partition of __consumer_offsets, null in a sample may also mean that its coordinator "
+        "did not list its groups",
         unit=OFFSET,
     )
     last_stable_offset: Any = column(
@@ -144,7 +146,7 @@ class PartitionOffsets(Frame):
     )
     point_offset: Any = column(
         INT64,
-        "for backfills, offset of the first record at or after observed_at; null if there is none",
+        "in backfills, the offset of the first record at or after observed_at; null if there is none",
         unit=OFFSET,
     )
     point_time: Any = column(TIMESTAMP, "timestamp of the record at point_offset")
@@ -152,13 +154,16 @@ class PartitionOffsets(Frame):
 
 @frame
 class SampleRuns(Frame):
-    """A row is a sample that was finished. Readers ignore the rows of other samples."""
+    """One row per finished sample. Readers ignore the rows of samples that are not listed here."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     sample: Any = column(STRING, "name of the sample")
     groups_at: Any = column(TIMESTAMP, "when groups were listed: record_time of its rows in group_events")
     commits_at: Any = column(TIMESTAMP, "when commits were requested: record_time of its rows in offset_commits")
-    sampled_at: Any = column(TIMESTAMP, "when log ends were requested: observed_at of its rows in partition_offsets")
+    sampled_at: Any = column(
+        TIMESTAMP,
+        "when log end offsets were requested: observed_at of its rows in partition_offsets",
+    )
     groups: Any = column(INT64, "number of its rows in group_events")
     commits: Any = column(INT64, "number of its rows in offset_commits")
     partitions: Any = column(INT64, "number of its rows in partition_offsets")
@@ -167,24 +172,24 @@ class SampleRuns(Frame):
 
 @frame
 class IngestGaps(Frame):
-    """A row is a range of offsets of __consumer_offsets for which no record was returned when it was read."""
+    """One row per range of offsets of __consumer_offsets in which records were missing when it was read."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     source_partition: Any = column(INT32, "partition of __consumer_offsets")
-    from_offset: Any = column(INT64, "first offset of the range", unit=OFFSET)
-    until_offset: Any = column(INT64, "last offset of the range", unit=OFFSET)
+    first_offset: Any = column(INT64, "first offset of the range", unit=OFFSET)
+    last_offset: Any = column(INT64, "last offset of the range", unit=OFFSET)
     missing: Any = column(INT64, "number of offsets in the range that have no record")
     reason: Any = column(
         STRING,
-        "deleted: below the log start offset; compacted: because of compaction, a transaction marker or an aborted "
-        "transaction",
+        "deleted: the offsets are below the log start offset. compacted: compaction removed the records, or the "
+        "offsets belong to a transaction marker or an aborted transaction",
     )
     found_at: Any = column(TIMESTAMP, "when the gap was found")
 
 
 @frame
 class UnknownRecords(Frame):
-    """A row is a record that this version cannot decode, unchanged: nothing is dropped."""
+    """One row per record that this version cannot decode, with its unchanged key and value."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     source_partition: Any = column(INT32, "partition of __consumer_offsets; null for samples")
@@ -194,9 +199,9 @@ class UnknownRecords(Frame):
         unit=OFFSET,
     )
     record_time: Any = column(TIMESTAMP, "when the broker appended the record; for samples, the time of the request")
-    record_type: Any = column(INT16, "type of the key, where it has one")
-    value_version: Any = column(INT16, "version of the value, where it has one")
+    record_type: Any = column(INT16, "type of the key; null if it has none")
+    value_version: Any = column(INT16, "version of the value; null if it has none")
     group: Any = column(STRING, "id of the group")
     key: Any = column(BINARY, "the key's bytes")
     value: Any = column(BINARY, "the value's bytes; null for a tombstone")
-    problem: Any = column(STRING, "why it was not decoded")
+    problem: Any = column(STRING, "why the record cannot be decoded")

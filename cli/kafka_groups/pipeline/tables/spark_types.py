@@ -1,4 +1,4 @@
-"""The types of columns as Spark spells them."""
+"""The types of columns in Spark's notation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPELLED: Final = {
 
 
 def spark_type_name(kind: pa.DataType, *, is_short: bool = False) -> str:
-    """Return an Arrow type as Spark's DDL spells it; `is_short` omits the fields of a struct."""
+    """Return an Arrow type in the notation of Spark's DDL; `is_short` omits the fields of structs."""
     if pa.types.is_struct(kind):
         fields = "…" if is_short else ", ".join(f"`{field.name}`: {spark_type_name(field.type)}" for field in kind)
         return f"STRUCT<{fields}>"
@@ -33,5 +33,5 @@ def spark_type_name(kind: pa.DataType, *, is_short: bool = False) -> str:
 
 
 def render_ddl(schema: pa.Schema) -> str:
-    """Return the columns of an Arrow schema as Spark's DDL spells them."""
+    """Return the columns of an Arrow schema in the notation of Spark's DDL."""
     return ", ".join(f"`{field.name}` {spark_type_name(field.type)}" for field in schema)

@@ -1,7 +1,7 @@
-"""SQL texts: templates whose fields are rendered as identifiers, literals or other SQL, for one of two dialects.
+"""SQL from templates: fields are rendered safely as identifiers, literals or other SQL, in one of two dialects.
 
-DataFusion reads the tables, and Spark's SQL registers them in catalogs. Both take only texts, so no other function may
-put values into SQL.
+DataFusion reads the tables, and Spark SQL registers them in catalogs. Neither takes parameters apart from the text, so
+no function outside of this module may put values into SQL.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 
 class Sql(str):
-    """A rendered text of SQL, which may be a part of a larger one."""
+    """A rendered piece of SQL, which may become part of a larger one."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ SqlValue: TypeAlias = Value | Collection[Value]
 
 
 class _Dialect(NamedTuple):
-    """The quoting of a dialect."""
+    """How a dialect quotes texts and identifiers."""
 
     quote_text: Callable[[str], str]
     quote_identifier: Callable[[str], str]
@@ -48,23 +48,22 @@ _SPARK: Final = _Dialect(
 
 
 def render_sql(template: str, /, **values: SqlValue) -> Sql:
-    """Return the template in DataFusion's SQL with each field `{name}` replaced by its value.
+    """Return the template as DataFusion's SQL, with each field `{name}` replaced by its value.
 
-    A value is Sql, an identifier or a literal. A value of the class Sql is inserted as it is. A collection becomes its
-    values with commas between them, as they stand after SELECT and in IN (…). An empty one becomes NULL, because IN ()
-    is no SQL, and IN (NULL) is true for no row. Braces that belong to the SQL are written twice. Raises KeyError for a
-    field without a value.
+    Sql is inserted unchanged, an Identifier is quoted, and any other value becomes a literal. A collection becomes a
+    list with commas, as after SELECT or in IN (…). An empty collection becomes NULL, because IN () is not valid SQL and
+    IN (NULL) is true for no row. Write braces that belong to the SQL twice. Raises KeyError if a value is missing.
     """
     return _render_template(template, values, _DATAFUSION)
 
 
 def render_spark_sql(template: str, /, **values: SqlValue) -> Sql:
-    """Return the template in Spark's SQL with each field replaced by its value, as in `render_sql`."""
+    """Return the template as Spark SQL, with each field replaced by its value, as in `render_sql`."""
     return _render_template(template, values, _SPARK)
 
 
 def any_of(conditions: Iterable[Sql]) -> Sql:
-    """Return the condition that is true where one of these conditions is true; FALSE if there is none."""
+    """Return a condition that is true where any of these conditions is true; FALSE if there are none."""
     return Sql(" OR ".join(f"({condition})" for condition in conditions) or "FALSE")
 
 

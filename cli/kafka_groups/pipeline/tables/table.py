@@ -1,4 +1,4 @@
-"""A table: a frame that is stored, one directory of Parquet files for each date."""
+"""A table: a frame that is stored as Parquet files, in one directory for each date."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from kafka_groups.pipeline.tables.sql import Identifier, Sql, render_spark_sql
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A stored frame.
+    """A frame that is stored.
 
-    `identity` has the names of the columns that identify a row; rows that agree in all of them are the same row, read
-    twice. `dated_by` is the name of the column with a time, whose date (UTC) partitions the table. A derived table can
-    be built again, date by date, from tables of facts. Facts were read from brokers, and nothing brings them back.
+    - `identity` names the columns that identify a row: rows that are equal in all of them are one row, read twice.
+    - `dated_by` names a column of times; the date of that time (UTC) partitions the table.
+    - `derived` is true if a build can derive the table again, date by date, from facts. Facts were read from brokers,
+      and cannot be derived.
     """
 
     name: str
@@ -33,7 +34,7 @@ class Table:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns without the date, which is part of the names of directories."""
+        """The columns, without the date, which is in the names of the directories instead."""
         return self.frame.columns()
 
     def arrow(self) -> Any:
@@ -46,7 +47,7 @@ class Table:
         return separator.join([*columns, "`date` DATE"])
 
     def create_statement(self, location: str) -> str:
-        """Return the CREATE TABLE statement for a catalog (Unity Catalog, Glue, Hive) of the table at its location."""
+        """Return the CREATE TABLE statement that registers the table in a catalog (Unity Catalog, Glue, Hive)."""
         return render_spark_sql(
             "CREATE TABLE IF NOT EXISTS {name} (\n  {columns}\n)\n"
             "USING DELTA\nPARTITIONED BY ({date})\nLOCATION {location};",

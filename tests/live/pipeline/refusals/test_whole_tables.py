@@ -119,12 +119,12 @@ def test_records_that_retention_took_unread_are_gaps_and_the_report_says_so(
 
     assert (outcome.exit_code, document["status"]) == (0, "complete")
     gaps = storage.read(spark, INGEST_GAPS).where(f"source_partition = {place} and reason = 'deleted'").collect()
-    assert [(gap["from_offset"], gap["until_offset"], gap["missing"]) for gap in gaps] == [
+    assert [(gap["first_offset"], gap["last_offset"], gap["missing"]) for gap in gaps] == [
         (row["source_offset"] + 1, end - 1, end - 1 - row["source_offset"])
     ]
     now = time.time_ns() // 1_000_000
     reported = read_history(storage, since_ms=now - 3_600_000, until_ms=now + 60_000)
     assert (
-        f"Partition {place} of {TOPIC}: {gaps[0]['missing']} offsets from {gaps[0]['from_offset']} to {end - 1} were "
+        f"Partition {place} of {TOPIC}: {gaps[0]['missing']} offsets from {gaps[0]['first_offset']} to {end - 1} were "
         "deleted before they were read."
     ) in reported.gaps

@@ -59,9 +59,9 @@ def test_a_day_has_the_response_for_each_time_with_few_lookups(cluster: Scripted
         for row in topic["partitions"]
         if row["timestamp"] >= 0
     ]
-    assert len(asked) == len(set(asked)) == done.look_ups
+    assert len(asked) == len(set(asked)) == done.lookups
     # busy-0 has records in each of its 584 minutes, and busy-1 has 800 of them: their minutes have to be looked up.
-    assert done.look_ups < 1_400 < 4_320 / 3
+    assert done.lookups < 1_400 < 4_320 / 3
     assert [each for each in asked if each[0] == "quiet"] == [("quiet", 0, 0), ("quiet", 0, MIDNIGHT_MS)]
 
 
@@ -71,7 +71,7 @@ def test_requests_carry_many_partitions(cluster: ScriptedCluster, storage: Stora
         cluster.records["wide", partition] = [MIDNIGHT_MS + 1_000 * number for number in range(1_800)]
     done = run(cluster, storage, until_ms=MIDNIGHT_MS + 1_799_000)
 
-    assert done.look_ups == 50 * 30
+    assert done.lookups == 50 * 30
     # For ends, and for the first records, which are the responses for midnight, too.
     assert cluster.requests() == {"Metadata": 1, "ListOffsets": 1 + 1 + 29}
 
@@ -84,7 +84,7 @@ def test_days_have_files_of_their_own_and_look_ups_are_not_repeated(cluster: Scr
     assert (done.days, [each.rows for each in found][-1]) == (3, 2 + 2)
     # One a partition for its first record, which is the response for all days of busy-1, and for all but one time of
     # busy-0; one more for quiet, whose records are older.
-    assert done.look_ups == 3 + 1 + 1
+    assert done.lookups == 3 + 1 + 1
     # Multiples of the step, whatever the first time is.
     times = range(MIDNIGHT_MS - 2 * DAY_MS + MINUTE_MS, MIDNIGHT_MS + MINUTE_MS + 1, MINUTE_MS)
     assert reported(storage, "busy", 0) == by_asking_each(cluster.records["busy", 0], 0, times)
@@ -137,7 +137,7 @@ def test_past_log_ends_of_an_emptied_log_are_unknown(cluster: ScriptedCluster, s
     cluster.starts = {("emptied", 0): 500}
     done = run(cluster, storage, until_ms=MIDNIGHT_MS + MINUTE_MS)
 
-    assert (reported(storage, "emptied", 0), done.deleted, done.look_ups) == ([], 2, 2)
+    assert (reported(storage, "emptied", 0), done.deleted, done.lookups) == ([], 2, 2)
     assert [row[1:] for row in reported(storage, "new", 0)] == [(0, None, None)] * 2
 
 

@@ -1,4 +1,4 @@
-"""The responses of a partition on a grid: those of requests for each time, with far fewer look-ups."""
+"""The responses of a partition on a grid: those of requests for each time, with far fewer lookups."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def grid_of(times: range, log: Log, last: OffsetAndTimestamp | None = None) -> T
     return TimeGrid(times, {KEY: log.end}, {KEY: last or log.find(0)})
 
 
-def look_ups(grid: TimeGrid, log: Log) -> int:
+def count_lookups(grid: TimeGrid, log: Log) -> int:
     """Answer all that the grid wants to know; how much that was."""
     asked = 0
     while wanted := grid.next_lookups([KEY], 1_000):
@@ -73,7 +73,7 @@ def test_a_search_finds_the_response_for_each_time(
     for times in (whole[: steps // 2 + 1], whole[steps // 2 + 1 :]):
         if times:
             grid = grid_of(times, log, last)
-            asked += look_ups(grid, log)
+            asked += count_lookups(grid, log)
             assert grid.count_known() == len(times)
             found += rows_of(grid, times)
             last = grid.last_responses()[KEY]
@@ -84,10 +84,10 @@ def test_a_search_finds_the_response_for_each_time(
 def test_a_quiet_partition_costs_one_look_up_for_a_year_of_minutes() -> None:
     log = Log([5, 6, 10**12])
     times = range(1_000, 1_000 + 365 * 1_440 * MINUTE_MS, MINUTE_MS)
-    assert look_ups(grid_of(times, log), log) == 1
+    assert count_lookups(grid_of(times, log), log) == 1
 
 
 def test_a_few_records_cost_at_most_as_many_look_ups() -> None:
     log = Log([20_000 * number for number in (3, 17, 18, 400, 1_300)])
     times = range(0, DAY_MS // 3, 20_000)
-    assert look_ups(grid_of(times, log), log) <= len(log.records)
+    assert count_lookups(grid_of(times, log), log) <= len(log.records)

@@ -9,7 +9,7 @@ from kafka_groups.pipeline.facts.decode.decoded_records import DecodedRecords
 
 
 def test_a_gap_is_one_row() -> None:
-    gap = DataGap(from_offset=10, until_offset=19, missing=4, reason="retention")
+    gap = DataGap(first_offset=10, last_offset=19, missing=4, reason="retention")
     batch = gap_row("c1", 3, gap, found_at_ms=1_700_000_000_000)
     assert batch.schema == DecodedRecords.schema()
     [row] = batch.to_pylist()
@@ -19,5 +19,5 @@ def test_a_gap_is_one_row() -> None:
         "source_partition": 3,
         "source_offset": 10,
         "record_time": datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC),
-        "gap": {"from_offset": 10, "until_offset": 19, "missing": 4, "reason": "retention"},
+        "gap": {"first_offset": 10, "last_offset": 19, "missing": 4, "reason": "retention"},
     }

@@ -24,7 +24,7 @@ FIRST_END = Position("id", {0: 10, 1: 5}, {0: 2, 1: 7})
 
 def files_of(storage: Storage, *offsets: int) -> list[NewFile]:
     """Return a file of commits, and one of gaps."""
-    gaps = rows_of(INGEST_GAPS, [{"cluster_id": "c", "from_offset": one, "found_at": FIRST} for one in offsets])
+    gaps = rows_of(INGEST_GAPS, [{"cluster_id": "c", "first_offset": one, "found_at": FIRST} for one in offsets])
     return [*written(storage, commits(offsets)), *written(storage, gaps, table=INGEST_GAPS)]
 
 

@@ -1,19 +1,19 @@
 """Rebalances of classic groups.
 
-A classic group rebalances in two phases: all members join, then the leader assigns partitions. At the end the
-coordinator writes one record with the new generation, its number and its members. The record has two times: when it was
+A classic group rebalances in two phases: all members join, then the leader assigns partitions. At the end, the
+coordinator writes one record with the new generation: its number and its members. The record has two times: when it was
 written (`at_us`), and when the last member had joined (`state_us`). No record shows when the rebalance began. So
-`started_at` is the earliest time at which it can have begun, and the duration is an upper bound. Its quality says what
-the bound follows from, the later one of these times:
+`started_at` is the earliest possible time, and the duration is an upper bound. Its quality says from which of two
+limits, the later one, it follows:
 
-- `bound`: it began after the group's previous record. Commits do not narrow this down: the broker accepts
-  old-generation commits until all members have joined.
+- `bound`: the rebalance began after the group's previous record. Commits do not show more, because the broker accepts
+  commits of the old generation until all members have joined.
 - `timeout`: it began at most the members' longest rebalance timeout before all had joined, because the broker removes
   members that take longer. This holds for one join phase only, that is, if no generation is missing before the record.
 
-If neither is known, `started_at` is the time of the record, and the duration is None. Joined and left members follow
-from the previous generation. Compaction keeps only the newest record of a group, so the previous generation may be
-*lost*. Then `joined`, `left` and `members_before` are None.
+If neither limit is known, `started_at` is the time of the record, and the duration is None. The members that joined and
+left follow from the previous generation. Compaction keeps only the newest record of a group, so the previous generation
+may be *lost*. Then `joined`, `left` and `members_before` are None.
 
 Example: generations 1, 2, 2 (written again), 4 and 5 of a group; generation 3 is lost.
 
@@ -41,12 +41,12 @@ from kafka_groups.pipeline.build.kernels.group_records import GroupRecord
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance, milliseconds_between
 from kafka_groups.pipeline.build.kernels.segments import DAY_US
 
-# A broker's timer ends a join phase, and may be late.
+# The timer that ends a join phase in the broker may be late by this time.
 _TIMER_DELAY_MS: Final = 1_000
 
 
 class Generation(NamedTuple):
-    """The newest generation of a classic group, or the removal or downgrade after which the next one begins.
+    """What the next rebalance of a classic group begins with: a generation, a removal of the group, or a downgrade.
 
     - `number` is None after a downgrade of a KIP-848 group, whose next generation may have any number.
     - `members` are None if they are unknown. `join_timeout_ms` is their longest rebalance timeout, None if unknown.
@@ -67,12 +67,12 @@ class Generation(NamedTuple):
 
     @classmethod
     def removed(cls, record: GroupRecord) -> Generation:
-        """Return what follows the removal of a classic group: a new group begins with generation 0 or 1."""
+        """Return the start for a group after its removal: a new group begins with generation 0 or 1."""
         return cls(0, (), record.at_us, 0, is_removal=True)
 
     @classmethod
     def downgraded(cls, record: GroupRecord, members: Collection[str]) -> Generation:
-        """Return what follows the removal of a KIP-848 group: an online downgrade keeps `members`."""
+        """Return the start for a group after an online downgrade from KIP-848, which keeps `members`."""
         return cls(None, members, record.at_us, None)
 
 
@@ -84,7 +84,7 @@ _LOST: Final = Generation(None, None, None, None)
 def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalance | None:
     """Return the rebalance that ended with a record of a classic group; None if the record shows no new generation.
 
-    `record` is not a removal. `before` is the generation of the previous record in the log; None if that is lost.
+    `record` must not be a removal. `before` is the generation of the previous record in the log; None if it is lost.
     """
     # Brokers since 4.0 write generation 0 when they create a group.
     if record.epoch is None or record.epoch <= 0:
@@ -119,7 +119,7 @@ def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalan
 def _generation_before(number: int, before: Generation | None) -> Generation:
     """Return the generation before `number`; its members are None if it is lost.
 
-    `before` is the generation of the previous record in the log, None if that is lost. Generation 1 may belong to a new
+    `before` is the generation of the previous record in the log; None if it is lost. Generation 1 may belong to a new
     group, which begins without members.
     """
     is_of_older_group = before is not None and before.number is not None and before.number >= number

@@ -1,14 +1,14 @@
-"""Commits of keys in their order, with the incarnation of each.
+"""Commits of keys in their order, with their incarnations.
 
-The commits of a key have two sources. Records of `__consumer_offsets` have the time of the commit. Samples show the
-commit that existed when they were taken. A removal of the commit, or a commit on another topic id, ends an
-*incarnation*: later commits are not compared with those before.
+The commits of a key have two sources. A record of `__consumer_offsets` has the time of the commit. A sample shows the
+commit that existed when the sample was taken. A deletion of the commit, or a commit on another topic id, begins a new
+*incarnation*: commits of different incarnations are not compared.
 
 - Records are in the order of the log. If the coordinator moves to a broker whose clock is behind, commit times fall.
-  Then a record gets the latest time of the records before it.
+  Such a record gets the highest time of the records before it.
 - A row that was read twice counts once.
-- Samplers and coordinators have different clocks. A sample has a wrong time, and begins no incarnation, if the records
-  before and after it share another topic id.
+- Samplers and coordinators have different clocks. If the records before and after a sample share another topic id than
+  the sample, its time is wrong, and it begins no incarnation.
 
 Five records of one key; the clock of the fourth one is behind:
 
@@ -47,11 +47,11 @@ from kafka_groups.pipeline.build.kernels.segments import (
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
 # The columns of a row that are read from a table. Rows that are equal in all of them count once.
-_READ_COLUMNS: Final = ("key", "recorded_us", "source_offset", "is_record", "is_removal", "committed_offset")
+_READ_COLUMNS: Final = ("key", "commit_timestamp_us", "source_offset", "is_record", "is_deletion", "committed_offset")
 
 
 def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset: Ints) -> Commits:
-    """Return commits of a day that are not numbered yet; a row without a source offset (NULL) is a sample.
+    """Return commits of a day that are not numbered yet; a row whose source offset is NULL is a sample.
 
     All arrays have one length, and times are µs since 1970.
     """
@@ -59,34 +59,34 @@ def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset
     return Commits(
         key=key,
         at_us=at_us,
-        recorded_us=at_us,
+        commit_timestamp_us=at_us,
         topic_id=np.full(size, NULL),
         members=np.full(size, NULL),
         committed_offset=committed_offset,
         source_offset=source_offset,
         is_record=source_offset != NULL,
-        is_removal=np.zeros(size, np.bool_),
+        is_deletion=np.zeros(size, np.bool_),
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
     )
 
 
-def new_removals(key: Ints, at_us: Ints) -> Commits:
-    """Return removals that samples or ended logs imply: row i removes the commit of `key[i]` at `at_us[i]`.
+def new_deletions(key: Ints, at_us: Ints) -> Commits:
+    """Return deletions that no record shows: row i deletes the commit of `key[i]` at `at_us[i]`.
 
-    No records show these removals. Times are µs since 1970; incarnations are not numbered yet.
+    Times are µs since 1970; incarnations are not numbered yet.
     """
     size = len(key)
     return Commits(
         key=key,
         at_us=at_us,
-        recorded_us=at_us,
+        commit_timestamp_us=at_us,
         topic_id=np.full(size, NULL),
         members=np.full(size, NULL),
         committed_offset=np.full(size, NULL),
         source_offset=np.full(size, NULL),
         is_record=np.zeros(size, np.bool_),
-        is_removal=np.ones(size, np.bool_),
+        is_deletion=np.ones(size, np.bool_),
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
     )
@@ -97,7 +97,7 @@ def empty_key_summary(size: int) -> KeySummary:
     return KeySummary(
         fact_day=np.full(size, NULL),
         moved_us=np.full(size, NULL),
-        commit_us=np.full(size, NULL),
+        last_commit_us=np.full(size, NULL),
         has_records=np.zeros(size, np.bool_),
         sampled_us=np.full(size, NULL),
         missing_samples=np.full(size, NULL),
@@ -114,9 +114,9 @@ def order_commits(*parts: Commits) -> Commits:
 
 
 def _follow_log(rows: Commits) -> Commits:
-    """Return the rows with times that do not fall from a record of a key to the next one in the log.
+    """Return the rows with times that never fall from a record of a key to the next one in the log.
 
-    One partition of `__consumer_offsets` has all records of a group, so the log is in the order of their offsets.
+    One partition of `__consumer_offsets` has all records of a group, so their offsets have the order of the log.
     """
     indices = np.flatnonzero(rows.is_record)
     indices = indices[np.lexsort((rows.source_offset[indices], rows.key[indices]))]
@@ -137,9 +137,9 @@ def running_times(key: Ints, at_us: Ints) -> Ints:
 
 
 def find_superseded(day: Commits, carried: Commits, size: int) -> Flags:
-    """Return for each row of a day whether it is a record that precedes a carried one in the log.
+    """Return for each row of a day whether it is a record that precedes a carried record in the log.
 
-    Its coordinator's clock was ahead at midnight, so it has a later date than a record that follows it.
+    The clock of its coordinator was ahead at midnight, so its date is later than the date of the following record.
     """
     last_offset = last_values(carried.key, carried.is_record, carried.source_offset, np.full(size, NULL))
     return day.is_record & (day.source_offset < last_offset[day.key])
@@ -148,16 +148,16 @@ def find_superseded(day: Commits, carried: Commits, size: int) -> Flags:
 def number_incarnations(rows: Commits, size: int) -> Commits:
     """Return the ordered rows of `size` keys with the incarnations of the day's rows; carried rows keep theirs.
 
-    A removal begins a new incarnation, and so does a commit whose topic id differs from the previous one. `rows` have
-    the topic ids that are known (`find_topic_ids`).
+    A new incarnation begins with a deletion, and with a commit whose topic id differs from the previous one. `rows`
+    have the topic ids that are known (`find_topic_ids`).
     """
     starts = segment_starts(rows.key)
     has_id = (rows.topic_id != NULL) & ~_are_within_another_topic(rows, size)
-    # A removal has begun an incarnation already, so a commit is compared only with commits since then.
-    since_removal = segment_starts(rows.key, running_count(rows.is_removal, starts))
-    previous_id = take(rows.topic_id, last_index_before(has_id, since_removal))
+    # A deletion has begun an incarnation already, so a commit is compared only with commits since then.
+    since_deletion = segment_starts(rows.key, running_count(rows.is_deletion, starts))
+    previous_id = take(rows.topic_id, last_index_before(has_id, since_deletion))
     is_on_other_topic = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
-    begins = (rows.is_removal | is_on_other_topic) & ~rows.is_carried
+    begins = (rows.is_deletion | is_on_other_topic) & ~rows.is_carried
     # Only the day's rows begin incarnations. They come after the carried rows of their key.
     carried = last_values(rows.key, rows.is_carried, rows.incarnation, np.zeros(size, np.int64))
     incarnation_before = np.where(rows.is_carried, rows.incarnation, carried[rows.key])
@@ -165,11 +165,11 @@ def number_incarnations(rows: Commits, size: int) -> Commits:
 
 
 def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Commits:
-    """Return the ordered rows with the topic ids that are known: a commit's own id, else its log ends' id.
+    """Return the ordered rows with the topic ids that are known: a commit's own id, else an id from log ends.
 
-    A sample requests log ends right after commits, so a sampled commit has the topic id of the next log end. A record
-    without an id has the id of the previous log end, if the next log end has the same id, or if there is no next one.
-    Otherwise the id stays NULL. `ends` are all rows that `number_logs` returned, by partition and time.
+    A sample requests log ends right after commits, so a sampled commit gets the topic id of the next log end. A record
+    gets the id of the previous log end if the next log end has the same id, or if there is no next log end. Otherwise
+    the id stays NULL. `ends` are all rows that `number_logs` returned, by partition and time.
     """
     known = ends.take(ends.is_used & (ends.topic_id != NULL))
     times = (known.partition, known.at_us)
@@ -181,7 +181,7 @@ def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Comm
     is_certain = (following < 0) | (id_before == id_following)
     id_of_record = np.where(is_certain, id_before, NULL)
     id_of_sample = np.where(following >= 0, id_following, id_before)
-    is_open = (rows.topic_id == NULL) & ~rows.is_removal & ~rows.is_carried
+    is_open = (rows.topic_id == NULL) & ~rows.is_deletion & ~rows.is_carried
     known_id = np.where(rows.is_record, id_of_record, id_of_sample)
     return replace(rows, topic_id=np.where(is_open, known_id, rows.topic_id))
 
@@ -189,10 +189,10 @@ def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Comm
 def carry_commits(rows: Commits) -> Commits:
     """Return the ordered and numbered rows that the next day needs, marked as carried.
 
-    These are the last row of each key, its last sample with a commit, its last record and its last removal.
+    These are the last row of each key, its last sample with a commit, its last record and its last deletion.
     """
     is_chosen = is_segment_end(rows.key)
-    for condition in (~rows.is_record & ~rows.is_removal, rows.is_record, rows.is_removal):
+    for condition in (~rows.is_record & ~rows.is_deletion, rows.is_record, rows.is_deletion):
         is_chosen |= is_among_last(condition, rows.key)
     return replace(rows, is_carried=np.ones(len(rows), np.bool_)).take(is_chosen)
 
@@ -201,7 +201,7 @@ def are_between_records(rows: Commits, size: int) -> Flags:
     """Return for each ordered row whether it is a sample of the day with a record of its key before and after it."""
     last_record_us = last_values(rows.key, rows.is_record, rows.at_us, np.full(size, NULL))
     has_record_before = last_index_before(rows.is_record, segment_starts(rows.key)) >= 0
-    is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
+    is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
     return is_sample & has_record_before & (rows.at_us <= last_record_us[rows.key])
 
 

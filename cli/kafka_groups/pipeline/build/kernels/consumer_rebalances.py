@@ -1,20 +1,21 @@
 """Rebalances of KIP-848 groups, and the incarnations of a group.
 
 A group may be removed and created again under the same name. An *incarnation* is a group from its creation to its
-removal, or the part of that time which the records show.
+removal, or the part of this period that the records show.
 
 A KIP-848 group *rebalances* from the record of a new epoch until all its members are STABLE at that epoch: each member
 owns exactly the partitions that the epoch assigns to it. The quality of the duration depends on what the records show:
 
-- `exact`: all members reached the epoch before the next epoch began. The rebalance ends when the last one did.
-- `overtaken`: the next epoch began first, and ends the rebalance.
-- `open`: no next epoch began, and a member has not reached this one.
-- `bound`: the number of members is unknown (`membership`), and the next epoch began, which bounds the duration.
+- `exact`: all members reached the epoch before the next epoch began. The rebalance ended when the last member did.
+- `overtaken`: the next epoch began before all members had reached this epoch, and ended the rebalance.
+- `open`: no next epoch began, and at least one member has not reached this epoch.
+- `bound`: the number of members is unknown (`membership`). The next epoch began, and bounds the duration.
 - `unknown`: the number of members is unknown, and no next epoch began.
 
-Records are read up to the end of the day after the start of the rebalance. `joined` and `left` are the members that did
-so since the previous epoch, `members_before` is the number of members before these changes. All are None if it is
-unknown which members were present at the previous epoch. `members_before` is also None if the number of members is.
+Records are read up to the end of the day after the start of the rebalance. `joined` and `left` are the members that
+joined and left since the previous epoch; `members_before` is the number of members before these changes. All three are
+None if the members at the previous epoch are unknown. `members_before` is also None if the number of members is
+unknown.
 
 Example: a group begins with the member `a`, and `b` joins 10 seconds later.
 
@@ -56,7 +57,7 @@ _HIGHEST_FIRST_EPOCH: Final = 2
 class EpochChanges:
     """Joins and leaves of a KIP-848 group since its last epoch, its removal or its online upgrade."""
 
-    # Whether that epoch, removal or upgrade is among the records, and with it all later joins and leaves.
+    # True if that epoch, removal or upgrade is among the records: then all later joins and leaves are, too.
     has_start: bool = False
     # Members that an online upgrade keeps. They write member records, but do not join. None if they are unknown.
     kept_members: Collection[str] | None = ()
@@ -77,7 +78,7 @@ class EpochChanges:
         return tuple(sorted(member_id for member_id, step in self.steps.items() if step == -1))
 
     def all_left(self) -> tuple[str, ...]:
-        """Return the sorted ids of members that left, also if they joined since the epoch."""
+        """Return the sorted ids of members that left, including those that had joined since the epoch."""
         return tuple(sorted(member_id for member_id, step in self.steps.items() if step <= 0))
 
 
@@ -97,7 +98,7 @@ class GroupIncarnation:
     """A group from the beginning of a day, or from its creation, until it is removed."""
 
     def __init__(self, membership: Membership, changes: EpochChanges) -> None:
-        """Begin with the membership and the changes before the first record; `changes` belongs to this object."""
+        """Begin with the membership and the changes before the first record; `changes` will be modified."""
         self.changes = changes
         self.members = MemberHistory(membership)
         self.epochs = list[Epoch]()
@@ -112,11 +113,11 @@ class GroupIncarnation:
     def read(self, index: int, record: GroupRecord) -> None:
         """Apply the next record in the order of the log.
 
-        Each record of a member may change the members. After a removal, or an epoch of at most 2, of a group of any
-        type, all members are known. Only records of KIP-848 groups change `epochs` and `changes`.
+        `index` is the record's index among all records that were read, and must increase. No record may follow a
+        removal. Call `upgrade` before the removal of a classic group.
 
-        `index` is the record's index among all records that were read; it increases from call to call. No record may
-        follow a removal. `upgrade` has to be called before the removal of a classic group.
+        Records of members may change the members. After a removal of a group of any type, or an epoch of at most 2, all
+        members are known. Only records of KIP-848 groups change `epochs` and `changes`.
         """
         if record.is_classic:
             self.members.see_time(record)
@@ -160,7 +161,7 @@ class GroupIncarnation:
     def _reach_epoch(self, index: int, record: GroupRecord) -> None:
         """Apply a record of a member that is STABLE at an epoch.
 
-        The first such record at the newest epoch is the member's arrival, if it joined before the record of that epoch.
+        The first such record at the newest epoch is the member's arrival, if the member joined before that epoch began.
         """
         member_id = str(record.member_id)
         is_first_time = self.members.reach_epoch(member_id, record.epoch)
@@ -172,13 +173,13 @@ class GroupIncarnation:
             epoch.arrivals.setdefault(member_id, record.at_us)
 
     def membership(self) -> Membership:
-        """Return the membership after the last record; after a removal, that of the next incarnation."""
+        """Return the membership after the last record; after a removal, the membership of the next incarnation."""
         return Membership(is_complete=True) if self.is_removed else self.members.membership()
 
     def rebalance(self, epoch: Epoch, next_epoch: Epoch | None) -> Rebalance:
         """Return the rebalance that began with one of `epochs`, as shown by the records that were read.
 
-        `next_epoch` is the epoch after it, also if it belongs to the next incarnation; None if none began.
+        `next_epoch` is the following epoch, which may belong to the next incarnation; None if none began.
         """
         members = None
         if self.members.is_known_at(epoch.record_index, epoch.at_us):
@@ -208,9 +209,9 @@ class GroupIncarnation:
         )
 
     def _known_changes(self, epoch: Epoch, members: int | None) -> EpochChanges | None:
-        """Return the joins and leaves since the previous epoch; None if it is unknown which members were present at it.
+        """Return the joins and leaves since the previous epoch; None if the members at that epoch are unknown.
 
-        `members` is the number of members after them, None if it is unknown.
+        `members` is the number of members after these changes; None if unknown.
         """
         if epoch.changes.has_start:
             return None if epoch.changes.kept_members is None else epoch.changes
@@ -226,10 +227,10 @@ class GroupIncarnation:
 
 
 def _end(epoch: Epoch, next_epoch: Epoch | None, members: int | None) -> tuple[str, int | None]:
-    """Return the quality of a rebalance's duration, and its end in microseconds since 1970 (None if it is open).
+    """Return the quality of a rebalance's duration, and the end of the rebalance in µs since 1970 (None if open).
 
-    `members` is the number of members that have to reach the epoch; None if it is unknown. No rebalance ends before it
-    began, even if the next coordinator's clock is behind.
+    `members` is the number of members that have to reach the epoch; None if unknown. No rebalance ends before it began,
+    even if the next coordinator's clock is behind.
     """
     if members is not None and len(epoch.arrivals) >= members:
         return "exact", max([epoch.at_us, *epoch.arrivals.values()])

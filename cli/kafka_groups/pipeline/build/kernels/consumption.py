@@ -1,12 +1,12 @@
 """The activity of keys on a day: records consumed, number of commits, and the time when the offset last moved.
 
 - A record advances the commit by its difference from the previous row.
-- A sample between two records advances it by nothing: the records show what was consumed, and the sampler and the
-  coordinator have different clocks. Samples before the first record and after the last one count.
-- Without records, a sample whose offset differs from the previous row is a commit.
+- A sample between two records counts nothing: the records show what was consumed, and the sampler and the coordinator
+  have different clocks. Samples before the first record and after the last record count.
+- Without records, a sample whose offset differs from the previous row counts as a commit.
 - A coordinator whose clock is ahead dates a day's last commits to the next day. Samples at the end of the day already
-  see these commits. The next day subtracts what they counted. Likewise, a sample just before the first record may
-  already include its commit, and one just after the last record may not yet.
+  see these commits, and count them. The next day subtracts what these samples counted. Likewise, a sample just before
+  the first record may already show its commit, and a sample just after the last record may still show an earlier one.
 
 Five records of one key; the fourth one sets it back:
 
@@ -61,8 +61,9 @@ from kafka_groups.pipeline.tables import LARGEST_CLOCK_DIFFERENCE_US
 class _CarriedSamples:
     """Carried samples that contradict records, one for each element of the arrays.
 
-    `row` is the index of the sample among the commits, and `key` its key. `counted` is what the sample counted on its
-    day: the number of offsets by which it exceeds the previous record, 0 if it is below that.
+    - `row` is the index of the sample among the commits, and `key` its key.
+    - `counted` is what the sample counted on its day: the number of offsets by which it exceeds the previous record, 0
+      if it is below that record.
     """
 
     row: Ints
@@ -73,12 +74,12 @@ class _CarriedSamples:
 def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints) -> tuple[KeyActivity, KeySummary]:
     """Return the activity of each key on the day, and the summary at the end of the day.
 
-    `rows` are ordered and numbered, with those of earlier days. `key_summary` is the summary before the day.
+    `rows` are the numbered commits of the day and the carried ones. `key_summary` is the summary before the day.
     """
     size = len(key_summary)
     never = np.full(size, NULL)
     is_of_day = ~rows.is_carried
-    is_present = ~rows.is_removal
+    is_present = ~rows.is_deletion
     carried_samples = _find_contradicting_samples(rows)
     advance = _measure_advances(rows, carried_samples, size)
     is_commit = is_present & (rows.is_record | ((advance != 0) & (advance != NULL)))
@@ -92,49 +93,49 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
     commits = np.bincount(rows.key[is_of_day & rows.is_record & is_present], minlength=size)
     is_sample = is_of_day & ~rows.is_record & is_present
     every_row = np.ones(len(rows), np.bool_)
-    is_removal = is_of_day & rows.is_removal
+    is_deletion = is_of_day & rows.is_deletion
     activity = KeyActivity(
         consumed=consumed,
         commits=commits,
         moves=np.bincount(rows.key[is_move], minlength=size),
         sampled_us=last_values(rows.key, is_sample, rows.at_us, never),
         has_commit=last_values(rows.key, every_row, is_present, np.zeros(size, np.bool_)),
-        removed_us=last_values(rows.key, is_removal, rows.at_us, never),
+        deleted_us=last_values(rows.key, is_deletion, rows.at_us, never),
         clock_jump_ms=clock_jump_ms,
     )
     moved_us = last_values(rows.key, is_move, rows.at_us, never)
-    commit_us = last_values(rows.key, is_of_day & is_commit, rows.at_us, never)
+    last_commit_us = last_values(rows.key, is_of_day & is_commit, rows.at_us, never)
     return activity, replace(
         key_summary,
         moved_us=np.maximum(key_summary.moved_us, moved_us),
-        commit_us=np.maximum(key_summary.commit_us, commit_us),
+        last_commit_us=np.maximum(key_summary.last_commit_us, last_commit_us),
         has_records=key_summary.has_records | (commits > 0),
     )
 
 
 def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
-    """Return the largest backward step of the times of each of `size` keys' records in the log, in ms; 0 if none.
+    """Return for each of `size` keys the largest backward step between times of successive records; 0 if none.
 
-    `day` are all commits of a day, also superseded ones; `carried` are those of earlier days. A step between
-    two carried records was measured on an earlier day.
+    Records are in the order of the log, and steps are in ms. `day` are all commits of a day, also superseded ones;
+    `carried` are commits of earlier days. A step between two carried records was measured on an earlier day.
     """
     rows = Commits.join(carried, day)
     records = rows.take(rows.is_record).sort_by("key", "source_offset")
-    at_us = np.where(records.is_carried, records.at_us, records.recorded_us)
+    at_us = np.where(records.is_carried, records.at_us, records.commit_timestamp_us)
     jumps_ms = np.zeros(size, np.int64)
     np.maximum.at(jumps_ms, records.key, (running_times(records.key, at_us) - at_us) // 1_000)
     return jumps_ms
 
 
 def _find_contradicting_samples(rows: Commits) -> _CarriedSamples:
-    """Return the carried samples that contradict records, at most one for each key: its last carried row.
+    """Return the carried samples that contradict records: at most one for each key, its last carried row.
 
     The sample comes after a record. It already shows the commit of a record of the next day, or it is below the
-    previous record although that is at most ten minutes older.
+    previous record, which is at most ten minutes older.
     """
     starts = segment_starts(rows.key, rows.incarnation)
-    is_sample = rows.is_carried & ~rows.is_record & ~rows.is_removal
-    record = last_index_before(rows.is_record & ~rows.is_removal, starts)
+    is_sample = rows.is_carried & ~rows.is_record & ~rows.is_deletion
+    record = last_index_before(rows.is_record & ~rows.is_deletion, starts)
     is_candidate = is_sample & is_segment_end(rows.key, rows.is_carried) & (record >= 0)
     apart_us = rows.at_us - take(rows.at_us, record)
     is_below = (rows.committed_offset < take(rows.committed_offset, record)) & (apart_us <= LARGEST_CLOCK_DIFFERENCE_US)
@@ -146,9 +147,9 @@ def _find_contradicting_samples(rows: Commits) -> _CarriedSamples:
 def _measure_advances(rows: Commits, carried_samples: _CarriedSamples, size: int) -> Ints:
     """Return the number of offsets by which each row advanced the commit of its key.
 
-    It is NULL for a removal, and for the first commit of an incarnation. It is 0 for a sample between two records, and
-    for one that contradicts the first record or the last one. No row is compared with these samples, nor with
-    `carried_samples`.
+    The number is NULL for a deletion, and for the first commit of an incarnation. It is 0 for a sample between two
+    records, and for a sample that contradicts the first or the last record. No row is compared with these samples, nor
+    with `carried_samples`.
     """
     is_ignored = are_between_records(rows, size) | _show_later_record(rows) | _show_earlier_record(rows)
     is_compared = ~is_ignored
@@ -160,31 +161,31 @@ def _measure_advances(rows: Commits, carried_samples: _CarriedSamples, size: int
 
 
 def _show_later_record(rows: Commits) -> Flags:
-    """Return for each row whether it is a sample before its key's first record that already shows a record's commit.
+    """Return a mask of samples that precede their key's first record yet already show a record's commit.
 
-    The record's clock is ahead of the sampler's.
+    The coordinator's clock is then ahead of the sampler's.
     """
-    is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
+    is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
     is_first = last_index_before(rows.is_record, segment_starts(rows.key)) < 0
     return _match_records(rows, is_sample & is_first, is_later=True)
 
 
 def _show_earlier_record(rows: Commits) -> Flags:
-    """Return for each row whether it is a sample below the record before it that still shows an earlier commit.
+    """Return a mask of samples that are below the previous record because they still show an earlier record's commit.
 
-    The record's clock is behind the sampler's.
+    The coordinator's clock is then behind the sampler's.
     """
     starts = segment_starts(rows.key, rows.incarnation)
-    is_sample = ~rows.is_record & ~rows.is_removal & ~rows.is_carried
-    record = last_index_before(rows.is_record & ~rows.is_removal, starts)
+    is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
+    record = last_index_before(rows.is_record & ~rows.is_deletion, starts)
     is_below = (record >= 0) & (rows.committed_offset < take(rows.committed_offset, record))
     return _match_records(rows, is_sample & is_below, is_later=False)
 
 
 def _match_records(rows: Commits, is_candidate: Flags, *, is_later: bool) -> Flags:
-    """Return for each row whether it is a candidate with the offset of a record of its key and incarnation.
+    """Return a mask of candidates that have the offset of a record of their key and incarnation.
 
-    The record comes at most ten minutes after the row; if `is_later` is false, at most ten minutes before it.
+    The record comes at most ten minutes after the candidate; if `is_later` is false, at most ten minutes before it.
     """
     of_candidates = np.flatnonzero(np.isin(rows.key, rows.key[is_candidate]))
     near = rows.take(of_candidates)

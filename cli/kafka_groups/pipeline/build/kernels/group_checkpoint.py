@@ -1,8 +1,8 @@
-"""What a build knows of a group at the end of a day, to continue with the records of the next day.
+"""A checkpoint: what a build knows about a group at the end of a day, to continue with the records of the next day.
 
 Records are dated by their times, and ordered by their offsets. If the clocks of two coordinators differ, a record of
-the next date may be *late*: it comes earlier in the log than the last records of a day. Therefore a checkpoint has the
-records of the day's last ten minutes, between which late records are put, and what was known before them.
+the next date may be *late*: it comes earlier in the log than the last records of a day. Late records are put between
+the records of the day's last ten minutes. So a checkpoint also has these records, and what was known before them.
 
 Example: the text of a checkpoint is JSON, and has the same fields.
 
@@ -35,7 +35,7 @@ from kafka_groups.pipeline.frames.arrays import NULL
 
 
 class Subject(NamedTuple):
-    """What names topics: a group, a member, or a regular expression of a group."""
+    """A group, a member or a regular expression whose record names topics."""
 
     type: str  # Kafka's name of the record
     member_id: str | None
@@ -47,7 +47,7 @@ Topics = Mapping[Subject, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class GroupCheckpoint:
-    """What is known of a group after some of its records. The defaults describe a group without records."""
+    """What is known about a group after some of its records. The defaults describe a group without records."""
 
     membership: Membership = field(default_factory=Membership)
     changes: EpochChanges = field(default_factory=EpochChanges)  # since the last epoch of a KIP-848 group
@@ -62,7 +62,7 @@ class GroupCheckpoint:
     def precedes(self, record: GroupRecord) -> bool:
         """Return whether this checkpoint ends before a record, in the order of the log.
 
-        Partitions of the topic have no order, so a record in another partition counts as later.
+        Partitions of the topic have no common order, so a record in another partition counts as later.
         """
         if self.newest is None:
             return True
@@ -70,12 +70,12 @@ class GroupCheckpoint:
         return record.source_partition != partition or record.source_offset > offset
 
     def to_json(self) -> str:
-        """Return the checkpoint as JSON. Checkpoints are equal if and only if their texts are."""
+        """Return the checkpoint as JSON. Two checkpoints are equal if and only if their texts are equal."""
         return json.dumps(self._fields(), separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str | None) -> Self:
-        """Return the checkpoint that `to_json` wrote; without a text, the checkpoint of an unknown group."""
+        """Return the checkpoint from the text of `to_json`; without a text, the checkpoint of an unknown group."""
         return cls() if text is None else cls._from_fields(json.loads(text))
 
     def _fields(self) -> dict[str, Any]:
@@ -108,9 +108,9 @@ class GroupCheckpoint:
 
     @classmethod
     def _from_fields(cls, fields: Mapping[str, Any]) -> Self:
-        """Return the checkpoint from the fields that `_fields` returned, whose tuples JSON has made lists.
+        """Return the checkpoint from the fields that `_fields` returned.
 
-        They stay lists where any collection will do.
+        JSON has turned their tuples into lists. These stay lists where any collection will do.
         """
         recent = fields.get("recent")
         return cls(
@@ -132,9 +132,9 @@ class GroupCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class RecentRecords:
-    """The records of a day's last ten minutes, and all later records of the day, in the order of the log."""
+    """The records of a day from the first one in its last ten minutes on, in the order of the log."""
 
-    before: GroupCheckpoint  # what was known before the first of them
+    before: GroupCheckpoint  # what was known before the first of these records
     records: Sequence[GroupRecord]  # at least one
 
     def is_late(self, record: GroupRecord) -> bool:
@@ -147,7 +147,7 @@ class RecentRecords:
         return is_older and self.before.precedes(record)
 
     def join(self, others: Sequence[GroupRecord]) -> list[GroupRecord]:
-        """Return these records and others, in the order of the log."""
+        """Return these records and the others, in the order of the log."""
         return sorted([*self.records, *others], key=log_position)
 
 
@@ -157,7 +157,7 @@ def _without_nulls(record: GroupRecord) -> dict[str, Any]:
 
 
 def _read_records(rows: Sequence[Mapping[str, Any]]) -> list[GroupRecord]:
-    """Return the records from rows that `_without_nulls` returned, whose tuples JSON has made lists."""
+    """Return the records from rows that `_without_nulls` returned; JSON has turned their tuples into lists."""
     records = []
     for row in rows:
         lists = {name: tuple(row[name]) for name in ("member_ids", "topics") if name in row}

@@ -1,8 +1,8 @@
 """The day of a group, summed up over its keys: commits, consumption, skew and margins.
 
-*Skew* shows how unevenly a group consumes a topic: the largest consumption of a partition, divided by the mean. It is 1
-if the group consumes all partitions equally. The mean includes the partitions with a commit of the group, and all idle
-partitions, to which nothing was written, because many clients commit nothing there.
+*Skew* shows how unevenly a group consumes a topic: the largest consumption of a partition, divided by the mean. Skew is
+1 if the group consumes all partitions equally. The mean includes the partitions on which the group has a commit, and
+all idle partitions. Nothing was written to an idle partition, and many clients commit nothing there.
 
     partitions = partitions with a commit that were not idle + idle partitions
     skew = largest consumption * partitions / total consumption
@@ -15,7 +15,7 @@ Three partitions of one topic, the last one idle, and 3,000 records consumed:
     ...     consumed=np.array([2_000, 1_000, 0]),
     ...     is_idle=np.array([False, False, True]),
     ...     idle_partitions=np.array([1, 1, 1]),
-    ...     starts=np.array([True, False, False]),
+    ...     is_start=np.array([True, False, False]),
     ... )
     array([2.])
 """
@@ -39,7 +39,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
 )
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 
-# Of fewer records, one partition may have most by chance.
+# With fewer records, one partition may have most of them by chance.
 _ENOUGH_RECORDS: Final = 1_000
 # A day that has just begun is too short for a rate.
 _MIN_SECONDS: Final = 60.0
@@ -47,7 +47,7 @@ _MIN_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedKeyDays:
-    """The days of keys with their group and topic, by numbers, sorted by group, topic and partition."""
+    """The days of keys with the numbers of their group and topic, sorted by group, topic and partition."""
 
     group: Ints
     topic: Ints
@@ -66,7 +66,7 @@ class GroupedKeyDays:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupCounts:
-    """Row i is what is known about group i on a day apart from its commits; NULL where it is unknown."""
+    """Row i has the counts of group i on a day that do not depend on its commits; NULL where unknown."""
 
     read_us: Ints  # the last record of the group's cluster, in µs since 1970
     # Highest number of members; UNKNOWN if it was unknown at any time, NULL if no event has shown one.
@@ -77,7 +77,7 @@ class GroupCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupActivity:
-    """Row i is a group that has a commit at the end of a day, or had one on it. Times are µs since 1970."""
+    """Row i is a group that has a commit at the end of a day, or had one during the day. Times are µs since 1970."""
 
     group: Ints
     commits: Ints  # NULL if no record of the group was read
@@ -99,10 +99,10 @@ class GroupExtremes:
     """
 
     max_time_lag_ms: Ints
-    retention_margin: Ints  # least of the day: committed offset minus log start offset
-    last_retention_margin: Ints  # least at the end of the day
-    retention_left_ms: Ints  # least time until a log start passes the commit
-    orphaned_partitions: Ints  # keys whose commit outlived its partition
+    retention_margin: Ints  # smallest committed offset minus log start offset of the day
+    last_retention_margin: Ints  # smallest one at the end of the day
+    retention_left_ms: Ints  # shortest time until a log start passes the commit
+    orphaned_partitions: Ints  # keys with a commit whose partition no longer exists
     max_lag: Ints
     last_lag: Ints
     worst_rule: Ints  # index in RULES
@@ -134,21 +134,21 @@ def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> G
         topics=(np.searchsorted(group, group_of_topic[has_commits]), active.topic[starts_topic][has_commits]),
         consumed=sum_segments(days.consumed, starts),
         skew=reduce_segments(np.fmax, skew, starts_group_of_topics),
-        last_commit_us=reduce_segments(np.maximum, days.commit_us, starts),
+        last_commit_us=reduce_segments(np.maximum, days.last_commit_us, starts),
         is_idle=_are_idle(days, starts, read_us, counts.max_members[group]),
         clock_jump_ms=reduce_segments(np.maximum, days.clock_jump_ms, starts),
     )
 
 
 def _measure_commit_rate(commits: Ints, has_records: Flags, read_us: Ints, day: int) -> Floats:
-    """Return the commits per second from midnight to the last record that was read, NaN where none was."""
+    """Return the commits per second from midnight to the last record that was read; NaN where no record was read."""
     seconds = (read_us // 1_000 - day * DAY_US // 1_000) / 1_000
     is_known = has_records & (read_us != NULL)
     return np.where(is_known, commits / np.maximum(_MIN_SECONDS, seconds), np.nan)
 
 
 def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, max_members: Ints) -> Flags:
-    """Return for each group whether it had no member, and its commits had stood still for 24 hours when last observed.
+    """Return for each group whether it is idle: it had no member, and no commit in the 24 hours before it was observed.
 
     `starts` are the first rows of groups in `days`; `read_us` (µs) and `max_members` have a value for each group.
     """
@@ -162,35 +162,35 @@ def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, max_members: Ints) ->
     return is_idle
 
 
-def topic_skew(consumed: Ints, is_idle: Flags, idle_partitions: Ints, starts: Flags) -> Floats:
+def topic_skew(consumed: Ints, is_idle: Flags, idle_partitions: Ints, is_start: Flags) -> Floats:
     """Return the skew of each topic of each group, NaN for a topic with too few records.
 
-    `starts` are the first rows of topics. `idle_partitions` is the number of idle partitions of the topic, whether or
+    `is_start` are the first rows of topics. `idle_partitions` is the number of idle partitions of the topic, whether or
     not the group has a commit on them.
     """
     amount = consumed.astype(np.float64)
-    total = reduce_segments(np.add, amount, starts)
-    largest = reduce_segments(np.maximum, amount, starts)
-    idle = reduce_segments(np.maximum, idle_partitions, starts)
-    partitions = idle + reduce_segments(np.add, (~is_idle).astype(np.float64), starts)
+    total = reduce_segments(np.add, amount, is_start)
+    largest = reduce_segments(np.maximum, amount, is_start)
+    idle = reduce_segments(np.maximum, idle_partitions, is_start)
+    partitions = idle + reduce_segments(np.add, (~is_idle).astype(np.float64), is_start)
     has_enough = total >= _ENOUGH_RECORDS
     return np.where(has_enough, largest * partitions / np.where(has_enough, total, 1.0), np.nan)
 
 
 def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int) -> GroupExtremes:
-    """Return the extremes of each of `size` groups, from all keys, also those whose commits were removed.
+    """Return the extremes of each of `size` groups, from all keys, including keys whose commit was deleted.
 
     The last margins are taken from partitions that were observed in the ten minutes before the group's last
-    observation. A partition whose commit was removed between its own last observation and the group's does not count.
+    observation. A partition does not count if its commit was deleted between its own last observation and the group's.
     """
     days = keys.key_days
     starts = is_segment_start(keys.group)
     groups = keys.group[starts]
     last_of_group_ms = segment_maximum(days.last_ms, keys.group)
     # NULL divided by 1,000 is earlier than every time.
-    removed_ms = days.removed_us // 1_000
-    is_removed = (removed_ms > days.last_ms) & (removed_ms <= last_of_group_ms)
-    is_fresh = (days.last_ms != NULL) & (last_of_group_ms - days.last_ms <= FRESH_MS) & ~is_removed
+    deleted_ms = days.deleted_us // 1_000
+    is_deleted = (deleted_ms > days.last_ms) & (deleted_ms <= last_of_group_ms)
+    is_fresh = (days.last_ms != NULL) & (last_of_group_ms - days.last_ms <= FRESH_MS) & ~is_deleted
     last_margin = np.where(is_fresh, days.last_margin, NULL)
     retention_left_ms = np.where(is_fresh, days.retention_left_ms, NULL)
     orphaned = reduce_segments(np.add, days.is_orphaned.astype(np.int64), starts)

@@ -1,14 +1,14 @@
-"""A group day by day: from the checkpoint of the day before and a day's events to the day's results and checkpoint.
+"""A group day by day: from a day's events and the checkpoint before it to the day's results and the next checkpoint.
 
-A day's events are those whose time is on it. What is known at its end depends on these events and on earlier days. Its
-rebalances are those that began on it; they also depend on the records of the next day, which may end them.
+A day's events are the events whose time is on that day. The state at the end of a day depends on these events and on
+earlier days. A day's rebalances are the rebalances that began on that day. They also depend on the records of the next
+day, which may end them.
 
-A *late record* of a day comes earlier in the log than a record of the previous day: the clocks of two coordinators
-differ. The newest record in the log decides what is known, so a late record is put between the records of the last ten
-minutes of the previous day (`group_checkpoint`). The timeline and the checkpoint of the previous day stay as they are.
-If a rebalance's previous generation is a late record, the previous day, which never sees that record, may hold a second
-row with a different `members_before`. If clocks differ by more than ten minutes, records are in the order of their
-dates.
+A *late record* of a day comes earlier in the log than a record of the previous day, because the clocks of two
+coordinators differ. The newest record in the log decides the state. So a late record is put between the records of the
+last ten minutes of the previous day (`group_checkpoint`). The previous day is not rewritten. If a rebalance's previous
+generation arrives late, that day may keep a second row for it, with another `members_before`. If clocks differ by more
+than ten minutes, records are in the order of their dates.
 
 Example: generation 6 was written on day 0, after generation 5, which a clock that is ahead dated to day 1.
 
@@ -71,8 +71,8 @@ def build_group_days(state: str | None, events: Mapping[int, DayEvents], days: C
     """Yield the group on each of `days`, which are days since 1970, in ascending order.
 
     `state` is the checkpoint (JSON) of the last day before all `events` and `days`; None if nothing is known. `events`
-    must be complete up to and including the day after the last of `days`. Days that have events but are not in `days`
-    count, too, but are not returned.
+    must be complete up to and including the day after the last of `days`. Days with events that are not in `days`
+    change the state, but are not returned.
     """
     for day in sorted({*days, *events}):
         next_records = events.get(day + 1, DayEvents()).records if day in days else ()
@@ -85,7 +85,7 @@ def build_group_days(state: str | None, events: Mapping[int, DayEvents], days: C
 def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_records: Sequence[GroupRecord]) -> GroupDay:
     """Return a day (days since 1970) from the checkpoint before it, its events, and the records of the next day.
 
-    Records of both days are in the order of the log. Those of the next day only end or change rebalances of this day.
+    Records of both days are in the order of the log. Records of the next day only end or change rebalances of this day.
     """
     recent = _recent_records(before, day)
     late = [record for record in events.records if recent is not None and recent.is_late(record)]
@@ -118,10 +118,10 @@ def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_record
 
 
 def _read_day(reader: GroupReader, records: Sequence[GroupRecord], day: int) -> RecentRecords | None:
-    """Read the records of a day (days since 1970); return those from its last ten minutes on, None if there are none.
+    """Read the records of a day (days since 1970), and return its recent records; None if there are none.
 
-    `records` are in the order of the log. All records after the first of the last ten minutes are returned, whatever
-    their times.
+    `records` are in the order of the log. The recent records begin with the first record of the day's last ten minutes,
+    and include all records after it in the log, whatever their times.
     """
     recent_us = (day + 1) * DAY_US - LARGEST_CLOCK_DIFFERENCE_US
     for index, record in enumerate(records):
@@ -136,9 +136,9 @@ def _read_day(reader: GroupReader, records: Sequence[GroupRecord], day: int) -> 
 
 
 def _recent_records(before: GroupCheckpoint, day: int) -> RecentRecords | None:
-    """Return the recent records of the day before `day`; None if it had none.
+    """Return the recent records of the day before `day`; None if that day had none.
 
-    Those of a checkpoint of an earlier day are not recent any more.
+    Recent records of an earlier day are no longer recent.
     """
     recent = before.recent
     return recent if recent is not None and recent.records[0].at_us // DAY_US == day - 1 else None
@@ -147,8 +147,8 @@ def _recent_records(before: GroupCheckpoint, day: int) -> RecentRecords | None:
 def _insert_late(before: GroupCheckpoint, recent: RecentRecords, late: Sequence[GroupRecord]) -> GroupCheckpoint:
     """Return `before` as it would be if the late records had been read in the order of the log.
 
-    `recent` are the recent records of `before`. State and number of members stay as they are unless the late records
-    change them, because a sample may have shown more than the records.
+    `recent` are the recent records of `before`. The state and the number of members stay unless the late records change
+    them, because a sample may have shown more than the records.
     """
     reader = _read_from(recent.before, recent.join(late))
     shown = _last_shown(reader)

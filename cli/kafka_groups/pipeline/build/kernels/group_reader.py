@@ -1,8 +1,8 @@
 """The records of one group, read one after another: its incarnations, its protocol, and the topics that it reads.
 
-At any time, a group is a classic group or a KIP-848 group. An *online upgrade* or *downgrade* moves it to the other
-protocol: in one batch, the coordinator removes the group's record of one protocol and writes one of the other. So a
-removal shows that the group is Dead only if no record of the other protocol follows at once.
+At any time, a group is either a classic group or a KIP-848 group. An *online upgrade* or *downgrade* converts it to the
+other protocol: in one batch, the coordinator removes the group's record of one protocol and writes a record of the
+other. So a removal shows that the group is Dead only if no record of the other protocol follows at once.
 
 Example: a classic group is created, upgraded with its member, and removed.
 
@@ -53,7 +53,7 @@ class GroupReader:
     """A group from a checkpoint on, as shown by the records that were read."""
 
     def __init__(self, before: GroupCheckpoint) -> None:
-        """Begin with a checkpoint, which stays as it is; its state, members and `recent` are not used."""
+        """Begin with a checkpoint, which is not modified; its state, members and `recent` are not used."""
         self._incarnations = [GroupIncarnation(before.membership, deepcopy(before.changes))]
         self._generation = before.generation
         self._topics = dict(before.topics)
@@ -65,9 +65,9 @@ class GroupReader:
         self._classic_rebalances = list[Rebalance]()
 
     def read(self, records: Sequence[GroupRecord]) -> None:
-        """Apply the next records, in the order of the log; all of them are later than the checkpoint.
+        """Apply the next records, in the order of the log; all of them must be later than the checkpoint.
 
-        May be called again with later records.
+        This may be called again with later records.
         """
         for record in records:
             index = self._next_index
@@ -86,9 +86,9 @@ class GroupReader:
             last.read(index, record)
 
     def _read_classic(self, index: int, record: GroupRecord) -> None:
-        """Apply a record of a classic group: a generation, or its removal, which may be an upgrade to KIP-848.
+        """Apply a record of a classic group: a generation, or the group's removal, which may be an upgrade to KIP-848.
 
-        At a removal the incarnation gets the members that an upgrade would keep; None if they are unknown.
+        A removal passes the members that an upgrade would keep to the incarnation; None if they are unknown.
         """
         self._add_removal_entry(index, record)
         generation = self._generation
@@ -106,7 +106,7 @@ class GroupReader:
         self._generation = Generation.from_record(record)
 
     def _read_consumer(self, index: int, record: GroupRecord) -> None:
-        """Apply a record of a KIP-848 group itself: an epoch, or its removal, which may be a downgrade to classic."""
+        """Apply a record of a KIP-848 group itself: an epoch, or the group's removal, which may be a downgrade."""
         self._add_removal_entry(index, record)
         if record.is_removal:
             # An online downgrade removes all members in its batch, and keeps them as classic members.
@@ -114,9 +114,9 @@ class GroupReader:
             self._generation = Generation.downgraded(record, kept_members)
 
     def _add_removal_entry(self, index: int, record: GroupRecord) -> None:
-        """Add the entry of a removal, or take the last one back if this record shows that the group moved.
+        """Add the entry of a removal, or delete the last one if this record shows an online upgrade or downgrade.
 
-        A group moves by an online upgrade or downgrade: a record of the other protocol follows the removal at once.
+        After an upgrade or downgrade, a record of the other protocol follows the removal at once.
         """
         previous = self._protocol_record or record
         self._protocol_record = record
@@ -132,7 +132,7 @@ class GroupReader:
     def entries(self) -> list[Entry]:
         """Return the entries of all records that show a state or a number of members, in any order.
 
-        Records that are read later may change them: they may take back a removal, or show preexisting members.
+        Records that are read later may change the entries: they may revoke a removal, or show preexisting members.
         """
         return [
             *self._protocol_entries,
@@ -159,7 +159,7 @@ class GroupReader:
     def checkpoint(self, state: str | None, members: int) -> GroupCheckpoint:
         """Return what is known after the last record that was read, without `recent`.
 
-        `state` and `members` are those of `Timeline.last`, which includes samples. An unknown state is None, an unknown
+        `state` and `members` come from `Timeline.last`, which includes samples. An unknown state is None; an unknown
         number of members is UNKNOWN or NULL.
         """
         last = self._incarnations[-1]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-# Kafka has these names for types of records.
+# Kafka's names of types of records.
 CLASSIC_GROUP: Final = "GroupMetadata"
 CONSUMER_GROUP: Final = "ConsumerGroupMetadata"
 CONSUMER_ASSIGNMENT: Final = "ConsumerGroupCurrentMemberAssignment"
-# Records stand for these events.
+# Events that records stand for.
 GROUP_REMOVED: Final = "group_removed"
 GROUP_EPOCH: Final = "group_epoch"
 GENERATION: Final = "generation"

@@ -1,10 +1,11 @@
 """The status of groups: verdict, lag and rates of a group at a time, from its partitions.
 
-Brokers respond at different times, and one may miss a sample. So each partition counts with its last status until its
-next one, for at most ten minutes, and only until its commit is removed. A group has a status at each time at which one
-of its partitions has one: the worst verdict, the sum of the lags above 0, and the longest time lag with the least
-certain quality. A partition whose log was truncated below its commit has a negative lag. It does not make up for what
-another partition has still to read.
+Brokers respond at different times, and a partition may be missing in a sample. So each partition counts with its last
+status until its next status, for at most ten minutes, and only until its commit is deleted.
+
+A group has a status at each time at which any of its partitions has one: the worst verdict, the sum of the lags above
+0, and the longest time lag with the least certain quality. A partition whose log was truncated below its commit has a
+negative lag, which must not hide the lag of another partition.
 
 Two partitions of one group; the second one misses the third sample, and still counts (times in µs):
 
@@ -44,15 +45,15 @@ from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Flags, Floats, In
 
 # The last status of a partition counts this long, in ms.
 FRESH_MS: Final = RATE_WINDOW_MS
-# A group has the least certain quality of its partitions. This order, the most certain one first, differs from that of
-# QUALITIES in its last two places only. So it is its own inverse: it maps a quality to its rank, and a rank to its
+# A group has the least certain quality of its partitions. This order, with the most certain quality first, differs from
+# QUALITIES in the last two places only. So it is its own inverse: it maps a quality to its rank, and a rank to its
 # quality.
 _BY_CERTAINTY: Final = np.array([QUALITIES.index(quality) for quality in BY_CERTAINTY])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedStatuses:
-    """Statuses of partitions with their group and partition, by numbers; `statuses.key` is not used."""
+    """Statuses of partitions, with the numbers of their group and partition; `statuses.key` is not used."""
 
     group: Ints
     partition: Ints
@@ -61,11 +62,12 @@ class GroupedStatuses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatuses:
-    """Row i is the status of a group at a time, by group and time; units are those of PartitionStatuses.
+    """Row i is the status of a group at a time, by group and time, in the units of PartitionStatuses.
 
-    `rule` is the worst one of the partitions. `verdict_since_ms` is since when the first of those with its verdict has
-    had it, for OK since when the last one has. `partitions` is the number of partitions that count. `catch_up_ms` is
-    the longest one; NULL if the lag of one partition does not fall, or there is no lag.
+    - `rule` is the worst rule of a partition.
+    - `verdict_since_ms` is since when at least one partition has had this verdict; for OK, since when all have had it.
+    - `partitions` is the number of partitions that count.
+    - `catch_up_ms` is the longest catch-up time; NULL if there is no lag, or if the lag of any partition does not fall.
     """
 
     group: Ints
@@ -104,8 +106,8 @@ def new_statuses(*, at_us: Ints, lag: Ints) -> PartitionStatuses:
 def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
     """Return the statuses of groups at the times of a day (days since 1970).
 
-    `rows` are the statuses of the day, those that count from the day before, and the removals of commits (rows without
-    a rule), in any order.
+    `rows` are, in any order, the statuses of the day, statuses of the day before that still count, and the deletions of
+    commits (rows without a rule).
     """
     ordered = _sort(rows)
     moments = _Moments.of(ordered, day)
@@ -132,22 +134,22 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
     )
 
 
-def _find_since(statuses: PartitionStatuses, rule: Ints, starts: Flags) -> Ints:
-    """Return since when the group of each segment has had its verdict, in ms since 1970: as its partitions had it.
+def _find_since(statuses: PartitionStatuses, rule: Ints, is_start: Flags) -> Ints:
+    """Return since when the group of each segment has had its verdict, in ms since 1970, from its partitions.
 
-    `rule` is the worst one of each segment, and `starts` are the first rows of segments.
+    `rule` is the worst rule of each segment, and `is_start` marks the first rows of segments.
     """
-    of_segment = rule[np.cumsum(starts) - 1]
+    of_segment = rule[np.cumsum(is_start) - 1]
     has_verdict = RANK_OF_RULE[statuses.rule] == RANK_OF_RULE[of_segment]
-    earliest_ms = min_known(np.where(has_verdict, statuses.verdict_since_ms, NULL), starts)
-    latest_ms = reduce_segments(np.maximum, statuses.verdict_since_ms, starts)
+    earliest_ms = min_known(np.where(has_verdict, statuses.verdict_since_ms, NULL), is_start)
+    latest_ms = reduce_segments(np.maximum, statuses.verdict_since_ms, is_start)
     return np.where(RANK_OF_RULE[rule] == 0, latest_ms, earliest_ms)
 
 
 def _sort(rows: GroupedStatuses) -> GroupedStatuses:
-    """Return the rows by group, partition and time; a removal (rule NULL) comes after a status of the same time."""
-    is_removal = rows.statuses.rule == NULL
-    order = np.lexsort((is_removal, rows.statuses.at_us, rows.partition, rows.group))
+    """Return the rows by group, partition and time; a deletion (rule NULL) comes after a status of the same time."""
+    is_deletion = rows.statuses.rule == NULL
+    order = np.lexsort((is_deletion, rows.statuses.at_us, rows.partition, rows.group))
     return GroupedStatuses(
         group=rows.group[order],
         partition=rows.partition[order],
@@ -157,10 +159,11 @@ def _sort(rows: GroupedStatuses) -> GroupedStatuses:
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
-    """The moments of groups: pairs of a group and a time at which one of its partitions has a row, sorted by these.
+    """The moments of groups: each pair of a group and a time at which one of its partitions has a row, in this order.
 
-    `keys` are the `merge_key` of the group and time of each moment, and `of_row` is the moment of each row. `at_us` is
-    the time of each moment, 0 where only commits were removed. Times before `base_us` are equal in the keys.
+    - `keys` has the `merge_key` of the group and time of each moment. Times before `base_us` are equal in the keys.
+    - `of_row` is the moment of each row.
+    - `at_us` is the time of each moment, 0 where only commits were deleted.
     """
 
     keys: Ints
@@ -187,8 +190,8 @@ class _Moments:
     def spread(self, rows: GroupedStatuses) -> tuple[Ints, Ints]:
         """Return all pairs of a status and a moment of the day at which it counts, by moment.
 
-        The first array has the indices in `rows`, which are those of `of`, the second one the indices of the moments. A
-        status counts at its own moment at least.
+        `rows` are the rows that `of` received. The first array has indices in `rows`, the second has indices of
+        moments. A status counts at least at its own moment.
         """
         is_status = rows.statuses.rule != NULL
         count = np.where(is_status, np.maximum(self._last_moment(rows) - self.of_row, 0) + 1, 0)
@@ -200,7 +203,7 @@ class _Moments:
     def _last_moment(self, rows: GroupedStatuses) -> Ints:
         """Return the last moment at which each row counts: before its partition's next row, and while it is fresh.
 
-        It is before the row's own moment where the next row has the same time.
+        This is before the row's own moment if the next row has the same time.
         """
         # Brokers return milliseconds: a status counts until the end of its millisecond.
         stale_us = (rows.statuses.at_us // 1_000 + FRESH_MS + 1) * 1_000
@@ -210,7 +213,7 @@ class _Moments:
         return np.where(is_last_of_partition, last_fresh, np.minimum(last_fresh, before_next_row))
 
 
-def min_known(values: Ints, starts: Flags) -> Ints:
-    """Return the least value of each segment that is not NULL; NULL where all are."""
-    minimum = reduce_segments(np.minimum, np.where(values == NULL, LARGEST, values), starts)
+def min_known(values: Ints, is_start: Flags) -> Ints:
+    """Return the smallest value of each segment, ignoring NULL; NULL where all values are."""
+    minimum = reduce_segments(np.minimum, np.where(values == NULL, LARGEST, values), is_start)
     return np.where(minimum == LARGEST, NULL, minimum)

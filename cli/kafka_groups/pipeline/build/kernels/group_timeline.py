@@ -1,8 +1,8 @@
 """The state of a group and the number of its members over one day.
 
-The state at a time is the one that the newest record shows, which is the last one in the log. If the clocks of two
-coordinators differ, a record may have an earlier time than the previous record in the log. It holds from its own time
-on, so the previous record never does.
+The state at a time is the state in the newest record, that is, in the last record in the log. If the clocks of two
+coordinators differ, a record may have an earlier time than the previous record in the log. It is valid from its own
+time on, so the previous record never is.
 
 Example: generation 6 has an earlier time than generation 5, because the broker that wrote 5 is ten seconds ahead.
 
@@ -26,7 +26,7 @@ import numpy as np
 
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Array, Ints
 
-# The number of members after an event that changed it, where the number before the event was not known.
+# The number of members after an event that changed it, if the number before the event was unknown.
 UNKNOWN: Final = -1
 
 
@@ -40,7 +40,7 @@ class Entry(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """States of a group on one day, in the order of their times. The first one (time NULL) is from earlier days."""
+    """States of a group on one day, in the order of their times. The first, with time NULL, is from earlier days."""
 
     times: Ints = np.zeros(0, np.int64)  # microseconds since 1970
     states: Array = np.zeros(0, np.object_)  # None where a state is not known
@@ -63,10 +63,10 @@ class Timeline(NamedTuple):
 
 
 def build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], samples: Timeline) -> Timeline:
-    """Return the timeline of a day from the state and members before it, entries of records, and samples.
+    """Return the timeline of a day from the state and the number of members before it, entries of records, and samples.
 
-    Entries may be in any order. A sample comes before an entry with the same time. Where an entry or a sample does not
-    show the number of members, it stays as it was.
+    Entries may be in any order. A sample comes before an entry with the same time. If an entry or a sample does not
+    show the number of members, the previous number stays.
     """
     valid = sorted(drop_superseded(entries), key=attrgetter("at_us", "record_index"))
     rows = [Entry(NULL, 0, *before), *valid]

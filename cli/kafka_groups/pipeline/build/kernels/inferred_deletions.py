@@ -1,11 +1,11 @@
-"""Removals that no record shows: samples no longer see the commit.
+"""Deletions that no record shows: samples no longer see the commit.
 
-Samples have no tombstones, so absence has to show that a commit was removed. One sample without the commit is noise:
-its coordinator may just have moved. The commit counts as removed at the first complete sample without it, once a later
-one lacks it, too, more than ten minutes after the commit was last seen. A sample is complete if every coordinator
-listed its groups.
+Samples have no tombstones, so only its absence shows that a commit was deleted. One sample without the commit is noise:
+the coordinator may just have moved. Two complete samples must lack the commit, the later one more than ten minutes
+after the commit was last seen. Then the time of the first of them is the time of the deletion. A sample is complete if
+every coordinator listed its groups (SILENT_COORDINATOR).
 
-- If records were read up to that time, they show by themselves whether the commit was removed.
+- If records were read up to that time, they show whether the commit was deleted, and nothing is inferred.
 - A group that is still listed, but without any commit, keeps its commits: samples may have been unable to read them.
 
 A sample requested the commit at minute 0 and log ends at minute 1. Three complete samples without the commit follow:
@@ -25,8 +25,8 @@ A sample requested the commit at minute 0 and log ends at minute 1. Three comple
     ...     group_listed_us=np.array([0]),
     ...     group_commit_us=np.array([0]),
     ... )
-    >>> removals, _ = infer_deletions(seen, empty_key_summary(1), samples, facts)
-    >>> removals.at_us // minute
+    >>> deletions, _ = infer_deletions(seen, empty_key_summary(1), samples, facts)
+    >>> deletions.at_us // minute
     array([6])
 """
 
@@ -38,14 +38,14 @@ from typing import Final
 import numpy as np
 
 from kafka_groups.pipeline.build.frames import Commits, KeySummary
-from kafka_groups.pipeline.build.kernels.committed_offsets import new_removals
+from kafka_groups.pipeline.build.kernels.committed_offsets import new_deletions
 from kafka_groups.pipeline.build.kernels.segments import first_index_at, last_values, take
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
-# A commit that no complete sample has seen for longer than this was removed.
+# A commit that no complete sample has seen for longer than this was deleted.
 ABSENT_MS: Final = 600_000
-# A sample's own time is later than its commits' times, because it requests log ends last. So the first complete sample
-# after a commit was seen is the one that saw it. Only the second one lacks it.
+# A sample's own time is later than the times of its commits, because it requests log ends last. So the first complete
+# sample after a commit was seen is the sample that saw it. Only the second one lacks the commit.
 _FIRST_MISSING: Final = 2
 
 
@@ -59,12 +59,13 @@ class SampleTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadTimes:
-    """Times up to which each key's cluster and group were read on a day, in µs since 1970; NULL where nothing was read.
+    """The times up to which the cluster and the group of each key were read on a day.
 
+    Times are µs since 1970; NULL where nothing was read.
     - `cluster_of_key` is the index of the key's cluster in the batch.
-    - `record_us` is the time of the cluster's last record of a commit.
-    - `group_listed_us` is the last sample that listed the key's group, `group_commit_us` the last one that saw any
-      of its commits.
+    - `record_us` is the time of the cluster's last commit record.
+    - `group_listed_us` is the time of the last sample that listed the key's group, `group_commit_us` of the last one
+      that saw any of the group's commits.
     """
 
     cluster_of_key: Ints
@@ -76,9 +77,9 @@ class ReadTimes:
 def infer_deletions(
     rows: Commits, key_summary: KeySummary, samples: SampleTimes, read: ReadTimes
 ) -> tuple[Commits, KeySummary]:
-    """Return the removals that the day's complete samples imply, and the summary with the absences of each key.
+    """Return the deletions that the day's complete samples imply, and the summary with the missing samples of each key.
 
-    `rows` are the ordered commits of the day and of earlier days. A removal that would precede a row of an earlier day
+    `rows` are the ordered commits of the day and of earlier days. A deletion that would precede a row of an earlier day
     is not returned.
     """
     never = np.full(len(key_summary), NULL)
@@ -99,23 +100,23 @@ def infer_deletions(
     last_sample_us = take(samples.at_us, np.where(first >= 0, end - 1, -1))
     is_missing = (seen_us != NULL) & (missing_since_us != NULL) & (last_sample_us > missing_since_us)
     is_absent = is_missing & (last_sample_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
-    is_removed = is_absent & ~_has_read_records(rows, read, missing_since_us) & ~_is_unread(read, missing_since_us)
-    # Samples need not see a removed commit any more, so it can be missing again only after it was seen again.
+    is_deleted = is_absent & ~_has_read_records(rows, read, missing_since_us) & ~_is_unread(read, missing_since_us)
+    # No sample is expected to see a deleted commit. It can be missing again only after a sample has seen it again.
     new_summary = replace(
         key_summary,
-        sampled_us=np.where(is_removed, NULL, seen_us),
+        sampled_us=np.where(is_deleted, NULL, seen_us),
         missing_samples=np.minimum(missing, _FIRST_MISSING),
         missing_since_us=missing_since_us,
     )
     carried_us = last_values(rows.key, rows.is_carried, rows.at_us, never)
-    keys = np.flatnonzero(is_removed & (missing_since_us > carried_us))
-    return new_removals(keys, missing_since_us[keys]), new_summary
+    keys = np.flatnonzero(is_deleted & (missing_since_us > carried_us))
+    return new_deletions(keys, missing_since_us[keys]), new_summary
 
 
 def _has_read_records(rows: Commits, read: ReadTimes, since_us: Ints) -> Flags:
     """Return for each key whether its last record is a commit, and its cluster's records were read up to `since_us`."""
-    not_removed = np.zeros(len(since_us), np.bool_)
-    is_present = last_values(rows.key, rows.is_record, ~rows.is_removal, not_removed)
+    not_deleted = np.zeros(len(since_us), np.bool_)
+    is_present = last_values(rows.key, rows.is_record, ~rows.is_deletion, not_deleted)
     return is_present & (read.record_us >= since_us)
 
 

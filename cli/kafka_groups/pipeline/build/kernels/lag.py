@@ -2,10 +2,11 @@
 
     lag = log end offset - committed offset
 
-The commit is the last one at that time. There is no lag after a removal, nor if the log and the commit have different
-topic ids, because the topic was recreated. Two clocks are involved: a sample's log end has the sampler's time, and a
-record of a commit the coordinator's. If the commit exceeds a sample's log end, these clocks differ. Then the commit
-that the sample itself saw is used instead.
+The commit is the last commit at that time. There is no lag after the commit was deleted, nor if the log and the commit
+have different topic ids, because the topic was recreated.
+
+Two clocks are involved: the sampler's for the log end of a sample, and the coordinator's for a record of a commit. If
+the commit exceeds a sample's log end, these clocks differ. Then the commit that the sample itself saw is used instead.
 
 Five log ends of one partition, a second apart, and commits at 100 and 140:
 
@@ -51,18 +52,20 @@ _SAMPLE_DURATION_MS: Final = 600_000
 def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagRows:
     """Return the lag of each key at each of the day's log ends of its partition, by key and time.
 
-    `ends` are used rows with a known log end, `commits` the ordered commits of the day and of earlier days, with their
-    topic ids, and `partition_of_key` the partition of each key; keys ascend with their partitions. A backfilled log end
-    below the commit is skipped if its record's timestamp is more than a minute after the lookup time: the group had
-    already read that record, so the timestamp is ahead.
+    - `ends` are used rows with a known log end.
+    - `commits` are the numbered commits of the day and the carried ones.
+    - `partition_of_key` is the partition of each key; keys ascend with their partitions.
+
+    A backfilled log end below the commit is skipped if its record's timestamp is more than a minute after the lookup
+    time: the group had already read that record, so the timestamp is ahead.
     """
     key, index = _pair_keys_with_ends(ends, partition_of_key)
     last = last_index_at((commits.key, commits.at_us), (key, ends.at_us[index]))
-    has_commit = ~take(commits.is_removal, last, missing=True)
+    has_commit = ~take(commits.is_deletion, last, missing=True)
     key, index, last = key[has_commit], index[has_commit], last[has_commit]
     end = ends.take(index)
     commit = commits.take(_choose_commits(commits, end, last))
-    removal = last_index_until(commits.is_removal, segment_starts(commits.key))[last]
+    deletion = last_index_until(commits.is_deletion, segment_starts(commits.key))[last]
     is_far_ahead = (end.point_ms != NULL) & (end.point_ms - end.at_us // 1_000 > _CLOCK_TOLERANCE_MS)
     rows = LagRows(
         key=key,
@@ -72,8 +75,8 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
         incarnation=commits.incarnation[last],
         log_number=end.log_number,
         observation=index,
-        commit_us=commit.recorded_us,
-        removed_us=take(commits.at_us, removal),
+        commit_timestamp_us=commit.commit_timestamp_us,
+        deleted_us=take(commits.at_us, deletion),
         is_commit_record=commit.is_record,
         lag=end.log_end - commit.committed_offset,
         retention_margin=np.where(end.log_start == NULL, NULL, commit.committed_offset - end.log_start),
@@ -83,7 +86,7 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
 
 
 def _has_other_topic_id(commit: Commits, end: LogEnds) -> Flags:
-    """Return whether a commit and a log end are known to belong to different topic ids."""
+    """Return for each row whether the commit and the log end are known to have different topic ids."""
     is_other: Flags = (commit.topic_id != NULL) & (end.topic_id != NULL) & (commit.topic_id != end.topic_id)
     return is_other
 
@@ -107,7 +110,7 @@ def _choose_commits(commits: Commits, end: LogEnds, last: Ints) -> Ints:
     `last` is the index of the key's last commit at the time of the log end. If that commit exceeds a sampled log end,
     the last sampled commit is chosen, provided that the same sample saw it.
     """
-    is_sampled: Flags = ~commits.is_record & ~commits.is_removal
+    is_sampled: Flags = ~commits.is_record & ~commits.is_deletion
     sampled = last_index_until(is_sampled, segment_starts(commits.key))[last]
     at_ms = end.at_us // 1_000
     is_first_sample = end.previous_sample_us == NULL

@@ -1,4 +1,4 @@
-"""The worst of a day: the longest time lag of a key, and how close its commit came to the log start.
+"""The worst values of a day: the longest time lag of a key, and how close its commit came to the log start.
 
 The retention margin is the committed offset minus the log start offset: how many records retention can still delete
 before it deletes one that the group has not read. A margin below 0 means that records were lost.
@@ -77,9 +77,9 @@ def find_lag_extremes(rows: LagRows, time_lag_ms: Ints, size: int) -> LagExtreme
 def _measure_time_left(first: LagRows, last: LagRows) -> Ints:
     """Return the time in ms until the log start passes each commit, from the first and the last row of each key.
 
-    It is 0 if the log start has passed a commit with lag. It is NULL if there is no lag, if the margin does not shrink,
-    or if the rows are less than an hour apart. Only the log start counts: if the commit was set back, the margin also
-    shrinks, but that part is subtracted.
+    The time is 0 if the log start has passed a commit with lag. It is NULL if there is no lag, if the margin does not
+    shrink, or if the rows are less than an hour apart. Only the movement of the log start counts: a commit that was set
+    back also shrinks the margin, and that part is subtracted.
     """
     span_ms = last.at_us // 1_000 - first.at_us // 1_000
     set_back = np.minimum(0, last.committed_offset - first.committed_offset)

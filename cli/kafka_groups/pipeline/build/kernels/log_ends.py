@@ -1,11 +1,12 @@
-"""Log end offsets over time: which log each of them belongs to, and which of them can be used.
+"""Log end offsets over time: the log to which each one belongs, and which of them can be used.
 
 A new log begins with a sample whose log end is below the previous one (the log was truncated), or whose topic id
 differs (the topic was recreated). Offsets of different logs cannot be compared, so each row gets the number of its log.
 
-- A slow sampler, or one whose clock is behind, may write an older log end after a newer one. A log end that drops
-  within 30 s of the previous sample, or under the same topic id, is ignored unless the next one is below the previous
-  sample too. The last log end of a day has no next one, so it is ignored only within 30 s of the previous sample.
+- A slow sampler, or one whose clock is behind, may write an older log end after a newer one. So a lower log end is
+  ignored if it comes within 30 s of the previous sample, or has the same topic id, unless the next log end is also
+  below the previous sample. The last log end of a day has no next one: it is ignored only within 30 s of the previous
+  sample.
 - A backfill looks up offsets in the present log by the timestamps of its records. A backfilled log end is ignored if it
   contradicts the samples around it, or has another topic id.
 
@@ -50,7 +51,7 @@ _OVERLAP_MS: Final = 30_000
 
 
 def new_log_ends(*, partition: Ints, at_us: Ints, log_end: Ints, **others: Any) -> LogEnds:
-    """Return log ends that no kernel has processed yet, as samples by default; `others` are further columns.
+    """Return log ends that are not numbered yet, as samples by default; `others` are further columns.
 
     `at_us` is in µs since 1970. Columns that are not given are NULL, 0 or false; all rows are marked as used.
     """
@@ -73,9 +74,9 @@ def new_log_ends(*, partition: Ints, at_us: Ints, log_end: Ints, **others: Any) 
 def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     """Return the carried rows and a day's rows, with log numbers, the time of the previous sample, and `is_used`.
 
-    `carried` are the rows that `carry_log_ends` returned for the day before, `size` is the number of partitions. Rows
-    of the day may be in any order. If a partition has several rows at one time, one of them is kept, a sample if there
-    is one. A sample is compared with the previous log end that was used; the first line that applies decides:
+    `carried` are the rows that `carry_log_ends` returned for the day before; `size` is the number of partitions. Rows
+    of the day may be in any order. If a partition has several rows at one time, only one is kept: a sample if there is
+    one. A sample is compared with the previous log end that was used; the first line that applies decides:
 
         the topic id is another one                            new log
         the log end is not lower                               same log
@@ -122,8 +123,8 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
 def _unique_rows(day: LogEnds) -> LogEnds:
     """Return one row for each partition and time, sorted by these: a sample if there is one, else a backfilled row.
 
-    Rows of one origin repeat if they were read or backfilled twice. Of these, the row with the highest numbers is kept,
-    so that the result does not depend on the order in which files are read.
+    Rows of one origin repeat if they were read or backfilled twice. Of such rows, the one with the highest numbers is
+    kept, so that the result does not depend on the order in which files are read.
     """
     ordered = day.sort_by(
         "partition",
@@ -140,7 +141,7 @@ def _unique_rows(day: LogEnds) -> LogEnds:
 
 
 def _known_topic_ids(rows: LogEnds, starts: Ints) -> Ints:
-    """Return the topic id of each row: its own, else the last sampled id before it; NULL if there is neither."""
+    """Return the topic id of each row: its own, else the last sampled id before it; NULL if there is none."""
     has_sampled_id = rows.is_sample & (rows.topic_id != NULL)
     previous_id = take(rows.topic_id, last_index_before(has_sampled_id, starts))
     return np.where(rows.topic_id != NULL, rows.topic_id, previous_id)
@@ -179,8 +180,9 @@ def last_log_numbers(rows: LogEnds, size: int) -> Ints:
 def carry_log_ends(rows: LogEnds, *, size: int) -> LogEnds:
     """Return the rows of `number_logs` that the next day needs, marked as carried.
 
-    For each of `size` partitions, these are the last end of its present log, its last sample, its last samples with an
-    end, with a topic id and on the present log, and the last row with a log start.
+    For each of `size` partitions, these are
+    - the last sample; the last sample with a log end; the last sample with a topic id;
+    - of the present log: the last sample, the last row with a log start, and the last row.
     """
     has_end = rows.log_end != NULL
     is_of_last_log = rows.is_used & has_end & (rows.log_number == last_log_numbers(rows, size)[rows.partition])
@@ -201,8 +203,8 @@ def carry_log_ends(rows: LogEnds, *, size: int) -> LogEnds:
 def measure_growth(ends: LogEnds, size: int) -> Ints:
     """Return the growth of each of `size` partitions on the day, in records; NULL where no log was observed twice.
 
-    `ends` are used rows with a known log end. A log grows by the difference between its first and its last end of the
-    day, and a partition by the sum over its logs.
+    `ends` are used rows with a known log end. The growth of a log is the difference between its first and its last end
+    of the day; the growth of a partition is the sum over its logs.
     """
     day = ends.take(~ends.is_carried)
     log = (day.partition, day.log_number)
@@ -218,7 +220,7 @@ def measure_growth(ends: LogEnds, size: int) -> Ints:
 
 
 def find_idle_partitions(day: LogEnds, size: int) -> Flags:
-    """Return for each of `size` partitions whether it has several rows on the day, all with one log end.
+    """Return for each of `size` partitions whether it was observed at least twice on the day, always with one log end.
 
     Rows are sorted by partition and time.
     """

@@ -1,24 +1,24 @@
 """The members of a group with a record for each member (KIP-848 groups, share groups and streams groups).
 
-A member joins with its first record MemberMetadata, and leaves with the tombstone of that record. Between the two it is
-*present*. Compaction may have removed old records, and with them joins of members that are still present:
+A member joins with its first record MemberMetadata, and leaves with the tombstone of that record. Compaction may have
+removed joins of members that are still in the group. So there are five states of a member:
 
-- A *preexisting* member writes an assignment, but its join is not among the records: it joined before the first record
-  that is left. Every member writes an assignment within seconds of a new epoch. Therefore, once one preexisting member
-  has written, all of them are counted.
-- An *unseen joiner* writes such an assignment, too, but joined after the first record. This is certain if all members
-  were known before, or if the assignment is its first one and belongs to an epoch that the records lack. Compaction
-  replaced its join by a later record of the member, or a clock that is ahead dated the join to the next day. The member
-  is counted from its assignment on, so earlier numbers stay the same.
-- An *unseen leaver* has a leave as its only record, because compaction replaced its join by the leave. The leave shows
-  only that the member was present just before. If no other member is known, the earlier number is UNKNOWN.
+| member | what the records show | when it counts |
+|---|---|---|
+| present | its join, and no leave since | from its join on |
+| preexisting | an assignment without a join: it joined before the first record left | from the first record on |
+| unseen joiner | an assignment without a join: it joined after the first record | from its assignment on |
+| unseen leaver | only its leave: compaction replaced its join by the leave | just before its leave |
+| kept | an online upgrade of a classic group kept it, and its join may be lost | from the upgrade on |
 
-An online upgrade of a classic group writes joins of all members that it keeps. If compaction removed the join of a
-*kept member*, any later record of the member, even days later, shows that it has been present since the upgrade.
+- Every member writes an assignment within seconds of a new epoch. So when one preexisting member has written, all have.
+- An unseen joiner is certain if all members were known before, or if the assignment is its first one and belongs to an
+  epoch that the records lack. Compaction replaced its join by a later record, or a clock that is ahead dated the join
+  to the next day. Numbers before its assignment stay the same.
+- Before an unseen leaver's leave, the number is UNKNOWN if no other member is known.
 
-The number of members is *known* from a record on if the group's beginning is among the records, if a preexisting member
-or an unseen leaver was seen, if no other member wrote within a minute, or if another member joined before, whose epoch
-made all others write. Before that record it is UNKNOWN.
+The count is known once any of these holds: the records include the group's start; a preexisting member or unseen leaver
+was seen; a minute of records follows a join or leave; an earlier join made every member write. Before, it is UNKNOWN.
 
 Example: `a` joins a new group, `b` joins and leaves, and after two hours `x` leaves, whose join is lost, and then `a`.
 
@@ -54,12 +54,13 @@ from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN, Entry
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL
 
 _MEMBER_EVENTS: Final = frozenset({MEMBER_METADATA, MEMBER_LEFT, MEMBER_ASSIGNMENT, STATIC_MEMBER_AWAY})
-# A broker removes members without a heartbeat after at most group.consumer.max.session.timeout.ms.
+# The default of group.consumer.max.session.timeout.ms, which can be raised. A broker removes a member that has sent no
+# heartbeat for this time.
 _SESSION_TIMEOUT_US: Final = 60_000_000
 
 
 class Membership(NamedTuple):
-    """The members at the end of a day, since the last group with this name was removed."""
+    """The members of a group at the end of a day; an earlier group of the same name does not count."""
 
     is_complete: bool = False  # all members are known: the beginning of the group is among the records
     has_changed: bool = False  # a member joined or left, or a preexisting member was seen
@@ -78,16 +79,16 @@ class MemberChange:
     member_id: str
     step: int  # 1 for a join, -1 for a leave
     is_unseen: bool  # the leave is the only record of the member
-    # A present member that only subscribes to other topics writes a record as if it joined. An unseen joiner joined
-    # before its assignment. Both are joins in `entries`, because the member was not counted before. None: the member's
-    # next record, which shows whether it joined, is not read yet.
+    # True for two changes that are joins in `entries` only, because the member was not counted before: a member whose
+    # own join is lost subscribes to other topics, or an unseen joiner writes its assignment. None until the member's
+    # next record shows whether it joined.
     has_joined_earlier: bool | None
 
 
 class MemberHistory:
-    """The members of one incarnation of a group, as shown by the records that were read.
+    """The members of one incarnation of a group, as far as the records that were read show them.
 
-    Later records may also show who was present at earlier ones: a preexisting member was present at the first record.
+    Later records may also change earlier numbers: a preexisting member was present at the first record.
     """
 
     def __init__(self, before: Membership) -> None:
@@ -109,22 +110,22 @@ class MemberHistory:
         self._first_join_us = LARGEST
 
     def see_time(self, record: GroupRecord) -> None:
-        """Apply the time of a record of the group, of any type.
+        """Apply the time of a record of the group, of any type, to find members that are alone in the group.
 
-        A join or leave starts a new epoch, for which every member writes an assignment. If none does within the session
-        timeout, the member was alone.
+        A join or leave starts a new epoch, for which every member writes an assignment. If no other member writes one
+        within the session timeout, there is no other member.
         """
         self._newest_us = max(self._newest_us, record.at_us)
 
     def mark_complete(self, kept_members: Collection[str] = ()) -> None:
-        """Mark all members as known: the group began, was removed, or was upgraded with the members that it keeps."""
+        """Mark all members as known, because the group was created, removed, or upgraded with `kept_members`."""
         self._is_complete = True
         self._kept_members.update(kept_members)
 
     def read(self, index: int, record: GroupRecord) -> MemberChange | None:
-        """Apply the next record, which must not describe a classic group; return the join or leave that it shows.
+        """Apply the next record, and return the join or leave that it shows; None if it shows neither.
 
-        `index` is the record's index among all records; it increases from call to call.
+        The record must not describe a classic group. `index` is its index among all records, and must increase.
         """
         self.see_time(record)
         if self._first_record is None:
@@ -141,7 +142,7 @@ class MemberHistory:
         return change
 
     def _notice_resubscription(self, member_id: str, record: GroupRecord) -> None:
-        """Decide by a member's record after its join whether it really joined, or only subscribed to other topics."""
+        """Decide by the record after a member's join whether it joined then, or only subscribed to other topics."""
         join = self._last_joins.get(member_id)
         if join is not None and join.has_joined_earlier is None:
             # The first assignment of a member that has just joined has no previous epoch.
@@ -232,7 +233,7 @@ class MemberHistory:
         return self._last_unseen_index > index
 
     def _known_from(self) -> int:
-        """Return the index of the record from which on the number of members is known; LARGEST if it never is."""
+        """Return the index of the first record at which the number of members is known; LARGEST if there is none."""
         if self._before.has_changed or self._preexisting:
             return 0
         silent_until_us = self._newest_us - _SESSION_TIMEOUT_US
@@ -262,9 +263,8 @@ class MemberHistory:
     def entries(self) -> Iterator[Entry]:
         """Yield the number of members over time, in the order of the log.
 
-        There is an entry at the first record if preexisting members were seen; one after each join and leave, also of a
-        member that subscribes again; and one just before members leave whose joins are lost.
-        The state is Empty where no member remains, else None. The number is UNKNOWN where it is not known.
+        There is an entry at the first record if preexisting members were seen, one after each join and leave, and one
+        just before unseen leavers leave. The state is Empty where no member remains, else None.
         """
         members = len(self._before.members) + len(self._preexisting)
         known_from = self._known_from()

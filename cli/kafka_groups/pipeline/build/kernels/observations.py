@@ -57,14 +57,14 @@ def make_observations(rows: LagRows, ends: LogEnds, commits: Commits) -> Observa
         lag=np.where(is_known, rows.log_end - readable_from, NULL),
         lost_records=np.where(log_start == NULL, NULL, np.maximum(0, log_start - committed_offset)),
         members=_find_members(rows, commits),
-        commit_ms=np.where(rows.is_commit_record, rows.commit_us // 1_000, NULL),
+        commit_ms=np.where(rows.is_commit_record, rows.commit_timestamp_us // 1_000, NULL),
         repeated_commits=_count_repeated_commits(rows, commits),
     )
 
 
 def _find_members(rows: LagRows, commits: Commits) -> Ints:
     """Return the number of members in the last sample until each row; NULL if it is unknown, or too old."""
-    samples = commits.take(~commits.is_record & ~commits.is_removal)
+    samples = commits.take(~commits.is_record & ~commits.is_deletion)
     index = last_index_at((samples.key, samples.at_us), (rows.key, rows.at_us))
     is_fresh = rows.at_us - take(samples.at_us, index, 0) <= _MEMBERS_FRESH_US
     return np.where(is_fresh, take(samples.members, index), NULL)
@@ -72,7 +72,7 @@ def _find_members(rows: LagRows, commits: Commits) -> Ints:
 
 def _count_repeated_commits(rows: LagRows, commits: Commits) -> Ints:
     """Return how many records until each row repeat the offset of the last commit; NULL if that is no record."""
-    records = commits.take(commits.is_record & ~commits.is_removal)
+    records = commits.take(commits.is_record & ~commits.is_deletion)
     starts = segment_starts(records.key, records.incarnation, records.committed_offset) if len(records) else records.key
     repeated = np.arange(len(records)) - starts
     index = last_index_at((records.key, records.at_us), (rows.key, rows.at_us))

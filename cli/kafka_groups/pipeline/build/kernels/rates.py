@@ -1,8 +1,8 @@
 """Rates: how fast a group reads a partition, how fast producers write it, and when the group will have caught up.
 
 A rate is the difference between the offset at a time and the first offset observed in the ten minutes before, divided
-by the seconds between them. It is unknown if there is only one observation, if the offset fell in between, or if the
-commit was removed or the log replaced in between.
+by the seconds between the two. A rate is unknown if there is only one observation, if the offset fell in between, or if
+the commit was deleted or the log replaced in between.
 
     catch-up time = lag / (consume rate - produce rate)
 

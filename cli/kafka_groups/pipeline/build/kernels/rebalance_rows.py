@@ -11,7 +11,7 @@ class Rebalance(NamedTuple):
     - `protocol` is classic or consumer. `generation` is a classic group's generation, or a KIP-848 group's epoch.
     - `ended_at` is None while the rebalance is open. `duration_quality` is exact, bound, timeout, overtaken, open or
       unknown.
-    - `sync_ms` is the time from the last join to the record; it is for classic groups only.
+    - `sync_ms` is the time from the last join to the record; only classic groups have it.
     - `members_before` and `members_after` are numbers of members; None if unknown.
     - `joined` and `left` are ids of members, sorted; None if they are unknown.
     """

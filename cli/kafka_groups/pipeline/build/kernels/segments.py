@@ -1,8 +1,10 @@
-"""Operations on many segments of rows at once: what a window function of SQL does, for numpy arrays.
+"""Operations on many segments of rows at once: window functions, as in SQL, for numpy arrays.
 
-A segment is a run of successive rows that are equal in some columns, the *codes*. If rows are sorted by key, for
-example, the rows of each key are a segment of the code `key`. An *index* is the number of a row; the index -1 stands
-for "no row". An *owner* is the number of a partition, a key or a group, from 0.
+- A *segment* is a run of successive rows that are equal in some columns, the *codes*. If rows are sorted by key, for
+  example, the rows of each key are a segment of the code `key`.
+- An *index* is the number of a row; the index -1 stands for "no row". `start_index` is the index of the first row of
+  each row's segment; `is_start` marks these first rows.
+- An *owner* is the number of a partition, a key or a group, from 0.
 
 Five rows of two keys, sorted by key:
 
@@ -33,9 +35,9 @@ _TIME_MASK: Final = (1 << _TIME_BITS) - 1
 
 def is_segment_start(*codes: Array) -> Flags:
     """Return for each row whether it is the first one of its segment. `codes` are not empty."""
-    starts = np.ones(len(codes[0]), np.bool_)
-    starts[1:] = np.logical_or.reduce([code[1:] != code[:-1] for code in codes])
-    return starts
+    is_start = np.ones(len(codes[0]), np.bool_)
+    is_start[1:] = np.logical_or.reduce([code[1:] != code[:-1] for code in codes])
+    return is_start
 
 
 def is_segment_end(*codes: Array) -> Flags:
@@ -53,19 +55,19 @@ def previous_indices(*codes: Array) -> Ints:
     return np.where(is_segment_start(*codes), -1, np.arange(len(codes[0])) - 1)
 
 
-def last_index_until(condition: Flags, starts: Ints) -> Ints:
+def last_index_until(condition: Flags, start_index: Ints) -> Ints:
     """Return for each row the index of the last row that meets the condition, from its segment's start to itself.
 
-    It is -1 where there is none. `starts` is what `segment_starts` returned.
+    It is -1 where there is none. `start_index` is what `segment_starts` returned.
     """
     indices = np.maximum.accumulate(np.where(condition, np.arange(len(condition)), -1))
-    return np.where(indices >= starts, indices, -1)
+    return np.where(indices >= start_index, indices, -1)
 
 
-def last_index_before(condition: Flags, starts: Ints) -> Ints:
+def last_index_before(condition: Flags, start_index: Ints) -> Ints:
     """Return for each row the index of the last earlier row of its segment that meets the condition; else -1."""
-    indices = np.arange(len(starts))
-    return np.where(indices > starts, last_index_until(condition, starts)[indices - 1], -1)
+    indices = np.arange(len(start_index))
+    return np.where(indices > start_index, last_index_until(condition, start_index)[indices - 1], -1)
 
 
 def next_index_after(condition: Flags, *codes: Array) -> Ints:
@@ -99,14 +101,15 @@ def is_among_last(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags
 
 
 def take(values: Array, indices: Ints, missing: Any = NULL) -> Array:
-    """Return the values at the indices, and `missing` where the index is -1."""
+    """Return the values at the indices, with `missing` where the index is -1."""
     return np.append(values, missing)[indices]
 
 
 def trace_back(indices: Ints, previous: Ints, count: int) -> Ints:
-    """Return a matrix of `count` columns: row i ends with `indices[i]`, which follows the indices of its predecessors.
+    """Return for each index its predecessors and itself: row i of the matrix ends with `indices[i]`.
 
-    `previous` has the index of each row's predecessor. It is -1 where there is none, and so is the index in the matrix.
+    `previous` has the index of each row's predecessor, -1 where there is none. The matrix has `count` columns, with -1
+    where there are fewer predecessors.
     """
     matrix = np.empty((len(indices), count), np.int64)
     # The index -1 selects the last element of this array, so it is its own predecessor.
@@ -129,39 +132,39 @@ def expand_ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
     return owner, np.arange(len(owner)) + np.repeat(first - np.cumsum(counts) + counts, counts)
 
 
-def running_count(flags: Flags, starts: Ints) -> Ints:
+def running_count(flags: Flags, start_index: Ints) -> Ints:
     """Return for each row how many rows of its segment, up to and including itself, have the flag."""
     total = np.cumsum(flags, dtype=np.int64)
-    return total - (total - flags)[starts]
+    return total - (total - flags)[start_index]
 
 
-def running_maximum(values: Ints, starts: Ints) -> Ints:
+def running_maximum(values: Ints, start_index: Ints) -> Ints:
     """Return for each row the highest value of its segment, up to and including itself.
 
     Values are from 0 to 2^42: times in ms since 1970, or numbers of that size.
     """
     bits = 42
-    segment = np.cumsum(starts == np.arange(len(starts)))
+    segment = np.cumsum(start_index == np.arange(len(start_index)))
     highest: Ints = np.maximum.accumulate((segment << bits) + values) - (segment << bits)
     return highest
 
 
-def reduce_segments(ufunc: Any, values: Array, starts: Flags) -> Array:
-    """Return the result of a ufunc such as `np.add` for each segment; `starts` is what `is_segment_start` returned."""
-    return ufunc.reduceat(values, np.flatnonzero(starts)) if len(values) else values
+def reduce_segments(ufunc: Any, values: Array, is_start: Flags) -> Array:
+    """Return the result of a ufunc such as `np.add` for each segment; `is_start` is from `is_segment_start`."""
+    return ufunc.reduceat(values, np.flatnonzero(is_start)) if len(values) else values
 
 
 def segment_maximum(values: Ints, *codes: Array) -> Ints:
     """Return for each row the highest value of its segment."""
-    starts = is_segment_start(*codes)
-    maximum: Ints = reduce_segments(np.maximum, values, starts)[np.cumsum(starts) - 1]
+    is_start = is_segment_start(*codes)
+    maximum: Ints = reduce_segments(np.maximum, values, is_start)[np.cumsum(is_start) - 1]
     return maximum
 
 
-def sum_segments(values: Ints, starts: Flags) -> Ints:
+def sum_segments(values: Ints, is_start: Flags) -> Ints:
     """Return the sum of each segment; a sum that 64 bits cannot hold becomes the nearest number that they can."""
-    sums = reduce_segments(np.add, values, starts)
-    approximate = reduce_segments(np.add, values.astype(np.float64), starts)
+    sums = reduce_segments(np.add, values, is_start)
+    approximate = reduce_segments(np.add, values.astype(np.float64), is_start)
     limit = np.where(approximate > 0, LARGEST, NULL + 1)
     return np.where(np.abs(approximate) >= 2.0**63, limit, sums)
 

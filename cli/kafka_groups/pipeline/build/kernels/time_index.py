@@ -1,9 +1,10 @@
 """The time index of a log: points from which the time of a record is interpolated.
 
-An observed log end is a point: all records before that offset were written earlier, and the record at it was written
-later. A record that a backfill found is a point with the record's own timestamp. The index is carried from day to day.
-Points older than an hour are thinned: 32 are kept for each doubling of the age, so neighbours differ by 2 % of it. The
-first point after a longer pause is kept, too.
+An observed log end is a point: the records before that offset were written earlier, and the record at it was written
+later. A record that a backfill found is a point with the record's own timestamp.
+
+The index is carried from day to day. Points older than an hour are thinned: 32 are kept for each doubling of the age,
+so neighbours differ by 2 % of their age. The first point after a longer pause is kept, too.
 
 Five sampled log ends of one partition, two of them equal, are four points (times in ms):
 

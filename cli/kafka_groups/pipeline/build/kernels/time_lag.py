@@ -5,10 +5,11 @@ is interpolated between the two points around it, and never extrapolated. A qual
 
 - exact: nothing is left to process (0), or the record's own timestamp is known.
 - interpolated: the record was written between two points.
-- lower_bound: it was written before the oldest point; or the commit is at the last stable offset, before the log end.
+- lower_bound: the record was written before the oldest point; or the commit is at the last stable offset, before the
+  log end.
 - data_loss: the commit is below the log start, so the record was deleted; the time lag is a lower bound, too.
-- unknown: no point bounds its time; or its time is before the last removal of the commit, and no topic id shows
-  that the record is on the present log.
+- unknown: no point bounds the record's time; or the record was written before the commit was last deleted, and no topic
+  id shows that it is on the present log.
 
 Two points: offset 50 at second 30, log end 100 at second 60. A commit at 75 falls halfway between them; a commit at 20
 precedes both, so its time is unknown (ms):
@@ -43,7 +44,7 @@ EXACT, INTERPOLATED, LOWER_BOUND, DATA_LOSS, UNKNOWN = range(len(QUALITIES))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLags:
-    """The time lag at each lag row: ms, NULL where unknown; and its quality, by its index in QUALITIES."""
+    """The time lag at each lag row in ms, NULL where unknown; and its quality, as an index in QUALITIES."""
 
     time_lag_ms: Ints
     quality: Ints
@@ -84,7 +85,7 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLa
     min_ms = _measure_lower_bound(points, around, now_ms)
     log_start = ends.log_start[rows.observation]
     last_stable = ends.last_stable[rows.observation]
-    is_of_present_log = (ends.topic_id[rows.observation] != NULL) | (written.written_ms > rows.removed_us // 1_000)
+    is_of_present_log = (ends.topic_id[rows.observation] != NULL) | (written.written_ms > rows.deleted_us // 1_000)
     is_written = (written.written_ms != NULL) & (written.written_ms <= now_ms) & is_of_present_log
     age_ms = now_ms - written.written_ms
     # The first condition that holds decides.
@@ -125,9 +126,8 @@ def find_write_times(points: TimePoints, previous: Ints, following: Ints, commit
 def _measure_lower_bound(points: TimePoints, around: _Neighbours, now_ms: Ints) -> Ints:
     """Return a lower bound of each time lag in ms, NULL if unknown: the record was written before the next point.
 
-    For every time before the oldest record, a backfill finds that record, at the log start. It cannot distinguish
-    "never written" from "deleted". At the log start, therefore, only the record's timestamp or a sample's time is a
-    bound.
+    For every time before the oldest record, a backfill finds the record at the log start. It cannot distinguish "never
+    written" from "deleted". So at the log start, only the record's timestamp or a sample's time is a bound.
     """
     following = around.following
     certain_ms = np.minimum(points.record_ms, points.sampled_ms)[following]

@@ -1,4 +1,4 @@
-"""The records of `__consumer_offsets` decoded: bytes in, Arrow out. Pure: no Spark, no Kafka client, no clock.
+"""The decoder of the records of `__consumer_offsets`, from bytes to Arrow, without Spark, Kafka client or clock.
 
 records.py          the decoder: rows of RawRecords become rows of DecodedRecords
 decoded_records.py  the frame of decoded records, and its rows as rows of the tables

@@ -1,7 +1,7 @@
-"""Commits, which are nearly all records, decoded many at once with numpy.
+"""The decoder of commits, which are nearly all records: numpy decodes many of them at once.
 
-Each field is read at its presumed position in all rows, whatever these contain. Then the sizes show in which rows the
-fields were right. `record_types` reads the other rows. Both give the same columns, and tests compare them.
+Each field is read at its presumed position in all rows, whatever these contain. Then the sizes show for which rows the
+positions were right. `record_types` reads the other rows. Both give the same columns, and tests compare them.
 
 A value (OffsetCommitValue.json) is: version int16, offset int64, leader_epoch int32 (since version 3), metadata string,
 commit_timestamp int64, expire_timestamp int64 (version 1 only), and in version 4 the tagged fields: none, or topic_id.
@@ -91,9 +91,9 @@ def pack(column: Any) -> PackedBytes:
 
 
 def read_keys(keys: PackedBytes) -> tuple[Flags, dict[str, Any]]:
-    """Return which keys are keys of commits, and the Arrow columns of all keys by name.
+    """Return a mask of the keys of commits, and the Arrow columns of all keys by name.
 
-    The columns have a row for each key. Rows of other keys are undefined.
+    The columns have a row for each key; rows of other keys are undefined.
     """
     record_type = keys.read_numbers("i2", keys.starts)
     group_size_at = keys.starts + PREFIX_BYTES
@@ -165,7 +165,7 @@ def _find_layout(values: PackedBytes) -> _Layout:
 
 
 def read_values(values: PackedBytes, is_wanted: Flags) -> tuple[Flags, dict[str, Any]]:
-    """Return which of the wanted values were read, and the Arrow columns of all values by name.
+    """Return a mask of the wanted values that were read, and the Arrow columns of all values by name.
 
     The columns have a row for each value; a value that was not read is null in all of them.
     """
@@ -210,9 +210,9 @@ def _read_topic_ids(values: PackedBytes, positions: Ints, has_topic_id: Flags) -
 
 
 def commit_columns(value: Struct) -> dict[str, Any]:
-    """Return the columns of `read_values` of one value that `record_types` has read; times in µs since 1970.
+    """Return the columns of `read_values`, without the version, for one value that `record_types` has read.
 
-    The version is not among them.
+    Times are µs since 1970.
     """
     return {
         "committed_offset": value["offset"],

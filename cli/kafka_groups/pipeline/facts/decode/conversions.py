@@ -1,4 +1,4 @@
-"""Times and topic ids of records, in the form that the tables have."""
+"""Conversion of times and topic ids of records to the form that they have in the tables."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NO_TIME_MS: Final = -1  # Kafka's value for an unknown time.
 
 
 def topic_id_text(topic_id: bytes) -> str | None:
-    """Return a topic id of 16 bytes as Kafka's tools print it: base64 for URLs, no padding. None for the zero id."""
+    """Return a topic id of 16 bytes as Kafka's tools print it, in base64 for URLs; None for the zero id."""
     if not any(topic_id):
         return None
     return urlsafe_b64encode(topic_id)[:-2].decode()
 
 
 def microseconds(milliseconds: int) -> int | None:
-    """Return a time of Kafka, in ms since 1970, in µs since 1970; None for -1 and outside of the years 1 to 9999."""
+    """Return a time in ms since 1970 as µs since 1970; None for -1, and outside of the years 1 to 9999."""
     if milliseconds == NO_TIME_MS or not EARLIEST_MS <= milliseconds <= LATEST_MS:
         return None
     return milliseconds * 1000

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 # Reasons of gaps.
 DELETED: Final = "deleted"  # The offsets are below the log start offset.
-COMPACTED: Final = "compacted"  # Compaction, markers of transactions, and aborted transactions.
+COMPACTED: Final = "compacted"  # Compaction removed records, or these are transaction markers or aborted transactions.
 
 
 class DataGap(NamedTuple):
-    """A range of offsets, both ends included; `missing` of them have no record. The reason is one of those above."""
+    """A range of offsets, both ends included; `missing` of them have no record. `reason` is DELETED or COMPACTED."""
 
-    from_offset: int
-    until_offset: int
+    first_offset: int
+    last_offset: int
     missing: int
     reason: str
 
@@ -31,7 +31,7 @@ def gap_row(cluster_id: str, partition: int, gap: DataGap, *, found_at_ms: int) 
         "cluster_id": cluster_id,
         "kind": GAP,
         "source_partition": partition,
-        "source_offset": gap.from_offset,
+        "source_offset": gap.first_offset,
         "record_time": microseconds(found_at_ms),
         "gap": gap._asdict(),
     }

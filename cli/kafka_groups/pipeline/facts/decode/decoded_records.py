@@ -1,4 +1,4 @@
-"""The frame of decoded records, which Spark's format "kafka_groups" returns, and its rows as rows of the tables."""
+"""The frame of decoded records, which Spark's format "kafka_groups" returns, and its conversion to rows of tables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _EVENT_COLUMNS: Final = (
     "details",
 )
 _RAW_COLUMNS: Final = ("key", "value", "problem")
-_GAP_COLUMNS: Final = ("from_offset", "until_offset", "missing", "reason")
+_GAP_COLUMNS: Final = ("first_offset", "last_offset", "missing", "reason")
 
 
 def _struct_of(table: Table, names: Sequence[str]) -> Any:
@@ -51,7 +51,7 @@ def _struct_of(table: Table, names: Sequence[str]) -> Any:
 
 @frame
 class DecodedRecords(Frame):
-    """A row is a record of `__consumer_offsets`, decoded, or a range of offsets without a record (a data gap).
+    """One row per decoded record of `__consumer_offsets`, and per range of offsets without records (data gap).
 
     Columns that do not belong to the row's kind are null. Columns have the same meaning as in the tables.
     """
@@ -59,23 +59,23 @@ class DecodedRecords(Frame):
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     kind: Any = column(STRING, "offset_commit, group_event, unknown (a record that was not decoded) or gap")
     source_partition: Any = column(INT32, "partition of __consumer_offsets")
-    source_offset: Any = column(INT64, "offset of the record; of a gap, the first offset", unit=OFFSET)
-    record_time: Any = column(TIMESTAMP, "when the broker appended the record; of a gap, when it was found")
+    source_offset: Any = column(INT64, "offset of the record; for a gap, its first offset", unit=OFFSET)
+    record_time: Any = column(TIMESTAMP, "when the broker appended the record; for a gap, when it was found")
     record_type: Any = column(INT16, "type of the record's key")
     value_version: Any = column(INT16, "version of the value; null for tombstones")
     tombstone: Any = column(BOOLEAN, "true if the record has no value and deletes an earlier one")
     group: Any = column(STRING, "id of the group")
     topic: Any = column(STRING, "name of the topic of a commit")
     partition: Any = column(INT32, "partition of the topic of a commit")
-    committed_offset: Any = column(INT64, "the next offset that the group would read", unit=OFFSET)
-    leader_epoch: Any = column(INT32, "epoch of the leader that the consumer read from")
+    committed_offset: Any = column(INT64, "offset of the next record that the group would read", unit=OFFSET)
+    leader_epoch: Any = column(INT32, "leader epoch of the last record consumed; null if the commit has none")
     metadata: Any = column(STRING, "metadata that the consumer committed with the offset")
-    commit_time: Any = column(TIMESTAMP, "when it was committed (broker's clock); null for tombstones")
-    expire_time: Any = column(TIMESTAMP, "when it expires, if a client requested a retention of its own")
+    commit_time: Any = column(TIMESTAMP, "time of the commit, by the coordinator's clock; null for tombstones")
+    expire_time: Any = column(TIMESTAMP, "when the commit expires, if the client requested a retention time")
     topic_id: Any = column(STRING, "id of the topic of a commit, where the broker wrote it (since 4.1)")
-    event: Any = column(_struct_of(GROUP_EVENTS, _EVENT_COLUMNS), "the event, of the kind group_event")
-    raw: Any = column(_struct_of(UNKNOWN_RECORDS, _RAW_COLUMNS), "bytes and problem, of the kind unknown")
-    gap: Any = column(_struct_of(INGEST_GAPS, _GAP_COLUMNS), "the range of offsets, of the kind gap")
+    event: Any = column(_struct_of(GROUP_EVENTS, _EVENT_COLUMNS), "for the kind group_event, the event")
+    raw: Any = column(_struct_of(UNKNOWN_RECORDS, _RAW_COLUMNS), "for the kind unknown, the bytes and the problem")
+    gap: Any = column(_struct_of(INGEST_GAPS, _GAP_COLUMNS), "for the kind gap, the range of offsets")
 
 
 # The table for the rows of each kind, and the struct whose fields are columns of that table.
@@ -88,9 +88,9 @@ _TABLE_BY_KIND: Final[dict[str, tuple[Table, str | None]]] = {
 
 
 def rows_by_table(records: pa.RecordBatch) -> dict[Table, pa.RecordBatch]:
-    """Return rows of DecodedRecords by table, as rows of the table for their kind, in the same order.
+    """Return the rows of each table from rows of DecodedRecords, in the same order.
 
-    A table without a row is missing from the result.
+    The kind of a row determines its table. Tables without a row are absent.
     """
     rows: dict[Table, pa.RecordBatch] = {}
     for kind, (table, struct) in _TABLE_BY_KIND.items():
@@ -103,7 +103,7 @@ def rows_by_table(records: pa.RecordBatch) -> dict[Table, pa.RecordBatch]:
 
 
 def _table_rows(table: Table, struct: str | None, records: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows of DecodedRecords as rows of the table. All of them have the table's kind."""
+    """Return rows of DecodedRecords as rows of the table; all of them must have the table's kind."""
     columns: dict[str, Any] = dict(zip(records.schema.names, records.columns, strict=True))
     if struct is not None:
         names = [field.name for field in records[struct].type]

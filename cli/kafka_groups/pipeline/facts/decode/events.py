@@ -1,4 +1,4 @@
-"""Records other than commits, as the struct `event` of DecodedRecords."""
+"""The decoder of events: records other than commits, as the struct `event` of DecodedRecords."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STATIC_MEMBER_AWAY: Final = -2
 
 
 def _json_text(value: bytes | UUID) -> str:
-    """Return a value that JSON does not have as text: an id as Kafka prints it, bytes in base64."""
+    """Return an id or bytes as text, because JSON has neither: an id as Kafka prints it, bytes in base64."""
     if isinstance(value, UUID):
         # JSON has the zero id, too, which `topic_id_text` returns as None.
         return topic_id_text(value.bytes) or "A" * 22
@@ -84,7 +84,7 @@ def _event_type(record_type: RecordType, value: Struct | None) -> str:
 
 
 def _first_present(fields: Struct, *names: str) -> Any:
-    """Return the first of these fields that the struct has; None if it has none of them."""
+    """Return the value of the first of these fields that the struct has; None if it has none of them."""
     return next((fields[name] for name in names if name in fields), None)
 
 
@@ -117,7 +117,7 @@ def _topics(fields: Struct) -> list[str] | None:
 
 
 def _details(key: Struct, fields: Struct) -> str | None:
-    """Return the fields of the value as JSON, after the expression that the key may have; None without both."""
+    """Return the fields of the value as JSON, after a regular expression in the key; None if there are neither."""
     details = dict(fields)
     # Only one type of record has an expression in its key, so it has no column of its own.
     if "regular_expression" in key:
@@ -126,7 +126,7 @@ def _details(key: Struct, fields: Struct) -> str | None:
 
 
 def _assignment(topics: Iterable[Struct] | None) -> list[dict[str, Any]] | None:
-    """Return topic ids as texts, with their partitions; None for records without an assignment."""
+    """Return an assignment with topic ids as texts; None for records without an assignment."""
     if topics is None:
         return None
     return [{"topic_id": topic_id_text(topic["topic_id"].bytes), "partitions": topic["partitions"]} for topic in topics]

@@ -1,7 +1,7 @@
-"""The types of records in `__consumer_offsets`, and the events that records without a commit stand for.
+"""The types of records in `__consumer_offsets`, and the events that records other than commits stand for.
 
-Records are states, not changes: a broker may write the same state again, and a compacted topic keeps the newest one.
-So an `event_type` names the state that holds from this record on.
+Records are states, not changes: a broker may write the same state again, and a compacted topic keeps the newest state.
+So an `event_type` names the state that is valid from this record on.
 
 | event_type | record type | meaning | event_type of a tombstone |
 |---|---|---|---|
@@ -18,9 +18,9 @@ So an `event_type` names the state that holds from this record on.
 | regex_resolved | 16 | the topics that match a subscribed expression | regex_removed |
 | topology | 23 | the topology that a streams application runs | topology_removed |
 
-A tombstone removes a state: the member left, or the group is deleted. The `group_removed` of a classic group (2) is an
-online upgrade to KIP-848 if a ConsumerGroupMetadata (3) of the same group follows. The one of a KIP-848 group (3) is a
-downgrade if a GroupMetadata (2) follows. Without such a record the group is deleted.
+A tombstone removes a state: the member left, or the group was deleted. The `group_removed` of a classic group (2) is an
+online upgrade to KIP-848 if a ConsumerGroupMetadata (3) of the same group follows. The `group_removed` of a KIP-848
+group (3) is a downgrade if a GroupMetadata (2) follows. Without such a record, the group was deleted.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ PREFIX_BYTES: Final = 2  # A key begins with the record's type, a value with its
 class RecordType(NamedTuple):
     """A type of record: Kafka's number and name, and the fields of its key and its value.
 
-    `written` is the event_type of a record with a value, `removed` a tombstone's; both are empty for commits.
-    Only values of `newest_version` have compact strings and tags. Keys have no versions and no compact strings.
+    `written` is the event_type of a record with a value, `removed` the event_type of a tombstone; both are empty for
+    commits. Only values of `newest_version` have compact strings and tags. Keys have neither versions nor compact
+    strings.
     """
 
     id: int

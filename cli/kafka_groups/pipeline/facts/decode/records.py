@@ -26,7 +26,7 @@ from kafka_groups.protocol import SchemaError
 
 @frame
 class RawRecords(Frame):
-    """A row is a record of one partition of `__consumer_offsets`, undecoded. Rows ascend by offset."""
+    """One row per undecoded record of one partition of `__consumer_offsets`. Rows ascend by offset."""
 
     offset: Any = column(INT64, "offset of the record in its partition", unit=OFFSET)
     timestamp_ms: Any = column(INT64, "when the broker appended it, since 1970; -1 if unknown", unit=MILLISECONDS)
@@ -58,9 +58,9 @@ def decode(records: pa.RecordBatch, cluster_id: str, partition: int) -> pa.Recor
 
 
 def _read_commits(records: pa.RecordBatch) -> tuple[Flags, dict[str, Any]]:
-    """Return which of the RawRecords are commits that were decoded, and the columns of commits for all records.
+    """Return a mask of the RawRecords that were decoded as commits, and the columns of commits for all records.
 
-    A row that is not decoded has undefined values in these columns.
+    Other rows have undefined values in these columns.
     """
     # A chunk has few different keys.
     keys = records["key"].dictionary_encode(null_encoding="encode")
@@ -78,8 +78,7 @@ def _read_commits(records: pa.RecordBatch) -> tuple[Flags, dict[str, Any]]:
 def _decode_one_by_one(records: pa.RecordBatch, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return one row of DecodedRecords for each of the RawRecords.
 
-    `rows` belong to the same records, in the same order. Their columns that do not depend on the content are
-    copied.
+    `rows` are rows of the same records, in the same order: their columns that do not depend on the content are copied.
     """
     keys = records["key"].to_pylist()
     values = records["value"].to_pylist()

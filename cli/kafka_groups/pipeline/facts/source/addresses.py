@@ -14,8 +14,8 @@ _MAX_TIMEOUT_S: Final = 5.0
 def unreachable_reason(servers: str, timeout_s: float) -> str | None:
     """Return why no connection can be opened to any of these addresses (comma-separated), as part of a sentence.
 
-    None if one can be opened, and if the check of one is inconclusive: nothing responded within the timeout (at most
-    five seconds), or the address has another form.
+    Return None if a connection can be opened to any address. Return None also if the check of an address is
+    inconclusive: nothing responded within the timeout (at most five seconds), or the address has another form.
     """
     reasons: list[str] = []
     for address in servers.split(","):

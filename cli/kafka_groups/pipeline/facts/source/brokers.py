@@ -79,7 +79,7 @@ _BASE64_FOR_URLS: Final = str.maketrans("+/", "-_")
 
 
 class Topic(NamedTuple):
-    """`__consumer_offsets`: its id, None where brokers return none (before 2.8), and its partitions in order."""
+    """The topic `__consumer_offsets`: its id (None if brokers return none, before 2.8) and its sorted partitions."""
 
     id: str | None
     partitions: list[int]
@@ -102,7 +102,7 @@ class Brokers:
     def cluster(self) -> tuple[str, int]:
         """Return the cluster's id and its number of brokers.
 
-        Fails at once, before the timeout, if nothing listens at any of the addresses.
+        If nothing listens at any of the addresses, the error is raised at once, before the timeout.
         """
         reason = unreachable_reason(self._client.get(_SERVERS, ""), self._timeout_s)
         if reason is not None:
@@ -112,7 +112,7 @@ class Brokers:
         return str(cluster.cluster_id), len(cluster.nodes)
 
     def topic(self) -> Topic:
-        """Return the topic; without an id and partitions if it does not exist, because no group has ever existed."""
+        """Return the topic; it has no id and no partitions if it does not exist, because no group has ever existed."""
         responses = self._admin.describe_topics(TopicCollection([OFFSETS_TOPIC]), request_timeout=self._timeout_s)
         description = self._wait_for(responses[OFFSETS_TOPIC], absent_codes=_UNKNOWN_TOPIC_CODES)
         if description is None:
@@ -134,9 +134,9 @@ class Brokers:
         return {partition: result.offset for partition, result in offsets.items()}
 
     def end_position(self, group: str | None = None) -> Position:
-        """Return the topic's id, and last stable offset and leader epoch of each partition.
+        """Return the topic's id, and the last stable offset and the leader epoch of each partition.
 
-        With a group, only the partition that has its records is in the result.
+        With a group, the result has only the partition that has the group's records.
         """
         topic_id, partitions = self.topic()
         if group is not None and partitions:
@@ -166,7 +166,7 @@ class Brokers:
         return {partition.partition: self._wait_for(response) for partition, response in responses.items()}
 
     def _wait_for(self, response: Future[Any], absent_codes: frozenset[int] = frozenset()) -> Any:
-        """Return the result of a response, None for an error with one of these codes.
+        """Wait for a response, and return its result; None for an error with one of these codes.
 
         Raises SourceError at once for a refusal, which librdkafka would retry until the timeout.
         """
@@ -197,7 +197,7 @@ class Brokers:
         )
 
     def _note_error(self, error: KafkaError) -> None:
-        """Remember an error that librdkafka reports beside the responses: a refusal, or else the first other error."""
+        """Remember an error that librdkafka reports outside of responses: a refusal, or else the first other error."""
         is_first = self._reported_error is None
         # This error follows another one, which has the reason.
         is_without_reason = self._reported_error is not None and (
@@ -208,7 +208,7 @@ class Brokers:
 
 
 def new_admin(client: ClientProperties, on_error: ErrorCallback = ignore_error) -> AdminClient:
-    """Return an Admin client of librdkafka; `on_error` gets errors that belong to no request.
+    """Return an Admin client of librdkafka; `on_error` is called with errors that belong to no request.
 
     Raises SourceError if librdkafka refuses a property.
     """
@@ -235,7 +235,7 @@ def check_client(client: ClientProperties) -> None:
 
 
 def is_retriable(error: KafkaError) -> bool:
-    """Return whether the same request may succeed soon."""
+    """Return whether the same request may succeed if it is sent again soon."""
     # An unknown topic may also have been deleted. The next request for its id shows that.
     return error.code() in _RETRIABLE_CODES or error_code(error.code()).retriable
 

@@ -1,4 +1,4 @@
-"""Checks that `__consumer_offsets` still has the records that were read, so that nothing is skipped silently."""
+"""Checks that `__consumer_offsets` still has the records that were read, so that no records are skipped silently."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAUSE_S: Final = 0.5
 
 
 def describe_loss(read: Offsets, ends: Offsets) -> str | None:
-    """Return a sentence on the first partition that ends before the next offset to read; None if there is none.
+    """Return a sentence on the first partition that ends before its next offset to read; None if there is none.
 
     `read` are the next offsets to read, `ends` the current ends of the logs, both by partition.
     """
@@ -41,11 +41,11 @@ def topic_changed_error(topic_id: str | None) -> SourceError:
 def wait_for_end(read: Position, request_end: Callable[[], Position], *, first: Position, timeout_s: float) -> Position:
     """Return an end of the topic that is not before the position up to which records were read.
 
-    It is `first`, or one that `request_end` returns later. For a moment, a new leader may return a lower last stable
-    offset than the previous leader, so requests are repeated until the timeout.
+    For a moment, a new leader may return a lower last stable offset than the previous leader. So if the end `first` is
+    before the position, `request_end` is called again until the timeout.
 
     Raises SourceError if the end stays before the position, because records were lost. Raises SourceError at once if
-    the topic id is another one; brokers without topic ids do not show this.
+    the topic has another id; brokers without topic ids do not show this.
     """
     end = first
     deadline = time.monotonic() + timeout_s

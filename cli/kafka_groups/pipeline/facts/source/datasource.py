@@ -1,7 +1,7 @@
 """The classes that Spark calls for the format "kafka_groups".
 
-Spark sends them between the driver, its Python workers and the tasks, so they hold options only, and send requests
-where Spark runs them.
+Spark sends their instances from the driver to Python workers and tasks. So instances hold only options, and connect to
+brokers where Spark runs them.
 """
 
 from __future__ import annotations
@@ -34,12 +34,16 @@ Checkpoint = dict[str, Any]  # A position as `Position.to_checkpoint` returns it
 
 
 class KafkaGroupsSource(DataSource):
-    """The records of `__consumer_offsets`, decoded: format "kafka_groups", for spark.read and spark.readStream.
+    """The decoded records of `__consumer_offsets`, as format "kafka_groups" for spark.read and spark.readStream.
 
-    Options: kafka.<property of librdkafka>; startingOffsets (earliest, latest, or JSON such as {"0": 23}, where -2 is
-    earliest and -1 latest; no offset past the end); group (only that group, from its partition alone);
-    maxRecordsPerBatch (of a stream); minPartitions (tasks that run at once: their number is a multiple of it); timeout
-    (seconds without any progress).
+    Options:
+    - kafka.<property of librdkafka>
+    - startingOffsets: earliest, latest, or JSON such as {"0": 23}, where -2 is earliest and -1 latest; no offset may be
+      past the end
+    - group: read only this group, from its partition alone
+    - maxRecordsPerBatch: for streams
+    - minPartitions: how many tasks run at once; the number of tasks is a multiple of it
+    - timeout: seconds without any progress
     """
 
     @classmethod
@@ -65,8 +69,8 @@ class KafkaGroupsSource(DataSource):
 class _Reader:
     """The options of both readers, and their common methods.
 
-    `client` are properties of librdkafka, secrets among them. `starting` is what `starting_offsets`
-    takes as `wanted`. `group` is the only group to read, None for all groups. `records_per_batch` is None for no limit.
+    `client` are properties of librdkafka, including secrets. `starting` is the argument `wanted` of `starting_offsets`.
+    `group` is the only group to read; None for all groups. `records_per_batch` is None if there is no limit.
     """
 
     client: ClientProperties = field(repr=False)
@@ -85,7 +89,7 @@ class _Reader:
         return self.brokers.cluster()[0]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes that can be sent to tasks; a client of librdkafka cannot."""
+        """Return the attributes that can be sent to tasks, without the client of librdkafka."""
         return {name: value for name, value in self.__dict__.items() if name != "brokers"}
 
     def request_end(self) -> Position:
@@ -123,7 +127,7 @@ class _BatchReader(_Reader, DataSourceReader):
 class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A reader whose position is only in Spark's checkpoint, which belongs to one cluster and one topic."""
 
-    # The end of a run with the trigger availableNow, None for other triggers.
+    # The end of a run with the trigger availableNow; None for other triggers.
     _run_end: Position | None = None
 
     def initialOffset(self) -> Checkpoint:

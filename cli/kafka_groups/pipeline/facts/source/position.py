@@ -21,9 +21,9 @@ _NO_TOPIC_ID: Final = "-"  # Stands for the topic id where brokers return none.
 class Position(NamedTuple):
     """An offset in each partition of `__consumer_offsets`, up to which the records were read or can be read.
 
-    `topic_id` is Kafka's id of the topic, None where brokers return none (before 2.8). `next_offsets` has the offset of
-    the next record in each partition. `epochs` are the epochs of leaders that had all records before these offsets;
-    some partitions have none.
+    - `topic_id` is Kafka's id of the topic; None if brokers return none (before 2.8).
+    - `next_offsets` has the offset of the next record in each partition.
+    - `epochs` has, for some partitions, the epoch of a leader that had all records before this offset.
     """
 
     topic_id: str | None
@@ -71,9 +71,9 @@ class Position(NamedTuple):
     def from_versions(
         cls, versions: Mapping[str, int], cluster_id: str, topic_id: str | None, partitions: Collection[int]
     ) -> Self | None:
-        """Return the position of these partitions in a Delta log to which `to_versions` was written.
+        """Return the position of these partitions from the versions in a Delta log, which `to_versions` returned.
 
-        `topic_id` is the id that brokers return now. Returns None if the position belongs to a topic with another id.
+        `topic_id` is the id that brokers return now. Return None if the position belongs to a topic with another id.
         """
         number = versions[topic_application(cluster_id)]
         if topic_id is not None and number == _topic_number(topic_id):

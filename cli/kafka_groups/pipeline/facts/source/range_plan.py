@@ -1,4 +1,4 @@
-"""The plan of a batch: which offsets it reads, and which task reads them. Ingest and the data source share it."""
+"""The plan of a batch: which offsets it reads, and which task reads them. Ingest and the data source use it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _MAX_BATCHES: Final = 50
 class Range(NamedTuple):
     """The offsets from `start` to `end` - 1 of a partition of `__consumer_offsets`.
 
-    `epoch` is the epoch of a leader that had all records before the start, None if it is unknown. If the leader's log
-    now lacks such records, reading fails.
+    `epoch` is the epoch of a leader that had all records before the start; None if unknown. If the present leader lacks
+    such records, reading fails.
     """
 
     partition: int
@@ -40,7 +40,7 @@ class Range(NamedTuple):
 
 
 def ranges_between(starts: Offsets, ends: Offsets, epochs: Offsets = NO_OFFSETS) -> list[Range]:
-    """Return the range between start and end of each partition, by partition; none where there is nothing between.
+    """Return the range from start to end of each partition, in the order of the partitions, without empty ranges.
 
     A partition without a start is new, and is read from offset 0.
     """
@@ -61,10 +61,9 @@ def starting_offsets(wanted: Offsets | int | None, earliest: Offsets, latest: Of
     """Return the offset at which to start in each partition of `latest`.
 
     `wanted` are offsets by partition, or one number for all partitions; EARLIEST and LATEST stand for the offsets of
-    these names. None, and a partition that is not among the wanted ones, mean EARLIEST.
+    these names. EARLIEST is the default for all partitions.
 
-    Raises SourceError for a partition that does not exist, and for an offset past the end of its partition, where no
-    record would come.
+    Raises SourceError for a partition that does not exist, and for an offset past the end of its partition.
     """
     wanted_offsets: Offsets = wanted if isinstance(wanted, Mapping) else NO_OFFSETS
     default = wanted if isinstance(wanted, int) else EARLIEST
@@ -90,10 +89,10 @@ def starting_offsets(wanted: Offsets | int | None, earliest: Offsets, latest: Of
 
 
 def limit_ends(starts: Offsets, ends: Offsets, max_offsets: int | None) -> dict[int, int]:
-    """Return an end for each partition of `ends`, with at most `max_offsets` offsets between starts and ends in total.
+    """Return an end for each partition of `ends`, so that a batch has at most `max_offsets` offsets; None: no limit.
 
-    The offsets are shared out in proportion to the offsets of each partition. No end is before its start. None means no
-    limit. As long as there are offsets, the result has at least one.
+    Each partition gets a share in proportion to its offsets. No end is before its start. As long as there are offsets
+    to read, the batch has at least one.
     """
     sizes = {partition: max(0, end - starts.get(partition, 0)) for partition, end in ends.items()}
     total = sum(sizes.values())
@@ -108,7 +107,7 @@ def limit_ends(starts: Offsets, ends: Offsets, max_offsets: int | None) -> dict[
 
 
 def default_batch_size(starts: Offsets, ends: Offsets, cores: int = 1) -> int:
-    """Return the maximum number of offsets of a batch of an ingest from these starts to these ends.
+    """Return the default maximum number of offsets of a batch, for an ingest from these starts to these ends.
 
     It is some millions, more for many cores, and a fiftieth of a large backlog.
     """
@@ -118,10 +117,10 @@ def default_batch_size(starts: Offsets, ends: Offsets, cores: int = 1) -> int:
 
 
 def split_into_tasks(ranges: Sequence[Range], cores: int = 1) -> list[tuple[Range, ...]]:
-    """Return the ranges in tasks of equal numbers of offsets: large ranges are split, small ones share a task.
+    """Divide ranges into tasks with equal numbers of offsets: large ranges are split, and small ones share a task.
 
     The tasks have all offsets in the order of the ranges. If there is enough to read, the number of tasks is a multiple
-    of the number of cores, so that all cores end together.
+    of the number of cores, so that all cores finish together.
     """
     total = sum(range_.size() for range_ in ranges)
     count = _number_of_tasks(total, cores)
@@ -145,7 +144,7 @@ def split_into_tasks(ranges: Sequence[Range], cores: int = 1) -> list[tuple[Rang
 
 
 def _number_of_tasks(offsets: int, cores: int) -> int:
-    """Return the number of tasks for this number of offsets, which is 0 for none."""
+    """Return the number of tasks for this number of offsets; 0 for no offsets."""
     task_size = max(_MAX_OFFSETS_PER_TASK, _divide_up(offsets, _MAX_TASKS))
     count = _divide_up(offsets, task_size)
     multiple_of_cores = _divide_up(count, cores) * cores

@@ -1,4 +1,4 @@
-"""The records of ranges of offsets, in chunks, and the offsets of the ranges that have no record."""
+"""The reader of ranges of offsets: it returns their records in chunks, and their data gaps."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_ranges(
 
 @dataclass
 class RangeReader:
-    """A reader of one range, with a consumer that nothing else uses meanwhile. `read` may be called once.
+    """A reader of one range. `read` may be called once; nothing else may use the consumer meanwhile.
 
     Raises UnreachableError if no record arrives for `timeout_s` seconds. Raises SourceError if brokers refuse a
     request, or if the log differs from the one that was read up to the start of the range.

@@ -17,7 +17,7 @@ _OFFSETS_BY_WORD: Final = {"earliest": EARLIEST, "latest": LATEST}
 
 
 class _Option(NamedTuple):
-    """An option: the field of a reader that it sets, the parser of its text, and the texts that it may have.
+    """An option: the field of a reader that it sets, the parser of its text, and a description of usable texts.
 
     The parser raises ValueError or AttributeError for other texts.
     """
@@ -66,9 +66,9 @@ _NAMES_BY_LOWER_CASE: Final = {name.lower(): name for name in _OPTIONS}
 
 
 def read_options(options: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a reader by name: the given options, and `client`, the properties of librdkafka.
+    """Return the fields of a reader by name, from the options: `client` has the properties of librdkafka.
 
-    Properties that this package sets itself are ignored. Raises SourceError for an unknown option and for an unusable
+    Properties that this package sets itself are ignored. Raises SourceError for an unknown option, and for an unusable
     text.
     """
     client: dict[str, str] = {}

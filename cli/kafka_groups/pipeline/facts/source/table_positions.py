@@ -1,8 +1,8 @@
 """The position of an ingest: versions of applications in the Delta logs of the tables that it writes.
 
 Each batch is one commit of each table, with the rows and the position. So the log of a table shows which records the
-table has. After a kill between two commits, or with a table from a backup, some tables have more records than others;
-the next batch then begins where the table with the fewest records ends. Tasks skip the rows that a table has.
+table has. After a kill between two commits, or with a table from a backup, some tables have more records than others.
+The next batch then begins where the table with the fewest records ends, and tasks skip the rows that a table has.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ _NOTHING_READ: Final = Position(None, {})
 class TablePosition(NamedTuple):
     """The records of a cluster that the tables have.
 
-    `start` is the position where the next batch begins, so that no table lacks a record; it has no partition that no
-    table has. `ahead` has the next offset of each partition whose table is past `start`, by table; ingest_gaps is never
-    among these tables. `batches` has the number of the last batch of each table, None before the first one. Tables are
-    given by name.
+    - `start` is the position where the next batch begins, so that no table lacks a record. Partitions of which no table
+      has records are absent.
+    - `ahead` has, for each table that is past `start` in some partitions, the next offset of these partitions, by table
+      name. ingest_gaps is never among these tables.
+    - `batches` has the number of the last batch by table name; None before the first batch.
     """
 
     start: Position
@@ -35,7 +36,7 @@ class TablePosition(NamedTuple):
     batches: Mapping[str, int | None]
 
     def extend_ends(self, ends: Offsets) -> dict[int, int]:
-        """Return the ends of a batch, each raised to the end of the table with the most records of the partition."""
+        """Return the ends of a batch; in each partition, at least the end of the table with the most records."""
         extended = dict(ends)
         for offsets in self.ahead.values():
             for partition, end in ends.items():
@@ -100,7 +101,7 @@ def _offsets_ahead(positions: Mapping[str, Position], start: Position) -> dict[s
             for partition, offset in position.next_offsets.items()
             if offset > start.next_offsets[partition]
         }
-        # A gap that another table lacks has to be a row again, even if the table of gaps has it.
+        # The gaps of a batch that is read again have to be rows again, even if ingest_gaps already has them.
         if offsets and table != INGEST_GAPS.name:
             ahead[table] = offsets
     return ahead
