@@ -25,11 +25,10 @@ _CLASSIC: Final = "GroupMetadata"
 
 
 class LogEnd(NamedTuple):
-    """A sampled log end that is known, with the topic id of the sample."""
+    """A log end that is known, and its time."""
 
     at: datetime
     offset: int
-    topic_id: str | None
 
 
 class Commit(NamedTuple):
@@ -179,7 +178,7 @@ def _read_partition(samples: Sequence[Row], backfilled: Sequence[Row]) -> Partit
 
 def _read_log_ends(rows: Sequence[Row]) -> list[LogEnd]:
     return [
-        LogEnd(row["observed_at"], row["log_end_offset"], row["topic_id"])
+        LogEnd(row["observed_at"], row["log_end_offset"])
         for row in rows
         if row["log_end_offset"] is not None
     ]
