@@ -93,8 +93,8 @@ def test_findings_and_data_gaps_are_reported_in_sentences(reported: History) -> 
     assert reported.missing == (
         "Nothing was sampled since 2026-11-20T12:40Z, or build has not run since: lag and verdicts are from that time.",
         (
-            "The time lag of 2 groups is unknown for a part of the period, because no log end offset is known from "
-            "before their commits: single, slow."
+            "The time lag of 1 group is unknown for a part of the period, because no log end offset is known from "
+            "before their commits: slow."
         ),
     )
 
