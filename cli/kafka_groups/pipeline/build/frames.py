@@ -103,6 +103,7 @@ class Commits(CommittedOffsets):
     recorded_us: Ints = column(INT64, "the time that the commit bears", unit=MICROSECONDS)
     is_carried: Flags = column(BOOLEAN, "true for a row of an earlier day")
     incarnation: Ints = column(INT64, "incarnation of the commit; a removal has that of later rows")
+    repeated_commits: Ints = column(INT64, "commits at the same offset before a carried record; 0 in other rows")
 
 
 @frame

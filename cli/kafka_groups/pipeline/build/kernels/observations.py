@@ -31,7 +31,8 @@ from typing import Final
 import numpy as np
 
 from kafka_groups.pipeline.build.frames import Commits, LagRows, LogEnds, Observations
-from kafka_groups.pipeline.build.kernels.segments import last_index_at, segment_starts, take
+from kafka_groups.pipeline.build.kernels.committed_offsets import count_repeated_commits
+from kafka_groups.pipeline.build.kernels.segments import last_index_at, take
 from kafka_groups.pipeline.frames.arrays import NULL, Ints
 
 # After this time without a sample the number of members is unknown.
@@ -72,8 +73,7 @@ def _find_members(rows: LagRows, commits: Commits) -> Ints:
 
 def _count_repeated_commits(rows: LagRows, commits: Commits) -> Ints:
     """Return how many records until each row repeat the offset of the last commit; NULL if that is no record."""
-    records = commits.take(commits.is_record & ~commits.is_removal)
-    starts = segment_starts(records.key, records.incarnation, records.committed_offset) if len(records) else records.key
-    repeated = np.arange(len(records)) - starts
-    index = last_index_at((records.key, records.at_us), (rows.key, rows.at_us))
+    is_commit = commits.is_record & ~commits.is_removal
+    repeated = count_repeated_commits(commits)[is_commit]
+    index = last_index_at((commits.key[is_commit], commits.at_us[is_commit]), (rows.key, rows.at_us))
     return np.where(rows.is_commit_record, take(repeated, index), NULL)
