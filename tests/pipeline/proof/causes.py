@@ -177,11 +177,7 @@ def _read_partition(samples: Sequence[Row], backfilled: Sequence[Row]) -> Partit
 
 
 def _read_log_ends(rows: Sequence[Row]) -> list[LogEnd]:
-    return [
-        LogEnd(row["observed_at"], row["log_end_offset"])
-        for row in rows
-        if row["log_end_offset"] is not None
-    ]
+    return [LogEnd(row["observed_at"], row["log_end_offset"]) for row in rows if row["log_end_offset"] is not None]
 
 
 def _read_keys(
