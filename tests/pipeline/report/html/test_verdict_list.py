@@ -6,7 +6,7 @@ from tests.pipeline.report.example_histories import group
 
 
 def test_every_rule_has_a_definition_the_worst_first() -> None:
-    assert list(DEFINITIONS) == [*reversed(VERDICT_OF)]
+    assert list(DEFINITIONS) == [*VERDICT_OF][::-1]
     worst = [*dict.fromkeys(VERDICT_OF[rule] for rule in DEFINITIONS)]
     assert worst == ["STOP", "REWIND", "STALL", "WARN", "UNKNOWN", "OK"]
 
