@@ -147,6 +147,8 @@ def seen_in(row: Row, commits: Sequence[Row]) -> Seen:
     samples = [fact for fact in before if fact["origin"] == "sample"]
     is_fresh = bool(samples) and samples[-1]["commit_time"] >= row["observed_at"] - MEMBERS_COUNT_FOR
     is_record = row["commit_origin"] == "topic"
+    is_shown = bool(records) and records[-1]["committed_offset"] == row["committed_offset"]
+    commit_time = row["commit_time"] if is_record else records[-1]["commit_time"] if is_shown else None
     return Seen(
         at_ms=ms_of(row["observed_at"]),
         offset=row["committed_offset"],
@@ -154,8 +156,8 @@ def seen_in(row: Row, commits: Sequence[Row]) -> Seen:
         start=row["committed_offset"] - row["retention_margin"],
         log=removed,
         members=samples[-1]["members"] if is_fresh else None,
-        commit_ms=ms_of(row["commit_time"]) if is_record else None,
-        repeated=len([*repeats]) - 1 if is_record else None,
+        commit_ms=None if commit_time is None else ms_of(commit_time),
+        repeated=None if commit_time is None else len([*repeats]) - 1,
     )
 
 

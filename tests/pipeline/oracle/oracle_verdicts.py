@@ -37,9 +37,10 @@ def compare_verdicts(
 
 def see(evidence: Evidence, row: LagRow, built: Row) -> Seen:
     """Return what a row of lag shows, with the members in the last sample and the repetitions of the commit."""
-    is_record = built["commit_origin"] == TOPIC
     records = evidence.records.get(row.key, ())
     until = records[: bisect_right(records, row.end.at, key=attrgetter("ordered_at"))]
+    is_shown = bool(until) and until[-1].offset == row.commit.offset
+    commit_time = built["commit_time"] if built["commit_origin"] == TOPIC else until[-1].at if is_shown else None
     repeats = takewhile(lambda record: record.offset == row.commit.offset, reversed(until))
     return Seen(
         at_ms=to_ms(row.end.at),
@@ -48,8 +49,8 @@ def see(evidence: Evidence, row: LagRow, built: Row) -> Seen:
         start=row.end.start,
         log=(row.end.log, row.commit.removals, row.commit.topic_id),
         members=members_at(evidence, row.key, row.end.at),
-        commit_ms=to_ms(built["commit_time"]) if is_record else None,
-        repeated=len([*repeats]) - 1 if is_record else None,
+        commit_ms=None if commit_time is None else to_ms(commit_time),
+        repeated=None if commit_time is None else len([*repeats]) - 1,
     )
 
 
