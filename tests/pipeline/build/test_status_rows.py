@@ -60,6 +60,16 @@ def test_a_group_without_members_that_never_moved_is_stopped_after_two_minutes(t
     assert [row["rule"] for row in found if row["topic"] is None] == ["incomplete"] * 2 + ["stopped"] * 3
 
 
+@pytest.mark.parametrize("is_sampled", [False, True], ids=["records only", "records and samples"])
+def test_a_group_that_commits_one_offset_again_and_again_is_stalled(tmp_path: Path, is_sampled: bool) -> None:
+    """It commits every five seconds, and moves on for a minute only."""
+    commits = [commit(5 * n, min(5 * n, 60), source=n) for n in range(1, 72)]
+    commits += [commit(60 * n + 1, min(60 * n, 60), members=2) for n in range(1, 6) if is_sampled]
+    logs = [ends(60 * n + 2, 1_000 + n) for n in range(1, 6)]
+    found = statuses(tmp_path, {"offset_commits": commits, "partition_offsets": logs})
+    assert [row["rule"] for row in found if row["topic"] is None] == [*["incomplete"] * 2, *["stalled"] * 3]
+
+
 @pytest.mark.parametrize(("members", "rule"), [(2, "rewound"), (None, "rewound"), (0, "incomplete")])
 def test_a_lower_offset_is_a_rewind_unless_the_group_had_no_members(
     tmp_path: Path, members: int | None, rule: str
