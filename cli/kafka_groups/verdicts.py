@@ -190,9 +190,16 @@ NO_COMMITS: Final = "no_commits"
 
 
 def _rank_rules() -> dict[str, str]:
-    """Return the verdict of each rule, from the best to the worst; of one verdict the first in the table is worst."""
-    verdicts = {rule.name: rule.verdict for rule in reversed(RULES)} | {NO_COMMITS: "UNKNOWN"}
-    return {name: verdicts[name] for name in sorted(verdicts, key=lambda name: VERDICTS.index(verdicts[name]))}
+    """Return the verdict of each rule, from the best to the worst.
+
+    Of one verdict the first rule in the table is the worst. Of OK it is the best: the group has no lag.
+    """
+    names = dict.fromkeys(rule.name for rule in RULES)
+    verdicts = {NO_COMMITS: "UNKNOWN"} | {rule.name: rule.verdict for rule in reversed(RULES)}
+    best = [name for name in names if verdicts[name] == VERDICTS[0]]
+    others = [name for name in verdicts if name not in best]
+    ranked = [*best, *sorted(others, key=lambda name: VERDICTS.index(verdicts[name]))]
+    return {name: verdicts[name] for name in ranked}
 
 
 # The verdict of each rule, from the best rule to the worst.

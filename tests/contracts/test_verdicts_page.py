@@ -65,7 +65,7 @@ def test_each_rule_has_a_picture_and_says_how_soon_and_what_is_unknown(name: str
 def test_the_summary_has_every_verdict_with_its_rules_from_the_worst_to_the_best() -> None:
     rows = re.findall(r"^\| (\w+) \| (`.+?`) \|", PAGE, re.MULTILINE)
     named = [(verdict, name) for verdict, names in rows for name in re.findall(r"`(\w+)`", names)]
-    assert named == [(verdict, name) for name, verdict in reversed(VERDICT_OF.items())]
+    assert named == [(verdict, name) for name, verdict in reversed([*VERDICT_OF.items()])]
     assert NO_COMMITS in {name for _, name in named}
 
 

@@ -190,6 +190,7 @@ def _facts(groups: int, minutes: Any) -> Iterator[tuple[Table, pa.RecordBatch]]:
     records["source_partition"] = pa.array(group % 50, pa.int32())
     records["source_offset"] = pa.array(source_offsets, pa.int64())
     sampled = keys | _commit_columns((minutes_written - 1) * 100, sampled_us)
+    sampled["members"] = pa.array(np.full(len(partition), 3), pa.int32())
     for origin, columns in (("topic", records), ("sample", sampled)):
         same = _same(origin, tombstone=False)
         yield OFFSET_COMMITS, make_batch(OFFSET_COMMITS.frame, {**same, **columns}, fill_null=True)

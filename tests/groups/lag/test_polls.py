@@ -158,7 +158,7 @@ def test_a_group_that_reads_less_than_is_written_is_warned_of_after_half_an_hour
 
 
 def test_a_group_without_members_has_stopped_after_two_minutes_and_one_with_members_after_its_usual_wait() -> None:
-    stopped = {}
+    stopped: dict[int, int] = {}
     for members in (0, 1):
         history = observed(*((600 * at, 10 * at, 10 * at + 5) for at in range(10)), members=1)
         for at_s in range(0, 2_400, 60):

@@ -60,6 +60,8 @@ class History:
     def __init__(self, seed: int, *, days: int = 3, has_absurd_commits: bool = False) -> None:
         self._has_absurd_commits = has_absurd_commits
         self._random = random.Random(seed)
+        # A generator of its own, so that the rest of a history is the same with and without members.
+        self._random_members = random.Random(seed)
         self._cluster = f"seed-{seed:04}"
         self._next_source = 0
         self.facts: Facts = {"offset_commits": [], "partition_offsets": [], "group_events": []}
@@ -176,7 +178,9 @@ class History:
         for reader in {(each.group, id(each.log)): each for each in self._readers}.values():
             offsets = [each.offset for each in self._readers if each.group == reader.group and each.log is reader.log]
             if offsets[-1] is not None and chance.random() > 0.02:
-                self.facts["offset_commits"].append(self._row(round(asked_s, 3), "sample", reader, offsets[-1]))
+                row = self._row(round(asked_s, 3), "sample", reader, offsets[-1])
+                members = self._random_members.choice((None, 0, 2, 2, 2))
+                self.facts["offset_commits"].append(row | {"members": members})
         self._list_groups(round(asked_s, 3))
         at = FIRST + timedelta(seconds=round(asked_s + 0.3, 3))
         for log in self._logs:

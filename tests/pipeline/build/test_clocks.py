@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -71,20 +70,20 @@ FACTS: list[Row] = [
     backfilled(1.8, 4_000, cluster_id="recreated", topic_id="second"),
     ends(120, 5_000, cluster_id="recreated", topic_id="second"),
     ends(180, 5_045, cluster_id="recreated", topic_id="second"),
-    # Commits on a log end with it: ten commits, then twelve on the new log from its start.
-    *of("another log, sampled", (commit(60 * m, 600 + 10 * m if m < 10 else 40 * (m - 9)) for m in range(22))),
-    *of("another log, sampled", ends_of_two_logs(22)),
+    # Commits on a log end with it: ten commits, then 27 on the new log from its start.
+    *of("another log, sampled", (commit(60 * m, 600 + 10 * m if m < 10 else 40 * (m - 9)) for m in range(37))),
+    *of("another log, sampled", ends_of_two_logs(37)),
     # The same commits, but as records.
     *of("another log, read", (commit(60 * m, 600 + 10 * m if m < 10 else 40 * (m - 9), source=m) for m in range(15))),
     *of("another log, read", ends_of_two_logs(15)),
     # At minute 10 another sample is requested five milliseconds later, with an earlier response.
-    *(commit(60 * m, 10 * m, cluster_id="two samplers") for m in range(20)),
-    *(ends(60 * m + 1, 1_000 + 60 * m, cluster_id="two samplers") for m in range(20)),
+    *(commit(60 * m, 10 * m, cluster_id="two samplers") for m in range(32)),
+    *(ends(60 * m + 1, 1_000 + 60 * m, cluster_id="two samplers") for m in range(32)),
     ends(60 * 10 + 1.005, 1_000 + 60 * 10 - 3, cluster_id="two samplers"),
     # The same, and later ends are below it, too: a log that was truncated.
-    *(commit(60 * m, 10 * m, cluster_id="truncated") for m in range(20)),
+    *(commit(60 * m, 10 * m, cluster_id="truncated") for m in range(37)),
     *(ends(60 * m + 1, 1_000 + 60 * m, cluster_id="truncated") for m in range(11)),
-    *(ends(60 * m + 1.005, 500 + 10 * m, cluster_id="truncated") for m in range(10, 20)),
+    *(ends(60 * m + 1.005, 500 + 10 * m, cluster_id="truncated") for m in range(10, 37)),
     # Brokers accept it, and respond that nothing is committed.
     commit(0, 5, source=1, cluster_id="minus one"),
     commit(60, -1, source=2, cluster_id="minus one"),
@@ -141,18 +140,18 @@ def test_where_clocks_agree_the_last_record_counts_before_the_sampled_commit(row
     assert {row["commit_origin"] for row in rows} == {"topic"}
 
 
-@rows_of("group_status", "long ago")
+@rows_of("lag_history", "long ago")
 def test_where_ingest_ended_verdicts_rest_on_samples(rows: list[Row]) -> None:
-    """The lag stays as it is, which twelve samples show."""
-    assert [row["rule"] for row in rows[:12]] == ["incomplete", *["lag_unknown"] * 10, "keeping_up"]
-    assert {row["rule"] for row in rows[12:]} == {"keeping_up"}
-    assert {row["evaluated_at"] - row["window_end"] for row in rows} == {timedelta(seconds=1)}
+    """Each sample shows that the group has read all that the sample before had seen."""
+    assert [row["rule"] for row in rows] == ["incomplete", *["keeping_up"] * 29]
+    assert [row["commit_origin"] for row in rows] == ["topic", *["sample"] * 29]
+    assert {row["verdict_since"] for row in rows[1:]} == {rows[1]["observed_at"]}
 
 
-@rows_of("group_status", "just before")
+@rows_of("lag_history", "just before")
 def test_groups_whose_last_commit_only_a_sample_saw_have_not_stopped(rows: list[Row]) -> None:
-    assert "STOP" not in {row["verdict"] for row in rows}
-    assert (rows[0]["rule"], rows[0]["window_end"]) == ("incomplete", at(97))
+    assert [row["rule"] for row in rows] == ["incomplete", *["keeping_up"] * 29]
+    assert {row["commit_origin"] for row in rows} == {"sample"}
 
 
 @rows_of("lag_history", "future")
@@ -181,25 +180,26 @@ def test_messages_produced_are_the_growth_of_both_logs(rows: list[Row]) -> None:
 
 @rows_of("group_status", "another log, sampled")
 def test_a_lower_offset_on_another_log_is_no_rewind(rows: list[Row]) -> None:
-    """The first sample of the new log, in minute 10, has the first commit on it. Ten commits are too few points."""
-    assert [row["rule"] for row in rows] == [
-        *("incomplete", *["lag_unknown"] * 9),
-        *("incomplete", *["lag_unknown"] * 10, "falling_behind"),
-    ]
-    assert "REWIND" not in {row["verdict"] for row in rows}
-    assert [row["window_start"].minute for row in rows[11:]] == [10] * 9 + [11, 12]
+    """The new log is known from minute 10 on, and its lag grows.
+
+    In minute 35 it has floors in all three thirds, which begin in the minutes 5, 15 and 25. In minute 25 the first
+    third begins ten minutes earlier, and only the old log has a floor in it.
+    """
+    assert [row["rule"] for row in rows] == [*["incomplete"] * 35, *["falling_behind"] * 2]
+    assert [row["verdict_since"] for row in rows] == [*[at(1)] * 35, *[at(60 * 35 + 1)] * 2]
 
 
 @rows_of("group_status", "two samplers")
 def test_a_lower_log_end_that_is_higher_in_the_next_sample_is_no_new_log(rows: list[Row]) -> None:
-    assert [row["evaluated_at"].minute for row in rows] == [*range(20)]
-    assert [row["rule"] for row in rows] == ["incomplete", *["lag_unknown"] * 10, *["falling_behind"] * 9]
-    assert rows[-1]["window_start"].minute == 10
+    """The lag grows. In minute 25 it has floors in all thirds: the first one ends in minute 5."""
+    assert [row["evaluated_at"].minute for row in rows] == [*range(32)]
+    assert [row["rule"] for row in rows] == [*["incomplete"] * 25, *["falling_behind"] * 7]
 
 
 @rows_of("group_status", "truncated")
 def test_log_ends_that_stay_lower_belong_to_another_log(rows: list[Row]) -> None:
-    assert rows[-1]["window_start"].minute == 11
+    """The first sample of the new log is in minute 11, so its floors are in all thirds from minute 35 on."""
+    assert [row["rule"] for row in rows] == [*["incomplete"] * 35, *["keeping_up"] * 2]
 
 
 @pytest.mark.parametrize(("seconds", "used"), [(30, [100, 160]), (30.001, [100, 97, 160])])
@@ -213,7 +213,7 @@ def test_a_log_end_lower_for_half_a_minute_at_most_is_not_used(tmp_path: Path, s
 
 @rows_of("lag_history", "another log, sampled")
 def test_rates_do_not_span_two_logs(rows: list[Row]) -> None:
-    assert len(rows) == 22
+    assert len(rows) == 37
     assert [(row["consume_rate"], row["produce_rate"]) for row in rows[9:11]] == [(10 / 60, 10 / 60), (None, None)]
     assert [(row["consume_rate"], row["produce_rate"]) for row in rows[-1:]] == [(40 / 60, 1.0)]
 
@@ -221,8 +221,7 @@ def test_rates_do_not_span_two_logs(rows: list[Row]) -> None:
 @rows_of("group_status", "another log, read")
 def test_records_on_another_topic_id_are_no_rewind(rows: list[Row]) -> None:
     """The removal of the old commit may be lost to compaction."""
-    assert len(rows) == 15
-    assert "REWIND" not in {row["verdict"] for row in rows}
+    assert [row["rule"] for row in rows] == ["incomplete"] * 15
 
 
 @rows_of("lag_history", "minus one")

@@ -11,14 +11,14 @@ import pytest
 
 from kafka_groups.pipeline.build import fact_state
 from kafka_groups.pipeline.build.build_plan import LOOKBACK_DAYS, count_facts
-from kafka_groups.pipeline.build.fact_state import FactState, read_last_rules
+from kafka_groups.pipeline.build.fact_state import FactState, read_last_limits
 from kafka_groups.pipeline.build.packing import fingerprint_frames
 from kafka_groups.pipeline.build.partition_state import STATE_FRAMES, KeyState, LogState
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.store.retention import uniform_retention
 from kafka_groups.pipeline.tables import GROUP_STATE, LAG_HISTORY, PARTITION_STATE, Table
-from kafka_groups.verdicts import Rules
+from kafka_groups.verdicts import Limits
 from tests.pipeline.build.builds import build_here
 from tests.pipeline.fact_rows import NOON, at, commit, event, new_storage, put_all
 from tests.pipeline.store.commits import rows_of, written
@@ -35,7 +35,7 @@ def noted(tmp_path: Path) -> Storage:
 
 
 def state_of(storage: Storage) -> FactState:
-    return FactState(storage, Rules(), LOOKBACK_DAYS)
+    return FactState(storage, Limits(), LOOKBACK_DAYS)
 
 
 def dates_of(storage: Storage) -> list[str]:
@@ -156,11 +156,11 @@ def test_a_directory_whose_name_is_no_date_is_passed_over(noted: Storage) -> Non
 def test_after_a_build_with_other_columns_no_state_is_read(noted: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fingerprint_frames(STATE_FRAMES[1:]) != fingerprint_frames(STATE_FRAMES)
     assert state_of(noted).has_last_build
-    monkeypatch.setattr(fact_state, "_VERSION", f"15 {fingerprint_frames(STATE_FRAMES[1:])}")
+    monkeypatch.setattr(fact_state, "_VERSION", f"16 {fingerprint_frames(STATE_FRAMES[1:])}")
 
     assert not state_of(noted).has_last_build
     assert dates_of(noted) == ["2026-11-20"]
-    assert read_last_rules(noted) is None
+    assert read_last_limits(noted) is None
 
 
 def test_the_recorded_version_covers_all_frames_that_are_stored() -> None:

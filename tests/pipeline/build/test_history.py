@@ -17,7 +17,7 @@ from kafka_groups.pipeline.build.fact_files import read_columns
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_STATE
-from kafka_groups.verdicts import COMMIT_POINTS, Commit, Rules, thin
+from kafka_groups.verdicts import MINUTE_MS, Limits
 from tests.pipeline.build.builds import build_here, built, read, read_statuses
 from tests.pipeline.fact_rows import NOON, Row, commit, ends, new_storage, put_all
 from tests.pipeline.proof import DERIVED
@@ -84,17 +84,29 @@ def built_by_date(directory: Path, facts: Facts, **options: Any) -> Storage:
     return storage
 
 
+def states_after(storage: Storage, day: date) -> tuple[KeyState, LogState]:
+    """The states of all groups, by name, and of the one partition at the end of a date."""
+    paths = [file.path for file in storage.files(PARTITION_STATE, [day.isoformat()])]
+    rows = [row for path in paths for part in read_columns(path, ["group", "state"]) for row in part.to_pylist()]
+    of_groups = sorted((row for row in rows if row["group"] is not None), key=itemgetter("group"))
+    keys = pa.array([row["state"] for row in of_groups], pa.binary())
+    log = pa.array([row["state"] for row in rows if row["group"] is None], pa.binary())
+    return KeyState.unpack(keys, np.arange(len(keys)), len(keys)), LogState.unpack(log, np.arange(1), 1)
+
+
 @pytest.fixture(scope="module")
 def facts() -> Facts:
     return some_days(random.Random(20261120), 8)
 
 
-@pytest.mark.parametrize("rules", [Rules(), Rules(intervals=3, min_distance_ms=60_000)], ids=["usual", "others"])
-def test_rows_do_not_depend_on_where_midnight_is(tmp_path: Path, facts: Facts, rules: Rules) -> None:
+@pytest.mark.parametrize(
+    "limits", [Limits(), Limits(allowed_lag=20, stop_after_ms=30 * MINUTE_MS)], ids=["usual", "others"]
+)
+def test_rows_do_not_depend_on_where_midnight_is(tmp_path: Path, facts: Facts, limits: Limits) -> None:
     def rows_at(hours: int) -> list[Row]:
         by = timedelta(hours=hours)
         there = {name: moved(rows, by) for name, rows in facts.items()}
-        storage = built(tmp_path / f"{hours}", there, rules=rules, lookback_days=30)
+        storage = built(tmp_path / f"{hours}", there, limits=limits, lookback_days=30)
         rows = [row for name in ("lag_history", "group_status") for row in moved(read(storage, name), -by)]
         # Of log ends of earlier days not every one is kept.
         without = ("date", "time_lag_ms", "time_lag_quality")
@@ -105,7 +117,16 @@ def test_rows_do_not_depend_on_where_midnight_is(tmp_path: Path, facts: Facts, r
     assert rows_at(7) == found
     assert len(found) > 1_500
     rules_found = {row["rule"] for row in found if "rule" in row}
-    assert rules_found >= {"no_lag", "keeping_up", "falling_behind", "incomplete", "lag_unknown", "rewound", "stopped"}
+    assert rules_found >= {
+        "no_lag",
+        "batch",
+        "keeping_up",
+        "incomplete",
+        "lag_unknown",
+        "slow_leak",
+        "rewound",
+        "stopped",
+    }
     # A partition has a row only if a commit is known.
     assert "no_commits" not in rules_found
 
@@ -123,7 +144,7 @@ def test_samples_after_a_removal_do_not_show_when_the_last_change_was(tmp_path: 
     commits = [commit(hours * HOUR, offset, source=9 if offset is None else None) for hours, offset in offsets.items()]
     facts = {"offset_commits": commits, "partition_offsets": [ends(0, 9)]}
 
-    storage = built_by_date(tmp_path, facts, rules=Rules(intervals=1), lookback_days=LOOKBACK)
+    storage = built_by_date(tmp_path, facts, lookback_days=LOOKBACK)
 
     last = {row["date"]: row["last_commit_time"] for row in read(storage, "group_daily")}
     assert last[NOON.date()] == last[NOON.date() - timedelta(days=1)] == NOON - timedelta(hours=36)
@@ -146,8 +167,8 @@ def test_records_of_the_day_before_count_if_samples_missed_the_commit(tmp_path: 
     storage = built_by_date(tmp_path, facts, lookback_days=LOOKBACK)
 
     tomorrow = NOON.date() + timedelta(days=1)
-    complete = [row["complete"] for row in read_statuses(storage) if row["topic"] and row["date"] == tomorrow]
-    assert complete == [1.0, 1.0]
+    keys, _ = states_after(storage, tomorrow)
+    assert keys.progress.moves.tolist() == [2]
     consumed = {row["date"]: row["records_consumed"] for row in read(storage, "group_daily")}
     assert consumed[tomorrow] == 11
     assert [row["consume_rate"] for row in read(storage, "lag_history") if row["date"] == tomorrow] == [None, None]
@@ -170,23 +191,11 @@ def test_the_first_sample_after_a_removal_is_a_commit_also_on_a_later_day(tmp_pa
 
     rows = read_statuses(built_by_date(tmp_path, facts, lookback_days=LOOKBACK))
 
-    assert [(row["date"].day, row["rule"], row["complete"]) for row in rows if row["topic"]] == [
-        (20, "incomplete", 0.1),
-        (22, "incomplete", 0.1),
-    ]
+    # The wait of two days ends with the removal.
+    assert [(row["date"].day, row["rule"]) for row in rows if row["topic"]] == [(20, "incomplete"), (22, "incomplete")]
 
 
-def states_after(storage: Storage, day: date) -> tuple[KeyState, LogState]:
-    """The states of all groups, by name, and of the one partition at the end of a date."""
-    paths = [file.path for file in storage.files(PARTITION_STATE, [day.isoformat()])]
-    rows = [row for path in paths for part in read_columns(path, ["group", "state"]) for row in part.to_pylist()]
-    of_groups = sorted((row for row in rows if row["group"] is not None), key=itemgetter("group"))
-    keys = pa.array([row["state"] for row in of_groups], pa.binary())
-    log = pa.array([row["state"] for row in rows if row["group"] is None], pa.binary())
-    return KeyState.unpack(keys, np.arange(len(keys)), len(keys)), LogState.unpack(log, np.arange(1), 1)
-
-
-def test_a_state_keeps_the_last_commits_that_a_window_and_lags_need(tmp_path: Path) -> None:
+def test_a_state_has_one_commit_and_the_floors_of_a_day_of_each_group(tmp_path: Path) -> None:
     minutes = range(-3 * DAY, 0, MINUTE)
     busy = [commit(seconds, seconds + 10 * DAY, source=seconds + 10 * DAY, group="busy") for seconds in minutes]
     quiet = [commit(seconds, int(seconds > -2 * DAY), group="quiet") for seconds in minutes]
@@ -195,35 +204,38 @@ def test_a_state_keeps_the_last_commits_that_a_window_and_lags_need(tmp_path: Pa
     facts = {"offset_commits": [*busy, *quiet], "partition_offsets": log_ends}
     keys, log = states_after(built(tmp_path, facts, lookback_days=LOOKBACK), NOON.date())
 
-    rules = Rules()
-    # One commit of each. The quiet group has two samples that saw another offset.
-    assert keys.commits.key.tolist() == [0, 1]
-    assert keys.window_commits.key.tolist() == [0] * rules.intervals + [1, 1]
-    assert keys.lag_points.key.tolist() == [0] * COMMIT_POINTS + [1, 1]
+    assert keys.commits.key.tolist() == keys.progress.key.tolist() == [0, 1]
+    assert keys.progress.moves.tolist() == [len(minutes) - 1, 1]
+    # Windows reach 24 hours and 120 minutes back from the last minute, 11:59. So there are floors of 25 hours and of 25
+    # periods of five minutes. The minutes 10:00 and 11:00 have both a floor of an hour and one of five minutes.
+    assert np.bincount(keys.lag_floors.key).tolist() == [48, 48]
     # Ten minutes of a day that ended at noon: none are left at midnight.
     assert len(keys.rate_rows) == len(keys.last_status) == 0
-    assert len(log.log_ends) == rules.intervals
+    assert len(log.log_ends) == 1
     # Of 4,320 log ends there are 32 for each doubling of their age from an hour on, here of 12 to 84 hours.
     assert 32 * 2 < len(log.time_points) < 32 * 3
 
 
-@pytest.mark.parametrize("min_distance_ms", [7_001, DAY * 1_000 + 1])
-def test_a_window_slot_that_begins_before_midnight_ends_after_it(tmp_path: Path, min_distance_ms: int) -> None:
-    times = range(-60 * 2_000, 0, MINUTE)
-    commits = [commit(seconds, number, source=number) for number, seconds in enumerate(times)]
-    facts = {"offset_commits": commits, "partition_offsets": [ends(hour * HOUR, 5_000) for hour in range(-11, 1)]}
-    rules = Rules(min_distance_ms=min_distance_ms)
+def rules_of_groups(storage: Storage) -> list[str]:
+    return [row["rule"] for row in read(storage, "group_status")]
 
-    rows = read_statuses(built_by_date(tmp_path, facts, rules=rules, lookback_days=LOOKBACK))
 
-    noon_ms = int(NOON.timestamp()) * 1_000
-    every = [Commit(number, noon_ms + seconds * 1_000) for number, seconds in enumerate(times)]
-    for row in (row for row in rows if row["topic"] is not None):
-        until_ms = row["evaluated_at"].timestamp() * 1_000
-        slots = thin([each for each in every if each.at_ms <= until_ms], min_distance_ms)[-rules.intervals :]
-        assert row["complete"] == len(slots) / rules.intervals
-        assert [row[name].timestamp() * 1_000 for name in ("window_start", "window_end")] == [
-            slots[0].at_ms,
-            slots[-1].at_ms,
-        ]
-    assert len(rows) == 2 * 12
+def test_a_group_that_dies_before_midnight_is_stopped_after_it(tmp_path: Path) -> None:
+    """Its last commit is half a minute before midnight, at the log end. A record a minute is written from then on."""
+    midnight = 12 * HOUR
+    commits = [commit(midnight - 30 - 5 * n, 1_000 - n, source=1_000 - n) for n in range(121)]
+    log_ends = [ends(midnight + MINUTE * minute, 1_000 + max(0, minute + 1)) for minute in range(-3, 4)]
+
+    storage = built_by_date(tmp_path, {"offset_commits": commits, "partition_offsets": log_ends})
+
+    assert rules_of_groups(storage) == [*["incomplete"] * 3, *["keeping_up"] * 2, *["stopped"] * 2]
+
+
+def test_a_stall_goes_on_after_midnight(tmp_path: Path) -> None:
+    midnight = 12 * HOUR
+    commits = [commit(midnight + 30 * n, 5, source=100 + n) for n in range(-20, 6)]
+    log_ends = [ends(midnight + MINUTE * minute + 1, 600 + minute) for minute in range(-10, 3)]
+
+    storage = built_by_date(tmp_path, {"offset_commits": commits, "partition_offsets": log_ends})
+
+    assert rules_of_groups(storage) == ["incomplete"] * 2 + ["stalled"] * 11

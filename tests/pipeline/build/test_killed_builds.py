@@ -10,7 +10,7 @@ import pytest
 
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.pipeline.tables import Table
-from kafka_groups.verdicts import Rules
+from kafka_groups.verdicts import Limits
 from tests.pipeline.build.builds import build_here, built, read
 from tests.pipeline.fact_rows import Row, commit, ends, event, put_all
 from tests.pipeline.proof import DERIVED
@@ -66,7 +66,7 @@ def test_old_settings_restore_all_rows_after_a_killed_build_with_others(
     storage = built(tmp_path, facts, lookback_days=1)
     before = rows_in(storage)
 
-    killed(storage, until, rules=Rules(allowed_lag=100), lookback_days=1)
+    killed(storage, until, limits=Limits(allowed_lag=100), lookback_days=1)
     assert rows_in(storage) != before
     build_here(storage, lookback_days=1)
 

@@ -18,7 +18,7 @@ from kafka_groups.pipeline.build.stage_rows import pack_commits, pack_observatio
 from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.build.tasks import Task, run_partition_task
 from kafka_groups.pipeline.frames.arrays import NULL, to_column
-from kafka_groups.verdicts import Rules
+from kafka_groups.verdicts import Limits
 
 GROUPS: Final = 24
 COMMITS: Final = 100_000  # of each group
@@ -58,6 +58,7 @@ def facts() -> Iterator[Any]:
             "is_record": np.ones(COMMITS, np.bool_),
             "is_deletion": np.zeros(COMMITS, np.bool_),
             "topic_id": np.full(COMMITS, NULL),
+            "members": np.full(COMMITS, NULL),
         }
         rows = _rows(commits, COMMITS, group=f"group-{group:03}")
         yield from _in_small_batches(pack_commits(iter([rows])))
@@ -87,7 +88,7 @@ def run(data_dir: str) -> tuple[int, int]:
         complete_samples_us=np.arange(_MINUTES) * 60_000_000 + _BASE_US,
     )
     summary = FactSummary(clusters={("c", _DAY): read}, groups={}, idle_partitions={}, last_us={})
-    task = Task(data_dir, StageSettings([_DAY], Rules(), 7, [_DAY - 1]), _DAY, summary)
+    task = Task(data_dir, StageSettings([_DAY], Limits(), 7, [_DAY - 1]), _DAY, summary)
     rows = sum(batch.num_rows for batch in run_partition_task(task, facts()))
     # Of getrusage, the most memory is also that of the process that started this one.
     status = Path("/proc/self/status").read_text()

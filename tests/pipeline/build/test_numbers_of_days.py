@@ -21,9 +21,9 @@ Days = dict[tuple[str, str, date], Row]
 
 def commits() -> list[Row]:
     return [
-        # Partition 0 is always caught up; the lag of 1 is 10, then 90 after twelve minutes without a commit, then 40.
+        # Partition 0 is always caught up; the lag of 1 is 10, then 90 after 15 minutes without a commit, then 40.
         *of("two partitions", [commit(0, 10, source=1), commit(0, 0, source=2, partition=1)]),
-        *of("two partitions", [commit(750, 50, source=3, partition=1)]),
+        *of("two partitions", [commit(960, 50, source=3, partition=1)]),
         *of("readers", [commit(1, 5, source=1, group="moves"), commit(60, 9, source=2, group="moves")]),
         *(row for n in (1, 2) for row in of("readers", moves_and_goes(f"goes {n}", 10 * n))),
         *of("readers", (commit(1, 5, source=30 + n, group=f"stands {n}") for n in range(3))),
@@ -48,8 +48,8 @@ def moves_and_goes(group: str, source: int) -> list[Row]:
 
 def log_ends() -> list[Row]:
     return [
-        *of("two partitions", (ends(at, 10) for at in (60, 720, 780))),
-        *of("two partitions", (ends(at, end, partition=1) for at, end in ((60, 10), (720, 90), (780, 90)))),
+        *of("two partitions", (ends(at, 10) for at in (60, 930, 990))),
+        *of("two partitions", (ends(at, end, partition=1) for at, end in ((60, 10), (930, 90), (990, 90)))),
         *of("missed lately", (ends(at, 5) for at in RUNS)),
         *of("missed lately", (ends(at, 5, partition=1) for at in RUNS if at <= 12 * MINUTE)),
         *of("missed for long", (ends(at, 5) for at in RUNS)),

@@ -20,7 +20,7 @@ from kafka_groups.pipeline.build.stage_rows import KEY, RowKind, StageRows, read
 from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.build.topic_days import merge_topic_days
 from kafka_groups.pipeline.frames.arrays import to_column
-from kafka_groups.verdicts import Rules
+from kafka_groups.verdicts import Limits
 from tests.pipeline.build.facts import StageFacts, stage_facts
 from tests.pipeline.build.histories import Facts, histories, joined
 
@@ -33,7 +33,7 @@ def results(rows: pa.Table, days: Sequence[int], summary: FactSummary, *, size: 
     passed_on: list[Any] = []
     states: list[Any] = []
     for batch in cut_batches(iter(rows.to_batches(max_chunksize=20)), size):
-        for day in build_partition_days(batch, StageSettings(days, Rules(), 7), summary):
+        for day in build_partition_days(batch, StageSettings(days, Limits(), 7), summary):
             lag_history += make_lag_history(batch, day).to_pylist()
             passed_on += make_group_rows(batch, day)
             if day.day == days[-1]:

@@ -1,4 +1,4 @@
-"""What a row of lag rests on: which commit, which log end, over how long; and what its window says. One build."""
+"""What a row of lag rests on: which commit, which log end, and over how long. One build."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def commits() -> list[Row]:
         *of("open", [commit(1, 50, source=1), commit(1, 40, source=2, group="behind")]),
         *of("both", [commit(1, 5, source=1)]),
         *of("ahead", [commit(1, 300, source=1), commit(1, 50, source=2, group="behind")]),
-        *of("windows", [commit(5, 5, source=1), commit(25, 6, source=2), commit(55, 9, source=3)]),
-        *of("windows", [commit(15, 5, source=4, partition=1), commit(35, 8, source=5, partition=1)]),
+        # Partition 1 catches up after partition 0; then partition 0 stays behind, and later also partition 2.
+        *of("since", [commit(5, 10, source=1), commit(15, 5, source=2, partition=1)]),
+        *of("since", [commit(75, 10, source=3, partition=1), commit(230, 5, source=4, partition=2)]),
         *of("twice in a second", [commit(0, 10, source=1), commit(1.25, 15, source=2)]),
     ]
 
@@ -44,7 +45,7 @@ def log_ends() -> list[Row]:
         # Record 100 says that it was written 50 minutes later; record 299 is of a clock that is a little ahead.
         *of("ahead", [ends(at, 100, origin="backfill", point_time=time_at(at + 3_000)) for at in (30, 31)]),
         *of("ahead", [ends(45, 299, origin="backfill", point_time=time_at(50))]),
-        *of("windows", (ends(60, 10, partition=part) for part in (0, 1))),
+        *of("since", (ends(at, 10 if at < 180 else 20, partition=part) for at in RUNS[1:5] for part in range(3))),
         *of("twice in a second", [ends(1, 20), ends(1.5, 30)]),
     ]
 
@@ -53,7 +54,7 @@ def log_ends() -> list[Row]:
 def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
     """With times as seconds after noon."""
     storage = built(tmp_path_factory.mktemp("tables"), {"offset_commits": commits(), "partition_offsets": log_ends()})
-    times = ("observed_at", "commit_time", "evaluated_at", "window_start", "window_end")
+    times = ("observed_at", "commit_time", "evaluated_at", "verdict_since")
     return {
         name: [
             row | {time: seconds_after_noon(row[time]) for time in times if time in row} for row in read(storage, name)
@@ -124,13 +125,14 @@ def test_a_time_lag_of_0_at_the_last_stable_offset_is_a_lower_bound(find: Find) 
     assert (behind["time_lag_ms"], behind["time_lag_quality"]) == (45_000, "interpolated")
 
 
-def test_a_group_has_the_window_that_spans_those_of_its_partitions(
-    tables: dict[str, list[Row]],
-) -> None:
-    windows = {
-        row.get("partition"): (row["window_start"], row["window_end"])
-        for row in (*tables["lag_history"], *tables["group_status"])
-        if row["cluster_id"] == "windows" and MINUTE in {row.get("observed_at"), row.get("evaluated_at")}
+def test_a_group_has_a_verdict_since_one_partition_has_it_ok_since_all_do(tables: dict[str, list[Row]]) -> None:
+    rows = [row for name in ("lag_history", "group_status") for row in tables[name] if row["cluster_id"] == "since"]
+    since = {
+        (row.get("partition"), row.get("observed_at", row.get("evaluated_at"))): (row["verdict"], row["verdict_since"])
+        for row in rows
     }
 
-    assert windows == {0: (5, 55), 1: (15, 35), None: (5, 55)}
+    assert [since[0, at] for at in RUNS[1:5]] == [("OK", 60), ("OK", 60), ("UNKNOWN", 180), ("UNKNOWN", 180)]
+    assert [since[1, at] for at in RUNS[1:5]] == [("UNKNOWN", 60), ("OK", 120), ("OK", 120), ("OK", 120)]
+    assert since[2, 240] == ("UNKNOWN", 240)
+    assert [since[None, at] for at in RUNS[1:5]] == [("UNKNOWN", 60), ("OK", 120), ("UNKNOWN", 180), ("UNKNOWN", 180)]

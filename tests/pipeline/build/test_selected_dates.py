@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.build.build_plan import DateRange, count_facts
-from kafka_groups.pipeline.build.fact_state import read_last_rules
+from kafka_groups.pipeline.build.fact_state import read_last_limits
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.verdicts import Rules
+from kafka_groups.verdicts import Limits
 from tests.pipeline.build.builds import build_here, read
 from tests.pipeline.fact_rows import Row, commit, ends, event, new_storage, put_all
 from tests.pipeline.proof import DERIVED
@@ -129,11 +129,11 @@ def test_a_selection_without_dates_reports_no_missing_data(storage: Storage) -> 
     assert build_here(storage, selection=DateRange(date(2030, 1, 1))).missing == ()
 
 
-def test_other_rules_make_all_dates_again_and_are_recorded(storage: Storage) -> None:
-    assert read_last_rules(storage) is None
+def test_other_limits_make_all_dates_again_and_are_recorded(storage: Storage) -> None:
+    assert read_last_limits(storage) is None
     built(storage)
-    assert read_last_rules(storage) == Rules()
-    rules = Rules(intervals=3, allowed_lag=5, minimum_complete=0.5)
-    assert built(storage, rules=rules) == (FIRST, SECOND, THIRD, FOURTH)
-    assert read_last_rules(storage) == rules
-    assert built(storage, rules=rules) == ()
+    assert read_last_limits(storage) == Limits()
+    limits = Limits(allowed_lag=5, stop_after_ms=300_000)
+    assert built(storage, limits=limits) == (FIRST, SECOND, THIRD, FOURTH)
+    assert read_last_limits(storage) == limits
+    assert built(storage, limits=limits) == ()

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import groupby, takewhile
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kafka_groups.verdicts import (
-    SAMPLE_POINTS,
-    Commit,
-    LogEnd,
-    Point,
-    Rules,
-    Sample,
-    Verdict,
-    Window,
-    commit_lag,
-    judge,
-    judge_group,
-    lag_points,
-    moves,
-    thin,
-)
+from kafka_groups.pipeline.tables import OFFSETS_TOPIC
+from kafka_groups.verdicts import HOUR_MS, Limits, Verdict, judge_group
 from tests.pipeline.build.builds import built, read_statuses
-from tests.pipeline.fact_rows import NOON, Row, commit, ends
+from tests.pipeline.fact_rows import Row, at, commit, ends
+from tests.pipeline.plain_verdicts import Seen, judge_all
 
-NOON_MS = int(NOON.timestamp() * 1_000)
+MEMBERS_COUNT_FOR = timedelta(minutes=10)
 Verdicts = dict[tuple[int | None, int], Verdict]
 
 
@@ -42,16 +31,61 @@ def test_one_ingest_and_one_sample_are_no_evidence(tmp_path: Path) -> None:
     commits = [commit(60 * n - 600, 100 * n, source=n) for n in range(10)]
     found = statuses(tmp_path, {"offset_commits": commits, "partition_offsets": [ends(0, 5_000)]})
     assert {(row["topic"], row["verdict"], row["rule"]) for row in found} == {
-        ("t", "UNKNOWN", "lag_unknown"),
-        (None, "UNKNOWN", "lag_unknown"),
+        ("t", "UNKNOWN", "incomplete"),
+        (None, "UNKNOWN", "incomplete"),
     }
 
 
-def test_a_group_that_committed_once_long_ago_and_has_lag_has_stopped(tmp_path: Path) -> None:
-    logs = [ends(60 * n, 1_000 + n) for n in range(16)]
+def test_a_group_that_committed_once_and_has_lag_is_stopped_after_15_minutes(tmp_path: Path) -> None:
+    logs = [ends(60 * n, 1_000 + n) for n in range(18)]
     found = statuses(tmp_path, {"offset_commits": [commit(0, 10, source=1)], "partition_offsets": logs})
+    rules = [(row["rule"], row["verdict_since"]) for row in found if row["topic"] is None]
+    assert rules == [*[("incomplete", at(0))] * 15, *[("stopped_unseen", at(15 * 60))] * 3]
+
+
+def test_a_group_that_dies_is_stopped_within_two_minutes_and_a_sample(tmp_path: Path) -> None:
+    """It commits every five seconds, until ten minutes after noon."""
+    commits = [commit(5 * n, 50 * n, source=n) for n in range(121)]
+    logs = [ends(60 * n + 1, 600 * n + 20) for n in range(15)]
+    found = statuses(tmp_path, {"offset_commits": commits, "partition_offsets": logs})
     rules = [row["rule"] for row in found if row["topic"] is None]
-    assert rules == ["incomplete"] * 11 + ["stopped"] * 5
+    # The sample of minute 12 is two minutes and a second after the last commit.
+    assert rules == ["incomplete", *["keeping_up"] * 11, *["stopped"] * 3]
+
+
+def test_a_group_without_members_is_stopped_after_two_minutes(tmp_path: Path) -> None:
+    commits = [commit(60 * n, 10, members=0) for n in range(5)]
+    logs = [ends(60 * n + 1, 1_000 + n) for n in range(5)]
+    found = statuses(tmp_path, {"offset_commits": commits, "partition_offsets": logs})
+    assert [row["rule"] for row in found if row["topic"] is None] == ["incomplete"] * 2 + ["stopped"] * 3
+
+
+@pytest.mark.parametrize("is_sampled", [False, True], ids=["records only", "records and samples"])
+def test_a_group_that_commits_one_offset_again_and_again_is_stalled(tmp_path: Path, is_sampled: bool) -> None:
+    """It commits every five seconds, and moves on for a minute only."""
+    commits = [commit(5 * n, min(5 * n, 60), source=n) for n in range(1, 72)]
+    commits += [commit(60 * n + 1, min(60 * n, 60), members=2) for n in range(1, 6) if is_sampled]
+    logs = [ends(60 * n + 2, 1_000 + n) for n in range(1, 6)]
+    found = statuses(tmp_path, {"offset_commits": commits, "partition_offsets": logs})
+    assert [row["rule"] for row in found if row["topic"] is None] == [*["incomplete"] * 2, *["stalled"] * 3]
+
+
+@pytest.mark.parametrize(("members", "rule"), [(2, "rewound"), (None, "rewound"), (0, "incomplete")])
+def test_a_lower_offset_is_a_rewind_unless_the_group_had_no_members(
+    tmp_path: Path, members: int | None, rule: str
+) -> None:
+    """A group that commits every five seconds goes back by 200 records at minute 5, and reads on.
+
+    An Admin client resets only groups without members. Samples saw 240 in minute 4, and 280 in minute 8.
+    """
+    offsets = [(5 * n, 5 * n - 200 * (n >= 60)) for n in range(1, 121)]
+    commits = [commit(seconds, offset, source=seconds) for seconds, offset in offsets]
+    commits += [commit(60 * n + 1, 60 * n - 200 * (n > 4), members=members if n == 5 else 2) for n in range(1, 11)]
+    logs = [ends(60 * n + 2, 60 * n + 5) for n in range(1, 11)]
+    found = statuses(tmp_path, {"offset_commits": commits, "partition_offsets": logs})
+    rules = [row["rule"] for row in found if row["topic"] is None]
+    # From minute 5 on, no sample sees that all records of the sample before were read.
+    assert rules == ["incomplete", *["keeping_up"] * 3, *[rule] * 3, *["incomplete"] * 3]
 
 
 def test_a_group_has_the_verdict_of_its_worst_partition(tmp_path: Path) -> None:
@@ -71,129 +105,112 @@ def test_only_a_group_that_reads_nine_of_ten_records_has_a_warning(tmp_path: Pat
     logs = [ends(60 * n, 6_000 * n + 50, topic="s") for n in range(30)]
     facts = {"offset_commits": reader("healthy", 1.0, 1) + reader("slow", 0.9, 2), "partition_offsets": logs}
     found = [row for row in statuses(tmp_path, facts) if row["topic"] is None]
-    assert {row["verdict"] for row in found if row["group"] == "healthy"} == {"UNKNOWN", "OK"}
-    slow = [row["verdict"] for row in found if row["group"] == "slow"]
-    assert set(slow[:7]) == {"UNKNOWN", "WARN"}
-    assert set(slow[7:]) == {"WARN"}
+    rules = {name: [row["rule"] for row in found if row["group"] == name] for name in ("healthy", "slow")}
+    # The first row is that of minute 1. Of 6,000 records a minute, 600 are not read. So the records that a sample saw
+    # are read until the next one, until the lag is larger than 6,000 in minute 10.
+    assert rules["healthy"] == ["incomplete", *["keeping_up"] * 28]
+    # In minute 25 there are floors of three thirds of ten minutes, the first of which ends in minute 5.
+    assert rules["slow"] == ["incomplete", *["keeping_up"] * 8, *["incomplete"] * 15, *["falling_behind"] * 5]
 
 
-def a_partition(chance: random.Random, partition: int) -> Iterator[tuple[str, Row]]:
-    """Two minutes of commits, removals and log ends, in milliseconds; one of three partitions has samples only."""
+def a_partition(chance: random.Random, partition: int, *, slowness: int = 1) -> Iterator[tuple[str, Row]]:
+    """Two minutes of commits, removals and log ends, times `slowness`; one of three partitions has samples only."""
     pace = chance.choice([0, 1, 3, 8])
     end, offset = chance.randint(20, 60), chance.randint(0, 40)
     own: dict[str, Any] = {"partition": partition}
+    members = chance.choice([None, 0, 2])
     for place, at_ms in enumerate(sorted(chance.sample(range(120_000), 40))):
         offset = max(0, offset + chance.choice([0, pace, pace, pace, chance.randint(-9, 20)]))
         source = 100 * partition + place if partition % 3 and place % 4 else None
         is_removal = source is not None and chance.random() < 0.05
-        yield "offset_commits", commit(at_ms / 1_000, None if is_removal else offset, source=source, **own)
-    for at_ms in range(5_000, 200_000, 5_000):
+        members = chance.choice([members, members, members, None, 0, 2])
+        others = own if source is not None else own | {"members": members}
+        yield (
+            "offset_commits",
+            commit(at_ms * slowness / 1_000, None if is_removal else offset, source=source, **others),
+        )
+    for seconds in range(5, 200, 5):
         end += chance.choice([0, 5, 10, 10])
-        yield "partition_offsets", ends(at_ms / 1_000, end, **own)
+        yield "partition_offsets", ends(seconds * slowness, end, start=max(0, end - 150), **own)
+
+
+def some_partitions(chance: random.Random, slowness: int) -> dict[str, list[Row]]:
+    """Facts of 24 partitions. A coordinator never answers, so that no sample shows that a commit was removed."""
+    facts: dict[str, list[Row]] = {"offset_commits": [], "partition_offsets": []}
+    for partition in range(24):
+        for name, row in a_partition(chance, partition, slowness=slowness):
+            facts[name].append(row)
+    facts["partition_offsets"] += [ends(5 * n * slowness, None, topic=OFFSETS_TOPIC) for n in range(1, 40)]
+    return facts
 
 
 def ms_of(time: datetime) -> int:
-    return round(time.astimezone(UTC).timestamp() * 1_000) - NOON_MS
+    return round(time.astimezone(UTC).timestamp() * 1_000)
 
 
-def is_ahead(sampled: Sequence[Commit], read: Sequence[Commit], next_read: int | None, rules: Rules) -> bool:
-    """Whether samples saw another offset since the last record, a later one or a minute later.
-
-    They did not if the last record of the next minute, `next_read`, has that offset: the clocks differ.
-    """
-    if not sampled or (next_read is not None and next_read >= sampled[-1].offset):
-        return False
-    newest, last = (thin(commits, rules.min_distance_ms)[-1] for commits in (sampled, read))
-    since_ms = newest.at_ms - last.at_ms
-    return (newest.offset > last.offset and since_ms > 0) or (newest.offset != last.offset and since_ms > 60_000)
-
-
-def last_record(commits: Sequence[Row], now_ms: int) -> int | None:
-    """The offset of the last record until a minute after a time; None if the commit was removed in between."""
-    offset = None
-    is_removed = False
-    for row in commits:
-        at_ms = ms_of(row["commit_time"])
-        is_removed |= row["tombstone"] and at_ms > now_ms
-        if row["origin"] == "topic" and not row["tombstone"] and at_ms <= now_ms + 60_000:
-            offset = None if is_removed else row["committed_offset"]
-    return offset
-
-
-def window_at(now_ms: int, lag: int, commits: Sequence[Row], log_ends: Sequence[LogEnd], rules: Rules) -> Window:
-    """The window of one partition, from all of its facts until then."""
-    known = [each for each in log_ends if each.at_ms <= now_ms]
-    before = [row for row in commits if ms_of(row["commit_time"]) <= now_ms]
-    removed = max((place for place, row in enumerate(before) if row["tombstone"]), default=-1)
-    records = [
-        Commit(row["committed_offset"], at_ms, commit_lag(row["committed_offset"], at_ms, known))
-        for row in before[removed + 1 :]
-        if row["origin"] == "topic"
-        for at_ms in [ms_of(row["commit_time"])]
-    ]
-    seen = [
-        Sample(row["committed_offset"], next(each.offset for each in known if each.at_ms >= at_ms), at_ms)
-        for row in before[removed + 1 :]
-        if row["origin"] == "sample"
-        for at_ms in [ms_of(row["commit_time"])]
-    ]
-    moved = [(each, max(0, each.end - each.offset)) for each in moves(seen)]
-    sampled = [Commit(each.offset, each.at_ms, left) for each, left in moved]
-    is_sampled = not records or is_ahead(sampled, records, last_record(commits, now_ms), rules)
-    points = [Point(each.end, left, each.at_ms) for each, left in moved] if is_sampled else lag_points(records, known)
-    return Window(
-        commits=thin(sampled if is_sampled else records, rules.min_distance_ms)[-rules.intervals :],
-        ends=[each.offset for each in known[-rules.intervals :]],
-        points=points[-SAMPLE_POINTS:],
-        now_ms=now_ms,
-        current_lag=lag,
-        is_sampled=is_sampled,
+def seen_in(row: Row, commits: Sequence[Row]) -> Seen:
+    """What a row of lag_history shows, with what the commits until then say of members, removals and repetitions."""
+    before = [fact for fact in commits if fact["commit_time"] <= row["observed_at"]]
+    removed = max((place for place, fact in enumerate(before) if fact["tombstone"]), default=-1)
+    records = [fact for fact in before[removed + 1 :] if fact["origin"] == "topic"]
+    repeats = takewhile(lambda fact: fact["committed_offset"] == row["committed_offset"], reversed(records))
+    samples = [fact for fact in before if fact["origin"] == "sample"]
+    is_fresh = bool(samples) and samples[-1]["commit_time"] >= row["observed_at"] - MEMBERS_COUNT_FOR
+    is_record = row["commit_origin"] == "topic"
+    is_shown = bool(records) and records[-1]["committed_offset"] == row["committed_offset"]
+    commit_time = row["commit_time"] if is_record else records[-1]["commit_time"] if is_shown else None
+    return Seen(
+        at_ms=ms_of(row["observed_at"]),
+        offset=row["committed_offset"],
+        end=row["log_end_offset"],
+        start=row["committed_offset"] - row["retention_margin"],
+        log=removed,
+        members=samples[-1]["members"] if is_fresh else None,
+        commit_ms=None if commit_time is None else ms_of(commit_time),
+        repeated=None if commit_time is None else len([*repeats]) - 1,
     )
 
 
-def judged_one_by_one(facts: Mapping[str, Sequence[Row]], rows: Sequence[Row], rules: Rules) -> Verdicts:
+def judged_plainly(commits: Sequence[Row], rows: Sequence[Row], limits: Limits) -> Verdicts:
     """The verdict on each partition at the times of `rows`, and of the group at these times."""
     found: Verdicts = {}
-    for row in rows:
-        if row["partition"] is not None:
-            commits, log_ends = (
-                [one for one in facts[name] if one["partition"] == row["partition"]]
-                for name in ("offset_commits", "partition_offsets")
-            )
-            known = [LogEnd(one["log_end_offset"], ms_of(one["observed_at"])) for one in log_ends]
-            now_ms = ms_of(row["evaluated_at"])
-            found[row["partition"], now_ms] = judge(window_at(now_ms, row["lag"], commits, known, rules), rules)
-    for now_ms in sorted({now_ms for _, now_ms in found}):
+    by_partition = groupby((row for row in rows if row["topic"]), key=itemgetter("partition"))
+    for partition, own in by_partition:
+        of_partition = [fact for fact in commits if fact["partition"] == partition]
+        seen = [seen_in(row, of_partition) for row in own]
+        for one, verdict in zip(seen, judge_all(seen, limits), strict=True):
+            found[partition, one.at_ms] = verdict
+    for now_ms in {now_ms for _, now_ms in found}:
         found[None, now_ms] = judge_group(verdict for (_, at_ms), verdict in found.items() if at_ms == now_ms)
     return found
 
 
 @pytest.mark.parametrize(
-    "rules",
+    ("limits", "slowness", "rules"),
     [
-        Rules(intervals=4, min_distance_ms=1_000),
-        Rules(intervals=10, min_distance_ms=5_000, minimum_complete=0.5),
-        Rules(intervals=2, allowed_lag=30, min_distance_ms=1),
-        Rules(intervals=1),
+        (Limits(stop_after_ms=5_000), 1, {"stopped", "rewound", "keeping_up", "no_lag", "incomplete", "losing_data"}),
+        (Limits(), 10, {"stopped", "stalled", "batch", "rewound", "losing_data"}),
+        (Limits(allowed_lag=30), 60, {"stopped", "batch", "rewound", "falling_behind"}),
+        (Limits(allowed_lag=10, stop_after_ms=4 * HOUR_MS), 700, {"stalled", "slow_leak", "rewound"}),
     ],
-    ids=["four slots", "half full", "allowed lag", "one slot"],
+    ids=["minutes", "half an hour", "hours", "days"],
 )
-def test_windows_cut_from_a_history_get_the_verdicts_of_the_rules(tmp_path: Path, rules: Rules) -> None:
-    """Slots, removals, what was known when, and records before samples: against one window after another."""
-    chance = random.Random(rules.intervals)
-    facts: dict[str, list[Row]] = {"offset_commits": [], "partition_offsets": []}
-    for partition in range(24):
-        for name, row in a_partition(chance, partition):
-            facts[name].append(row)
+def test_rows_have_the_verdicts_that_are_worked_out_plainly(
+    tmp_path: Path, limits: Limits, slowness: int, rules: set[str]
+) -> None:
+    """Waits, moves, members, removals and floors, also across midnight: the kernels and one row after another."""
+    facts = some_partitions(random.Random(slowness), slowness)
 
-    rows = statuses(tmp_path, facts, rules=rules)
+    rows = read_statuses(built(tmp_path, facts, limits=limits))
 
     found = {
-        (row["partition"], ms_of(row["evaluated_at"])): Verdict(row["verdict"], row["rule"], row["complete"])
+        (row["partition"], ms_of(row["evaluated_at"])): Verdict(
+            row["verdict"], row["rule"], ms_of(row["verdict_since"])
+        )
         for row in rows
     }
-    assert found == judged_one_by_one(facts, rows, rules)
-    assert len({verdict.rule for verdict in found.values()}) >= 4
+    assert found == judged_plainly(facts["offset_commits"], rows, limits)
+    assert {verdict.rule for verdict in found.values()} >= rules
 
 
 def known(values: Iterator[Any]) -> list[Any]:
@@ -225,8 +242,8 @@ def test_a_row_of_a_group_adds_up_those_of_its_partitions(tmp_path: Path) -> Non
     found = statuses(tmp_path, facts)
 
     groups = {(row["group"], row["evaluated_at"]): row for row in found if row["topic"] is None}
-    for (group, at), row in groups.items():
-        own = [each for each in found if each["topic"] and each["group"] == group and each["evaluated_at"] == at]
+    for (group, time), row in groups.items():
+        own = [each for each in found if each["topic"] and each["group"] == group and each["evaluated_at"] == time]
         expected = added_up(own)
         assert {name: row[name] for name in expected} == expected
     assert {row["time_lag_quality"] for row in groups.values()} >= {"unknown", "lower_bound"}

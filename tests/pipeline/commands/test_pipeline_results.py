@@ -24,7 +24,7 @@ from kafka_groups.pipeline.build.build_plan import DateRange
 from kafka_groups.pipeline.store import open_storage
 from kafka_groups.pipeline.store.retention import uniform_retention
 from kafka_groups.pipeline.tables import LAG_HISTORY
-from kafka_groups.verdicts import Rules
+from kafka_groups.verdicts import Limits
 from tests.fakes.fake_admin import failure, run
 from tests.pipeline.commands.conftest import FakePipeline
 from tests.pipeline.fact_rows import commit, put_all
@@ -211,11 +211,11 @@ def test_tables_are_documented_without_a_directory() -> None:
 
 
 def test_build_passes_its_dates_and_settings_and_reports_the_settings(fakes: FakePipeline, data_dir: str) -> None:
-    options = ("--from", "2026-11-01", "--to", "2026-11-03", "--window-commits", "20", "--allowed-lag", "5")
-    document = document_of("build", "--data-dir", data_dir, *options, "--minimum-complete", "0.5", "--full")
-    assert document["settings"] == {"window_commits": 20, "allowed_lag": 5, "minimum_complete": 0.5}
+    options = ("--from", "2026-11-01", "--to", "2026-11-03", "--stop-after", "5m", "--allowed-lag", "5")
+    document = document_of("build", "--data-dir", data_dir, *options, "--full")
+    assert document["settings"] == {"allowed_lag": 5, "stop_after_ms": 300_000}
     arguments = fakes.build.call_args.kwargs
-    assert arguments["rules"] == Rules(intervals=20, allowed_lag=5, minimum_complete=0.5)
+    assert arguments["limits"] == Limits(allowed_lag=5, stop_after_ms=300_000)
     assert arguments["selection"] == DateRange(date(2026, 11, 1), date(2026, 11, 3))
     assert arguments["full"]
     assert fakes.count_facts.call_args.kwargs["selection"] == arguments["selection"]
@@ -224,13 +224,12 @@ def test_build_passes_its_dates_and_settings_and_reports_the_settings(fakes: Fak
 def test_build_says_that_other_settings_derive_all_dates_again(
     fakes: FakePipeline, data_dir: str, mocker: MockerFixture
 ) -> None:
-    mocker.patch("kafka_groups.pipeline.build.fact_state.read_last_rules", return_value=Rules(intervals=20))
+    mocker.patch("kafka_groups.pipeline.build.fact_state.read_last_limits", return_value=Limits(stop_after_ms=300_000))
     outcome = run("pipeline", "build", "--data-dir", data_dir)
     assert outcome.stderr.startswith(
-        "The last run had other settings (--window-commits 20 --allowed-lag 0 --minimum-complete 0), so all dates have "
-        "to be derived again.\n"
+        "The last run had other settings (--allowed-lag 0 --stop-after 5m), so all dates have to be derived again.\n"
     )
-    assert "settings" not in run("pipeline", "build", "--data-dir", data_dir, "--window-commits", "20").stderr
+    assert "settings" not in run("pipeline", "build", "--data-dir", data_dir, "--stop-after", "5m").stderr
     assert fakes.build.call_count == 2
 
 

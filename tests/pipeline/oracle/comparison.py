@@ -16,6 +16,7 @@ from tests.pipeline.oracle.oracle_days import group_days, topic_days
 from tests.pipeline.oracle.oracle_evidence import Evidence, ReaderKey, Row, gather_evidence
 from tests.pipeline.oracle.oracle_groups import StatusRow, status_rows
 from tests.pipeline.oracle.oracle_lag import LagRow, lag_rows, last_commit
+from tests.pipeline.oracle.oracle_verdicts import compare_verdicts
 from tests.pipeline.oracle.row_sums import Tables, compare_sums, compare_values
 from tests.pipeline.oracle.true_members import compare_members, compare_rebalances
 from tests.pipeline.oracle.true_offsets import compare_commits, compare_consumption, compare_time_lag
@@ -77,10 +78,12 @@ def compare_rows(evidence: Evidence, tables: Tables, *, is_lossy: bool) -> list[
     """Return the differences between the rows of the oracle and those of the build."""
     lags = {key: [*lag_rows(evidence, key)] for key in evidence.readers()}
     doubtful = {key for key in lags if is_doubtful(evidence, key)}
+    certain = {key: rows for key, rows in lags.items() if key not in doubtful}
     statuses = [*status_rows(evidence, lags)]
     doubtful_groups = {key[0] for key in doubtful}
     return [
         *compare_lag(lags, tables["lag_history"]),
+        *compare_verdicts(evidence, certain, tables["lag_history"]),
         *compare_status([row for row in statuses if row.group not in doubtful_groups], tables["group_status"]),
         *compare_days(evidence, statuses, tables, doubtful_groups, is_lossy=is_lossy),
     ]

@@ -30,11 +30,12 @@ class RecordedCommit(NamedTuple):
 
 
 class SampledCommit(NamedTuple):
-    """A commit that a sample saw, when it was requested, and the topic's id in that sample."""
+    """A commit that a sample saw, when it was requested, the topic's id and the number of members in that sample."""
 
     offset: int
     at: datetime
     topic_id: str | None
+    members: int | None
 
 
 class LogEnd(NamedTuple):
@@ -80,7 +81,7 @@ def gather_evidence(facts: Mapping[str, Sequence[Row]]) -> Evidence:
         else:
             at = row["commit_time"]
             topic_id = topic_ids.get((row["topic"], row["partition"], sampled_at.get(at)))
-            samples[key].append(SampledCommit(row["committed_offset"], at, topic_id))
+            samples[key].append(SampledCommit(row["committed_offset"], at, topic_id, row.get("members")))
     return Evidence(
         {key: order_records(rows.values()) for key, rows in records.items()},
         {key: sorted(rows, key=lambda sample: sample.at) for key, rows in samples.items()},

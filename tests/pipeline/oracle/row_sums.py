@@ -12,7 +12,7 @@ from tests.pipeline.oracle.oracle_groups import sum_of_partitions
 
 Tables = Mapping[str, Sequence[Row]]
 # From the best to the worst.
-VERDICTS: Final = ("OK", "UNKNOWN", "WARN", "STOP", "STALL", "REWIND")
+VERDICTS: Final = ("OK", "UNKNOWN", "WARN", "STALL", "REWIND", "STOP")
 
 
 def compare_values(name: str, expected: Mapping[str, Any], built: Row) -> Iterator[str]:

@@ -43,11 +43,26 @@ def test_commits_on_an_empty_new_topic_are_no_stall(tmp_path: Path, ids: tuple[R
 
 
 def test_commits_on_an_old_topic_that_stand_still_are_a_stall(tmp_path: Path) -> None:
-    """The same commits are a stall where the log end was known when they were made."""
-    commits = [commit(seconds, 0, source=seconds) | OLD for seconds in range(5, 60, 5)]
-    facts = {"offset_commits": commits, "partition_offsets": [ends(1, 1_000, **OLD), ends(60, 1_003, **OLD)]}
+    """The same commits are a stall on a topic that has records for two minutes."""
+    commits = [commit(seconds, 0, source=seconds) | OLD for seconds in range(5, 240, 5)]
+    facts = {"offset_commits": commits, "partition_offsets": [ends(60 * n + 1, 1_000 + n, **OLD) for n in range(5)]}
 
-    assert rules_after(tmp_path, facts, 0) == ["stalled"]
+    # The first commit is five seconds after noon.
+    assert rules_after(tmp_path, facts, 0) == ["incomplete", "incomplete", "stalled", "stalled"]
+
+
+def test_a_stall_on_an_old_topic_ends_when_the_topic_is_recreated(tmp_path: Path) -> None:
+    """The commits on the new topic stand still, too, but not for two minutes."""
+    commits = [commit(seconds, 0, source=seconds) | OLD for seconds in range(5, RECREATED, 5)]
+    commits += [commit(seconds, 0, source=seconds) | NEW for seconds in range(RECREATED + 5, RECREATED + 240, 5)]
+    log_ends = [ends(60 * n + 1, 1_000 + n, **OLD) for n in range(10)]
+    log_ends += [ends(RECREATED + 60 * n + 1, 5 + n, **NEW) for n in range(1, 5)]
+    facts = {"offset_commits": commits, "partition_offsets": log_ends}
+
+    assert rules_after(tmp_path, facts, 0) == [
+        *("incomplete", "incomplete", *["stalled"] * 7),
+        *("incomplete", "incomplete", "stalled", "stalled"),
+    ]
 
 
 def test_a_removed_commit_of_the_old_topic_has_no_row(tmp_path: Path) -> None:

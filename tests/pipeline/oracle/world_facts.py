@@ -136,6 +136,7 @@ class World:
             "topic": reader.log.topic,
             "partition": reader.log.number,
             "committed_offset": reader.committed,
+            "members": len(group.members),
         }
 
     def _sampled_end(self, log: DataPartition, ms: float) -> Row:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
@@ -19,27 +19,16 @@ from typing import Final, NamedTuple
 from tests.pipeline.build.histories import Facts
 from tests.pipeline.proof.random_facts import Row, facts_of
 
-# The largest difference between two clocks.
-_CLOCK_TOLERANCE: Final = timedelta(seconds=60)
 # The longest time between a record and a sample of the same commit.
 _NEAR: Final = timedelta(minutes=10)
-_SLOT: Final = timedelta(seconds=1)
 _CLASSIC: Final = "GroupMetadata"
 
 
 class LogEnd(NamedTuple):
-    """A sampled log end that is known, with the topic id of the sample."""
+    """A log end that is known, and its time."""
 
     at: datetime
     offset: int
-    topic_id: str | None
-
-
-class Recreation(NamedTuple):
-    """A topic was recreated after the sample at `until`, before the sample at `seen`."""
-
-    until: datetime
-    seen: datetime
 
 
 class Commit(NamedTuple):
@@ -57,7 +46,6 @@ class PartitionFacts:
 
     topic_ids: Sequence[tuple[datetime, str]]  # of each sample with a topic id
     log_ends: Sequence[LogEnd]
-    recreations: Sequence[Recreation]
     # Log ends that backfills found, in the order of time.
     backfilled: Sequence[LogEnd]
 
@@ -77,12 +65,6 @@ class PartitionFacts:
         if not is_record:
             return following or before
         return before if following in (None, before) else None
-
-    def log_ends_between(self, since: datetime, until: datetime) -> int:
-        """Return the number of known log ends after one time, until another."""
-        return bisect_right(self.log_ends, until, key=attrgetter("at")) - bisect_right(
-            self.log_ends, since, key=attrgetter("at")
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +86,6 @@ class KeyFacts:
         """Return whether the commit of a row of lag_history is known to be on another topic id than its log end."""
         own_id = self.partition.topic_id_of(row["commit_time"], is_record=row["commit_origin"] == "topic")
         return None not in (own_id, topic_id) and own_id != topic_id
-
-    def points_between(self, since: datetime, until: datetime, *, is_sample: bool) -> int:
-        """Return the number of records, or of samples with a new offset, that have a log end of their own."""
-        commits = [commit for commit in self.commits if since < commit.at <= until and commit.offset is not None]
-        chosen = moved_samples(commits) if is_sample else [commit for commit in commits if commit.is_record]
-        return sum(self.partition.log_ends_between(one.at, other.at) > 0 for one, other in pairwise(chosen))
 
     def contradicted_samples(self) -> Iterator[datetime]:
         """Yield the times of samples within ten minutes of the first or the last record of a date, and not in step.
@@ -134,38 +110,6 @@ class KeyFacts:
         known = (*self.partition.log_ends, *self.partition.backfilled)
         last_seen = {end.offset: end.at for end in known if end.at < midnight}
         return any(later - earlier > (midnight - later) / 50 for earlier, later in pairwise(sorted(last_seen.values())))
-
-    def shows_read_sample(self, old: Row, new: Row) -> bool:
-        """Return whether the old row's newest evidence is a sample whose offset a record has, as in the new row.
-
-        The record may be later than the row by as much as clocks may differ.
-        """
-        at = new["observed_at"]
-        known = self.commits_until(at)
-        samples = moved_samples(known)
-        records = [commit for commit in known if commit.is_record]
-        read = [commit for commit in self.commits_until(at + _CLOCK_TOLERANCE) if commit.is_record]
-        if not samples or not records or not read or samples[-1].offset == records[-1].offset:
-            return False
-        is_read = (read[-1].offset or 0) >= (samples[-1].offset or 0)
-        return is_read and _ends_with(old, samples[-1]) and _ends_with(new, records[-1])
-
-
-def _ends_with(row: Row, commit: Commit) -> bool:
-    """Return whether a commit is in the last slot of a row's window; the slot has the time of its first commit."""
-    end: datetime | None = row["window_end"]
-    return end is not None and end <= commit.at < end + _SLOT
-
-
-def moved_samples(commits: Iterable[Commit]) -> list[Commit]:
-    """Return the samples that show another offset than the sample before."""
-    moved: list[Commit] = []
-    offset = None
-    for commit in commits:
-        if not commit.is_record and commit.offset is not None and commit.offset != offset:
-            offset = commit.offset
-            moved.append(commit)
-    return moved
 
 
 @dataclass(slots=True)
@@ -229,16 +173,11 @@ def _read_partition(samples: Sequence[Row], backfilled: Sequence[Row]) -> Partit
         topic_ids=topic_ids,
         log_ends=_read_log_ends(samples),
         backfilled=_read_log_ends(backfilled),
-        recreations=[Recreation(one[0], other[0]) for one, other in pairwise(topic_ids) if one[1] != other[1]],
     )
 
 
 def _read_log_ends(rows: Sequence[Row]) -> list[LogEnd]:
-    return [
-        LogEnd(row["observed_at"], row["log_end_offset"], row["topic_id"])
-        for row in rows
-        if row["log_end_offset"] is not None
-    ]
+    return [LogEnd(row["observed_at"], row["log_end_offset"]) for row in rows if row["log_end_offset"] is not None]
 
 
 def _read_keys(
@@ -248,7 +187,7 @@ def _read_keys(
     for row in rows:
         name = row["commit_time"], row["source_offset"], row["committed_offset"]
         by_key[row["group"], row["topic"], row["partition"]][name] = row
-    nothing = PartitionFacts((), (), (), ())
+    nothing = PartitionFacts((), (), ())
     return {
         key: _read_key(list(named.values()), partitions.get((key[1], key[2]), nothing)) for key, named in by_key.items()
     }

@@ -23,9 +23,6 @@ from tests.pipeline.proof.differences import Difference, Expected, ExplainedDiff
 from tests.pipeline.proof.random_facts import Row
 from tests.pipeline.proof.trees import REPORT_DOCUMENT, REPORT_FINDINGS, REPORT_GROUPS, REPORT_POINTS, REPORT_REBALANCES
 
-_RULES: Final = frozenset({"rule", "verdict"})
-_WINDOW: Final = frozenset({"complete", "window_start", "window_end"})
-_VERDICT_COLUMNS: Final = _RULES | _WINDOW
 _CONSUMPTION: Final = frozenset({"consume_rate", "catch_up_ms"})
 _RATES: Final = _CONSUMPTION | {"produce_rate"}
 _TIME_LAG: Final = frozenset({"time_lag_ms", "time_lag_quality"})
@@ -46,35 +43,6 @@ def _expect(
 ) -> Expected:
     return Expected(
         defect=defect, table=table, columns=frozenset(columns), why=why, applies=applies, is_whole_row=is_whole_row
-    )
-
-
-def _follow_verdicts(defect: int) -> Iterator[Expected]:
-    """Yield the entries for what follows from verdicts of lag_history that a defect explains."""
-    yield Consequence(
-        defect=defect,
-        table="group_status",
-        columns=_VERDICT_COLUMNS,
-        why="A group has the verdicts of its partitions in the ten minutes before.",
-        source="lag_history",
-        is_source=counts_at,
-    )
-    yield Consequence(
-        defect=defect,
-        table="group_daily",
-        columns=frozenset({"worst_verdict"}),
-        why="A day has the verdicts of the group on the day.",
-        source="group_status",
-        is_source=is_on_day,
-        from_columns={"worst_verdict": frozenset({"verdict"})},
-    )
-    yield Consequence(
-        defect=defect,
-        table=REPORT_GROUPS,
-        columns=_RULES,
-        why="The report has the last verdict of the group.",
-        source="group_status",
-        is_source=is_same_time,
     )
 
 
@@ -166,8 +134,6 @@ _LOST: Final = "A lost generation hides who joined."
 _REMOVED: Final = "The removal of a group of another type ends the generations before it."
 _OTHER_TOPIC: Final = "A commit has no lag at a log end of another topic id."
 _RECREATED: Final = "Commits on the topic before it was recreated are no evidence."
-_BETWEEN: Final = "Records between samples of two topic ids may be on either topic, and are no evidence."
-_READ: Final = "A sample is no newer evidence if a record of the next minute has its offset: clocks differ."
 _PAUSE: Final = "The first point of the time index after a pause is kept."
 _SHOWN: Final = "A sample that shows the commit of a record counts nothing beside it."
 _UNSEEN_JOIN: Final = "A member that was first seen by its assignment was no member before."
@@ -175,17 +141,11 @@ _UNSEEN: Final = "A tombstone of a member that was never seen proves nothing abo
 
 EXPECTED: Final = (
     _expect(36, "group_daily", {"clock_jump_ms"}, "A new column.", predicates.is_new_column),
-    _expect(45, "lag_history", _VERDICT_COLUMNS, _READ, predicates.is_read_sample),
     _expect(37, "lag_history", (), _OTHER_TOPIC, predicates.is_commit_on_other_topic, is_whole_row=True),
-    _expect(37, "lag_history", _VERDICT_COLUMNS, _RECREATED, predicates.reaches_behind_topic_change),
-    _expect(37, "lag_history", _VERDICT_COLUMNS, _BETWEEN, predicates.has_uncertain_commits),
-    _expect(37, "lag_history", _RULES, _RECREATED, predicates.has_points_behind_recreation),
     _expect(37, "lag_history", _CONSUMPTION, _RECREATED, predicates.is_soon_after_topic_change),
     _expect(37, "lag_history", _RATES, _OTHER_TOPIC, predicates.is_soon_after_removed_row),
     _expect(37, "group_daily", {"records_consumed", "skew"}, _RECREATED, predicates.has_topic_change_on_day),
-    *_follow_verdicts(37),
     *_follow_rows(37),
-    *_follow_verdicts(45),
     _expect(39, "rebalances", _MEMBERS | _ENDS, _UNSEEN, predicates.has_unseen_leave_after),
     _expect(39, "group_daily", {"max_members"}, _UNSEEN, predicates.has_unseen_leave_on_day),
     _expect(39, "group_status", {"members"}, _UNSEEN, predicates.has_unseen_leave_on_day),

@@ -7,14 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
-from kafka_groups import verdicts
-from tests.pipeline.proof.causes import Commit, GroupFacts, KeyFacts, Recreation, SeedFacts, seed_facts
+from tests.pipeline.proof.causes import Commit, GroupFacts, KeyFacts, SeedFacts, seed_facts
 from tests.pipeline.proof.consequences import time_of
 from tests.pipeline.proof.differences import Difference, ExplainedDifferences
 
-_WINDOW: Final = frozenset({"complete", "window_start", "window_end"})
-# The rules that points of lag decide between.
-_PACES: Final = frozenset({"falling_behind", "incomplete", "keeping_up", "lag_unknown"})
 # Qualities of a time lag that is interpolated between points of the index, or is the age of the oldest point.
 _FROM_POINTS: Final = frozenset({"interpolated", "lower_bound", "data_loss"})
 _COUNTS: Final = frozenset({"members", "max_members"})
@@ -49,47 +45,6 @@ def is_commit_on_other_topic(difference: Difference, _before: ExplainedDifferenc
     return key.is_on_other_topic(row, key.partition.topic_id_at(row["observed_at"]))
 
 
-def reaches_behind_topic_change(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether the old window has commits on the topic id before the last one, and the new window has none."""
-    old, new = difference.old, difference.new
-    if old is None or new is None or old["window_start"] is None:
-        return False
-    changed_at = max((at for at in _key(difference).topic_changes if at <= new["observed_at"]), default=None)
-    is_cut = changed_at is not None and (new["window_start"] is None or new["window_start"] >= changed_at)
-    return is_cut and old["window_start"] < changed_at
-
-
-def has_uncertain_commits(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether the old window has records between samples of two topic ids, and the new one is another one."""
-    old, new = difference.old, difference.new
-    if old is None or new is None or old["window_start"] is None or not difference.columns & _WINDOW:
-        return False
-    key = _key(difference)
-    return any(
-        commit.is_record and commit.offset is not None and commit.topic_id is None and old["window_start"] <= commit.at
-        for commit in key.commits_until(new["observed_at"])
-    )
-
-
-def has_points_behind_recreation(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether points of lag decide both verdicts, and the old ones reach behind another topic id."""
-    old, new = difference.old, difference.new
-    if old is None or new is None or not {old["rule"], new["rule"]} <= _PACES:
-        return False
-    key = _key(difference)
-    return any(_has_few_points(key, recreation, new["observed_at"]) for recreation in key.partition.recreations)
-
-
-def _has_few_points(key: KeyFacts, recreation: Recreation, at: datetime) -> bool:
-    """Return whether a verdict needs more points of lag than there are from a recreation of the topic until a time."""
-    known = key.commits_until(at)
-    if not known or recreation.seen > at or known[0].at > recreation.seen:
-        return False
-    has_records = any(commit.is_record for commit in known)
-    most = verdicts.COMMIT_POINTS if has_records else verdicts.SAMPLE_POINTS
-    return key.points_between(recreation.seen, at, is_sample=not has_records) < most
-
-
 def is_soon_after_topic_change(difference: Difference, _before: ExplainedDifferences) -> bool:
     """Return whether the commit changed the topic within the window of rates, so that the rate is now unknown."""
     is_unknown = difference.new is not None and difference.new["consume_rate"] is None
@@ -110,11 +65,6 @@ def is_soon_after_removed_row(difference: Difference, before: ExplainedDifferenc
 def _is_within_rates(at: datetime, times: Iterable[datetime]) -> bool:
     """Return whether one of the times is in the window of rates of a row with this time."""
     return any(timedelta(0) <= at - time <= _RATE_WINDOW for time in times)
-
-
-def is_read_sample(difference: Difference, _before: ExplainedDifferences) -> bool:
-    old, new = difference.old, difference.new
-    return old is not None and new is not None and _key(difference).shows_read_sample(old, new)
 
 
 def is_new_column(difference: Difference, _before: ExplainedDifferences) -> bool:

@@ -101,6 +101,12 @@ def test_a_repeated_row_has_a_key_of_its_own() -> None:
     assert list(index_rows([{"group": "g"}, {"group": "h"}, {"group": "g"}], ["group"])) == [("g",), ("h",), ("g", 2)]
 
 
+def test_verdicts_are_not_compared() -> None:
+    of_verdicts = {"rule": "stalled", "verdict": "STALL", "complete": 1.0, "verdict_since": "12:00"}
+
+    assert index_rows([ROW | of_verdicts], ["group"]) == {("g",): ROW}
+
+
 def test_rebalances_of_a_report_are_rows_with_the_key_of_their_group() -> None:
     rebalance = {"started_at": "12:00", "generation": 3}
     group = {"cluster_id": "seed-0007", "group": "g", "points": [], "rebalances": [rebalance], "lag": 1}

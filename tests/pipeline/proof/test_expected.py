@@ -16,8 +16,7 @@ from tests.pipeline.proof.trees import REPORT_DOCUMENT, REPORT_FINDINGS, REPORT_
 
 TABLES = ("lag_history", "rebalances", "group_status", "group_daily", REPORT_REBALANCES, REPORT_FINDINGS)
 CLUSTER = "seed-0007"
-ROW = {"complete": 0.2, "window_start": None, "window_end": None, "rule": "keeping_up", "verdict": "OK", "lag": 5}
-STALL = {"rule": "stalled", "verdict": "STALL"}
+ROW = {"lag": 5}
 
 
 def at(minutes: float) -> datetime:
@@ -95,30 +94,6 @@ def rebalance(minutes: float, **columns: Any) -> Row:
 @pytest.mark.parametrize("facts", [RECREATED], indirect=True)
 @pytest.mark.usefixtures("facts")
 class TestRecreatedTopic:
-    def test_a_window_that_begins_with_the_new_topic_is_expected(self) -> None:
-        old = lag_row(7, 6.5, window_start=at(0.5), **STALL)
-        new = lag_row(7, 6.5, window_start=at(5.5))
-
-        assert compared(lag_history=(old, new)).unexpected == []
-
-    def test_a_changed_verdict_before_the_topic_was_recreated_is_found(self) -> None:
-        old = lag_row(3, 2.5, window_start=at(0.5), **STALL)
-        new = lag_row(3, 2.5, window_start=at(1.5))
-
-        assert len(compared(lag_history=(old, new)).unexpected) == 1
-
-    def test_a_changed_verdict_long_after_the_topic_was_recreated_is_found(self) -> None:
-        old = lag_row(25, 24.5, window_start=at(15.5), **STALL)
-        new = lag_row(25, 24.5, window_start=at(15.5))
-
-        assert len(compared(lag_history=(old, new)).unexpected) == 1
-
-    def test_a_new_window_with_commits_on_the_old_topic_is_found(self) -> None:
-        old = lag_row(7, 6.5, window_start=at(5.5))
-        new = lag_row(7, 6.5, window_start=at(0.5), **STALL)
-
-        assert len(compared(lag_history=(old, new)).unexpected) == 1
-
     def test_a_lag_between_two_topic_ids_is_expected_to_be_removed(self) -> None:
         assert compared(lag_history=(lag_row(4, 2.5), None)).unexpected == []
 
@@ -132,49 +107,21 @@ class TestRecreatedTopic:
 
         assert (len(soon.unexpected), len(later.unexpected)) == (0, 1)
 
-    def test_a_verdict_of_a_group_is_expected_only_with_one_of_a_partition(self) -> None:
-        old = lag_row(7, 6.5, window_start=at(0.5), **STALL)
-        new = lag_row(7, 6.5, window_start=at(5.5))
-        group = ROW | {"evaluated_at": at(7)}
-        later = ROW | {"evaluated_at": at(18)}
+    def test_an_unknown_rate_of_a_group_is_expected_only_with_one_of_a_partition(self) -> None:
+        rows = lag_row(7, 6.5), lag_row(7, 6.5, consume_rate=None)
+        group = ROW | {"evaluated_at": at(7), "consume_rate": 1.0}
+        later = group | {"evaluated_at": at(18)}
+        unknown = {"consume_rate": None}
 
-        assert compared(lag_history=(old, new), group_status=(group | STALL, group)).unexpected == []
-        assert len(compared(group_status=(group | STALL, group)).unexpected) == 1
-        assert len(compared(lag_history=(old, new), group_status=(later | STALL, later)).unexpected) == 1
+        assert compared(lag_history=rows, group_status=(group, group | unknown)).unexpected == []
+        assert len(compared(group_status=(group, group | unknown)).unexpected) == 1
+        assert len(compared(lag_history=rows, group_status=(later, later | unknown)).unexpected) == 1
 
     def test_a_higher_consumption_is_found(self) -> None:
         day = {"day": datetime(2026, 11, 18, tzinfo=UTC), "records_consumed": 5}
 
         assert compared(group_daily=(day, day | {"records_consumed": 4})).unexpected == []
         assert len(compared(group_daily=(day, day | {"records_consumed": 6})).unexpected) == 1
-
-
-# A sample shows offset 20 two seconds before the record of that offset.
-CLOCKS: dict[str, list[Row]] = {
-    "partition_offsets": [sample(minute, 50, "one") for minute in range(3)],
-    "offset_commits": [commit(0.5, 10), commit(1, 20, "sample"), commit(1.05, 20)],
-    "group_events": [],
-}
-
-
-@pytest.mark.parametrize("facts", [CLOCKS], indirect=True)
-@pytest.mark.usefixtures("facts")
-@pytest.mark.parametrize(
-    ("minutes", "old_end", "new_end", "count"),
-    [
-        pytest.param(1.01, 1, 0.5, 0, id="a record shows the offset of the sample soon"),
-        pytest.param(1.01, 0.5, 0.5, 1, id="the old window has no sample"),
-        pytest.param(1.01, 1, 1, 1, id="the new window has the sample"),
-        pytest.param(2, 1, 1.05, 1, id="the record was already there"),
-    ],
-)
-def test_verdicts_by_samples_are_expected_where_a_record_is_late(
-    minutes: float, old_end: float, new_end: float, count: int
-) -> None:
-    old = lag_row(minutes, 0.5, window_end=at(old_end), **STALL)
-    new = lag_row(minutes, 0.5, window_end=at(new_end))
-
-    assert len(compared(lag_history=(old, new)).unexpected) == count
 
 
 @pytest.mark.parametrize("facts", [UNSEEN_LEAVE], indirect=True)

@@ -34,6 +34,10 @@ _NEW_NAMES: Final = {
     "readers": "active_groups",
     "committed": "groups_with_commits",
 }
+# The old commit has other rules of verdicts, so verdicts and the columns that describe them are not compared.
+_OF_VERDICTS: Final = frozenset(
+    {"verdict", "rule", "complete", "window_start", "window_end", "verdict_since", "worst_verdict"}
+)
 # The document's other values, without the time at which the tables were built.
 _NOT_COMPARED: Final = frozenset({"groups", "findings", "made_at"})
 _GROUP: Final = ("cluster_id", "group")
@@ -81,7 +85,10 @@ def table_rows(directory: Path, identity: tuple[str, ...]) -> Rows:
 
 
 def index_rows(rows: Iterable[Row], identity: Sequence[str]) -> Rows:
-    """Return rows by the values of these columns; a repeated key gets a number, 2 or more, at its end."""
+    """Return rows by the values of these columns, without verdicts.
+
+    A repeated key gets a number, 2 or more, at its end.
+    """
     indexed: Rows = {}
     for row in rows:
         first_key = tuple(row.get(name) for name in identity)
@@ -90,7 +97,7 @@ def index_rows(rows: Iterable[Row], identity: Sequence[str]) -> Rows:
         while key in indexed:
             key = (*first_key, number)
             number += 1
-        indexed[key] = row
+        indexed[key] = {name: value for name, value in row.items() if name not in _OF_VERDICTS}
     return indexed
 
 

@@ -16,6 +16,7 @@ from tests.pipeline.fact_rows import NOON, commit, ends, event, new_storage, put
 
 START = int(NOON.timestamp() * 1_000)
 HOUR = 3_600_000
+STEP = 300
 
 
 @pytest.fixture(scope="module")
@@ -26,15 +27,15 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Storage:
         "b",
         {
             "offset_commits": [
-                *(commit(30 * step, 10 * step, source=step, group="fine") for step in range(1, 9)),
-                *(commit(30 * step, 5 * step, source=20 + step, group="slow") for step in range(1, 9)),
-                commit(1, 3, source=40, group="single"),
+                *(commit(STEP * step, 100 * step, source=step, group="fine") for step in range(1, 9)),
+                *(commit(STEP * step, 50 * step, source=20 + step, group="slow") for step in range(1, 9)),
+                commit(STEP * 8 - 1, 3, source=40, group="single"),
             ],
             "partition_offsets": [
                 # None as low as 3: the group with a single commit was never seen to have caught up.
-                *(ends(30 * step, 10 * step) for step in range(1, 9)),
-                *(ends(30 * step, step, topic="unread") for step in range(9)),
-                *(ends(30 * step, step, topic="__of_kafka") for step in range(9)),
+                *(ends(STEP * step, 100 * step) for step in range(1, 9)),
+                *(ends(STEP * step, step, topic="unread") for step in range(9)),
+                *(ends(STEP * step, step, topic="__of_kafka") for step in range(9)),
             ],
             "group_events": [
                 event(40, "generation", "GroupMetadata", source=60, group="slow", epoch=1, members=[{"member_id": "a"}])
@@ -71,13 +72,13 @@ def test_the_worst_group_comes_first(reported: History) -> None:
 def test_a_group_has_its_points_its_rebalances_and_since_when_it_lags(reported: History) -> None:
     slow = reported.groups[0]
 
-    assert [point.lag for point in slow.points] == [5, 10, 15, 20, 25, 30, 35, 40]
-    assert slow.points[0].at_ms == slow.lagging_since_ms == START + 30_000
+    assert [point.lag for point in slow.points] == [50, 100, 150, 200, 250, 300, 350, 400]
+    assert slow.points[0].at_ms == slow.lagging_since_ms == START + STEP * 1_000
     assert slow.lagging_since_is_bound
-    assert (slow.lag, slow.state, slow.members, slow.catch_up_ms) == (40, "Stable", 1, None)
+    assert (slow.lag, slow.state, slow.members, slow.catch_up_ms) == (400, "Stable", 1, None)
     assert [(rebalance.generation, rebalance.joined) for rebalance in slow.rebalances or ()] == [(1, 1)]
     assert slow.time_lag_quality == "interpolated"
-    assert abs((slow.time_lag_ms or 0) - 120_000) <= 1_000
+    assert abs((slow.time_lag_ms or 0) - 4 * STEP * 1_000) <= 1_000
 
 
 def test_findings_and_data_gaps_are_reported_in_sentences(reported: History) -> None:
@@ -90,10 +91,10 @@ def test_findings_and_data_gaps_are_reported_in_sentences(reported: History) -> 
         ),
     )
     assert reported.missing == (
-        "Nothing was sampled since 2026-11-20T12:04Z, or build has not run since: lag and verdicts are from that time.",
+        "Nothing was sampled since 2026-11-20T12:40Z, or build has not run since: lag and verdicts are from that time.",
         (
-            "The time lag of 2 groups is unknown for a part of the period, because no log end offset is known from "
-            "before their commits: single, slow."
+            "The time lag of 1 group is unknown for a part of the period, because no log end offset is known from "
+            "before their commits: slow."
         ),
     )
 

@@ -60,7 +60,7 @@ def summary(
 
 
 def test_the_worst_verdict_comes_first_however_small_its_lag() -> None:
-    rules = ("rewound", "stalled", "stopped", "falling_behind", "incomplete", "keeping_up")
+    rules = ("stopped", "rewound", "stalled", "falling_behind", "incomplete", "keeping_up")
     judged = [summary(rule, rule=rule, lag=lag) for lag, rule in enumerate(rules, 1)]
     others = [summary("not judged"), summary("deleted", removed_ms=2)]
 

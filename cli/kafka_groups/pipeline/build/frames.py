@@ -115,6 +115,7 @@ class Commits(CommittedOffsets):
     commit_timestamp_us: Ints = column(INT64, "time of the commit by the coordinator's clock", unit=MICROSECONDS)
     is_carried: Flags = column(BOOLEAN, "true for a row of an earlier day")
     incarnation: Ints = column(INT64, "incarnation of the commit; a deletion has the incarnation of later rows")
+    repeated_commits: Ints = column(INT64, "commits at the same offset before a carried record; 0 in other rows")
 
 
 @frame

@@ -140,6 +140,7 @@ def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
         commit_timestamp_us=facts.columns["at_us"],
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
+        repeated_commits=np.zeros(size, np.int64),
         **facts.columns,
     )
     return commits, to_ints(rows["day"])[facts.owner]

@@ -33,7 +33,7 @@ def numbered_days(*days: Sequence[int], step_s: int = 60) -> list[tuple[int, int
         rows = number_logs(day, carried=carried, size=1)
         of_day = rows.take(rows.is_used & ~rows.is_carried)
         used += zip(of_day.log_end.tolist(), of_day.log_number.tolist(), strict=True)
-        carried = carry_log_ends(rows, size=1, count=3)
+        carried = carry_log_ends(rows, size=1)
     return used
 
 

@@ -7,15 +7,15 @@ from kafka_groups.pipeline.facts.decode.records import decode
 from kafka_groups.pipeline.tables import GROUP_EVENTS, INGEST_GAPS, OFFSET_COMMITS, UNKNOWN_RECORDS
 from tests.pipeline.facts.decode.golden_records import BY_NAME, raw
 
-TABLES = (OFFSET_COMMITS, GROUP_EVENTS, UNKNOWN_RECORDS, INGEST_GAPS)
+STRUCTS = {OFFSET_COMMITS: None, GROUP_EVENTS: "event", UNKNOWN_RECORDS: "raw", INGEST_GAPS: "gap"}
 COMMIT_KEY = BY_NAME["OffsetCommit-vNone-tombstone"].key_bytes
 EVENT_KEY = BY_NAME["GroupMetadata-vNone-tombstone"].key_bytes
 
 
 def test_columns_and_fields_of_structs_have_the_types_of_the_tables() -> None:
     schema = DecodedRecords.schema()
-    fields = [*schema, *schema.field("event").type, *schema.field("raw").type, *schema.field("gap").type]
-    for table in TABLES:
+    for table, struct in STRUCTS.items():
+        fields = [*schema, *(schema.field(struct).type if struct else ())]
         types = {column.name: column.type for column in table.columns}
         common = {field.name: field.type for field in fields if field.name in types}
         assert len(common) >= len(types) - 3
@@ -30,6 +30,12 @@ def test_each_table_gets_the_rows_of_its_kind_in_their_order() -> None:
     offsets = {table: rows["source_offset"].to_pylist() for table, rows in tables.items()}
     assert offsets == {OFFSET_COMMITS: [100, 103], GROUP_EVENTS: [101], UNKNOWN_RECORDS: [102]}
     assert all(rows.schema == table.frame.schema() for table, rows in tables.items())
+
+
+def test_a_commit_record_has_no_number_of_members() -> None:
+    rows = rows_by_table(decode(raw([(COMMIT_KEY, None)]), "c1", 7))[OFFSET_COMMITS]
+
+    assert rows["members"].to_pylist() == [None]
 
 
 def test_a_commit_without_a_time_has_the_time_of_its_record_in_the_table() -> None:

@@ -28,6 +28,12 @@ def test_a_partition_without_a_commit_has_no_row() -> None:
     ]
 
 
+def test_commits_have_the_number_of_members_where_it_is_known() -> None:
+    offsets = GroupOffsets([("orders", CommitTuple([(0, 1, None, ""), (1, 1, None, "")]))])
+    (batch,) = offset_commit_batches(dict.fromkeys(["a", "b", "c"], offsets), {"a": 3, "b": 0}, shared=SHARED)
+    assert batch["members"].to_pylist() == [3, 3, 0, 0, None, None]
+
+
 def test_commits_of_a_group_are_in_one_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sample_rows, "_BATCH_ROWS", 3)
     offsets = GroupOffsets([("orders", CommitTuple([(0, 1, None, ""), (1, 1, None, "")]))])

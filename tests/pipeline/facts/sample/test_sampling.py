@@ -37,6 +37,7 @@ def test_commits_of_all_groups_are_rows(cluster: ScriptedCluster, storage: Stora
         "leader_epoch": 3,
         "metadata": "here",
         "tombstone": False,
+        "members": 1,
         "date": "2026-09-21",
     }
     assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 6}

@@ -68,6 +68,7 @@ def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset
         is_deletion=np.zeros(size, np.bool_),
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
+        repeated_commits=np.zeros(size, np.int64),
     )
 
 
@@ -89,6 +90,7 @@ def new_deletions(key: Ints, at_us: Ints) -> Commits:
         is_deletion=np.ones(size, np.bool_),
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
+        repeated_commits=np.zeros(size, np.int64),
     )
 
 
@@ -194,7 +196,22 @@ def carry_commits(rows: Commits) -> Commits:
     is_chosen = is_segment_end(rows.key)
     for condition in (~rows.is_record & ~rows.is_deletion, rows.is_record, rows.is_deletion):
         is_chosen |= is_among_last(condition, rows.key)
-    return replace(rows, is_carried=np.ones(len(rows), np.bool_)).take(is_chosen)
+    carried = replace(rows, is_carried=np.ones(len(rows), np.bool_), repeated_commits=count_repeated_commits(rows))
+    return carried.take(is_chosen)
+
+
+def count_repeated_commits(rows: Commits) -> Ints:
+    """Return how many records right before each record of the ordered rows have its offset; 0 for all other rows.
+
+    The rows have at most one carried record of each key, which has counted those of earlier days.
+    """
+    repeated = np.zeros(len(rows), np.int64)
+    indices = np.flatnonzero(rows.is_record & ~rows.is_deletion)
+    if len(indices):
+        records = rows.take(indices)
+        starts = segment_starts(records.key, records.incarnation, records.committed_offset)
+        repeated[indices] = np.arange(len(records)) - starts + records.repeated_commits[starts]
+    return repeated
 
 
 def are_between_records(rows: Commits, size: int) -> Flags:

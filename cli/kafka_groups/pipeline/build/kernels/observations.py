@@ -31,7 +31,8 @@ from typing import Final
 import numpy as np
 
 from kafka_groups.pipeline.build.frames import Commits, LagRows, LogEnds, Observations
-from kafka_groups.pipeline.build.kernels.segments import last_index_at, segment_starts, take
+from kafka_groups.pipeline.build.kernels.committed_offsets import count_repeated_commits
+from kafka_groups.pipeline.build.kernels.segments import last_index_at, take
 from kafka_groups.pipeline.frames.arrays import NULL, Ints
 
 # After this time without a sample the number of members is unknown.
@@ -47,6 +48,7 @@ def make_observations(rows: LagRows, ends: LogEnds, commits: Commits) -> Observa
     committed_offset = rows.committed_offset
     is_known = committed_offset <= rows.log_end
     readable_from = np.maximum(committed_offset, log_start)
+    commit_us, repeated_commits = _find_records(rows, commits)
     return Observations(
         key=rows.key,
         incarnation=rows.incarnation,
@@ -57,8 +59,8 @@ def make_observations(rows: LagRows, ends: LogEnds, commits: Commits) -> Observa
         lag=np.where(is_known, rows.log_end - readable_from, NULL),
         lost_records=np.where(log_start == NULL, NULL, np.maximum(0, log_start - committed_offset)),
         members=_find_members(rows, commits),
-        commit_ms=np.where(rows.is_commit_record, rows.commit_timestamp_us // 1_000, NULL),
-        repeated_commits=_count_repeated_commits(rows, commits),
+        commit_ms=np.where(commit_us == NULL, NULL, commit_us // 1_000),
+        repeated_commits=repeated_commits,
     )
 
 
@@ -70,10 +72,19 @@ def _find_members(rows: LagRows, commits: Commits) -> Ints:
     return np.where(is_fresh, take(samples.members, index), NULL)
 
 
-def _count_repeated_commits(rows: LagRows, commits: Commits) -> Ints:
-    """Return how many records until each row repeat the offset of the last commit; NULL if that is no record."""
-    records = commits.take(commits.is_record & ~commits.is_deletion)
-    starts = segment_starts(records.key, records.incarnation, records.committed_offset) if len(records) else records.key
-    repeated = np.arange(len(records)) - starts
+def _find_records(rows: LagRows, commits: Commits) -> tuple[Ints, Ints]:
+    """Return the time of the record that shows each row's commit, and how many records before it repeat the offset.
+
+    That is the last record until the row, also if a sample has seen the commit since. Both are NULL if its offset is
+    another one.
+    """
+    is_commit = commits.is_record & ~commits.is_deletion
+    records = commits.take(is_commit)
     index = last_index_at((records.key, records.at_us), (rows.key, rows.at_us))
-    return np.where(rows.is_commit_record, take(repeated, index), NULL)
+    is_same = (take(records.committed_offset, index) == rows.committed_offset) & (
+        take(records.incarnation, index) == rows.incarnation
+    )
+    is_shown = rows.is_commit_record | is_same
+    commit_us = np.where(rows.is_commit_record, rows.commit_timestamp_us, take(records.commit_timestamp_us, index))
+    repeated = take(count_repeated_commits(commits)[is_commit], index)
+    return np.where(is_shown, commit_us, NULL), np.where(is_shown, repeated, NULL)

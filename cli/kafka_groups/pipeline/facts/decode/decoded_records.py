@@ -105,6 +105,8 @@ def rows_by_table(records: pa.RecordBatch) -> dict[Table, pa.RecordBatch]:
 def _table_rows(table: Table, struct: str | None, records: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows of DecodedRecords as rows of the table; all of them must have the table's kind."""
     columns: dict[str, Any] = dict(zip(records.schema.names, records.columns, strict=True))
+    # Only samples know the number of members at a commit. The members in an event are another column.
+    columns["members"] = None
     if struct is not None:
         names = [field.name for field in records[struct].type]
         columns |= zip(names, records[struct].flatten(), strict=True)
