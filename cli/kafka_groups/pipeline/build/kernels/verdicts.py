@@ -48,7 +48,11 @@ Evidence = Mapping[str, Floats]
 
 
 def judge_observations(
-    observations: Observations, carried: KeyProgress, carried_floors: LagFloors, limits: Limits
+    observations: Observations,
+    carried: KeyProgress,
+    carried_floors: LagFloors,
+    limits: Limits,
+    rules: Sequence[Rule] = RULES,
 ) -> tuple[KeyProgress, LagFloors]:
     """Return the progress of each key after each observation, with its verdict, and the floors for the next day.
 
@@ -58,7 +62,7 @@ def judge_observations(
     has_lag = observations.lag > limits.allowed_lag
     known = {name: to_known(values) for name, values in evidence.items()}
     floors, growths = _measure_growths(observations, carried_floors, has_lag, usual_waits(progress))
-    rule = judge_evidence(known, growths, limits)
+    rule = judge_evidence(known, growths, limits, rules)
     since_ms = _find_since(progress, carried, rule)
     return replace(progress, rule=rule, verdict_since_ms=since_ms), floors
 
