@@ -28,8 +28,8 @@ LONG_PERIOD_MS: Final = HOUR_MS
 # The lengths of the thirds of a window in which falling_behind and slow_leak compare three floors.
 SHORT_THIRDS_MS: Final = (10 * MINUTE_MS, 20 * MINUTE_MS, 40 * MINUTE_MS)
 LONG_THIRDS_MS: Final = (2 * HOUR_MS, 4 * HOUR_MS, 8 * HOUR_MS)
-# Three waits make a period: the third longest one is usual.
-WAITS: Final = 3
+# The second longest wait is usual: one outage is not, and two waits make a period.
+WAITS: Final = 2
 # After this time a wait counts half, so that an outage is forgotten.
 WAIT_HALF_LIFE_MS: Final = 12 * HOUR_MS
 # Waits are compared by their strength, an integer: a unit more is a wait twice as long, or one a half-life later.
@@ -92,7 +92,7 @@ class Evidence(NamedTuple):
     - `members`: of the group; `empty_ms`: since when observations have seen none of them.
     - `moves`: how many were seen, since the first observation.
     - `waiting_ms`: how long the group has waited; `silent_ms`: the same, where a commit at the same offset is no wait.
-    - `usual_wait_ms`: the third longest wait that ended, or the longest of fewer; each counts half after twelve hours.
+    - `usual_wait_ms`: the second longest wait that ended, or the only one; each counts half after twelve hours.
     - `repeated_commits`: commits at the same offset since the last move. Only history knows commits.
     - `to_reach`: by how much the commit is below an earlier one.
     - `unread_at_move`: records that the observation before the last move saw, and the group had not read at the move.
@@ -180,7 +180,7 @@ RULES: Final[tuple[Rule, ...]] = (
         SHORT_THIRDS_MS,
     ),
     Rule("slow_leak", "WARN", (*_GROWS_EVENLY, Comparison("grown", ">", "produced", 0.005)), LONG_THIRDS_MS),
-    Rule("batch", "OK", (Comparison("moves", ">=", WAITS), Comparison("silent_ms", ">=", "stop_after_ms"))),
+    Rule("batch", "OK", (Comparison("moves", ">=", 3), Comparison("silent_ms", ">=", "stop_after_ms"))),
     Rule("keeping_up", "OK", (Comparison("unread_at_move", "<=", "allowed_lag"),)),
     Rule("keeping_up", "OK", (Comparison("grown", KNOWN),), SHORT_THIRDS_MS[:1]),
     Rule("incomplete", "UNKNOWN", ()),

@@ -65,7 +65,7 @@ class Progress(NamedTuple):
 
     since_ms: int  # the last move, or the last observation without lag if that is later
     moves: int
-    strengths: tuple[int, ...]  # of the longest waits that ended, at most three, the strongest first
+    strengths: tuple[int, ...]  # of the longest waits that ended, at most two, the strongest first
     highest: int  # the highest committed offset since the last known reset
     unread_at_move: int | None
     empty_since_ms: int | None  # since when no member was seen; None while members are seen
@@ -138,11 +138,10 @@ def _add_wait(strengths: Sequence[int], at_ms: int, since_ms: int) -> tuple[int,
 
 
 def _usual_wait(strengths: Sequence[int], now_ms: int) -> int:
-    """Return the third longest wait, or the longest of fewer, as it counts now, in ms; 0 without any."""
+    """Return the second longest wait, or the only one, as it counts now, in ms; 0 without any."""
     if not strengths:
         return 0
-    strength = strengths[-1] if len(strengths) == WAITS else strengths[0]
-    return round(2 ** ((strength - now_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS) / STRENGTH_UNIT))
+    return round(2 ** ((strengths[-1] - now_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS) / STRENGTH_UNIT))
 
 
 def _lower(floors: tuple[Floor, ...], seen: Observation, period_ms: int, longest_third_ms: int) -> tuple[Floor, ...]:

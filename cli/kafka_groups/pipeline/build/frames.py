@@ -202,7 +202,6 @@ class KeyProgress(Frame):
     moves: Ints = column(INT64, "number of moves")
     first_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")
     second_strength: Ints = column(INT64, "strength of the second strongest wait; 0 without one")
-    third_strength: Ints = column(INT64, "strength of the third strongest wait; 0 without one")
     highest: Ints = column(INT64, "highest committed offset since the last known reset", unit=OFFSET)
     unread_at_move: Ints = column(INT64, "records left at the last move (`Evidence`); NULL if none", unit=RECORDS)
     empty_since_ms: Ints = column(INT64, "since when no member was seen; NULL: members are", unit=MILLISECONDS)

@@ -127,7 +127,7 @@ def _times_of_moves(rows: KeyProgress, previous: Ints, commit_ms: Ints) -> Ints:
 
 
 def _strongest_waits(rows: KeyProgress, has_moved: Flags, wait_ms: Ints, starts: Ints) -> dict[str, Ints]:
-    """Return the strengths of the three strongest waits of each key that have ended until each row; 0 without one."""
+    """Return the strengths of the two strongest waits of each key that have ended until each row; 0 without one."""
     is_carried = rows.rule != NULL
     strength = np.floor(np.log2(wait_ms) * STRENGTH_UNIT).astype(np.int64)
     strength = np.where(has_moved, strength + rows.at_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS, 0)
@@ -135,9 +135,7 @@ def _strongest_waits(rows: KeyProgress, has_moved: Flags, wait_ms: Ints, starts:
     # A wait that is weaker than the strongest one before it counts itself, a stronger one makes that one the second.
     displaced = np.minimum(strength, _before(first, starts))
     second = running_maximum(np.where(is_carried, rows.second_strength, displaced), starts)
-    displaced = np.minimum(displaced, _before(second, starts))
-    third = running_maximum(np.where(is_carried, rows.third_strength, displaced), starts)
-    return {"first_strength": first, "second_strength": second, "third_strength": third}
+    return {"first_strength": first, "second_strength": second}
 
 
 def _before(values: Ints, starts: Ints) -> Ints:
@@ -196,9 +194,9 @@ def carry_progress(carried: KeyProgress, progress: KeyProgress) -> KeyProgress:
 
 
 def usual_waits(progress: KeyProgress) -> Floats:
-    """Return the third longest wait, or the longest of fewer, as it counts at each row, in ms; 0 without any."""
-    has_third = progress.third_strength > 0
-    strength = np.where(has_third, progress.third_strength, progress.first_strength)
+    """Return the second longest wait, or the only one, as it counts at each row, in ms; 0 without any."""
+    has_second = progress.second_strength > 0
+    strength = np.where(has_second, progress.second_strength, progress.first_strength)
     age = strength - progress.at_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS
     return np.where(strength > 0, np.rint(np.exp2(np.where(strength > 0, age, 0) / STRENGTH_UNIT)), 0.0)
 
