@@ -69,20 +69,22 @@ class Growth(NamedTuple):
     """How the lag grew over a window of three thirds: their floors, and what was produced between the floors.
 
     `grown_early` is the second floor minus the first one, `grown_late` the third minus the second, `grown` their sum.
-    `produced` is the growth of the log end from the first floor to the third. `records_per_wait` is what was produced,
-    on average, in one usual wait, and `records_per_wait_share` the same times the share of a third that the wait takes:
-    fewer waits in a third make its floor less certain. `chance_records` is the square root of `produced`.
-    `previous_floor` is the floor of the last third without the current period. All are in records.
+    `produced` is the growth of the log end from the first floor to the third. `records_per_poll` is what was produced,
+    on average, between two observations, or in one usual wait if that is shorter: an observation sees a commit by so
+    much too late. `records_per_poll_share` is the same times the share of a third that a usual wait takes: fewer waits
+    in a third make its floor less certain. `chance_records` is the square root of `produced`. `previous_floor` is the
+    floor of the last third without the current period. All are in records. `third_ms` is the length of a third.
     """
 
     grown: float
     grown_early: float
     grown_late: float
     produced: float
-    records_per_wait: float
-    records_per_wait_share: float
+    records_per_poll: float
+    records_per_poll_share: float
     chance_records: float
     previous_floor: float
+    third_ms: float
 
 
 class Evidence(NamedTuple):
@@ -149,8 +151,9 @@ _IS_WAITING: Final = (
 )
 _GROWS_EVENLY: Final = (
     _LAGS,
-    Comparison("grown", ">", "records_per_wait", 0.75),
-    Comparison("grown", ">", "records_per_wait_share", 3.0),
+    Comparison("third_ms", ">=", "usual_wait_ms", 1.5),
+    Comparison("grown", ">", "records_per_poll", 0.75),
+    Comparison("grown", ">", "records_per_poll_share", 3.0),
     Comparison("grown", ">", "chance_records", 3.0),
     Comparison("grown_early", ">", "grown", 0.2),
     Comparison("grown_late", ">", "grown", 0.2),

@@ -44,10 +44,11 @@ GROWTH: Final = Growth(
     grown_early=50,
     grown_late=50,
     produced=1_000,
-    records_per_wait=20,
-    records_per_wait_share=5,
+    records_per_poll=20,
+    records_per_poll_share=5,
     chance_records=30,
     previous_floor=50,
+    third_ms=SHORT_THIRDS_MS[0],
 )
 
 
@@ -55,8 +56,8 @@ def judge_with(**changed: Any) -> str:
     return judge(READING._replace(**changed), LIMITS)
 
 
-def judge_growth(third_ms: int, **changed: Any) -> str:
-    return judge_with(growths={third_ms: GROWTH._replace(**changed)})
+def judge_growth(window_ms: int, **changed: Any) -> str:
+    return judge_with(growths={window_ms: GROWTH._replace(**changed)})
 
 
 def test_an_unknown_lag_is_unknown_before_any_other_rule() -> None:
@@ -151,12 +152,13 @@ def test_even_growth_of_a_long_window_is_a_slow_leak(third_ms: int) -> None:
 @pytest.mark.parametrize(
     ("at_threshold", "above"),
     [
-        ({"records_per_wait": 100 / 0.75}, {"records_per_wait": 133}),
-        ({"records_per_wait_share": 100 / 3}, {"records_per_wait_share": 33}),
+        ({"records_per_poll": 100 / 0.75}, {"records_per_poll": 133}),
+        ({"records_per_poll_share": 100 / 3}, {"records_per_poll_share": 33}),
         ({"chance_records": 100 / 3}, {"chance_records": 33}),
         ({"grown_early": 20}, {"grown_early": 21}),
         ({"grown_late": 20}, {"grown_late": 21}),
         ({"previous_floor": 51}, {"previous_floor": 50}),
+        ({"third_ms": 14_999}, {"third_ms": 15_000}),
     ],
     ids=lambda changed: next(iter(changed)),
 )

@@ -209,10 +209,11 @@ def test_growth_compares_the_floors_of_three_thirds() -> None:
         grown_early=10,
         grown_late=10,
         produced=4_020,
-        records_per_wait=1_005,
-        records_per_wait_share=502.5,
+        records_per_poll=1_005,
+        records_per_poll_share=502.5,
         chance_records=63.4,
         previous_floor=30,
+        third_ms=SHORT_THIRDS_MS[0],
     )
     assert tuple(growth) == pytest.approx(tuple(expected), rel=0.01)
 
@@ -228,3 +229,20 @@ def test_a_group_without_a_lag_has_no_growth() -> None:
     polls = [poll(index * SHORT_PERIOD_MS, 0, 10) for index in range(8)]
     assert evidence(*polls).growths
     assert evidence(*polls, poll(8 * SHORT_PERIOD_MS, 10, 10)).growths == {}
+
+
+@pytest.mark.parametrize(("poll_s", "wait_s", "records"), [(30, 600, 30), (600, 30, 30), (600, 600, 600)])
+def test_a_floor_is_uncertain_by_the_records_of_a_poll_or_a_shorter_wait(
+    poll_s: int, wait_s: int, records: int
+) -> None:
+    strengths = {each_s: (wait_strength(each_s * SECOND_MS, START_MS),) for each_s in (poll_s, wait_s)}
+    polls = [poll(index * SHORT_PERIOD_MS, 0, 300 * (index + 1)) for index in range(12)]
+    progress = watch(polls)._replace(strengths=strengths[wait_s], intervals=strengths[poll_s])
+    growth = evidence_of(progress, polls[-1]).growths[SHORT_THIRDS_MS[0]]
+    assert growth.records_per_poll == pytest.approx(records, rel=0.1)
+    assert growth.records_per_poll_share == pytest.approx(growth.records_per_poll * wait_s / 600, rel=0.1)
+
+
+def test_one_long_gap_between_polls_is_not_the_usual_interval() -> None:
+    polls = [poll(at_s * SECOND_MS, 0, 10) for at_s in (0, 60, 120, 3_720, 3_780)]
+    assert watch(polls).intervals[-1] < wait_strength(62 * SECOND_MS, polls[-1].at_ms)

@@ -202,6 +202,8 @@ class KeyProgress(Frame):
     moves: Ints = column(INT64, "number of moves")
     first_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")
     second_strength: Ints = column(INT64, "strength of the second strongest wait; 0 without one")
+    first_interval: Ints = column(INT64, "strength of the longest interval between observations; 0 without one")
+    second_interval: Ints = column(INT64, "strength of the second longest one; 0 without one")
     highest: Ints = column(INT64, "highest committed offset since the last known reset", unit=OFFSET)
     unread_at_move: Ints = column(INT64, "records left at the last move (`Evidence`); NULL if none", unit=RECORDS)
     empty_since_ms: Ints = column(INT64, "since when no member was seen; NULL: members are", unit=MILLISECONDS)

@@ -119,7 +119,7 @@ def random_evidence(chance: Random) -> Evidence:
             early, late = (chance.randrange(-50, 300) for _ in range(2))
             wait = chance.choice((0.0, 10.0, 200.0))
             growths[third_ms] = Growth(
-                early + late, early, late, produced, wait, wait / 8, produced**0.5, chance.randrange(60)
+                early + late, early, late, produced, wait, wait / 8, produced**0.5, chance.randrange(60), third_ms
             )
     return Evidence(
         lag=some(None, 0, 5, 6, 50),
@@ -212,7 +212,7 @@ def test_the_kernel_measures_every_field_of_growth() -> None:
         lag=np.arange(size) * 10,
         log_end=np.arange(size) * 100,
     )
-    growths = measure_growths(rows, np.ones(size, np.bool_), np.full(size, 60_000.0))
+    growths = measure_growths(rows, np.ones(size, np.bool_), np.full(size, 60_000.0), np.full(size, 60_000.0))
     assert set(growths) == set(THIRDS_MS)
     assert {tuple(growth) for growth in growths.values()} == {Growth._fields}
 
