@@ -69,9 +69,9 @@ class Cell(NamedTuple):
 class Detection(NamedTuple):
     """How a fault is found: the time to the first alarm of each stream, and the share of alarms in later evaluations.
 
-    Later evaluations begin half an hour after the fault, and not before the end of the warm-up. `late_s` is how much
-    later than its rule allows, with three polls more, each stopped stream was found. `last` is the share of streams
-    with an alarm at the last poll.
+    Later evaluations begin half an hour after the fault, and not before the end of the warm-up. `start` is the share of
+    streams with an alarm at the first of them, `last` the same at the last poll. `late_s` is how much later than its
+    rule allows, with three polls more, each stopped stream was found.
     """
 
     shape: str
@@ -82,6 +82,7 @@ class Detection(NamedTuple):
     first_s: Floats
     late_s: Floats
     share: float
+    start: float
     last: float
 
 
@@ -145,6 +146,7 @@ def measure_detection(streams: Sequence[Stream], poll_s: float, source: str) -> 
     np.minimum.at(first_s, judged.stream[is_found], judged.at_s[is_found])
     is_later = judged.at_s >= fault.at_s + max(_LATER_S, warm_up_s(setting.shape, setting.commit_s, poll_s))
     is_last = np.append(np.diff(judged.stream) != 0, True)
+    is_start = is_later & ~(np.append(False, is_later[:-1] & ~is_last[:-1]))
     return Detection(
         setting.shape.name,
         fault.name,
@@ -154,6 +156,7 @@ def measure_detection(streams: Sequence[Stream], poll_s: float, source: str) -> 
         first_s=first_s - fault.at_s,
         late_s=first_s - _latest_stops(judged.seen, len(streams), poll_s),
         share=_share(is_alarm, is_later),
+        start=_share(is_alarm, is_start),
         last=_share(is_alarm, is_last),
     )
 
@@ -199,8 +202,8 @@ def print_false_alarms(cells: Sequence[Cell], polls_s: Sequence[float]) -> None:
 
 def print_detections(detections: Sequence[Detection]) -> None:
     """Print how each fault is found by interval of polls: times over all commits, and shares of the worst cell."""
-    columns = "shape | fault | polls | found | median | worst | late | share | worst share | found at the last poll"
-    click.echo(f"| {columns} |\n{'|---' * 10}|")
+    columns = "shape | fault | polls | found | median | worst | late | at start | later | worst later | at the end"
+    click.echo(f"| {columns} |\n{'|---' * 11}|")
     keys = dict.fromkeys((each.shape, each.fault, each.poll_s) for each in detections)
     for key in keys:
         cells = [each for each in detections if (each.shape, each.fault, each.poll_s) == key]
@@ -209,9 +212,9 @@ def print_detections(detections: Sequence[Detection]) -> None:
         worst = min(cells, key=lambda each: each.share)
         times = f"{np.median(first_s) / 60:.1f} min | {first_s.max() / 60:.1f} min"
         shares = f"{np.mean([each.share for each in cells]):.1%} | {worst.share:.1%} ({_name_cell(worst)})"
-        last = min(each.last for each in cells)
-        found = np.isfinite(first_s).mean()
-        click.echo(f"| {key[0]} | {key[1]} | {key[2]:g} s | {found:.1%} | {times} | {late} | {shares} | {last:.0%} |")
+        start, last = (min(getattr(each, name) for each in cells) for name in ("start", "last"))
+        found = f"{np.isfinite(first_s).mean():.1%} | {times} | {late}"
+        click.echo(f"| {key[0]} | {key[1]} | {key[2]:g} s | {found} | {start:.0%} | {shares} | {last:.0%} |")
 
 
 def _name_cell(cell: Detection) -> str:
