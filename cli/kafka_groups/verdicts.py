@@ -70,10 +70,10 @@ class Growth(NamedTuple):
 
     `grown_early` is the second floor minus the first one, `grown_late` the third minus the second, `grown` their sum.
     `produced` is the growth of the log end from the first floor to the third. `records_per_poll` is what was produced,
-    on average, between two observations, or in one usual wait if that is shorter: an observation sees a commit by so
-    much too late. `records_per_poll_share` is the same times the share of a third that a usual wait takes: fewer waits
-    in a third make its floor less certain. `chance_records` is the square root of `produced`. `previous_floor` is the
-    floor of the last third without the current period. All are in records. `third_ms` is the length of a third.
+    on average, between two observations, or in one usual wait if that is shorter: an observation shows a commit late by
+    at most this time. `records_per_poll_share` is the same times the share of a third that a usual wait takes: fewer
+    waits in a third make its floor less certain. `chance_records` is the square root of `produced`. `previous_floor` is
+    the floor of the last third without the current period. All are in records. `third_ms` is the length of a third.
     """
 
     grown: float
