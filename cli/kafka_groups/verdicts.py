@@ -28,8 +28,8 @@ LONG_PERIOD_MS: Final = HOUR_MS
 # The lengths of the thirds of a window in which falling_behind and slow_leak compare three floors.
 SHORT_THIRDS_MS: Final = (10 * MINUTE_MS, 20 * MINUTE_MS, 40 * MINUTE_MS)
 LONG_THIRDS_MS: Final = (2 * HOUR_MS, 4 * HOUR_MS, 8 * HOUR_MS)
-# Three waits make a period: the third longest one is usual.
-WAITS: Final = 3
+# The second longest wait is usual: one outage is not, and two waits make a period.
+WAITS: Final = 2
 # After this time a wait counts half, so that an outage is forgotten.
 WAIT_HALF_LIFE_MS: Final = 12 * HOUR_MS
 # Waits are compared by their strength, an integer: a unit more is a wait twice as long, or one a half-life later.
@@ -69,20 +69,22 @@ class Growth(NamedTuple):
     """How the lag grew over a window of three thirds: their floors, and what was produced between the floors.
 
     `grown_early` is the second floor minus the first one, `grown_late` the third minus the second, `grown` their sum.
-    `produced` is the growth of the log end from the first floor to the third. `records_per_wait` is what was produced,
-    on average, in one usual wait, and `records_per_wait_share` the same times the share of a third that the wait takes:
-    fewer waits in a third make its floor less certain. `chance_records` is the square root of `produced`.
-    `previous_floor` is the floor of the last third without the current period. All are in records.
+    `produced` is the growth of the log end from the first floor to the third. `records_per_poll` is what was produced,
+    on average, between two observations, or in one usual wait if that is shorter: an observation shows a commit late by
+    at most this time. `records_per_poll_share` is the same times the share of a third that a usual wait takes: fewer
+    waits in a third make its floor less certain. `chance_records` is the square root of `produced`. `previous_floor` is
+    the floor of the last third without the current period. All are in records. `third_ms` is the length of a third.
     """
 
     grown: float
     grown_early: float
     grown_late: float
     produced: float
-    records_per_wait: float
-    records_per_wait_share: float
+    records_per_poll: float
+    records_per_poll_share: float
     chance_records: float
     previous_floor: float
+    third_ms: float
 
 
 class Evidence(NamedTuple):
@@ -92,7 +94,7 @@ class Evidence(NamedTuple):
     - `members`: of the group; `empty_ms`: since when observations have seen none of them.
     - `moves`: how many were seen, since the first observation.
     - `waiting_ms`: how long the group has waited; `silent_ms`: the same, where a commit at the same offset is no wait.
-    - `usual_wait_ms`: the third longest wait that ended, or the longest of fewer; each counts half after twelve hours.
+    - `usual_wait_ms`: the second longest wait that ended, or the only one; each counts half after twelve hours.
     - `repeated_commits`: commits at the same offset since the last move. Only history knows commits.
     - `to_reach`: by how much the commit is below an earlier one.
     - `unread_at_move`: records that the observation before the last move saw, and the group had not read at the move.
@@ -149,8 +151,9 @@ _IS_WAITING: Final = (
 )
 _GROWS_EVENLY: Final = (
     _LAGS,
-    Comparison("grown", ">", "records_per_wait", 0.75),
-    Comparison("grown", ">", "records_per_wait_share", 3.0),
+    Comparison("third_ms", ">=", "usual_wait_ms", 1.5),
+    Comparison("grown", ">", "records_per_poll", 0.75),
+    Comparison("grown", ">", "records_per_poll_share", 3.0),
     Comparison("grown", ">", "chance_records", 3.0),
     Comparison("grown_early", ">", "grown", 0.2),
     Comparison("grown_late", ">", "grown", 0.2),
@@ -180,7 +183,7 @@ RULES: Final[tuple[Rule, ...]] = (
         SHORT_THIRDS_MS,
     ),
     Rule("slow_leak", "WARN", (*_GROWS_EVENLY, Comparison("grown", ">", "produced", 0.005)), LONG_THIRDS_MS),
-    Rule("batch", "OK", (Comparison("moves", ">=", WAITS), Comparison("silent_ms", ">=", "stop_after_ms"))),
+    Rule("batch", "OK", (Comparison("moves", ">=", 3), Comparison("silent_ms", ">=", "stop_after_ms"))),
     Rule("keeping_up", "OK", (Comparison("unread_at_move", "<=", "allowed_lag"),)),
     Rule("keeping_up", "OK", (Comparison("grown", KNOWN),), SHORT_THIRDS_MS[:1]),
     Rule("incomplete", "UNKNOWN", ()),

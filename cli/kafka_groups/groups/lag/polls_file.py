@@ -92,6 +92,7 @@ def _line(group: str, topic: str, number: int, partition: PartitionPolls) -> str
         progress.since_ms,
         progress.moves,
         [*progress.strengths],
+        [*progress.intervals],
         progress.highest,
         progress.unread_at_move,
         progress.empty_since_ms,
@@ -124,11 +125,12 @@ def _partition(line: Any) -> PartitionPolls:
     if not moves or len(fallen) > 1:
         raise ValueError(line)
     last = _observation(end)
-    since_ms, count, strengths, highest, unread, empty_since_ms, rule, verdict_since_ms = head
+    since_ms, count, strengths, intervals, highest, unread, empty_since_ms, rule, verdict_since_ms = head
     progress = Progress(
         since_ms=int(since_ms),
         moves=int(count),
         strengths=tuple(map(int, strengths)),
+        intervals=tuple(map(int, intervals)),
         highest=int(highest),
         unread_at_move=None if unread is None else int(unread),
         empty_since_ms=None if empty_since_ms is None else int(empty_since_ms),

@@ -65,7 +65,8 @@ class Progress(NamedTuple):
 
     since_ms: int  # the last move, or the last observation without lag if that is later
     moves: int
-    strengths: tuple[int, ...]  # of the longest waits that ended, at most three, the strongest first
+    strengths: tuple[int, ...]  # of the longest waits that ended, at most two, the strongest first
+    intervals: tuple[int, ...]  # the same of the longest intervals between two observations
     highest: int  # the highest committed offset since the last known reset
     unread_at_move: int | None
     empty_since_ms: int | None  # since when no member was seen; None while members are seen
@@ -84,6 +85,7 @@ def observe(before: Progress | None, previous: Observation, seen: Observation, l
             since_ms=seen.at_ms,
             moves=0,
             strengths=(),
+            intervals=(),
             highest=seen.offset,
             unread_at_move=None,
             empty_since_ms=seen.at_ms if seen.members == 0 else None,
@@ -99,6 +101,7 @@ def observe(before: Progress | None, previous: Observation, seen: Observation, l
         since_ms=seen.at_ms if has_moved or not has_lag else before.since_ms,
         moves=before.moves + has_moved,
         strengths=_add_wait(before.strengths, seen.at_ms, before.since_ms) if has_moved else before.strengths,
+        intervals=_add_wait(before.intervals, seen.at_ms, previous.at_ms),
         highest=seen.offset if is_reset else max(before.highest, seen.offset),
         unread_at_move=max(0, previous.end - seen.offset) if has_moved else before.unread_at_move,
         empty_since_ms=before.empty_since_ms if seen.members is None else empty_since_ms,
@@ -138,11 +141,10 @@ def _add_wait(strengths: Sequence[int], at_ms: int, since_ms: int) -> tuple[int,
 
 
 def _usual_wait(strengths: Sequence[int], now_ms: int) -> int:
-    """Return the third longest wait, or the longest of fewer, as it counts now, in ms; 0 without any."""
+    """Return the second longest wait, or the only one, as it counts now, in ms; 0 without any."""
     if not strengths:
         return 0
-    strength = strengths[-1] if len(strengths) == WAITS else strengths[0]
-    return round(2 ** ((strength - now_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS) / STRENGTH_UNIT))
+    return round(2 ** ((strengths[-1] - now_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS) / STRENGTH_UNIT))
 
 
 def _lower(floors: tuple[Floor, ...], seen: Observation, period_ms: int, longest_third_ms: int) -> tuple[Floor, ...]:
@@ -160,9 +162,10 @@ def _lower(floors: tuple[Floor, ...], seen: Observation, period_ms: int, longest
     return (*floors[:-1], floor) if seen.lag < floors[-1].lag else floors
 
 
-def _growths(progress: Progress, seen: Observation, usual_wait_ms: int) -> Mapping[int, Growth]:
+def _growths(progress: Progress, seen: Observation, wait_ms: int) -> Mapping[int, Growth]:
     """Return the growth of the lag by the length of a third, for each length whose three floors are known."""
     growths: dict[int, Growth] = {}
+    interval_ms = min(wait_ms, _usual_wait(progress.intervals, seen.at_ms))
     for (period_ms, thirds_ms), floors in zip(_LENGTHS, (progress.short_floors, progress.long_floors), strict=True):
         blocks, newest = _lowest_of_blocks(floors, seen.at_ms // period_ms)
         for third_ms in thirds_ms:
@@ -171,7 +174,7 @@ def _growths(progress: Progress, seen: Observation, usual_wait_ms: int) -> Mappi
             second = _lowest(blocks[size : 2 * size])
             third = _lowest(blocks[:size])
             if first is not None and second is not None and third is not None:
-                growths[third_ms] = _growth(first, second, third, newest, third_ms, usual_wait_ms)
+                growths[third_ms] = _growth((first, second, third), newest, third_ms, wait_ms, interval_ms)
     return growths
 
 
@@ -193,21 +196,24 @@ def _lowest(blocks: Sequence[Floor | None]) -> Floor | None:
     return min((floor for floor in reversed(blocks) if floor is not None), key=_lag_of, default=None)
 
 
-def _growth(first: Floor, second: Floor, third: Floor, newest: Floor, third_ms: int, usual_wait_ms: int) -> Growth:
+def _growth(floors: tuple[Floor, Floor, Floor], newest: Floor, third_ms: int, wait_ms: int, interval_ms: int) -> Growth:
     """Return the growth over the floors of three thirds before the current period.
 
-    The floor of the current period, `newest`, also belongs to the last third.
+    The floor of the current period, `newest`, also belongs to the last third. `interval_ms` is the usual interval
+    between observations, or the usual wait if that is shorter.
     """
+    first, second, third = floors
     last = newest if newest.lag < third.lag else third
     produced = float(last.end - first.end)
-    records_per_wait = float(usual_wait_ms) * produced / float(last.at_ms - first.at_ms)
+    records_per_poll = float(interval_ms) * produced / float(last.at_ms - first.at_ms)
     return Growth(
         grown=last.lag - first.lag,
         grown_early=second.lag - first.lag,
         grown_late=last.lag - second.lag,
         produced=produced,
-        records_per_wait=records_per_wait,
-        records_per_wait_share=records_per_wait * float(usual_wait_ms) / float(third_ms),
+        records_per_poll=records_per_poll,
+        records_per_poll_share=records_per_poll * float(wait_ms) / float(third_ms),
         chance_records=math.sqrt(max(0.0, produced)),
         previous_floor=third.lag,
+        third_ms=third_ms,
     )

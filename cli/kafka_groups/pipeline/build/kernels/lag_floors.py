@@ -15,7 +15,8 @@ Observations of one key, each ten minutes; the lag grows by ten records each tim
     ...     lag=np.arange(size) * 10,
     ...     log_end=np.arange(size) * 100,
     ... )
-    >>> growth = measure_growths(rows, np.ones(size, np.bool_), usual_wait_ms=np.full(size, 60_000.0))[600_000]
+    >>> minute = np.full(size, 60_000.0)
+    >>> growth = measure_growths(rows, np.ones(size, np.bool_), wait_ms=minute, interval_ms=minute)[600_000]
     >>> growth["grown"], growth["produced"]
     (array([nan, nan, nan, 20., 20., 20., 20.]), array([ nan,  nan,  nan, 200., 200., 200., 200.]))
 """
@@ -44,11 +45,14 @@ _PERIOD_BITS: Final = 34
 _WINDOW_BITS: Final = 5
 
 
-def measure_growths(rows: LagFloors, is_wanted: Flags, usual_wait_ms: Floats) -> dict[int, Mapping[str, Floats]]:
+def measure_growths(
+    rows: LagFloors, is_wanted: Flags, wait_ms: Floats, interval_ms: Floats
+) -> dict[int, Mapping[str, Floats]]:
     """Return by the length of a third (ms) the fields of Growth at each row; NaN where a floor is unknown.
 
     `rows` are observations with a known lag and carried floors, by key, incarnation, log number and time. All rows
-    that are not wanted are NaN, too. `usual_wait_ms` is that of each row.
+    that are not wanted are NaN, too. `wait_ms` is the usual wait at each row, `interval_ms` the usual interval between
+    observations.
     """
     segment = segment_starts(rows.key, rows.incarnation, rows.log_number)
     growths: dict[int, Mapping[str, Floats]] = {}
@@ -58,7 +62,8 @@ def measure_growths(rows: LagFloors, is_wanted: Flags, usual_wait_ms: Floats) ->
         for third_ms in thirds_ms:
             thirds = floors.of_thirds(wanted, third_ms // period_ms)
             at = wanted[thirds.is_known()]
-            fields = _measure(rows, thirds.take(thirds.is_known()), usual_wait_ms[at], third_ms)
+            known = thirds.take(thirds.is_known())
+            fields = _measure(rows, known, wait_ms[at], np.minimum(wait_ms, interval_ms)[at], third_ms)
             growths[third_ms] = {name: _spread(values, at, len(rows)) for name, values in fields.items()}
     return growths
 
@@ -186,21 +191,22 @@ def _tabulate_minima(rank: Ints) -> tuple[Ints, ...]:
     return tuple(tables)
 
 
-def _measure(rows: LagFloors, thirds: _Thirds, usual_wait_ms: Floats, third_ms: int) -> dict[str, Array]:
+def _measure(rows: LagFloors, thirds: _Thirds, wait_ms: Floats, interval_ms: Floats, third_ms: int) -> dict[str, Array]:
     """Return the fields of Growth from floors that are all known. The current period belongs to the last third."""
     first, second, third = thirds.first, thirds.second, thirds.third
     last = np.where(rows.lag[thirds.current] < rows.lag[third], thirds.current, third)
     produced = (rows.log_end[last] - rows.log_end[first]).astype(np.float64)
-    records_per_wait = usual_wait_ms * produced / (rows.at_ms[last] - rows.at_ms[first]).astype(np.float64)
+    records_per_poll = interval_ms * produced / (rows.at_ms[last] - rows.at_ms[first]).astype(np.float64)
     return {
         "grown": rows.lag[last] - rows.lag[first],
         "grown_early": rows.lag[second] - rows.lag[first],
         "grown_late": rows.lag[last] - rows.lag[second],
         "produced": produced,
-        "records_per_wait": records_per_wait,
-        "records_per_wait_share": records_per_wait * usual_wait_ms / float(third_ms),
+        "records_per_poll": records_per_poll,
+        "records_per_poll_share": records_per_poll * wait_ms / float(third_ms),
         "chance_records": np.sqrt(np.maximum(0.0, produced)),
         "previous_floor": rows.lag[third],
+        "third_ms": np.full(len(produced), float(third_ms)),
     }
 
 

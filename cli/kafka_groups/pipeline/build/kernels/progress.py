@@ -20,6 +20,7 @@ Five observations of one key, a minute apart, which moves after two minutes of w
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -34,8 +35,12 @@ from kafka_groups.pipeline.build.kernels.segments import (
     segment_starts,
     take,
 )
-from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Floats, Ints
+from kafka_groups.pipeline.frames.arrays import NULL, Array, Floats, Ints
 from kafka_groups.verdicts import STRENGTH_UNIT, WAIT_HALF_LIFE_MS, Limits
+
+# The columns with the two greatest strengths of waits, and of intervals between observations.
+_WAITS: Final = ("first_strength", "second_strength")
+_INTERVALS: Final = ("first_interval", "second_interval")
 
 
 def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> Observations:
@@ -86,7 +91,8 @@ def measure_progress(
         highest=_find_highest(rows, previous, starts),
         unread_at_move=take(np.where(is_observed, unread, rows.unread_at_move), last_move),
         empty_since_ms=_find_empty_since(rows, starts),
-        **_strongest_waits(rows, has_moved, np.maximum(1, moved_ms - since_ms[previous]), starts),
+        **_find_strongest(rows, _WAITS, np.where(has_moved, np.maximum(1, moved_ms - since_ms[previous]), 0), starts),
+        **_find_strongest(rows, _INTERVALS, _intervals(rows, previous), starts),
     )
     progress = measured.take(is_observed)
     return progress, _evidence(observations, progress)
@@ -126,18 +132,25 @@ def _times_of_moves(rows: KeyProgress, previous: Ints, commit_ms: Ints) -> Ints:
     return np.where(commit_ms == NULL, rows.at_ms, known_ms)
 
 
-def _strongest_waits(rows: KeyProgress, has_moved: Flags, wait_ms: Ints, starts: Ints) -> dict[str, Ints]:
-    """Return the strengths of the three strongest waits of each key that have ended until each row; 0 without one."""
+def _intervals(rows: KeyProgress, previous: Ints) -> Ints:
+    """Return the time between each row and the one before it, at least 1 ms; 0 for the first one of a segment."""
+    return np.where(previous >= 0, np.maximum(1, rows.at_ms - rows.at_ms[previous]), 0)
+
+
+def _find_strongest(rows: KeyProgress, names: tuple[str, str], time_ms: Ints, starts: Ints) -> dict[str, Ints]:
+    """Return the two greatest strengths of times of each key that ended until each row, by name; 0 without one.
+
+    A time of 0 is none.
+    """
     is_carried = rows.rule != NULL
-    strength = np.floor(np.log2(wait_ms) * STRENGTH_UNIT).astype(np.int64)
-    strength = np.where(has_moved, strength + rows.at_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS, 0)
-    first = running_maximum(np.where(is_carried, rows.first_strength, strength), starts)
-    # A wait that is weaker than the strongest one before it counts itself, a stronger one makes that one the second.
+    carried_first, carried_second = (getattr(rows, name) for name in names)
+    strength = np.floor(np.log2(np.maximum(1, time_ms)) * STRENGTH_UNIT).astype(np.int64)
+    strength = np.where(time_ms > 0, strength + rows.at_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS, 0)
+    first = running_maximum(np.where(is_carried, carried_first, strength), starts)
+    # A time that is weaker than the strongest one before it counts itself, a stronger one makes that one the second.
     displaced = np.minimum(strength, _before(first, starts))
-    second = running_maximum(np.where(is_carried, rows.second_strength, displaced), starts)
-    displaced = np.minimum(displaced, _before(second, starts))
-    third = running_maximum(np.where(is_carried, rows.third_strength, displaced), starts)
-    return {"first_strength": first, "second_strength": second, "third_strength": third}
+    second = running_maximum(np.where(is_carried, carried_second, displaced), starts)
+    return dict(zip(names, (first, second), strict=True))
 
 
 def _before(values: Ints, starts: Ints) -> Ints:
@@ -196,9 +209,19 @@ def carry_progress(carried: KeyProgress, progress: KeyProgress) -> KeyProgress:
 
 
 def usual_waits(progress: KeyProgress) -> Floats:
-    """Return the third longest wait, or the longest of fewer, as it counts at each row, in ms; 0 without any."""
-    has_third = progress.third_strength > 0
-    strength = np.where(has_third, progress.third_strength, progress.first_strength)
+    """Return the second longest wait, or the only one, as it counts at each row, in ms; 0 without any."""
+    return _usual_times(progress, _WAITS)
+
+
+def usual_intervals(progress: KeyProgress) -> Floats:
+    """Return the second longest interval between observations, or the only one, at each row, in ms; 0 without any."""
+    return _usual_times(progress, _INTERVALS)
+
+
+def _usual_times(progress: KeyProgress, names: tuple[str, str]) -> Floats:
+    """Return the second longest of the times whose strengths have these names, or the only one, in ms."""
+    first, second = (getattr(progress, name) for name in names)
+    strength = np.where(second > 0, second, first)
     age = strength - progress.at_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS
     return np.where(strength > 0, np.rint(np.exp2(np.where(strength > 0, age, 0) / STRENGTH_UNIT)), 0.0)
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from kafka_groups.pipeline.build.frames import KeyProgress, LagFloors, Observations
 from kafka_groups.pipeline.build.kernels.lag_floors import carry_floors, measure_growths
-from kafka_groups.pipeline.build.kernels.progress import measure_progress, usual_waits
+from kafka_groups.pipeline.build.kernels.progress import measure_progress, usual_intervals, usual_waits
 from kafka_groups.pipeline.build.kernels.segments import is_segment_start, last_index_until, segment_starts
 from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Floats, Ints
 from kafka_groups.verdicts import (
@@ -48,7 +48,11 @@ Evidence = Mapping[str, Floats]
 
 
 def judge_observations(
-    observations: Observations, carried: KeyProgress, carried_floors: LagFloors, limits: Limits
+    observations: Observations,
+    carried: KeyProgress,
+    carried_floors: LagFloors,
+    limits: Limits,
+    rules: Sequence[Rule] = RULES,
 ) -> tuple[KeyProgress, LagFloors]:
     """Return the progress of each key after each observation, with its verdict, and the floors for the next day.
 
@@ -57,8 +61,8 @@ def judge_observations(
     progress, evidence = measure_progress(observations, carried, limits)
     has_lag = observations.lag > limits.allowed_lag
     known = {name: to_known(values) for name, values in evidence.items()}
-    floors, growths = _measure_growths(observations, carried_floors, has_lag, usual_waits(progress))
-    rule = judge_evidence(known, growths, limits)
+    floors, growths = _measure_growths(observations, carried_floors, has_lag, progress)
+    rule = judge_evidence(known, growths, limits, rules)
     since_ms = _find_since(progress, carried, rule)
     return replace(progress, rule=rule, verdict_since_ms=since_ms), floors
 
@@ -107,7 +111,7 @@ def _compare(comparison: Comparison, known: Evidence) -> Any:
 
 
 def _measure_growths(
-    observations: Observations, carried: LagFloors, has_lag: Flags, usual_wait_ms: Floats
+    observations: Observations, carried: LagFloors, has_lag: Flags, progress: KeyProgress
 ) -> tuple[LagFloors, dict[int, Evidence]]:
     """Return the floors that the next day needs, and the growth of the lag at each observation with a lag."""
     is_known = observations.lag != NULL
@@ -119,11 +123,12 @@ def _measure_growths(
     is_of_day = order >= len(carried)
     is_wanted = np.zeros(len(rows), np.bool_)
     is_wanted[is_of_day] = has_lag[is_known]
-    waits = np.zeros(len(rows))
-    waits[is_of_day] = usual_wait_ms[is_known]
+    waits, intervals = np.zeros(len(rows)), np.zeros(len(rows))
+    waits[is_of_day] = usual_waits(progress)[is_known]
+    intervals[is_of_day] = usual_intervals(progress)[is_known]
     growths: dict[int, Evidence] = {
         third_ms: {name: _spread(values[is_of_day], is_known) for name, values in growth.items()}
-        for third_ms, growth in measure_growths(rows, is_wanted, waits).items()
+        for third_ms, growth in measure_growths(rows, is_wanted, waits, intervals).items()
     }
     return carry_floors(rows), growths
 
