@@ -35,6 +35,7 @@ class Seen:
 
     `log` differs between two logs, and between commits before and after a removal. `commit_ms` is the time of the last
     commit, and `repeated` the number of commits that repeated its offset, both None if no record shows the commit.
+    `highest` is the highest offset that records show since the observation before; None if they show none.
     """
 
     at_ms: int
@@ -45,6 +46,12 @@ class Seen:
     members: int | None = None
     commit_ms: int | None = None
     repeated: int | None = None
+    highest: int | None = None
+
+    @property
+    def top(self) -> int:
+        """The highest offset since the observation before, from records or from this observation."""
+        return self.offset if self.highest is None else max(self.offset, self.highest)
 
     @property
     def lag(self) -> int | None:
@@ -93,7 +100,7 @@ def gather_evidence(own: Sequence[Seen], limits: Limits) -> Evidence:
         usual_wait_ms=usual_wait_ms,
         empty_ms=None if since_empty_ms is None else now.at_ms - since_empty_ms,
         repeated_commits=now.repeated,
-        to_reach=max(one.offset for one in own[last_reset(own) :]) - now.offset,
+        to_reach=highest_since_reset(own) - now.offset,
         lost_records=max(0, now.start - now.offset),
         unread_at_move=max(0, moves[-1][0].end - moves[-1][1].offset) if moves else None,
         growths={third_ms: growth for third_ms in _PERIODS_MS if (growth := grow(own, third_ms, usual_wait_ms))},
@@ -108,11 +115,11 @@ def waits_since(own: Sequence[Seen], limits: Limits) -> int:
 
 
 def usual_wait(waits: Sequence[tuple[int, int]], now_ms: int) -> int:
-    """Return the third longest of waits, each with the time of its end, or the longest of fewer; 0 without any."""
+    """Return the second longest of waits, each with the time of its end, or the only one; 0 without any."""
     counted = sorted(
         (wait_ms * 2 ** ((ended_ms - now_ms) / _HALF_LIFE_MS) for wait_ms, ended_ms in waits), reverse=True
     )
-    return round(counted[2] if len(counted) > 2 else counted[0]) if counted else 0
+    return round(counted[min(1, len(counted) - 1)]) if counted else 0
 
 
 def empty_since(own: Sequence[Seen]) -> int | None:
@@ -124,14 +131,15 @@ def empty_since(own: Sequence[Seen]) -> int | None:
     return known[last_present + 1].at_ms
 
 
-def last_reset(own: Sequence[Seen]) -> int:
-    """Return the index of the last lower offset next to which the group had no members; 0 without one."""
-    resets = (
-        place
-        for place, (before, after) in enumerate(pairwise(own), 1)
-        if after.offset < before.offset and 0 in (before.members, after.members)
-    )
-    return max(resets, default=0)
+def highest_since_reset(own: Sequence[Seen]) -> int:
+    """Return the highest offset since the last lower one next to which the group had no members."""
+    highest = 0
+    for before, after in pairwise([None, *own]):
+        assert after is not None
+        members = (after.members,) if before is None else (before.members, after.members)
+        has_fallen = after.offset < after.top or (before is not None and after.offset < before.offset)
+        highest = after.offset if has_fallen and 0 in members else max(highest, after.top)
+    return highest
 
 
 def grow(own: Sequence[Seen], third_ms: int, usual_wait_ms: int) -> Growth | None:
@@ -151,16 +159,19 @@ def grow(own: Sequence[Seen], third_ms: int, usual_wait_ms: int) -> Growth | Non
         return None
     last = current if lag_of(current) < lag_of(third) else third
     produced = float(last.end - first.end)
-    records_per_wait = usual_wait_ms * produced / (last.at_ms - first.at_ms)
+    intervals = [(after.at_ms - before.at_ms, after.at_ms) for before, after in pairwise(own)]
+    interval_ms = min(usual_wait_ms, usual_wait(intervals, now_ms))
+    records_per_poll = interval_ms * produced / (last.at_ms - first.at_ms)
     return Growth(
         grown=lag_of(last) - lag_of(first),
         grown_early=lag_of(second) - lag_of(first),
         grown_late=lag_of(last) - lag_of(second),
         produced=produced,
-        records_per_wait=records_per_wait,
-        records_per_wait_share=records_per_wait * usual_wait_ms / third_ms,
+        records_per_poll=records_per_poll,
+        records_per_poll_share=records_per_poll * usual_wait_ms / third_ms,
         chance_records=math.sqrt(max(0.0, produced)),
         previous_floor=lag_of(third),
+        third_ms=third_ms,
     )
 
 

@@ -211,4 +211,13 @@ def _observe_partition(stream: Stream, partition: int, poll_s: float, *, has_com
         "members": np.where(stream.is_present[at_s.astype(np.int64)], MEMBERS, 0),
         "commit_ms": start_ms + np.floor(stream.commit_s[commit] * 1_000).astype(np.int64) if has_commits else unknown,
         "repeated_commits": repeated[commit] if has_commits else unknown,
+        "highest": _find_highest(committed, commit) if has_commits else committed[commit],
     }
+
+
+def _find_highest(committed: Ints, commit: Ints) -> Ints:
+    """Return the highest offset that was committed since the observation before; `commit` is the last one of each."""
+    starts = np.minimum(np.concatenate([[0], commit[:-1] + 1]), commit)
+    ranges = np.stack([starts, commit + 1], axis=1).ravel()
+    highest: Ints = np.maximum.reduceat(np.append(committed, 0), ranges)[::2]
+    return np.maximum(highest, committed[commit])

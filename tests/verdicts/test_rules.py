@@ -254,7 +254,7 @@ def test_of_equal_verdicts_the_rule_that_is_first_in_the_table_wins() -> None:
 
 def test_a_group_is_ok_since_its_last_partition_is() -> None:
     verdicts = [Verdict("OK", "no_lag", 30), Verdict("OK", "keeping_up", 20), Verdict("OK", "no_lag")]
-    assert judge_group(verdicts) == Verdict("OK", "no_lag", 30)
+    assert judge_group(verdicts) == Verdict("OK", "keeping_up", 30)
 
 
 def test_a_group_has_an_alarm_since_its_first_partition_has() -> None:

@@ -148,8 +148,11 @@ def ms_of(time: datetime) -> int:
     return round(time.astimezone(UTC).timestamp() * 1_000)
 
 
-def seen_in(row: Row, commits: Sequence[Row]) -> Seen:
-    """What a row of lag_history shows, with what the commits until then say of members, removals and repetitions."""
+def seen_in(row: Row, commits: Sequence[Row], since: datetime | None) -> Seen:
+    """What a row of lag_history shows, with what the commits until then say of members, removals and repetitions.
+
+    `since` is the time of the row before.
+    """
     before = [fact for fact in commits if fact["commit_time"] <= row["observed_at"]]
     removed = max((place for place, fact in enumerate(before) if fact["tombstone"]), default=-1)
     records = [fact for fact in before[removed + 1 :] if fact["origin"] == "topic"]
@@ -168,6 +171,11 @@ def seen_in(row: Row, commits: Sequence[Row]) -> Seen:
         members=samples[-1]["members"] if is_fresh else None,
         commit_ms=None if commit_time is None else ms_of(commit_time),
         repeated=None if commit_time is None else len([*repeats]) - 1,
+        highest=None
+        if not is_record
+        else max(
+            (fact["committed_offset"] for fact in records if since is None or fact["commit_time"] > since), default=None
+        ),
     )
 
 
@@ -175,9 +183,11 @@ def judged_plainly(commits: Sequence[Row], rows: Sequence[Row], limits: Limits) 
     """The verdict on each partition at the times of `rows`, and of the group at these times."""
     found: Verdicts = {}
     by_partition = groupby((row for row in rows if row["topic"]), key=itemgetter("partition"))
-    for partition, own in by_partition:
+    for partition, own_rows in by_partition:
+        own = [*own_rows]
         of_partition = [fact for fact in commits if fact["partition"] == partition]
-        seen = [seen_in(row, of_partition) for row in own]
+        times = [None, *(row["observed_at"] for row in own)]
+        seen = [seen_in(row, of_partition, since) for row, since in zip(own, times, strict=False)]
         for one, verdict in zip(seen, judge_all(seen, limits), strict=True):
             found[partition, one.at_ms] = verdict
     for now_ms in {now_ms for _, now_ms in found}:

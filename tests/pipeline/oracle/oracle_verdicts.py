@@ -28,15 +28,19 @@ def compare_verdicts(
     built = {(row["group"], row["topic"], row["partition"], row["observed_at"]): row for row in rows}
     for key, own in lags.items():
         pairs = [(row, built[*key, row.end.at]) for row in own if (*key, row.end.at) in built]
-        seen = [see(evidence, row, built_row) for row, built_row in pairs]
+        times = [None, *(row.end.at for row, _ in pairs)]
+        seen = [see(evidence, row, built_row, since) for (row, built_row), since in zip(pairs, times, strict=False)]
         for (row, built_row), verdict in zip(pairs, judge_all(seen, Limits()), strict=True):
             name = f"lag_history {key[0]} {key[1]}-{key[2]} at {row.end.at:%d %H:%M:%S}"
             given = {"verdict": verdict.verdict, "rule": verdict.rule, "verdict_since": time_of(verdict, row)}
             yield from compare_values(name, given, built_row)
 
 
-def see(evidence: Evidence, row: LagRow, built: Row) -> Seen:
-    """Return what a row of lag shows, with the members in the last sample and the repetitions of the commit."""
+def see(evidence: Evidence, row: LagRow, built: Row, since: datetime | None) -> Seen:
+    """Return what a row of lag shows, with the members in the last sample and the repetitions of the commit.
+
+    `since` is the time of the row before; None for the first one.
+    """
     records = evidence.records.get(row.key, ())
     until = records[: bisect_right(records, row.end.at, key=attrgetter("ordered_at"))]
     is_shown = bool(until) and until[-1].offset == row.commit.offset
@@ -51,6 +55,18 @@ def see(evidence: Evidence, row: LagRow, built: Row) -> Seen:
         members=members_at(evidence, row.key, row.end.at),
         commit_ms=None if commit_time is None else to_ms(commit_time),
         repeated=None if commit_time is None else len([*repeats]) - 1,
+        highest=None
+        if built["commit_origin"] != TOPIC
+        else max(
+            (
+                record.offset
+                for record in takewhile(lambda record: record.offset is not None, reversed(until))
+                if (since is None or record.ordered_at > since)
+                and record.offset is not None
+                and record.topic_id in (None, row.commit.topic_id)
+            ),
+            default=None,
+        ),
     )
 
 

@@ -116,6 +116,9 @@ class Commits(CommittedOffsets):
     is_carried: Flags = column(BOOLEAN, "true for a row of an earlier day")
     incarnation: Ints = column(INT64, "incarnation of the commit; a deletion has the incarnation of later rows")
     repeated_commits: Ints = column(INT64, "commits at the same offset before a carried record; 0 in other rows")
+    unseen_highest: Ints = column(
+        INT64, "highest offset from the last observation to a carried record; NULL in other rows", unit=OFFSET
+    )
 
 
 @frame
@@ -198,6 +201,7 @@ class Observations(Frame):
     members: Ints = column(INT64, "members of the group; NULL if unknown")
     commit_ms: Ints = column(INT64, "time of the last commit; NULL if no record shows it", unit=MILLISECONDS)
     repeated_commits: Ints = column(INT64, "commits at the same offset since its first one; NULL if unknown")
+    highest: Ints = column(INT64, "highest offset committed since the previous observation", unit=OFFSET)
 
 
 @frame

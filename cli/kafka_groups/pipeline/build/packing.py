@@ -1,6 +1,6 @@
 """Rows of frames in binary values, which Spark moves between the stages and a build carries from day to day.
 
-The JVM handles each value of each row separately, so many rows in one binary value are much less work for it.
+The JVM handles each value of each row separately, and one binary value with many rows is much less work for it.
 
 A value holds lists of rows, each of one frame: first a header for each list, then the rows of each list, column after
 column in the order of the columns' names. All are 64-bit numbers in this machine's byte order; a float is stored as its

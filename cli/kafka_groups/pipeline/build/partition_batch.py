@@ -141,6 +141,7 @@ def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
         repeated_commits=np.zeros(size, np.int64),
+        unseen_highest=np.full(size, NULL),
         **facts.columns,
     )
     return commits, to_ints(rows["day"])[facts.owner]

@@ -44,7 +44,7 @@ from kafka_groups.pipeline.build.kernels.inferred_deletions import (
 )
 from kafka_groups.pipeline.build.kernels.lag import measure_lag
 from kafka_groups.pipeline.build.kernels.lag_extremes import find_lag_extremes
-from kafka_groups.pipeline.build.kernels.observations import make_observations
+from kafka_groups.pipeline.build.kernels.observations import find_unseen_highest, make_observations
 from kafka_groups.pipeline.build.kernels.progress import carry_progress
 from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS, measure_rates_of_day
 from kafka_groups.pipeline.build.kernels.segments import (
@@ -248,7 +248,9 @@ class _DayBuilder:
         fresh_us = (self.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
         return statuses, KeyState(
             summary=key_summary,
-            commits=committed_offsets.carry_commits(commits),
+            commits=committed_offsets.carry_commits(
+                replace(commits, unseen_highest=find_unseen_highest(lag_rows, commits))
+            ),
             progress=carry_progress(self.key_state.progress, progress),
             lag_floors=lag_floors,
             rate_rows=rate_rows.take(rate_rows.at_us >= fresh_us),

@@ -15,7 +15,7 @@ def select_details(types: Any, details: Any) -> Any:
     """Return the details of records of regular expressions, and null for all other records.
 
     The details of other records are long, and not needed. `types` and `details` are the columns `type` and `details` of
-    `group_events`: both are Arrow columns, or both are expressions on a dataset. The result is of the same kind.
+    `group_events`: both are Arrow columns, or both are expressions on a dataset. The result is what they are.
     """
     return pc.if_else(pc.equal(types, _REGULAR_EXPRESSION), details, pa.scalar(None, pa.string()))
 

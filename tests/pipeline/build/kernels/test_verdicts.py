@@ -56,6 +56,7 @@ def to_observations(polls: Sequence[tuple[int, Observation]]) -> Observations:
         members=column([poll.members for _, poll in polls]),
         commit_ms=unknown,
         repeated_commits=unknown,
+        highest=column([poll.offset for _, poll in polls]),
     )
 
 

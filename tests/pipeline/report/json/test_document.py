@@ -79,6 +79,7 @@ def test_a_document_of_a_small_history_has_all_keys_and_values() -> None:
         "members": None,
         "verdict": None,
         "rule": None,
+        "verdict_since": None,
         "evaluated_at": "2026-11-20T23:58:00.000Z",
         "removed_at": None,
         "removed_at_is_bound": False,
@@ -92,6 +93,7 @@ def test_a_document_of_a_small_history_has_all_keys_and_values() -> None:
         "catch_up_ms": None,
         "lagging_since": "2026-11-20T01:00:00.000Z",
         "lagging_since_is_bound": True,
+        "rebalancing_ms": None,
         "points": [{"at": "2026-11-20T00:00:00.000Z", "lag": 3, "time_lag_ms": None}],
         "rebalances": [
             {

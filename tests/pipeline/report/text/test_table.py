@@ -91,7 +91,7 @@ def test_a_pipe_gets_every_column_and_then_the_findings(make_screen: MakeScreen)
         """)  # noqa: E501 - nothing is shortened in a pipe
     assert err == dedent("""\
         2026-11-20T00:00Z to 2026-11-21T00:00Z, 2 of 70 groups, 1 cluster: c-1
-        Order: by verdict (REWIND, STALL, STOP, WARN, UNKNOWN, OK), then by lag, then by time lag, the worst first; groups without a verdict, unused groups and deleted groups follow.
+        Order: by verdict (STOP, REWIND, STALL, WARN, UNKNOWN, OK), then by lag, then by time lag, the worst first; groups without a verdict, unused groups and deleted groups follow.
         TIME-LAG: ~ means about: the time is interpolated between two samples; ≥ means at least: the oldest unread record is older than the first sample.
         Gap: partition 3 of __consumer_offsets: 120 offsets
         Missing: no end offsets before 02:00

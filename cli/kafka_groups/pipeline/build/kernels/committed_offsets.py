@@ -69,6 +69,7 @@ def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
         repeated_commits=np.zeros(size, np.int64),
+        unseen_highest=np.full(size, NULL),
     )
 
 
@@ -91,6 +92,7 @@ def new_deletions(key: Ints, at_us: Ints) -> Commits:
         is_carried=np.zeros(size, np.bool_),
         incarnation=np.zeros(size, np.int64),
         repeated_commits=np.zeros(size, np.int64),
+        unseen_highest=np.full(size, NULL),
     )
 
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from kafka_groups.pipeline.build.frames import Commits, LagRows, LogEnds, Observations
 from kafka_groups.pipeline.build.kernels.committed_offsets import count_repeated_commits
-from kafka_groups.pipeline.build.kernels.segments import last_index_at, take
+from kafka_groups.pipeline.build.kernels.segments import first_index_at, last_index_at, segment_maximum, take
 from kafka_groups.pipeline.frames.arrays import NULL, Ints
 
 # After this time without a sample the number of members is unknown.
@@ -61,6 +61,7 @@ def make_observations(rows: LagRows, ends: LogEnds, commits: Commits) -> Observa
         members=_find_members(rows, commits),
         commit_ms=np.where(commit_us == NULL, NULL, commit_us // 1_000),
         repeated_commits=repeated_commits,
+        highest=_find_highest(rows, commits),
     )
 
 
@@ -70,6 +71,37 @@ def _find_members(rows: LagRows, commits: Commits) -> Ints:
     index = last_index_at((samples.key, samples.at_us), (rows.key, rows.at_us))
     is_fresh = rows.at_us - take(samples.at_us, index, 0) <= _MEMBERS_FRESH_US
     return np.where(is_fresh, take(samples.members, index), NULL)
+
+
+def _find_highest(rows: LagRows, commits: Commits) -> Ints:
+    """Return the highest offset that was committed since the previous row of the key, up to each row.
+
+    Records of commits show offsets that no observation has seen. Where a sample shows the commit, records until then
+    are misdated or missing, and do not count.
+    """
+    records = commits.take(commits.is_record & ~commits.is_deletion)
+    row = first_index_at((rows.key, rows.at_us), (records.key, records.at_us))
+    is_same = take(rows.incarnation, row, -1) == records.incarnation
+    is_of_row = is_same & take(rows.is_commit_record, row, missing=False)
+    highest = rows.committed_offset.copy()
+    offset = np.maximum(records.committed_offset, records.unseen_highest)
+    np.maximum.at(highest, row[is_of_row], offset[is_of_row])
+    return highest
+
+
+def find_unseen_highest(rows: LagRows, commits: Commits) -> Ints:
+    """Return for each record after the last row of its key the highest offset of such records; NULL for other commits.
+
+    Records of one incarnation count together. The first row of the next day sees them.
+    """
+    is_record = commits.is_record & ~commits.is_deletion
+    is_unseen = is_record & (first_index_at((rows.key, rows.at_us), (commits.key, commits.at_us)) < 0)
+    result = np.full(len(commits), NULL)
+    records = commits.take(is_unseen)
+    if len(records):
+        offset = np.maximum(records.committed_offset, records.unseen_highest)
+        result[is_unseen] = segment_maximum(offset, records.key, records.incarnation)
+    return result
 
 
 def _find_records(rows: LagRows, commits: Commits) -> tuple[Ints, Ints]:

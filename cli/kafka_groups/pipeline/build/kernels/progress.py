@@ -60,6 +60,7 @@ def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> O
         members=unknown,
         commit_ms=unknown,
         repeated_commits=unknown,
+        highest=committed_offset,
     )
 
 
@@ -164,13 +165,13 @@ def _find_highest(rows: KeyProgress, previous: Ints, starts: Ints) -> Ints:
 
     A lower offset is a known reset if the group had no members at this observation or the one before.
     """
-    is_carried = rows.rule != NULL
-    offset = np.where(is_carried, rows.highest, rows.committed_offset)
     has_fallen = (previous >= 0) & (rows.committed_offset < rows.committed_offset[previous])
-    if not (has_fallen.any() or (offset != rows.committed_offset).any()):
-        return offset
+    has_fallen |= (rows.rule == NULL) & (rows.committed_offset < rows.highest)
+    if not (has_fallen.any() or (rows.highest != rows.committed_offset).any()):
+        return rows.highest
     is_empty = rows.members == 0
-    is_reset = has_fallen & (is_empty | is_empty[previous])
+    is_reset = has_fallen & (is_empty | ((previous >= 0) & is_empty[previous]))
+    offset = np.where(is_reset, rows.committed_offset, rows.highest)
     indices = np.arange(len(rows))
     since_reset = np.maximum(starts, np.maximum.accumulate(np.where(is_reset, indices, 0)))
     return _running_maximum_of_offsets(offset, since_reset)

@@ -24,8 +24,8 @@ _NOTHING_READ: Final = Position(None, {})
 class TablePosition(NamedTuple):
     """The records of a cluster that the tables have.
 
-    - `start` is the position where the next batch begins, so that no table lacks a record. Partitions of which no table
-      has records are absent.
+    - `start` is the position where the next batch begins, so that no table lacks a record. A partition without
+      records in any table is absent.
     - `ahead` has, for each table that is past `start` in some partitions, the next offset of these partitions, by table
       name. ingest_gaps is never among these tables.
     - `batches` has the number of the last batch by table name; None before the first batch.

@@ -21,6 +21,7 @@ COLUMNS: Final = (
     Column("MEMBERS", "members"),
     Column("VERDICT", "verdict"),
     Column("RULE", "rule"),
+    Column("VERDICT-SINCE", "verdict_since"),
     Column("LAG", "lag"),
     Column("LAG-QUALITY", "lag_quality"),
     Column("TIME-LAG-MS", "time_lag_ms"),
@@ -36,6 +37,7 @@ COLUMNS: Final = (
     Column("IS-UNUSED", "is_unused"),
     Column("REBALANCES", "rebalances"),
     Column("LONGEST-MS", "longest_ms"),
+    Column("REBALANCING-MS", "rebalancing_ms"),
 )
 
 
