@@ -190,6 +190,24 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 # The rule of a group without a commit on any partition.
 NO_COMMITS: Final = "no_commits"
+# What each rule means, in words.
+MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "lag_unknown": "the lag is not known",
+        "stopped": "the group has lag, and has not moved for longer than --stop-after and than it usually waits",
+        "stopped_unseen": "the group has lag, and has not been seen to move twice, for 15 minutes or more",
+        "rewound": "a commit is below an earlier one, and the group has not reached that offset again",
+        "stalled": "the group commits the same offset again and again, and has lag all the time",
+        "losing_data": "records were deleted before the group read them",
+        "no_lag": "the group has read everything, or has no more lag than --allowed-lag",
+        "falling_behind": "the group reads less than is written: its lowest lags have grown for half an hour or longer",
+        "slow_leak": "the group reads slightly less than is written: its lowest lags have grown for hours",
+        "batch": "the group waits, as it usually does between its runs",
+        "keeping_up": "the group has lag, but does not fall behind",
+        "incomplete": "there are too few observations to judge the group",
+        NO_COMMITS: "the group has no commit",
+    }
+)
 
 
 def _rank_rules() -> dict[str, str]:

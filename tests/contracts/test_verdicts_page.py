@@ -9,7 +9,18 @@ from typing import Final
 import pytest
 
 from kafka_groups.rendering.durations import format_duration
-from kafka_groups.verdicts import KNOWN, NO_COMMITS, RULES, UNKNOWN, VERDICT_OF, Comparison, Evidence, Growth, Rule
+from kafka_groups.verdicts import (
+    KNOWN,
+    MEANINGS,
+    NO_COMMITS,
+    RULES,
+    UNKNOWN,
+    VERDICT_OF,
+    Comparison,
+    Evidence,
+    Growth,
+    Rule,
+)
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 PAGE: Final = (DOCS / "verdicts.md").read_text(encoding="utf-8")
@@ -60,6 +71,7 @@ def test_each_rule_has_a_picture_and_says_how_soon_and_what_is_unknown(name: str
     assert re.search(r"^```\n.+\n```$", text, re.MULTILINE | re.DOTALL), "no picture"
     assert "**How soon**" in text
     assert "**Unknown**" in text
+    assert MEANINGS[name][1:] in text
 
 
 def test_the_summary_has_every_verdict_with_its_rules_from_the_worst_to_the_best() -> None:
