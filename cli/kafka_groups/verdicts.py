@@ -52,15 +52,17 @@ OPERATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = MappingProxyType(
 class Limits:
     """What a user may choose: a lag in records that is still OK, and the time until a wait is STOP, in ms.
 
-    Raises ValueError for negative numbers.
+    `retention_alert_ms` is how near a record may come to its deletion before the group has read it. Raises ValueError
+    for negative numbers.
     """
 
     allowed_lag: int = 0
     stop_after_ms: int = 2 * MINUTE_MS
+    retention_alert_ms: int = 24 * HOUR_MS
 
     def __post_init__(self) -> None:
         """Refuse negative limits."""
-        if min(self.allowed_lag, self.stop_after_ms) < 0:
+        if min(self.allowed_lag, self.stop_after_ms, self.retention_alert_ms) < 0:
             msg = f"{self} has a negative number"
             raise ValueError(msg)
 
@@ -91,6 +93,7 @@ class Evidence(NamedTuple):
     """The evidence on a partition at an observation. Numbers are None where they are unknown; times are in ms.
 
     - `lag`: records that the group can still read; `lost_records`: those that were deleted before it read them.
+    - `retention_ms`: of the topic; `retention_left_ms`: how long it still keeps the record at the commit.
     - `members`: of the group; `empty_ms`: since when observations have seen none of them.
     - `moves`: how many were seen, since the first observation.
     - `waiting_ms`: how long the group has waited; `silent_ms`: the same, where a commit at the same offset is no wait.
@@ -111,6 +114,8 @@ class Evidence(NamedTuple):
     repeated_commits: int | None = None
     to_reach: int = 0
     lost_records: int | None = None
+    retention_ms: int | None = None
+    retention_left_ms: int | None = None
     unread_at_move: int | None = None
     growths: Mapping[int, Growth] = MappingProxyType({})
 
@@ -175,6 +180,15 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("rewound", "REWIND", (_LAGS, Comparison("to_reach", ">", 0))),
     Rule("stalled", "STALL", (_LAGS, Comparison("repeated_commits", ">=", 3), *_IS_WAITING)),
     Rule("losing_data", "WARN", (Comparison("lost_records", ">", 0),)),
+    Rule(
+        "losing_data",
+        "WARN",
+        (
+            _LAGS,
+            Comparison("retention_left_ms", "<=", "retention_alert_ms"),
+            Comparison("retention_left_ms", "<=", "retention_ms", 0.2),
+        ),
+    ),
     Rule("no_lag", "OK", (Comparison("lag", "<=", "allowed_lag"),)),
     Rule(
         "falling_behind",
@@ -198,7 +212,7 @@ MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
         "stopped_unseen": "the group has lag, and has not been seen to move twice, for 15 minutes or more",
         "rewound": "a commit is below an earlier one, and the group has not reached that offset again",
         "stalled": "the group commits the same offset again and again, and has lag all the time",
-        "losing_data": "records were deleted before the group read them",
+        "losing_data": "records were deleted before the group read them, or will be soon",
         "no_lag": "the group has read everything, or has no more lag than --allowed-lag",
         "falling_behind": "the group reads less than is written: its lowest lags have grown for half an hour or longer",
         "slow_leak": "the group reads slightly less than is written: its lowest lags have grown for hours",
@@ -242,6 +256,7 @@ def judge(evidence: Evidence, limits: Limits, rules: Sequence[Rule] = RULES) -> 
         **evidence._asdict(),
         "allowed_lag": limits.allowed_lag,
         "stop_after_ms": limits.stop_after_ms,
+        "retention_alert_ms": limits.retention_alert_ms,
     }
     return next(rule.name for rule in rules if _holds(rule, known, evidence.growths))
 

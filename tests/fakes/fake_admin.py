@@ -118,6 +118,7 @@ class FakeCluster(FakeChanges):
         self.is_stable = True
         self.unfetchable: dict[str, Failure] = {}
         self.leaderless: dict[TopicPartition, Failure] = {}
+        self.configs: dict[str, dict[str, str | None]] = {}
         self.admin: Any = MockAdmin(
             {
                 "brokers": lambda **_: self.brokers,
@@ -129,6 +130,7 @@ class FakeCluster(FakeChanges):
                 "list_consumer_group_offsets": self._list_consumer_group_offsets,
                 "list_offsets": self._list_offsets,
                 "describe_topics": self._describe_topics,
+                "describe_topic_configs": self._describe_topic_configs,
                 "list_partitions": self._list_partitions,
                 "list_topics": lambda **_: Results(succeeded={name: self._topic(name) for name in self.partitions}),
                 "list_record_times": self._list_record_times,
@@ -265,6 +267,17 @@ class FakeCluster(FakeChanges):
         wanted = list(topics)
         failed = {topic: Failure(topic=topic, **unknown) for topic in wanted if topic not in self.partitions}  # type: ignore[arg-type]
         return Results(succeeded={name: self._topic(name) for name in wanted if name not in failed}, failed=failed)
+
+    def _describe_topic_configs(
+        self, topics: Iterable[str], names: Sequence[str], **_: Any
+    ) -> Results[str, Mapping[str, str | None]]:
+        return Results(
+            succeeded={
+                topic: {name: value for name, value in self.configs[topic].items() if name in names}
+                for topic in topics
+                if topic in self.configs
+            }
+        )
 
     def _list_partitions(self, topics: Iterable[str], **_: Any) -> Results[str, tuple[int, ...]]:
         described = self._describe_topics(topics)

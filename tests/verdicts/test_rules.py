@@ -134,6 +134,25 @@ def test_records_lost_before_the_group_read_them_are_losing_data(lost_records: i
     assert judge_with(lag=0, lost_records=lost_records) == rule
 
 
+@pytest.mark.parametrize(
+    ("retention_h", "left_ms", "rule"),
+    [
+        (7 * 24, 24 * HOUR_MS, "losing_data"),
+        (7 * 24, 24 * HOUR_MS + 1, "keeping_up"),
+        (10, 2 * HOUR_MS, "losing_data"),
+        (10, 2 * HOUR_MS + 1, "keeping_up"),
+        (10, -1, "losing_data"),
+        (10, None, "keeping_up"),
+        (None, None, "keeping_up"),
+    ],
+)
+def test_records_near_to_their_deletion_are_losing_data(
+    retention_h: int | None, left_ms: int | None, rule: str
+) -> None:
+    retention_ms = None if retention_h is None else retention_h * HOUR_MS
+    assert judge_with(retention_ms=retention_ms, retention_left_ms=left_ms) == rule
+
+
 @pytest.mark.parametrize(("lag", "rule"), [(0, "no_lag"), (5, "no_lag"), (6, "stopped")])
 def test_an_allowed_lag_is_no_lag(lag: int, rule: str) -> None:
     assert judge_with(lag=lag, silent_ms=HOUR_MS) == rule
@@ -225,7 +244,7 @@ def test_a_rule_needs_all_evidence_that_is_not_tested_for_absence() -> None:
 
 
 def test_all_comparisons_name_evidence_growth_or_limits() -> None:
-    names = {*Evidence._fields, *Growth._fields, "allowed_lag", "stop_after_ms"}
+    names = {*Evidence._fields, *Growth._fields, "allowed_lag", "stop_after_ms", "retention_alert_ms"}
     used = {name for rule in RULES for each in rule.comparisons for name in (each.name, each.other)}
     assert {name for name in used if isinstance(name, str) and name} <= names
 
@@ -270,7 +289,7 @@ def test_a_group_without_commits_is_unknown() -> None:
     assert judge_group([]) == Verdict("UNKNOWN", NO_COMMITS)
 
 
-@pytest.mark.parametrize("limits", [{"allowed_lag": -1}, {"stop_after_ms": -1}])
+@pytest.mark.parametrize("limits", [{"allowed_lag": -1}, {"stop_after_ms": -1}, {"retention_alert_ms": -1}])
 def test_negative_limits_are_refused(limits: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="negative"):
         Limits(**limits)

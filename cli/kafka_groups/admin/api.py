@@ -229,6 +229,11 @@ class Admin(Protocol):
     def describe_topics(self, topics: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, Topic]:
         """Describe topics: id and partitions."""
 
+    def describe_topic_configs(
+        self, topics: Iterable[str], names: Sequence[str], *, timeout: Timeout | None = None
+    ) -> Results[str, Mapping[str, str | None]]:
+        """Return the values that topics have for these names of the configuration."""
+
     def list_partitions(
         self, topics: Iterable[str], *, max_age_s: float | None = None, timeout: Timeout | None = None
     ) -> Results[str, tuple[int, ...]]:

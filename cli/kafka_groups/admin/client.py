@@ -148,6 +148,18 @@ class GroupAdmin(ChangeClient):
         self._known.store_topics(handler.leaders, self._clock())
         return results
 
+    def describe_topic_configs(
+        self, topics: Iterable[str], names: Sequence[str], *, timeout: Timeout | None = None
+    ) -> Results[str, Mapping[str, str | None]]:
+        """Return the values that the topics have for these names of the configuration, such as retention.ms.
+
+        Needs DESCRIBE_CONFIGS on the topics.
+        """
+        deadline = self._connect(timeout)
+        known = dict.fromkeys(to_names(topics), ANY_BROKER)
+        handler = handlers.DescribeTopicConfigsHandler(names)
+        return self._request("reading configurations of topics", handler, known, known, deadline).results()
+
     def list_partitions(
         self, topics: Iterable[str], *, max_age_s: float | None = None, timeout: Timeout | None = None
     ) -> Results[str, tuple[int, ...]]:

@@ -13,7 +13,7 @@ from kafka_groups.admin import Deadline
 from kafka_groups.commands.condition_options import needs_time, read_condition
 from kafka_groups.commands.known_resets import KnownResets
 from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, judge_at_end
-from kafka_groups.commands.lag_options import read_watch_options, require_consistent
+from kafka_groups.commands.lag_options import read_limits, read_watch_options, require_consistent
 from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.commands.lag_polls import PollsFile, open_polls
 from kafka_groups.commands.lag_watch import WatchOptions, watch_lag
@@ -41,7 +41,7 @@ from kafka_groups.options.parameters import NAME, IntegerRange
 from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.options.signals import raise_on_sigterm
 from kafka_groups.options.suggestions import Choice
-from kafka_groups.options.verdicts import stop_after_option
+from kafka_groups.options.verdicts import retention_alert_option, stop_after_option
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.rendering.writers import FORMATS
 from kafka_groups.verdicts import Limits
@@ -81,6 +81,7 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
     help="Poll in this interval, such as 5s, and show rates, a verdict and its rule for each group.",
 )
 @stop_after_option()
+@retention_alert_option
 @click.option("--samples", metavar="N", type=IntegerRange(1), help="With --watch: end after N polls.")
 @click.option(
     "--polls",
@@ -108,6 +109,7 @@ def lag(
     fail_if: str | None,
     watch: str | None,
     stop_after: int | None,
+    retention_alert: int | None,
     samples: int | None,
     polls_file: str | None,
     metrics_file: str | None,
@@ -144,7 +146,8 @@ def lag(
     If a group, a partition or a broker fails, its error is on stderr, and the others are shown. Nothing on the cluster
     is changed, and no group is joined.
 
-    Needs Kafka 0.11 or newer. Rights: DESCRIBE on each group and on its topics; READ on the topics for --time.
+    Needs Kafka 0.11 or newer. Rights: DESCRIBE on each group and on its topics; for --time READ on the topics, and with
+    polls also DESCRIBE_CONFIGS, without which the retention of a topic is unknown.
 
     \b
     Examples:
@@ -156,10 +159,10 @@ def lag(
     condition = None if fail_if is None else read_condition(fail_if, option="--fail-if", view=view)
     output = LagOutput(view, key, with_time or needs_time(condition), output_format, metrics_file)
     options = read_watch_options(watch, samples, top, output)
-    require_consistent(
-        key, output_format, options, stop_after=stop_after, polls_file=polls_file, metrics_file=metrics_file
+    require_consistent(key, output_format, options, polls_file=polls_file, metrics_file=metrics_file)
+    limits = read_limits(
+        stop_after, retention_alert, has_polls=watch is not None or polls_file is not None, with_time=output.with_time
     )
-    limits = Limits() if stop_after is None else Limits(stop_after_ms=stop_after)
     request = _Request(selectors, output, isolation, condition, top, limits)
     # The file of polls is written also if the command is terminated.
     with (
@@ -215,7 +218,7 @@ def _prepare(polls: Polls, session: ClusterSession, request: _Request) -> Polls:
 def _poll_once(session: ClusterSession, request: _Request, file: PollsFile | None) -> LagResult:
     """Write the lag; with a file of polls with rates and verdicts."""
     key, output = request.output.key, request.output
-    measurement = _measure(session, request, session.deadline)
+    measurement = _measure(session, request, session.deadline, has_polls=file is not None)
     reading = summarize(measurement, key) if file is None else add_poll(file.polls, measurement, _now_ms())
     reading = _with_suggestions(session, request, reading)
     rows = _rows(key, reading.groups)
@@ -241,7 +244,7 @@ def _watch(session: ClusterSession, request: _Request, options: WatchOptions, fi
     polls = file.polls if file is not None else _prepare(Polls(), session, request)
 
     def poll(at_ms: int) -> LagReading:
-        measurement = _measure(session, request, session.deadline.renew())
+        measurement = _measure(session, request, session.deadline.renew(), has_polls=True)
         return _with_suggestions(session, request, add_poll(polls, measurement, at_ms))
 
     output_format = request.output.output_format
@@ -258,12 +261,13 @@ def _watch(session: ClusterSession, request: _Request, options: WatchOptions, fi
     return result
 
 
-def _measure(session: ClusterSession, request: _Request, deadline: Deadline) -> LagMeasurement:
+def _measure(session: ClusterSession, request: _Request, deadline: Deadline, *, has_polls: bool) -> LagMeasurement:
     return measure_lag(
         session.admin,
         request.selectors,
         isolation_level=_ISOLATION_LEVELS[request.isolation],
         with_time=request.output.with_time,
+        with_retention=request.output.with_time and has_polls,
         deadline=deadline,
     )
 

@@ -1,4 +1,4 @@
-"""The option for verdicts: how long a group may wait until it is STOP."""
+"""Options for verdicts: how long a group may wait until it is STOP, and how near the deletion of its records may be."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kafka_groups.options.parameters import parse_option_duration
 F = TypeVar("F", bound=Callable[..., Any])
 
 STOP_AFTER: Final = "--stop-after"
+RETENTION_ALERT: Final = "--retention-alert"
 
 
 def stop_after_option(default: str | None = None) -> Callable[[F], F]:
@@ -26,5 +27,16 @@ def stop_after_option(default: str | None = None) -> Callable[[F], F]:
     )
 
 
-def _parse(context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    return None if value is None else round(1_000 * parse_option_duration(STOP_AFTER, value, context=context))
+def retention_alert_option(function: F) -> F:
+    """Add the option --retention-alert; the command gets it as `retention_alert`, in ms, or None."""
+    return click.option(
+        RETENTION_ALERT,
+        metavar="DURATION",
+        callback=_parse,
+        help="With --time and polls: a group is WARN (losing_data) if retention will delete its next record within "
+        "this time, or within 20 % of the topic's retention if that is less. [default: 1d]",
+    )(function)
+
+
+def _parse(context: click.Context, option: click.Parameter, value: str | None) -> int | None:
+    return None if value is None else round(1_000 * parse_option_duration(option.opts[0], value, context=context))

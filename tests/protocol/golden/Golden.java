@@ -47,6 +47,7 @@ public final class Golden {
             new Spoken("ApiVersions", 0, 3),
             new Spoken("ConsumerGroupDescribe", 0, 1),
             new Spoken("DeleteGroups", 0, 3),
+            new Spoken("DescribeConfigs", 1, 4),
             new Spoken("DescribeGroups", 0, 6),
             new Spoken("FindCoordinator", 0, 6),
             new Spoken("LeaveGroup", 0, 5),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kafka_groups.admin.handlers.delete_consumer_group_offsets import DeleteConsumerGroupOffsetsHandler
     from kafka_groups.admin.handlers.delete_consumer_groups import DeleteConsumerGroupsHandler
     from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler, Features
+    from kafka_groups.admin.handlers.describe_topic_configs import DescribeTopicConfigsHandler
     from kafka_groups.admin.handlers.describe_topics import DescribeTopicsHandler
     from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
     from kafka_groups.admin.handlers.list_groups import ListGroupsHandler, merge_listings
@@ -26,6 +27,7 @@ _MODULES: Final = {
     "DeleteConsumerGroupOffsetsHandler": "delete_consumer_group_offsets",
     "DeleteConsumerGroupsHandler": "delete_consumer_groups",
     "DescribeFeaturesHandler": "describe_features",
+    "DescribeTopicConfigsHandler": "describe_topic_configs",
     "DescribeTopicsHandler": "describe_topics",
     "Features": "describe_features",
     "ListConsumerGroupOffsetsHandler": "list_consumer_group_offsets",
@@ -44,6 +46,7 @@ __all__ = [
     "DeleteConsumerGroupOffsetsHandler",
     "DeleteConsumerGroupsHandler",
     "DescribeFeaturesHandler",
+    "DescribeTopicConfigsHandler",
     "DescribeTopicsHandler",
     "Features",
     "ListConsumerGroupOffsetsHandler",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, TimePlan
 from kafka_groups.groups import steps
 from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups, description_steps
 from kafka_groups.groups.lag.polls import Polls
+from kafka_groups.groups.lag.retention import Retention, read_retentions
 from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
 from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagReading, order_of, summarize_lag, with_pace
-from kafka_groups.groups.lag.time_lag import TimeLags, read_time_lags
+from kafka_groups.groups.lag.time_lag import TimeLags, read_time_lags, time_lag_of
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
@@ -20,6 +21,8 @@ from kafka_groups.model import Failure, GroupDescription, OffsetRow
 class LagMeasurement(NamedTuple):
     """What was read of the selected groups. `time_lags` is None unless time lag was measured.
 
+    `retentions_ms` has retention.ms of topics whose records are deleted by age, where it was read.
+
     `anything_read` says whether a group was read, or none is there to read. `is_whole_cluster`: the selectors select
     every group, so that one that was not read does not exist, if nothing failed.
     """
@@ -27,9 +30,16 @@ class LagMeasurement(NamedTuple):
     described: DescribedGroups
     isolation_level: IsolationLevel
     time_lags: TimeLags | None
+    retentions_ms: Mapping[str, int]
     failures: tuple[Failure, ...]
     anything_read: bool
     is_whole_cluster: bool
+
+    def retention_of(self, row: OffsetRow) -> Retention:
+        """Return the retention of a row's topic, and how long it still keeps the record at the commit."""
+        topic_ms = self.retentions_ms.get(row.topic)
+        time_lag_ms = None if self.time_lags is None else time_lag_of([row], self.time_lags).ms
+        return Retention(topic_ms, None if topic_ms is None or time_lag_ms is None else topic_ms - time_lag_ms)
 
     def partitions(self) -> Iterator[tuple[GroupDescription, Sequence[OffsetRow]]]:
         """Yield each group with its rows, which are made now: a large cluster's rows are never all in memory."""
@@ -43,18 +53,19 @@ def measure_lag(
     *,
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     with_time: bool = False,
+    with_retention: bool = False,
     deadline: Deadline | None = None,
 ) -> LagMeasurement:
     """Measure the lag of the selected groups, all groups if none is selected, by one round of batched requests.
 
     With READ_COMMITTED it is measured to the last stable offset, where a consumer of that level stops. `with_time`
-    reads a record of each partition that lags, too.
+    reads a record of each partition that lags, too, and `with_retention` the retention of topics with such a record.
     """
     selected = selectors._replace(all_groups=True) if selectors.is_empty() else selectors
     details = Details(
         offsets=True, log_start_offsets=True, whole_topics=True, offsets_only=True, isolation_level=isolation_level
     )
-    time_steps = (steps.RECORDS,) if with_time else ()
+    time_steps = ((steps.RECORDS,) if with_time else ()) + ((steps.CONFIGS,) if with_retention else ())
     plan = TimePlan(deadline, (*listing_steps(selected), *description_steps(details), *time_steps))
     selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, plan=plan)
     described = describe_groups(admin, selection, details=details, plan=plan)
@@ -63,10 +74,14 @@ def measure_lag(
         rows = (row for group in described.descriptions for row in offset_rows(described, group))
         measured = read_time_lags(admin, rows, isolation_level=isolation_level, deadline=plan.until(steps.RECORDS))
         time_lags, failures = measured.time_lags, (*failures, *measured.failures)
+    retentions_ms = {}
+    if with_retention and time_lags is not None:
+        retentions_ms = read_retentions(admin, time_lags, deadline=plan.until(steps.CONFIGS))
     return LagMeasurement(
         described=described,
         isolation_level=isolation_level,
         time_lags=time_lags,
+        retentions_ms=retentions_ms,
         failures=failures,
         anything_read=bool(described.descriptions) or (not selection.groups and selection.anything_listed),
         is_whole_cluster=selectors.selects_all() and not (selectors.states or selectors.types),
@@ -85,7 +100,7 @@ def add_poll(polls: Polls, measurement: LagMeasurement, at_ms: int) -> LagReadin
     """
     groups = []
     for description, rows in measurement.partitions():
-        polls.observe(distinct_partitions(rows), at_ms, description.member_count)
+        polls.observe(distinct_partitions(rows), at_ms, description.member_count, measurement.retention_of)
         groups.append(_summarize(measurement, LagKey.GROUP, description, rows))
     polls.end_poll(
         measurement.described.descriptions,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from kafka_groups.groups.lag.progress import Observation, Progress, evidence_of, observe
+from kafka_groups.groups.lag.retention import UNKNOWN_RETENTION, Retention
 from kafka_groups.model import OffsetRow
 from kafka_groups.verdicts import VERDICT_OF, Limits, Verdict, judge, judge_group
 
@@ -50,6 +51,10 @@ class GroupPace(NamedTuple):
     lags: tuple[int, ...]
 
 
+def _know_no_retention(_row: OffsetRow) -> Retention:
+    return UNKNOWN_RETENTION
+
+
 def _know_no_reset(_key: PartitionKey, _since_ms: int, _until_ms: int) -> bool:
     return False
 
@@ -68,11 +73,18 @@ class Polls:
     # The partitions with a commit in the current poll.
     _committed: set[PartitionKey] = field(default_factory=set, repr=False, compare=False)
 
-    def observe(self, rows: Iterable[OffsetRow], at_ms: int, members: int | None = None) -> None:
+    def observe(
+        self,
+        rows: Iterable[OffsetRow],
+        at_ms: int,
+        members: int | None = None,
+        retention: Callable[[OffsetRow], Retention] = _know_no_retention,
+    ) -> None:
         """Add what a poll saw at a time; a time before the last one is ignored, unless the clock was set back.
 
-        `members` is the number of members of the group of these rows, None if unknown. A group with a log end that is
-        unknown, or lower than before, has no lag in total.
+        `members` is the number of members of the group of these rows, None if unknown, and `retention` returns what is
+        known of the retention of a row. A group with a log end that is unknown, or lower than before, has no lag in
+        total.
         """
         totals: dict[str, int] = {}
         incomplete: set[str] = set()
@@ -89,7 +101,9 @@ class Polls:
             if start is None:
                 start = _last_start(self.partitions.get(key), row.log_end_offset)
             deleted_until = start if start > row.committed_offset else 0
-            observation = Observation(row.committed_offset, row.log_end_offset, at_ms, deleted_until, members)
+            observation = Observation(
+                row.committed_offset, row.log_end_offset, at_ms, deleted_until, members, retention=retention(row)
+            )
             before = self.partitions.get(key)
             if before is not None and observation.offset < before.last.offset:
                 is_reset = self.is_known_reset(key, before.last.at_ms, at_ms)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from kafka_groups.groups.lag.retention import UNKNOWN_RETENTION, Retention
 from kafka_groups.verdicts import (
     LONG_PERIOD_MS,
     LONG_THIRDS_MS,
@@ -44,6 +45,7 @@ class Observation(NamedTuple):
     start: int = 0
     members: int | None = None
     is_reset: bool = False
+    retention: Retention = UNKNOWN_RETENTION
 
     @property
     def lag(self) -> int | None:
@@ -125,6 +127,8 @@ def evidence_of(progress: Progress, seen: Observation) -> Evidence:
         empty_ms=seen.at_ms - progress.empty_since_ms if is_empty and progress.empty_since_ms is not None else None,
         to_reach=progress.highest - seen.offset,
         lost_records=max(0, seen.start - seen.offset),
+        retention_ms=seen.retention.topic_ms,
+        retention_left_ms=seen.retention.left_ms,
         unread_at_move=progress.unread_at_move,
         growths=_growths(progress, seen, usual_wait_ms) if seen.lag else {},
     )

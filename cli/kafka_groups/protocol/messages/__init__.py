@@ -3,6 +3,7 @@
 from kafka_groups.protocol.messages.api_versions import API_VERSIONS
 from kafka_groups.protocol.messages.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
 from kafka_groups.protocol.messages.delete_groups import DELETE_GROUPS
+from kafka_groups.protocol.messages.describe_configs import DESCRIBE_CONFIGS
 from kafka_groups.protocol.messages.describe_groups import DESCRIBE_GROUPS
 from kafka_groups.protocol.messages.find_coordinator import FIND_COORDINATOR
 from kafka_groups.protocol.messages.leave_group import LEAVE_GROUP
@@ -20,6 +21,7 @@ ALL: tuple[Api, ...] = (
     API_VERSIONS,
     CONSUMER_GROUP_DESCRIBE,
     DELETE_GROUPS,
+    DESCRIBE_CONFIGS,
     DESCRIBE_GROUPS,
     FIND_COORDINATOR,
     LEAVE_GROUP,
@@ -38,6 +40,7 @@ __all__ = [
     "API_VERSIONS",
     "CONSUMER_GROUP_DESCRIBE",
     "DELETE_GROUPS",
+    "DESCRIBE_CONFIGS",
     "DESCRIBE_GROUPS",
     "FIND_COORDINATOR",
     "LEAVE_GROUP",

@@ -246,5 +246,8 @@ def _evidence(observations: Observations, progress: KeyProgress) -> dict[str, Ar
         "repeated_commits": observations.repeated_commits,
         "to_reach": progress.highest - observations.committed_offset,
         "lost_records": observations.lost_records,
+        # No table has the retention of topics.
+        "retention_ms": np.full(len(observations), NULL),
+        "retention_left_ms": np.full(len(observations), NULL),
         "unread_at_move": progress.unread_at_move,
     }

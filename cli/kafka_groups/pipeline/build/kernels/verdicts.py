@@ -10,7 +10,7 @@ A group that stopped three minutes ago, and one that has no lag; unknown numbers
     ...     "silent_ms": np.array([180_000.0, 180_000.0]),
     ...     "usual_wait_ms": np.array([5_000.0, 5_000.0]),
     ... }
-    >>> [RULE_NAMES[index] for index in judge_evidence(evidence, {}, Limits(), RULES[2:3] + RULES[7:8])]
+    >>> [RULE_NAMES[index] for index in judge_evidence(evidence, {}, Limits(), RULES[2:3] + RULES[8:9])]
     ['stopped', 'no_lag']
 """
 
