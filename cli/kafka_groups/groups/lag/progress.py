@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -81,7 +82,8 @@ def observe(before: Progress | None, previous: Observation, seen: Observation, l
 
     Without progress, `seen` is the first observation, and `previous` is not used.
     """
-    has_lag = seen.lag is None or seen.lag > limits.allowed_lag
+    lag = seen.lag
+    has_lag = lag is None or lag > limits.allowed_lag
     if before is None:
         return Progress(
             since_ms=seen.at_ms,
@@ -91,8 +93,8 @@ def observe(before: Progress | None, previous: Observation, seen: Observation, l
             highest=seen.offset,
             unread_at_move=None,
             empty_since_ms=seen.at_ms if seen.members == 0 else None,
-            short_floors=_lower((), seen, SHORT_PERIOD_MS, SHORT_THIRDS_MS[-1]),
-            long_floors=_lower((), seen, LONG_PERIOD_MS, LONG_THIRDS_MS[-1]),
+            short_floors=_lower((), seen, lag, SHORT_PERIOD_MS, SHORT_THIRDS_MS[-1]),
+            long_floors=_lower((), seen, lag, LONG_PERIOD_MS, LONG_THIRDS_MS[-1]),
         )
     has_moved = seen.offset != previous.offset
     is_reset = seen.offset < previous.offset and (seen.is_reset or 0 in (seen.members, previous.members))
@@ -107,8 +109,8 @@ def observe(before: Progress | None, previous: Observation, seen: Observation, l
         highest=seen.offset if is_reset else max(before.highest, seen.offset),
         unread_at_move=max(0, previous.end - seen.offset) if has_moved else before.unread_at_move,
         empty_since_ms=before.empty_since_ms if seen.members is None else empty_since_ms,
-        short_floors=_lower(before.short_floors, seen, SHORT_PERIOD_MS, SHORT_THIRDS_MS[-1]),
-        long_floors=_lower(before.long_floors, seen, LONG_PERIOD_MS, LONG_THIRDS_MS[-1]),
+        short_floors=_lower(before.short_floors, seen, lag, SHORT_PERIOD_MS, SHORT_THIRDS_MS[-1]),
+        long_floors=_lower(before.long_floors, seen, lag, LONG_PERIOD_MS, LONG_THIRDS_MS[-1]),
     )
 
 
@@ -117,8 +119,9 @@ def evidence_of(progress: Progress, seen: Observation) -> Evidence:
     waiting_ms = seen.at_ms - progress.since_ms
     usual_wait_ms = _usual_wait(progress.strengths, seen.at_ms)
     is_empty = seen.members == 0 and progress.empty_since_ms is not None
+    lag = seen.lag
     return Evidence(
-        lag=seen.lag,
+        lag=lag,
         members=seen.members,
         moves=progress.moves,
         waiting_ms=waiting_ms,
@@ -130,10 +133,12 @@ def evidence_of(progress: Progress, seen: Observation) -> Evidence:
         retention_ms=seen.retention.topic_ms,
         retention_left_ms=seen.retention.left_ms,
         unread_at_move=progress.unread_at_move,
-        growths=_growths(progress, seen, usual_wait_ms) if seen.lag else {},
+        growths=_growths(progress, seen, usual_wait_ms) if lag else {},
     )
 
 
+# All partitions of a poll have the same interval.
+@lru_cache(maxsize=1_024)
 def wait_strength(wait_ms: int, at_ms: int) -> int:
     """Return the strength of a wait that ended at a time; a wait of less than a millisecond counts as one."""
     return math.floor(math.log2(max(1, wait_ms)) * STRENGTH_UNIT) + at_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS
@@ -151,19 +156,20 @@ def _usual_wait(strengths: Sequence[int], now_ms: int) -> int:
     return round(2 ** ((strengths[-1] - now_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS) / STRENGTH_UNIT))
 
 
-def _lower(floors: tuple[Floor, ...], seen: Observation, period_ms: int, longest_third_ms: int) -> tuple[Floor, ...]:
-    """Return the floors with an observation: a new period, or a lower floor of the last one.
+def _lower(
+    floors: tuple[Floor, ...], seen: Observation, lag: int | None, period_ms: int, longest_third_ms: int
+) -> tuple[Floor, ...]:
+    """Return the floors with an observation and its lag: a new period, or a lower floor of the last one.
 
     Periods that no window reaches any more are left out.
     """
-    if seen.lag is None:
+    if lag is None:
         return floors
     period = seen.at_ms // period_ms
-    floor = Floor(period, seen.lag, seen.end, seen.at_ms)
-    if not floors or floors[-1].period != period:
-        oldest = period - 3 * (longest_third_ms // period_ms)
-        return (*(each for each in floors if each.period >= oldest), floor)
-    return (*floors[:-1], floor) if seen.lag < floors[-1].lag else floors
+    if floors and floors[-1].period == period:
+        return (*floors[:-1], Floor(period, lag, seen.end, seen.at_ms)) if lag < floors[-1].lag else floors
+    oldest = period - 3 * (longest_third_ms // period_ms)
+    return (*(floor for floor in floors if floor.period >= oldest), Floor(period, lag, seen.end, seen.at_ms))
 
 
 def _growths(progress: Progress, seen: Observation, wait_ms: int) -> Mapping[int, Growth]:
