@@ -244,20 +244,20 @@ def _describe_losses(today: GroupDayRow | None, earlier_days: Sequence[GroupDayR
         last = today.last_retention_margin or 0
         if last < 0:
             reported_margin = last
-            yield f"it is {_describe_lost_records(last)}"
+            yield f"its commit is {_describe_lost_records(last)}"
         elif min_margin < 0:
             reported_margin = min_margin
-            yield f"on {today.day} it was {_describe_lost_records(min_margin)}"
+            yield f"on {today.day} its commit was {_describe_lost_records(min_margin)}"
     worst = min(earlier_days, key=lambda day: day.retention_margin or 0, default=None)
     if worst is not None and (worst.retention_margin or 0) < reported_margin:
-        yield f"on {worst.day} it was {_describe_lost_records(worst.retention_margin or 0)}"
+        yield f"on {worst.day} its commit was {_describe_lost_records(worst.retention_margin or 0)}"
 
 
 def _describe_lost_records(margin: int) -> str:
-    """Return a part of a sentence on a margin below 0."""
+    """Return the end of a sentence on a commit whose margin is below 0."""
     if margin == -1:
-        return "1 record below the log start: it is lost to it."
-    return f"{-margin:,} records below the log start: they are lost to it."
+        return "1 record below the log start offset; it can no longer read it."
+    return f"{-margin:,} records below the log start offset; it can no longer read them."
 
 
 def _describe_forecast(today: GroupDayRow, earlier_days: Sequence[GroupDayRow], passed_ms: int) -> str | None:

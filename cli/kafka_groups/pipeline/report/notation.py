@@ -106,7 +106,7 @@ def describe_duration(rebalance: Rebalance) -> str:
 
 
 def format_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:
-    """Return the duration of the group's longest rebalance, with a sign if it is a bound, or since when it lasts.
+    """Return the duration of the group's longest rebalance, with a sign for a bound, or of its open one.
 
     `at_most` is the sign of an upper bound: for a classic group, whose records do not show the beginning. A duration is
     a lower bound if the next rebalance began before the end.
@@ -123,7 +123,7 @@ def format_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> st
 
 def describe_rebalancing(rebalancing_ms: int, *, at_least: str = "≥") -> str:
     """Return for how long a group has been rebalancing, with the sign of a lower bound."""
-    return f"rebalancing since {at_least} {format_duration(rebalancing_ms)}"
+    return f"rebalancing for {at_least} {format_duration(rebalancing_ms)}"
 
 
 def describe_member_changes(rebalance: Rebalance) -> str:

@@ -81,7 +81,7 @@ class LagHistory(Frame):
     )
     verdict: Any = column(STRING, "OK, UNKNOWN, WARN, STALL, REWIND or STOP (docs/verdicts.md)")
     rule: Any = column(STRING, "name of the rule that gave the verdict")
-    verdict_since: Any = column(TIMESTAMP, "since when every observation has given this verdict")
+    verdict_since: Any = column(TIMESTAMP, "when this verdict began: all later observations have given it")
 
 
 @frame
@@ -98,7 +98,8 @@ class GroupStatus(Frame):
     rule: Any = column(STRING, "name of the rule that gave the verdict")
     verdict_since: Any = column(
         TIMESTAMP,
-        "since when at least one partition has had this verdict; for OK, since when all partitions have had it",
+        "when this verdict began: the earliest start among the partitions that have it; for OK, the latest start among "
+        "all partitions",
     )
     partitions: Any = column(
         INT32,
@@ -144,8 +145,8 @@ class Rebalances(Frame):
         STRING,
         "exact (KIP-848): all members reached the epoch. bound: the rebalance took at most this time. A classic one "
         "began after the group's previous record; a KIP-848 one, with an unknown number of members, ended when the "
-        "next epoch began. timeout (classic): it took at most the members' rebalance timeout, which says nothing about "
-        "its duration. overtaken (KIP-848): the next epoch began before all members had reached this one. open "
+        "next epoch began. timeout (classic): upper bound derived from the members' rebalance timeout, not a "
+        "measurement. overtaken (KIP-848): the next epoch began before all members had reached this one. open "
         "(KIP-848): not all members had reached the epoch by the end of the next day. unknown (KIP-848): open, and the "
         "number of members is unknown",
     )

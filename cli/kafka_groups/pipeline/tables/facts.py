@@ -192,13 +192,13 @@ class UnknownRecords(Frame):
     """One row per record that this version cannot decode, with its unchanged key and value."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
-    source_partition: Any = column(INT32, "partition of __consumer_offsets; null for samples")
+    source_partition: Any = column(INT32, "partition of __consumer_offsets")
     source_offset: Any = column(
         INT64,
         "offset in that partition; both together identify a record permanently",
         unit=OFFSET,
     )
-    record_time: Any = column(TIMESTAMP, "when the broker appended the record; for samples, the time of the request")
+    record_time: Any = column(TIMESTAMP, "when the broker appended the record")
     record_type: Any = column(INT16, "type of the key; null if it has none")
     value_version: Any = column(INT16, "version of the value; null if it has none")
     group: Any = column(STRING, "id of the group")

@@ -105,7 +105,7 @@ class GroupExtremes:
     orphaned_partitions: Ints  # keys with a commit whose partition no longer exists
     max_lag: Ints
     last_lag: Ints
-    worst_rule: Ints  # index in RULES
+    worst_rule: Ints  # index in RULE_NAMES
 
 
 def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> GroupActivity:

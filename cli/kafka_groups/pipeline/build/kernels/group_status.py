@@ -65,7 +65,8 @@ class GroupStatuses:
     """Row i is the status of a group at a time, by group and time, in the units of PartitionStatuses.
 
     - `rule` is the worst rule of a partition.
-    - `verdict_since_ms` is since when at least one partition has had this verdict; for OK, since when all have had it.
+    - `verdict_since_ms` is when this verdict began: the earliest start among the partitions that have it; for OK, the
+      latest start among all partitions.
     - `partitions` is the number of partitions that count.
     - `catch_up_ms` is the longest catch-up time; NULL if there is no lag, or if the lag of any partition does not fall.
     """
@@ -135,7 +136,7 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
 
 
 def _find_since(statuses: PartitionStatuses, rule: Ints, is_start: Flags) -> Ints:
-    """Return since when the group of each segment has had its verdict, in ms since 1970, from its partitions.
+    """Return for each segment when its group's verdict began, in ms since 1970, from the verdicts of the partitions.
 
     `rule` is the worst rule of each segment, and `is_start` marks the first rows of segments.
     """

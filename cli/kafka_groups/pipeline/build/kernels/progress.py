@@ -1,4 +1,4 @@
-"""The progress of keys at each observation: moves, waits, offsets to reach again, and since when members are missing.
+"""The progress of keys at each observation: moves, waits, offsets to reach again, and time without members.
 
 `kafka_groups.groups.lag.progress` computes the same from one poll after another; tests hold both equal. The evidence
 that follows is that of `kafka_groups.verdicts.Evidence`. History knows more than polls: the times of commits, and
@@ -191,7 +191,7 @@ def _running_maximum_of_offsets(offset: Ints, starts: Ints) -> Ints:
 
 
 def _find_empty_since(rows: KeyProgress, starts: Ints) -> Ints:
-    """Return for each row since when no observation of its segment saw a member; NULL after one that did."""
+    """Return for each row when the time without members began, in ms; NULL if members were seen last."""
     is_carried = rows.rule != NULL
     is_empty = np.where(is_carried, rows.empty_since_ms != NULL, rows.members == 0)
     is_present = rows.members > 0

@@ -141,7 +141,7 @@ def _spread(values: Floats, is_known: Flags) -> Floats:
 
 
 def _find_since(progress: KeyProgress, carried: KeyProgress, rule: Ints) -> Ints:
-    """Return since when each row's verdict has been given without another one in between, in ms since 1970."""
+    """Return for each row when its verdict began, without another one in between, in ms since 1970."""
     verdict = RANK_OF_RULE[rule]
     starts = segment_starts(progress.key)
     changes = is_segment_start(progress.key, verdict)

@@ -85,7 +85,7 @@ _GROUP: Final = {
         nullable=True,
     ),
     "rule": text_schema("The rule that gave the verdict; null without a verdict.", nullable=True),
-    "verdict_since": time_schema("Since when that verdict has been given; null without one.", nullable=True),
+    "verdict_since": time_schema("When this verdict began; null without a verdict.", nullable=True),
     "evaluated_at": time_schema("The time of lag and verdict; null if neither is known.", nullable=True),
     "removed_at": time_schema("When the group was removed; null if it exists.", nullable=True),
     "removed_at_is_bound": boolean_schema(
@@ -103,7 +103,7 @@ _GROUP: Final = {
     "consume_rate": number_schema("Records read per second; null if not known.", kind="number", minimum=None),
     "produce_rate": number_schema("Records written per second; null if not known.", kind="number", minimum=None),
     "catch_up_ms": number_schema("How long until the lag is gone at these rates; null if never."),
-    "lagging_since": time_schema("Since when it has had a lag; null if it has none.", nullable=True),
+    "lagging_since": time_schema("When its lag began; null if it has none.", nullable=True),
     "lagging_since_is_bound": boolean_schema(
         "Whether the lag may have begun earlier: no earlier time in the period shows the group without one."
     ),
