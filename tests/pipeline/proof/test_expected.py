@@ -87,7 +87,7 @@ def lag_row(minutes: float, commit_minutes: float, **columns: Any) -> Row:
 
 
 def rebalance(minutes: float, **columns: Any) -> Row:
-    row = {"protocol": "consumer", "generation": 1, "started_at": at(minutes), "ended_at": at(minutes + 1)}
+    row = {"group_protocol": "consumer", "generation": 1, "started_at": at(minutes), "ended_at": at(minutes + 1)}
     return row | {"duration_quality": "exact", "members_after": 2, "members_before": 1, "left": ["b"]} | columns
 
 
@@ -137,7 +137,7 @@ class TestUnseenLeaver:
 
     @pytest.mark.parametrize("protocol", ["consumer", "classic"])
     def test_an_invented_and_a_lost_rebalance_are_found(self, protocol: str) -> None:
-        row = rebalance(1, protocol=protocol)
+        row = rebalance(1, group_protocol=protocol)
 
         assert len(compared(rebalances=(None, row)).unexpected) == 1
         assert len(compared(rebalances=(row, None)).unexpected) == 1
@@ -181,7 +181,7 @@ GENERATIONS: dict[str, list[Row]] = {
 def test_members_that_left_differ_behind_lost_and_removed_generations(
     minutes: int, generation: int, left: list[str] | None, count: int
 ) -> None:
-    place = {"protocol": "classic", "generation": generation, "ended_at": at(minutes)}
+    place = {"group_protocol": "classic", "generation": generation, "ended_at": at(minutes)}
     old = rebalance(minutes - 0.5, **place, joined=[])
     before = None if left is None else 0
 

@@ -36,8 +36,8 @@ class ObservedOffsets(Frame):
     log_start: Ints = column(INT64, "log start offset; NULL in backfills", unit=OFFSET)
     log_end: Ints = column(INT64, "log end offset; NULL if it is unknown", unit=OFFSET)
     last_stable: Ints = column(INT64, "last stable offset; NULL in backfills", unit=OFFSET)
-    point_offset: Ints = column(INT64, "backfill: first record at or after the time; NULL if none", unit=OFFSET)
-    point_ms: Ints = column(INT64, "timestamp of that record; NULL if there is none", unit=MILLISECONDS)
+    lookup_offset: Ints = column(INT64, "backfill: first record at or after the time; NULL if none", unit=OFFSET)
+    lookup_timestamp_ms: Ints = column(INT64, "timestamp of that record; NULL if there is none", unit=MILLISECONDS)
     topic_id: Ints = column(INT64, "a number that stands for the topic id; NULL if unknown")
 
 
@@ -217,10 +217,12 @@ class KeyProgress(Frame):
     members: Ints = column(INT64, "members of the group; NULL if unknown")
     since_ms: Ints = column(INT64, "last move, or last observation without lag if later", unit=MILLISECONDS)
     moves: Ints = column(INT64, "number of moves")
-    first_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")
-    second_strength: Ints = column(INT64, "strength of the second strongest wait; 0 without one")
-    first_interval: Ints = column(INT64, "strength of the longest interval between observations; 0 without one")
-    second_interval: Ints = column(INT64, "strength of the second longest one; 0 without one")
+    longest_wait_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")
+    second_wait_strength: Ints = column(INT64, "strength of the second strongest wait; 0 without one")
+    longest_interval_strength: Ints = column(
+        INT64, "strength of the longest interval between observations; 0 without one"
+    )
+    second_interval_strength: Ints = column(INT64, "strength of the second longest one; 0 without one")
     highest: Ints = column(INT64, "highest committed offset since the last known reset", unit=OFFSET)
     unread_at_move: Ints = column(INT64, "records left at the last move (`Evidence`); NULL if none", unit=RECORDS)
     empty_since_ms: Ints = column(

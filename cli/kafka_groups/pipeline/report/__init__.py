@@ -5,7 +5,7 @@ history_reader.py    reads a report from the tables; calls all modules up to `mi
 period.py            the period, and SQL on the rows that a table has in it
 last_rows.py         the last rows of each group in the period
 fact_coverage.py     until when the facts of each cluster were read
-removals.py          which groups were removed, and when
+deletions.py         which groups were deleted, and when
 coordinators.py      which coordinators did not respond to samples
 known_groups.py      what the tables know of each group at the end of the period
 summaries.py         state, lag and verdict of each group, and the order of groups

@@ -103,7 +103,7 @@ def find_findings(tables: PeriodTables, selectors: Selectors, groups: KnownGroup
     """Return the findings on the newest day of each cluster in the period, by kind; older days are over.
 
     Lost records are reported for all days of the period. A forecast of the day before holds while the newest day is too
-    short for rates. Removed groups have no findings. Clocks are compared by the commits of the selected groups, and
+    short for rates. Deleted groups have no findings. Clocks are compared by the commits of the selected groups, and
     topics are reported only if all groups are selected.
     """
     findings = _find_group_findings(tables, selectors, groups)
@@ -127,7 +127,7 @@ def _find_group_findings(tables: PeriodTables, selectors: Selectors, groups: Kno
         # A group that is not known has only a row on the day before the period.
         group = groups.by_key.get(GroupKey(cluster, group_id))
         day_ms = groups.newest_day_ms.get(cluster)
-        if group is None or group.removal is not None or day_ms is None or not selectors.selects(group_id):
+        if group is None or group.deletion is not None or day_ms is None or not selectors.selects(group_id):
             continue
         passed_ms = max(0, groups.evaluated_ms.get(cluster, 0) - day_ms)
         for kind, sentence in describe_group(list(days), date_of(day_ms), passed_ms):
@@ -153,7 +153,7 @@ def _find_clock_differences(tables: PeriodTables, selectors: Selectors, groups: 
     findings: dict[str, Finding] = {}
     for jump in jumps:
         group = groups.by_key.get(GroupKey(jump.cluster_id, jump.group))
-        is_reported = group is not None and group.removal is None and selectors.selects(jump.group)
+        is_reported = group is not None and group.deletion is None and selectors.selects(jump.group)
         if is_reported and jump.day_ms == groups.newest_day_ms[jump.cluster_id] and jump.cluster_id not in findings:
             findings[jump.cluster_id] = Finding(
                 kind="clock_difference",

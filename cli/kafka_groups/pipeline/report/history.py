@@ -51,12 +51,12 @@ class GroupHistory:
 
     - `verdict` is the worst one of the partitions, `rule` the rule that gave it, and `verdict_since_ms` the time since
       which it has been given. All are None without a lag: no log end offset of a committed partition is known, or all
-      commits were removed.
+      commits were deleted.
     - `is_unused`: the group is empty, and has committed nothing for a day. These groups come after the others.
     - `lag_quality` is exact, lower_bound (some log end offsets are unknown), outdated (the coordinator did not respond:
       the commits are older) or unknown (no lag).
     - `evaluated_ms` is the time of lag and verdict, None without them.
-    - `removed_ms` is the time at which the group was removed, if it was not seen again. With `removed_is_bound` it is
+    - `deleted_ms` is the time at which the group was deleted, if it was not seen again. With `deleted_is_bound` it is
       an upper bound: the time of the first sample without the group.
     - Rates are records per second.
     - `time_lag_quality` is exact, interpolated, lower_bound, data_loss or unknown.
@@ -73,8 +73,8 @@ class GroupHistory:
     rule: str | None
     verdict_since_ms: int | None
     evaluated_ms: int | None
-    removed_ms: int | None
-    removed_is_bound: bool
+    deleted_ms: int | None
+    deleted_is_bound: bool
     is_unused: bool = False
     lag: int | None
     lag_quality: str

@@ -16,7 +16,7 @@ from kafka_groups.pipeline.report.known_groups import KnownGroups, read_known_gr
 from kafka_groups.pipeline.report.limits import GroupLimit
 from kafka_groups.pipeline.report.missing_data import describe_missing_data
 from kafka_groups.pipeline.report.period import DAY_MS, GroupKey, Period, PeriodTables
-from kafka_groups.pipeline.report.summaries import severity_order, summarise
+from kafka_groups.pipeline.report.summaries import severity_order, summarize
 from kafka_groups.pipeline.report.timeline import find_lag_starts, read_points, read_rebalances
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.progress import Progress, ignore_progress
@@ -66,7 +66,7 @@ def _read(
     """Return the history of the selected groups in the period of the tables."""
     finish_step(0)
     known = read_known_groups(tables)
-    summaries = [summarise(group) for group in known.by_key.values() if selectors.selects(group.key.group)]
+    summaries = [summarize(group) for group in known.by_key.values() if selectors.selects(group.key.group)]
     summaries.sort(key=severity_order)
     finish_step(1)
     histories = _read_timelines(tables, known, shown.first(summaries), drawn, finish_step)
@@ -111,7 +111,7 @@ def _read_timelines(
     finish_step: Callable[[int], None],
 ) -> tuple[GroupHistory, ...]:
     """Return the summaries with their points, the start of their lag, and their rebalances, in the same order."""
-    # A group that was removed in the period has points, too.
+    # A group that was deleted in the period has points, too.
     drawn_keys = map(_key_of, drawn.first(summaries))
     points = read_points(tables, [key for key in drawn_keys if known.by_key[key].status is not None])
     finish_step(2)

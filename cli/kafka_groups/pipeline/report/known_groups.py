@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kafka_groups.pipeline.build.coverage import Coverage
 from kafka_groups.pipeline.report.coordinators import find_outdated_groups
+from kafka_groups.pipeline.report.deletions import Deletion, find_deletions
 from kafka_groups.pipeline.report.fact_coverage import read_coverages
 from kafka_groups.pipeline.report.last_rows import (
     LastDay,
@@ -19,7 +20,6 @@ from kafka_groups.pipeline.report.last_rows import (
     read_last_topic_days,
 )
 from kafka_groups.pipeline.report.period import DAY_MS, GroupKey, PeriodTables
-from kafka_groups.pipeline.report.removals import Removal, find_removals
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,7 +27,7 @@ class KnownGroup:
     """A group, with its state at the end of the period, from the tables.
 
     - `status`, `event` and `day` are its last rows; None for a table without a row in the period.
-    - `removal` is None if the group exists.
+    - `deletion` is None if the group exists.
     - `is_judged`: the group exists, has commits, and has the lag and verdict in `status`.
     - `unknown_partitions` is the number of partitions that lag and verdict lack, because no log end offset is known.
     - `is_outdated`: the coordinator did not respond to the last samples, so that the commits are older.
@@ -38,7 +38,7 @@ class KnownGroup:
     status: LastStatus | None = None
     event: LastEvent | None = None
     day: LastDay | None = None
-    removal: Removal | None = None
+    deletion: Deletion | None = None
     is_judged: bool = False
     unknown_partitions: int = 0
     is_outdated: bool = False
@@ -51,10 +51,10 @@ class KnownGroup:
 
 
 class KnownGroups(NamedTuple):
-    """All groups of a period, without those that were removed before it. Times are milliseconds since 1970.
+    """All groups of a period, without those that were deleted before it. Times are milliseconds since 1970.
 
     By cluster id: `evaluated_ms` is the time of the newest row of group_status, `newest_day_ms` the newest day that was
-    built, and `coverages` the last times of facts. All three know the clusters of removed groups, too.
+    built, and `coverages` the last times of facts. All three know the clusters of deleted groups, too.
     """
 
     by_key: Mapping[GroupKey, KnownGroup]
@@ -68,17 +68,17 @@ def read_known_groups(tables: PeriodTables) -> KnownGroups:
     rows = read_last_rows(tables)
     topic_days = read_last_topic_days(tables)
     coverages = read_coverages(tables, {key.cluster_id for key in rows})
-    removals = find_removals(tables, rows, coverages)
+    deletions = find_deletions(tables, rows, coverages)
     judged = {
         key: last
         for key, last in rows.items()
-        if key not in removals and _is_judged(last, topic_days.get(key.cluster_id))
+        if key not in deletions and _is_judged(last, topic_days.get(key.cluster_id))
     }
     outdated = find_outdated_groups(tables, judged, coverages)
     groups = {}
     for key, last in rows.items():
-        removal = removals.get(key)
-        if removal is not None and removal.at_ms < tables.period.since_ms:
+        deletion = deletions.get(key)
+        if deletion is not None and deletion.at_ms < tables.period.since_ms:
             continue
         is_judged = key in judged
         groups[key] = KnownGroup(
@@ -86,7 +86,7 @@ def read_known_groups(tables: PeriodTables) -> KnownGroups:
             status=last.status,
             event=last.event,
             day=last.day,
-            removal=removal,
+            deletion=deletion,
             is_judged=is_judged,
             unknown_partitions=_count_unknown_partitions(last) if is_judged else 0,
             is_outdated=key in outdated,
@@ -114,10 +114,10 @@ def _is_judged(last: LastRows, topic_day: LastTopicDay | None) -> bool:
 
 
 def _lost_all_commits(last: LastRows, topic_day: LastTopicDay | None) -> bool:
-    """Return whether all commits of a group were removed: it has none on its last day, or no row of later days.
+    """Return whether all commits of a group were deleted: it has none on its last day, or no row of later days.
 
     A group without a row on the cluster's newest day may have commits that are older than the days that a build reads.
-    Then it is not known whether they were removed. If the cluster has rows after the period, the end of its last day
+    Then it is not known whether they were deleted. If the cluster has rows after the period, the end of its last day
     shows nothing about groups with a row at the end of the period. `topic_day` is the newest day of the cluster; None
     if it has none.
     """

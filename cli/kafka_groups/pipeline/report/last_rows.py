@@ -27,7 +27,7 @@ _LAST_STATUSES: Final = """
         )
     ) AS times USING (cluster_id, "group") WHERE at_ms = last_ms
 """
-# Records of members do not show that the group exists: their tombstones are also written when it is removed.
+# Records of members do not show that the group exists: their tombstones are also written when it is deleted.
 _LAST_EVENTS: Final = """
     SELECT cluster_id, "group", record_ms, is_removal, state['at_ms'] AS state_ms, state['state'] AS state,
         state['members'] AS members, listed_ms, has_unknown_rebalances

@@ -90,7 +90,7 @@ def _describe_clusters(tables: PeriodTables, groups: KnownGroups, chosen: Sequen
 
 def _describe_lag(groups: KnownGroups, chosen: Sequence[KnownGroup], since_ms: int) -> Iterator[str]:
     """Yield sentences on lag that begins later than the period, and on time lags that are unknown."""
-    existing = [group for group in chosen if group.removal is None and group.status is not None]
+    existing = [group for group in chosen if group.deletion is None and group.status is not None]
     for cluster, lagging in _by_cluster(sorted(existing, key=lambda group: group.key)):
         statuses = [group.status for group in lagging if group.status is not None]
         first_ms = min(status.first_ms for status in statuses)

@@ -20,7 +20,7 @@ class _State(NamedTuple):
     members: int | None
 
 
-def summarise(group: KnownGroup) -> GroupHistory:
+def summarize(group: KnownGroup) -> GroupHistory:
     """Return the summary of a group, without points, the start of its lag, and the rebalances that are known."""
     status = group.judged_status
     lag = None if status is None else status.lag
@@ -39,8 +39,8 @@ def summarise(group: KnownGroup) -> GroupHistory:
         rule=rule,
         verdict_since_ms=None if status is None else status.verdict_since_ms,
         evaluated_ms=None if status is None else status.evaluated_ms,
-        removed_ms=None if group.removal is None else group.removal.at_ms,
-        removed_is_bound=group.removal is not None and group.removal.is_bound,
+        deleted_ms=None if group.deletion is None else group.deletion.at_ms,
+        deleted_is_bound=group.deletion is not None and group.deletion.is_bound,
         is_unused=group.day is not None and bool(group.day.is_idle) and last.state == "Empty",
         lag=lag,
         lag_quality=lag_quality,
@@ -57,9 +57,9 @@ def summarise(group: KnownGroup) -> GroupHistory:
 
 
 def severity_order(group: GroupHistory) -> tuple[Any, ...]:
-    """Return a key that sorts the worst group first; then groups without a verdict, unused ones, removed ones."""
+    """Return a key that sorts the worst group first; then groups without a verdict, unused ones, deleted ones."""
     return (
-        group.removed_ms is not None,
+        group.deleted_ms is not None,
         group.is_unused,
         -_RANKS.get(group.verdict or "", 0),
         -(group.lag or 0),
@@ -96,7 +96,7 @@ def _time_lag(group: KnownGroup) -> tuple[int | None, str]:
 
 def _last_state(group: KnownGroup) -> _State:
     """Return the last known state: from records and samples if they are newer than the row of group_status."""
-    if group.removal is not None:
+    if group.deletion is not None:
         return _State("Dead", 0)
     evaluated_ms = -1 if group.status is None else group.status.evaluated_ms
     if group.event is not None and group.event.state_ms is not None and group.event.state_ms > evaluated_ms:

@@ -88,7 +88,7 @@ def _write_parts(
     table = STORED_TABLES[like.table]
     files: list[NewFile] = []
     with ExitStack() as deletions:  # They run if an exception is raised below.
-        with as_storage_error("join files", directory.into):
+        with as_storage_error("join files", directory.location):
             for part in parts:
                 rows = sort_by_identity(table, part)
                 path = new_path(directory, table.name, like.date, batch)
@@ -99,7 +99,7 @@ def _write_parts(
         written_count = sum(file.rows for file in files)
         if written_count != row_count:
             message = (
-                f"joining {row_count} rows in {directory.into} gave {written_count}, so nothing was replaced; "
+                f"joining {row_count} rows in {directory.location} gave {written_count}, so nothing was replaced; "
                 "please report a bug"
             )
             raise StorageError(message)

@@ -20,12 +20,12 @@ from kafka_groups.pipeline.tables.table import Table
 
 __all__ = ["Table"]
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 # The leader of a partition of OFFSETS_TOPIC coordinates the groups whose records are in it. If it did not list its
 # groups, a sample has this log end offset, null, for the partition. A sample is complete if no partition of the topic
 # has it. Only complete samples show that a group or a commit was deleted.
-SILENT_COORDINATOR: Final = None
+UNLISTED_LOG_END: Final = None
 # The pipeline assumes that the clocks of coordinators and samplers differ by at most this time, ten minutes.
 LARGEST_CLOCK_DIFFERENCE_US: Final = 600_000_000
 
@@ -69,7 +69,7 @@ GROUP_STATUS: Final = Table(
 REBALANCES: Final = Table(
     "rebalances",
     derived.Rebalances,
-    identity=("cluster_id", "group", "protocol", "generation", "started_at"),
+    identity=("cluster_id", "group", "group_protocol", "generation", "started_at"),
     dated_by="started_at",
     derived=True,
 )

@@ -128,7 +128,7 @@ class Rebalances(Frame):
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     group: Any = column(STRING, "id of the group")
-    protocol: Any = column(STRING, "classic or consumer (KIP-848)")
+    group_protocol: Any = column(STRING, "classic or consumer (KIP-848)")
     generation: Any = column(INT32, "generation (classic) or group epoch (KIP-848)")
     started_at: Any = column(
         TIMESTAMP,

@@ -144,12 +144,12 @@ class PartitionOffsets(Frame):
         "last stable offset, where a read_committed consumer stops; null for backfills",
         unit=OFFSET,
     )
-    point_offset: Any = column(
+    lookup_offset: Any = column(
         INT64,
         "in backfills, the offset of the first record at or after observed_at; null if there is none",
         unit=OFFSET,
     )
-    point_time: Any = column(TIMESTAMP, "timestamp of the record at point_offset")
+    lookup_timestamp: Any = column(TIMESTAMP, "timestamp of the record at lookup_offset")
 
 
 @frame

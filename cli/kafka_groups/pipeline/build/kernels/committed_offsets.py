@@ -155,17 +155,17 @@ def number_incarnations(rows: Commits, size: int) -> Commits:
     A new incarnation begins with a deletion, and with a commit whose topic id differs from the previous one. `rows`
     have the topic ids that are known (`find_topic_ids`).
     """
-    starts = segment_starts(rows.key)
+    start_index = segment_starts(rows.key)
     has_id = (rows.topic_id != NULL) & ~_are_within_another_topic(rows, size)
     # A deletion has begun an incarnation already, so a commit is compared only with commits since then.
-    since_deletion = segment_starts(rows.key, running_count(rows.is_deletion, starts))
+    since_deletion = segment_starts(rows.key, running_count(rows.is_deletion, start_index))
     previous_id = take(rows.topic_id, last_index_before(has_id, since_deletion))
     is_on_other_topic = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
     begins = (rows.is_deletion | is_on_other_topic) & ~rows.is_carried
     # Only the day's rows begin incarnations. They come after the carried rows of their key.
     carried = last_values(rows.key, rows.is_carried, rows.incarnation, np.zeros(size, np.int64))
     incarnation_before = np.where(rows.is_carried, rows.incarnation, carried[rows.key])
-    return replace(rows, incarnation=incarnation_before + running_count(begins, starts))
+    return replace(rows, incarnation=incarnation_before + running_count(begins, start_index))
 
 
 def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Commits:
@@ -211,8 +211,8 @@ def count_repeated_commits(rows: Commits) -> Ints:
     indices = np.flatnonzero(rows.is_record & ~rows.is_deletion)
     if len(indices):
         records = rows.take(indices)
-        starts = segment_starts(records.key, records.incarnation, records.committed_offset)
-        repeated[indices] = np.arange(len(records)) - starts + records.repeated_commits[starts]
+        start_index = segment_starts(records.key, records.incarnation, records.committed_offset)
+        repeated[indices] = np.arange(len(records)) - start_index + records.repeated_commits[start_index]
     return repeated
 
 

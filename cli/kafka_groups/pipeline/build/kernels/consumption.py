@@ -85,9 +85,9 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
     is_commit = is_present & (rows.is_record | ((advance != 0) & (advance != NULL)))
     # A commit that is seen for the first time may have been made just before.
     is_move = is_of_day & is_present & (is_commit | (advance == NULL))
-    starts = is_segment_start(rows.key)
+    is_start = is_segment_start(rows.key)
     consumed = np.zeros(size, np.int64)
-    consumed[rows.key[starts]] = sum_segments(np.where(is_of_day & is_present, np.maximum(advance, 0), 0), starts)
+    consumed[rows.key[is_start]] = sum_segments(np.where(is_of_day & is_present, np.maximum(advance, 0), 0), is_start)
     consumed[carried_samples.key] -= carried_samples.counted
     consumed = np.maximum(consumed, 0)
     commits = np.bincount(rows.key[is_of_day & rows.is_record & is_present], minlength=size)
@@ -133,9 +133,9 @@ def _find_contradicting_samples(rows: Commits) -> _CarriedSamples:
     The sample comes after a record. It already shows the commit of a record of the next day, or it is below the
     previous record, which is at most ten minutes older.
     """
-    starts = segment_starts(rows.key, rows.incarnation)
+    start_index = segment_starts(rows.key, rows.incarnation)
     is_sample = rows.is_carried & ~rows.is_record & ~rows.is_deletion
-    record = last_index_before(rows.is_record & ~rows.is_deletion, starts)
+    record = last_index_before(rows.is_record & ~rows.is_deletion, start_index)
     is_candidate = is_sample & is_segment_end(rows.key, rows.is_carried) & (record >= 0)
     apart_us = rows.at_us - take(rows.at_us, record)
     is_below = (rows.committed_offset < take(rows.committed_offset, record)) & (apart_us <= LARGEST_CLOCK_DIFFERENCE_US)
@@ -175,9 +175,9 @@ def _show_earlier_record(rows: Commits) -> Flags:
 
     The coordinator's clock is then behind the sampler's.
     """
-    starts = segment_starts(rows.key, rows.incarnation)
+    start_index = segment_starts(rows.key, rows.incarnation)
     is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
-    record = last_index_before(rows.is_record & ~rows.is_deletion, starts)
+    record = last_index_before(rows.is_record & ~rows.is_deletion, start_index)
     is_below = (record >= 0) & (rows.committed_offset < take(rows.committed_offset, record))
     return _match_records(rows, is_sample & is_below, is_later=False)
 

@@ -3,7 +3,7 @@
 Samples have no tombstones, so only its absence shows that a commit was deleted. One sample without the commit is noise:
 the coordinator may just have moved. Two complete samples must lack the commit, the later one more than ten minutes
 after the commit was last seen. Then the time of the first of them is the time of the deletion. A sample is complete if
-every coordinator listed its groups (SILENT_COORDINATOR).
+every coordinator listed its groups (UNLISTED_LOG_END).
 
 - If records were read up to that time, they show whether the commit was deleted, and nothing is inferred.
 - A group that is still listed, but without any commit, keeps its commits: samples may have been unable to read them.

@@ -66,7 +66,9 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
     end = ends.take(index)
     commit = commits.take(_choose_commits(commits, end, last))
     deletion = last_index_until(commits.is_deletion, segment_starts(commits.key))[last]
-    is_far_ahead = (end.point_ms != NULL) & (end.point_ms - end.at_us // 1_000 > _CLOCK_TOLERANCE_MS)
+    is_far_ahead = (end.lookup_timestamp_ms != NULL) & (
+        end.lookup_timestamp_ms - end.at_us // 1_000 > _CLOCK_TOLERANCE_MS
+    )
     rows = LagRows(
         key=key,
         at_us=end.at_us,

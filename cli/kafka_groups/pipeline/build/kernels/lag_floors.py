@@ -164,15 +164,15 @@ class _Floors:
         return result
 
 
-def _running_lowest(lag: Ints, starts: Ints) -> Ints:
+def _running_lowest(lag: Ints, start_index: Ints) -> Ints:
     """Return for each row the index of the first row with the lowest lag since the start of its segment."""
     indices = np.arange(len(lag))
     lowest = indices.copy()
-    longest = int((indices - starts).max()) + 1
+    longest = int((indices - start_index).max()) + 1
     distance = 1
     while distance < longest:
         earlier = np.concatenate([np.zeros(distance, np.int64), lowest[:-distance]])
-        is_lower = (indices - distance >= starts) & (lag[earlier] <= lag[lowest])
+        is_lower = (indices - distance >= start_index) & (lag[earlier] <= lag[lowest])
         lowest = np.where(is_lower, earlier, lowest)
         distance *= 2
     return lowest

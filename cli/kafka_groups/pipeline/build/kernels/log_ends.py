@@ -60,8 +60,8 @@ def new_log_ends(*, partition: Ints, at_us: Ints, log_end: Ints, **others: Any) 
         "is_sample": np.ones(size, np.bool_),
         "log_start": np.full(size, NULL),
         "last_stable": np.full(size, NULL),
-        "point_offset": np.full(size, NULL),
-        "point_ms": np.full(size, NULL),
+        "lookup_offset": np.full(size, NULL),
+        "lookup_timestamp_ms": np.full(size, NULL),
         "topic_id": np.full(size, NULL),
         "log_number": np.zeros(size, np.int64),
         "previous_sample_us": np.full(size, NULL),
@@ -91,13 +91,13 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     # Carried rows are earlier than the day's, and the sort is stable: a partition's rows are in order of time.
     rows = LogEnds.join(carried, _unique_rows(day)).sort_by("partition")
     is_of_day = ~rows.is_carried
-    starts = segment_starts(rows.partition)
+    start_index = segment_starts(rows.partition)
     has_end = rows.is_sample & (rows.log_end != NULL)
     # A carried end that is not used was the last one of its day. The next end shows whether the log was truncated.
     is_unconfirmed = has_end & rows.is_carried & ~rows.is_used
-    previous = last_index_before(has_end & ~is_unconfirmed, starts)
+    previous = last_index_before(has_end & ~is_unconfirmed, start_index)
     previous_end = take(rows.log_end, previous)
-    follows_unconfirmed = last_index_before(has_end, starts) != previous
+    follows_unconfirmed = last_index_before(has_end, start_index) != previous
     next_end = take(rows.log_end, next_index_after(has_end, rows.partition))
     # NULL is below all offsets, so nothing falls below an unknown end.
     has_fallen = has_end & (rows.log_end < previous_end)
@@ -107,13 +107,13 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     # The last end of a day has no next one to compare with. It counts, unless two samples ran at the same time.
     is_last = next_end == NULL
     is_truncated = has_fallen & (stays_below | ~(is_close | is_same_topic) | (is_last & ~is_close))
-    is_new_log = is_of_day & (_is_recreated(rows, starts) | is_truncated)
-    counted = last_log_numbers(carried, size)[rows.partition] + running_count(is_new_log, starts)
+    is_new_log = is_of_day & (_is_recreated(rows, start_index) | is_truncated)
+    counted = last_log_numbers(carried, size)[rows.partition] + running_count(is_new_log, start_index)
     numbered = replace(
         rows,
-        topic_id=_known_topic_ids(rows, starts),
+        topic_id=_known_topic_ids(rows, start_index),
         log_number=np.where(is_of_day, counted, rows.log_number),
-        previous_sample_us=take(rows.at_us, last_index_before(rows.is_sample, starts)),
+        previous_sample_us=take(rows.at_us, last_index_before(rows.is_sample, start_index)),
         is_used=np.where(is_of_day, is_new_log | ~has_fallen, rows.is_used),
     )
     is_contradicted = is_of_day & ~rows.is_sample & _contradicts_samples(numbered)
@@ -133,24 +133,24 @@ def _unique_rows(day: LogEnds) -> LogEnds:
         "log_start",
         "log_end",
         "last_stable",
-        "point_offset",
-        "point_ms",
+        "lookup_offset",
+        "lookup_timestamp_ms",
         "topic_id",
     )
     return ordered.take(is_segment_end(ordered.partition, ordered.at_us))
 
 
-def _known_topic_ids(rows: LogEnds, starts: Ints) -> Ints:
+def _known_topic_ids(rows: LogEnds, start_index: Ints) -> Ints:
     """Return the topic id of each row: its own, else the last sampled id before it; NULL if there is none."""
     has_sampled_id = rows.is_sample & (rows.topic_id != NULL)
-    previous_id = take(rows.topic_id, last_index_before(has_sampled_id, starts))
+    previous_id = take(rows.topic_id, last_index_before(has_sampled_id, start_index))
     return np.where(rows.topic_id != NULL, rows.topic_id, previous_id)
 
 
-def _is_recreated(rows: LogEnds, starts: Ints) -> Flags:
+def _is_recreated(rows: LogEnds, start_index: Ints) -> Flags:
     """Return for each row whether it is a sample whose topic id differs from the previously sampled id."""
     has_id = rows.is_sample & (rows.topic_id != NULL)
-    previous_id = take(rows.topic_id, last_index_before(has_id, starts))
+    previous_id = take(rows.topic_id, last_index_before(has_id, start_index))
     is_recreated: Flags = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
     return is_recreated
 
@@ -213,9 +213,9 @@ def measure_growth(ends: LogEnds, size: int) -> Ints:
     is_known = last.at_us > first.at_us
     partition = first.partition[is_known]
     growth_of_log = np.maximum(0, last.log_end - first.log_end)[is_known]
-    starts = is_segment_start(partition)
+    is_start = is_segment_start(partition)
     growth = np.full(size, NULL)
-    growth[partition[starts]] = sum_segments(growth_of_log, starts)
+    growth[partition[is_start]] = sum_segments(growth_of_log, is_start)
     return growth
 
 
@@ -225,10 +225,10 @@ def find_idle_partitions(day: LogEnds, size: int) -> Flags:
     Rows are sorted by partition and time.
     """
     known = day.take(day.log_end != NULL)
-    starts = is_segment_start(known.partition)
+    is_start = is_segment_start(known.partition)
     ends = is_segment_end(known.partition)
-    min_end = reduce_segments(np.minimum, known.log_end, starts)
-    max_end = reduce_segments(np.maximum, known.log_end, starts)
+    min_end = reduce_segments(np.minimum, known.log_end, is_start)
+    max_end = reduce_segments(np.maximum, known.log_end, is_start)
     is_idle = np.zeros(size, np.bool_)
-    is_idle[known.partition[starts]] = (min_end == max_end) & (known.at_us[starts] < known.at_us[ends])
+    is_idle[known.partition[is_start]] = (min_end == max_end) & (known.at_us[is_start] < known.at_us[ends])
     return is_idle

@@ -39,8 +39,8 @@ from kafka_groups.pipeline.frames.arrays import NULL, Array, Floats, Ints
 from kafka_groups.verdicts import STRENGTH_UNIT, WAIT_HALF_LIFE_MS, Limits
 
 # The columns with the two greatest strengths of waits, and of intervals between observations.
-_WAITS: Final = ("first_strength", "second_strength")
-_INTERVALS: Final = ("first_interval", "second_interval")
+_WAITS: Final = ("longest_wait_strength", "second_wait_strength")
+_INTERVALS: Final = ("longest_interval_strength", "second_interval_strength")
 
 
 def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> Observations:
@@ -74,7 +74,7 @@ def measure_progress(
     """
     rows, lag, commit_ms = _join(carried, observations)
     is_observed = rows.rule == NULL
-    starts = segment_starts(*_segments(rows))
+    start_index = segment_starts(*_segments(rows))
     previous = previous_indices(*_segments(rows))
     has_moved = (previous >= 0) & (rows.committed_offset != rows.committed_offset[previous])
     moved_ms = _times_of_moves(rows, previous, commit_ms)
@@ -82,18 +82,20 @@ def measure_progress(
     has_no_lag = is_observed & (lag != NULL) & (lag <= limits.allowed_lag)
     begins = (previous < 0) | has_moved
     since_ms = np.where(is_observed, np.where(begins, moved_ms, 0), rows.since_ms)
-    since_ms = running_maximum(np.where(has_no_lag, rows.at_ms, since_ms), starts)
+    since_ms = running_maximum(np.where(has_no_lag, rows.at_ms, since_ms), start_index)
     unread = np.maximum(0, rows.log_end[previous] - rows.committed_offset)
-    last_move = last_index_until(has_moved | ~is_observed, starts)
+    last_move = last_index_until(has_moved | ~is_observed, start_index)
     measured = replace(
         rows,
         since_ms=since_ms,
-        moves=running_count(has_moved, starts) + np.where(is_observed, 0, rows.moves)[starts],
-        highest=_find_highest(rows, previous, starts),
+        moves=running_count(has_moved, start_index) + np.where(is_observed, 0, rows.moves)[start_index],
+        highest=_find_highest(rows, previous, start_index),
         unread_at_move=take(np.where(is_observed, unread, rows.unread_at_move), last_move),
-        empty_since_ms=_find_empty_since(rows, starts),
-        **_find_strongest(rows, _WAITS, np.where(has_moved, np.maximum(1, moved_ms - since_ms[previous]), 0), starts),
-        **_find_strongest(rows, _INTERVALS, _intervals(rows, previous), starts),
+        empty_since_ms=_find_empty_since(rows, start_index),
+        **_find_strongest(
+            rows, _WAITS, np.where(has_moved, np.maximum(1, moved_ms - since_ms[previous]), 0), start_index
+        ),
+        **_find_strongest(rows, _INTERVALS, _intervals(rows, previous), start_index),
     )
     progress = measured.take(is_observed)
     return progress, _evidence(observations, progress)
@@ -138,7 +140,7 @@ def _intervals(rows: KeyProgress, previous: Ints) -> Ints:
     return np.where(previous >= 0, np.maximum(1, rows.at_ms - rows.at_ms[previous]), 0)
 
 
-def _find_strongest(rows: KeyProgress, names: tuple[str, str], time_ms: Ints, starts: Ints) -> dict[str, Ints]:
+def _find_strongest(rows: KeyProgress, names: tuple[str, str], time_ms: Ints, start_index: Ints) -> dict[str, Ints]:
     """Return the two greatest strengths of times of each key that ended until each row, by name; 0 without one.
 
     A time of 0 is none.
@@ -147,20 +149,20 @@ def _find_strongest(rows: KeyProgress, names: tuple[str, str], time_ms: Ints, st
     carried_first, carried_second = (getattr(rows, name) for name in names)
     strength = np.floor(np.log2(np.maximum(1, time_ms)) * STRENGTH_UNIT).astype(np.int64)
     strength = np.where(time_ms > 0, strength + rows.at_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS, 0)
-    first = running_maximum(np.where(is_carried, carried_first, strength), starts)
+    first = running_maximum(np.where(is_carried, carried_first, strength), start_index)
     # A time that is weaker than the strongest one before it counts itself, a stronger one makes that one the second.
-    displaced = np.minimum(strength, _before(first, starts))
-    second = running_maximum(np.where(is_carried, carried_second, displaced), starts)
+    displaced = np.minimum(strength, _before(first, start_index))
+    second = running_maximum(np.where(is_carried, carried_second, displaced), start_index)
     return dict(zip(names, (first, second), strict=True))
 
 
-def _before(values: Ints, starts: Ints) -> Ints:
+def _before(values: Ints, start_index: Ints) -> Ints:
     """Return for each row the value of the row before it in its segment; 0 for the first one."""
     shifted = np.concatenate([np.zeros(1, np.int64), values[:-1]])[: len(values)]
-    return np.where(np.arange(len(values)) == starts, 0, shifted)
+    return np.where(np.arange(len(values)) == start_index, 0, shifted)
 
 
-def _find_highest(rows: KeyProgress, previous: Ints, starts: Ints) -> Ints:
+def _find_highest(rows: KeyProgress, previous: Ints, start_index: Ints) -> Ints:
     """Return for each row the highest committed offset since the last known reset of its segment.
 
     A lower offset is a known reset if the group had no members at this observation or the one before.
@@ -173,31 +175,31 @@ def _find_highest(rows: KeyProgress, previous: Ints, starts: Ints) -> Ints:
     is_reset = has_fallen & (is_empty | ((previous >= 0) & is_empty[previous]))
     offset = np.where(is_reset, rows.committed_offset, rows.highest)
     indices = np.arange(len(rows))
-    since_reset = np.maximum(starts, np.maximum.accumulate(np.where(is_reset, indices, 0)))
+    since_reset = np.maximum(start_index, np.maximum.accumulate(np.where(is_reset, indices, 0)))
     return _running_maximum_of_offsets(offset, since_reset)
 
 
-def _running_maximum_of_offsets(offset: Ints, starts: Ints) -> Ints:
-    """Return for each row the highest offset since the row `starts`, of offsets of any size."""
+def _running_maximum_of_offsets(offset: Ints, start_index: Ints) -> Ints:
+    """Return for each row the highest offset since the row `start_index`, of offsets of any size."""
     indices = np.arange(len(offset))
     highest = offset.copy()
-    longest = int((indices - starts).max()) + 1
+    longest = int((indices - start_index).max()) + 1
     distance = 1
     while distance < longest:
         earlier = np.concatenate([np.zeros(distance, np.int64), highest[:-distance]])
-        highest = np.where(indices - distance >= starts, np.maximum(highest, earlier), highest)
+        highest = np.where(indices - distance >= start_index, np.maximum(highest, earlier), highest)
         distance *= 2
     return highest
 
 
-def _find_empty_since(rows: KeyProgress, starts: Ints) -> Ints:
+def _find_empty_since(rows: KeyProgress, start_index: Ints) -> Ints:
     """Return for each row when the time without members began, in ms; NULL if members were seen last."""
     is_carried = rows.rule != NULL
     is_empty = np.where(is_carried, rows.empty_since_ms != NULL, rows.members == 0)
     is_present = rows.members > 0
-    last_present = last_index_until(is_present, starts)
-    begins = is_empty & (last_index_before(is_empty, starts) <= last_index_before(is_present, starts))
-    last_begin = last_index_until(begins, starts)
+    last_present = last_index_until(is_present, start_index)
+    begins = is_empty & (last_index_before(is_empty, start_index) <= last_index_before(is_present, start_index))
+    last_begin = last_index_until(begins, start_index)
     since_ms = take(np.where(is_carried, rows.empty_since_ms, rows.at_ms), last_begin)
     return np.where(last_begin > last_present, since_ms, NULL)
 

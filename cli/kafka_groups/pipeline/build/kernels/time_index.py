@@ -48,14 +48,14 @@ def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
     """
     every = TimePoints.join(carried, _points_of_log_ends(day), _points_of_records(day))
     points = every.sort_by("partition", "log_number", "offset")
-    starts = is_segment_start(points.partition, points.log_number, points.offset)
+    is_start = is_segment_start(points.partition, points.log_number, points.offset)
     return replace(
-        points.take(starts),
-        record_ms=reduce_segments(np.minimum, points.record_ms, starts),
-        earliest_ms=reduce_segments(np.minimum, points.earliest_ms, starts),
-        sampled_ms=reduce_segments(np.minimum, points.sampled_ms, starts),
-        latest_ms=reduce_segments(np.maximum, points.latest_ms, starts),
-        log_start=reduce_segments(np.maximum, points.log_start, starts),
+        points.take(is_start),
+        record_ms=reduce_segments(np.minimum, points.record_ms, is_start),
+        earliest_ms=reduce_segments(np.minimum, points.earliest_ms, is_start),
+        sampled_ms=reduce_segments(np.minimum, points.sampled_ms, is_start),
+        latest_ms=reduce_segments(np.maximum, points.latest_ms, is_start),
+        log_start=reduce_segments(np.maximum, points.log_start, is_start),
     )
 
 
@@ -83,14 +83,14 @@ def _points_of_records(day: LogEnds) -> TimePoints:
 
     No sample has shown these points (LARGEST), and their log starts are unknown (NULL).
     """
-    rows = day.take((day.point_offset != NULL) & (day.point_ms != NULL))
+    rows = day.take((day.lookup_offset != NULL) & (day.lookup_timestamp_ms != NULL))
     return TimePoints(
         partition=rows.partition,
         log_number=rows.log_number,
-        offset=rows.point_offset,
-        record_ms=rows.point_ms,
-        latest_ms=rows.point_ms,
-        earliest_ms=rows.point_ms,
+        offset=rows.lookup_offset,
+        record_ms=rows.lookup_timestamp_ms,
+        latest_ms=rows.lookup_timestamp_ms,
+        earliest_ms=rows.lookup_timestamp_ms,
         sampled_ms=np.full(len(rows), LARGEST),
         log_start=np.full(len(rows), NULL),
     )

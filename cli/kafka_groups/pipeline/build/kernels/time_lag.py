@@ -142,16 +142,16 @@ def _find_neighbours(rows: LagRows, ends: LogEnds, points: TimePoints) -> _Neigh
 
     Each log in `ends` has at least one point; `points` have the order of TimePoints.
     """
-    starts = is_segment_start(points.partition, points.log_number)
-    first_of_log = np.flatnonzero(starts)
-    logs_of_points = (points.partition[starts] << 32) | points.log_number[starts]
+    is_start = is_segment_start(points.partition, points.log_number)
+    first_of_log = np.flatnonzero(is_start)
+    logs_of_points = (points.partition[is_start] << 32) | points.log_number[is_start]
     logs_of_ends = (ends.partition << 32) | ends.log_number
     log = np.searchsorted(logs_of_points, logs_of_ends)[rows.observation]
     # An offset needs all 64 bits of a search key, and leaves none for the log. The rank of an offset needs fewer.
     known_offsets = np.unique(points.offset)
     rank_of_point = np.searchsorted(known_offsets, points.offset)
     rank_of_commit = np.searchsorted(known_offsets, rows.committed_offset, "right") - 1
-    log_of_point = np.cumsum(starts) - 1
+    log_of_point = np.cumsum(is_start) - 1
     after = np.searchsorted(
         log_of_point * len(known_offsets) + rank_of_point,
         log * len(known_offsets) + rank_of_commit,
@@ -161,5 +161,5 @@ def _find_neighbours(rows: LagRows, ends: LogEnds, points: TimePoints) -> _Neigh
     return _Neighbours(
         previous=np.where(after > first_of_log[log], after - 1, -1),
         following=np.where(after < end_of_log, after, -1),
-        log_start=reduce_segments(np.maximum, points.log_start, starts)[log],
+        log_start=reduce_segments(np.maximum, points.log_start, is_start)[log],
     )

@@ -143,14 +143,14 @@ def _spread(values: Floats, is_known: Flags) -> Floats:
 def _find_since(progress: KeyProgress, carried: KeyProgress, rule: Ints) -> Ints:
     """Return for each row when its verdict began, without another one in between, in ms since 1970."""
     verdict = RANK_OF_RULE[rule]
-    starts = segment_starts(progress.key)
+    start_index = segment_starts(progress.key)
     changes = is_segment_start(progress.key, verdict)
-    since_ms = progress.at_ms[last_index_until(changes, starts)] if len(rule) else progress.at_ms
+    since_ms = progress.at_ms[last_index_until(changes, start_index)] if len(rule) else progress.at_ms
     keys = int(max(progress.key.max(initial=-1), carried.key.max(initial=-1))) + 1
     before = np.full(keys, NULL)
     before[carried.key] = RANK_OF_RULE[carried.rule]
     carried_since_ms = np.full(keys, NULL)
     carried_since_ms[carried.key] = carried.verdict_since_ms
-    is_first_run = last_index_until(changes, starts) == starts
+    is_first_run = last_index_until(changes, start_index) == start_index
     continues = is_first_run & (before[progress.key] == verdict)
     return np.where(continues, carried_since_ms[progress.key], since_ms)

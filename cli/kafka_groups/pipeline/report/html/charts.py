@@ -44,8 +44,8 @@ def chart_section(history: History, group: GroupHistory, number: int) -> str:
 
 
 def verdict_word(group: GroupHistory) -> str | None:
-    """Return the verdict of a group, or that it was removed; None if it is not judged."""
-    return group.verdict if group.removed_ms is None else "removed"
+    """Return the verdict of a group, or `deleted`; None if it is not judged."""
+    return group.verdict if group.deleted_ms is None else "deleted"
 
 
 def verdict_label(word: str | None) -> str:
@@ -63,7 +63,7 @@ def _state_line(history: History, group: GroupHistory) -> str:
     has_old_row = group.evaluated_ms is not None and history.has_old_row(group)
     parts = [
         f"cluster {name(group.cluster_id)}" if len(history.clusters) > 1 else None,
-        _removal(group),
+        _deletion(group),
         f"as of {describe_minute(group.evaluated_ms or 0)}" if has_old_row else None,
         None if group.state is None else text(group.state),
         None if group.members is None else count_of(group.members, "member"),
@@ -76,11 +76,11 @@ def _state_line(history: History, group: GroupHistory) -> str:
     return " · ".join(part for part in parts if part is not None)
 
 
-def _removal(group: GroupHistory) -> str | None:
-    """Return when a group was removed; None if it exists."""
-    if group.removed_ms is None:
+def _deletion(group: GroupHistory) -> str | None:
+    """Return when a group was deleted; None if it exists."""
+    if group.deleted_ms is None:
         return None
-    return f"removed {describe_minute(group.removed_ms)}{' or before' if group.removed_is_bound else ''}"
+    return f"deleted {describe_minute(group.deleted_ms)}{' or before' if group.deleted_is_bound else ''}"
 
 
 def _figure(history: History, group: GroupHistory) -> str:

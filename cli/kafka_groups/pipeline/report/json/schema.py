@@ -76,19 +76,19 @@ _GROUP: Final = {
     "cluster_id": text_schema("The cluster's id."),
     "group": text_schema("The group's id."),
     "state": text_schema(
-        "The state at the end of the period, Dead if it was removed; null if it is not known.", nullable=True
+        "The state at the end of the period, Dead if it was deleted; null if it is not known.", nullable=True
     ),
     "members": number_schema("How many members it had then; null if that is not known."),
     "verdict": choice_schema(
-        "The verdict, UNKNOWN without enough evidence; null without a lag, or if all commits were removed.",
+        "The verdict, UNKNOWN without enough evidence; null without a lag, or if all commits were deleted.",
         VERDICTS,
         nullable=True,
     ),
     "rule": text_schema("The rule that gave the verdict; null without a verdict.", nullable=True),
     "verdict_since": time_schema("When this verdict began; null without a verdict.", nullable=True),
     "evaluated_at": time_schema("The time of lag and verdict; null if neither is known.", nullable=True),
-    "removed_at": time_schema("When the group was removed; null if it exists.", nullable=True),
-    "removed_at_is_bound": boolean_schema(
+    "deleted_at": time_schema("When the group was deleted; null if it exists.", nullable=True),
+    "deleted_at_is_bound": boolean_schema(
         "Whether the time is an upper bound: that of the first sample without the group."
     ),
     "is_unused": boolean_schema("Whether the group is empty and has committed nothing for a day."),

@@ -41,9 +41,9 @@ def footnotes(history: History, headers: Collection[str], *, is_unicode: bool) -
         verb = "is" if unused == 1 else "are"
         yield f"{count_of(unused, 'unused group')} (Empty, no commit for a day) {verb} below the others."
     at_most = "≤" if is_unicode else "<="
-    removed = [group for group in history.groups if group.removed_ms is not None]
-    removals = [_describe_removal(history, group, at_most) for group in removed]
-    yield from _first_notes(removals, "Removed", "were removed")
+    deleted = [group for group in history.groups if group.deleted_ms is not None]
+    deletions = [_describe_deletion(history, group, at_most) for group in deleted]
+    yield from _first_notes(deletions, "Deleted", "were deleted")
     yield from _first_notes(history.gaps, "Gap", "gaps")
     yield from _first_notes(history.missing, "Missing", "things are missing")
 
@@ -88,11 +88,11 @@ def _longest_notes(history: History, *, is_unicode: bool) -> Iterator[str]:
         yield f"LONGEST: {sign} means at least: the next one began before all had joined."
 
 
-def _describe_removal(history: History, group: GroupHistory, at_most: str) -> str:
-    """Return the id of a removed group and the time of its removal, with its cluster if there are several."""
+def _describe_deletion(history: History, group: GroupHistory, at_most: str) -> str:
+    """Return the id of a deleted group and the time of its deletion, with its cluster if there are several."""
     cluster = f" on cluster {group.cluster_id}" if len(history.clusters) > 1 else ""
-    sign = at_most if group.removed_is_bound else ""
-    return f"{group.group}{cluster}, {sign}{format_minute(group.removed_ms or 0)}"
+    sign = at_most if group.deleted_is_bound else ""
+    return f"{group.group}{cluster}, {sign}{format_minute(group.deleted_ms or 0)}"
 
 
 def _first_notes(sentences: Sequence[str], label: str, noun: str) -> Iterator[str]:

@@ -136,7 +136,7 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
         state=group.state,
         members=group.members,
         # This is no verdict, but readers look for it in this column, which is never omitted.
-        verdict=group.verdict if group.removed_ms is None else "removed",
+        verdict=group.verdict if group.deleted_ms is None else "deleted",
         rule=group.rule,
         lag=format_lag(group, at_least="≥" if is_unicode else ">="),
         time_lag=format_time_lag(group, at_least="≥" if is_unicode else ">="),
