@@ -118,7 +118,7 @@ def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> G
     is_start = is_segment_start(active.group)
     is_topic_start = is_segment_start(active.group, active.topic)
     group_of_topic = active.group[is_topic_start]
-    is_group_of_topics_start = is_segment_start(group_of_topic)
+    is_group_start_of_topics = is_segment_start(group_of_topic)
     group = active.group[is_start]
     commits_on_topic = reduce_segments(np.add, days.has_commit.astype(np.int64), is_topic_start)
     has_commits = commits_on_topic > 0
@@ -130,10 +130,10 @@ def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> G
         group=group,
         commits=np.where(has_records, commits, NULL),
         commit_rate=_measure_commit_rate(commits, has_records, read_us, day),
-        partitions=reduce_segments(np.add, commits_on_topic, is_group_of_topics_start),
+        partitions=reduce_segments(np.add, commits_on_topic, is_group_start_of_topics),
         topics=(np.searchsorted(group, group_of_topic[has_commits]), active.topic[is_topic_start][has_commits]),
         consumed=sum_segments(days.consumed, is_start),
-        skew=reduce_segments(np.fmax, skew, is_group_of_topics_start),
+        skew=reduce_segments(np.fmax, skew, is_group_start_of_topics),
         last_commit_us=reduce_segments(np.maximum, days.last_commit_us, is_start),
         is_idle=_are_idle(days, is_start, read_us, counts.max_members[group]),
         clock_jump_ms=reduce_segments(np.maximum, days.clock_jump_ms, is_start),
@@ -150,7 +150,7 @@ def _measure_commit_rate(commits: Ints, has_records: Flags, read_us: Ints, day: 
 def _are_idle(days: KeyDays, is_start: Flags, read_us: Ints, max_members: Ints) -> Flags:
     """Return for each group whether it is idle: it had no member, and no commit in the 24 hours before it was observed.
 
-    `is_start` are the first rows of groups in `days`; `read_us` (µs) and `max_members` have a value for each group.
+    `is_start` marks each group's first row in `days`. `read_us` (µs) and `max_members` have a value for each group.
     """
     sampled_us = reduce_segments(np.maximum, days.sampled_us, is_start)
     moved_us = reduce_segments(np.maximum, days.moved_us, is_start)
@@ -165,8 +165,8 @@ def _are_idle(days: KeyDays, is_start: Flags, read_us: Ints, max_members: Ints) 
 def topic_skew(consumed: Ints, is_idle: Flags, idle_partitions: Ints, is_start: Flags) -> Floats:
     """Return the skew of each topic of each group, NaN for a topic with too few records.
 
-    `is_start` are the first rows of topics. `idle_partitions` is the number of idle partitions of the topic, whether or
-    not the group has a commit on them.
+    `is_start` marks the first row of each topic. `idle_partitions` is the number of idle partitions of the topic, also
+    of those without a commit of the group.
     """
     amount = consumed.astype(np.float64)
     total = reduce_segments(np.add, amount, is_start)

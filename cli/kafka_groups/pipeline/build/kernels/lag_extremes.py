@@ -64,10 +64,10 @@ def find_lag_extremes(rows: LagRows, time_lag_ms: Ints, size: int) -> LagExtreme
     is_start = is_segment_start(rows.key)
     extremes.time_lag_ms[rows.key[is_start]] = reduce_segments(np.maximum, time_lag_ms, is_start)
     with_margin = rows.take(rows.retention_margin != NULL)
-    is_start = is_segment_start(with_margin.key)
-    first = with_margin.take(is_start)
+    is_margin_start = is_segment_start(with_margin.key)
+    first = with_margin.take(is_margin_start)
     last = with_margin.take(is_segment_end(with_margin.key))
-    extremes.margin[last.key] = reduce_segments(np.minimum, with_margin.retention_margin, is_start)
+    extremes.margin[last.key] = reduce_segments(np.minimum, with_margin.retention_margin, is_margin_start)
     extremes.last_ms[last.key] = last.at_us // 1_000
     extremes.last_margin[last.key] = last.retention_margin
     extremes.retention_left_ms[last.key] = _measure_time_left(first, last)
