@@ -187,7 +187,7 @@ def test_ids_without_data_are_unknown_with_the_nearest_known_id(storage: Storage
 
 def test_selected_groups_without_any_lag_are_reported_as_such(storage: Storage) -> None:
     asked = read_history(storage, since_ms=START, until_ms=END, groups=["sharing"])
-    assert asked.missing == ("No lag is known of the selected groups in this period.",)
+    assert asked.missing == ("No lag of the selected groups is known in this period.",)
 
 
 def test_numbers_from_records_alone_are_numbers_in_json(reported: History) -> None:

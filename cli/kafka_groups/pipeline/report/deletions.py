@@ -38,12 +38,13 @@ class _Sample(NamedTuple):
 def find_deletions(
     tables: PeriodTables, rows: Mapping[GroupKey, LastRows], coverages: Mapping[str, Coverage]
 ) -> dict[GroupKey, Deletion]:
-    """Return the deletions of those groups that were deleted and not seen again, in the period or before it.
+    """Find the groups that were deleted in the period or before it, and have not been seen since.
 
-    A deletion has the time of the tombstone if no later sign shows the group. Otherwise it is a bound: the time of the
-    first complete sample without the group. There have to be two such samples, the last of them more than ten minutes
-    after any sign of the group. Such a deletion counts only if the cluster's records were not read until then, or if
-    they show that all commits were deleted: brokers before 4.0 write no tombstone for groups that never had members.
+    If no sign of the group follows its tombstone, the group was deleted at the time of the tombstone. Otherwise the
+    time is a bound: the time of the first complete sample without the group. There must be two such samples, the last
+    one more than ten minutes after any sign of the group. They count only if the cluster's records were not read until
+    then, or if these show that all commits were deleted: brokers before 4.0 write no tombstone for groups that never
+    had members.
     """
     deletions: dict[GroupKey, Deletion] = {}
     unlisted: dict[GroupKey, LastRows] = {}
@@ -69,7 +70,7 @@ def find_deletions(
 
 
 def _deletion_from_samples(last: LastRows, sample_times: list[int], last_record_ms: int | None) -> Deletion | None:
-    """Return the deletion that complete samples show; None if they do not show one.
+    """Return the deletion of a group according to complete samples; None if they show none.
 
     `sample_times` are the times of the cluster's complete samples in ms since 1970, ascending. `last_record_ms`
     is the time of the last record that was read; None if none was.
@@ -88,7 +89,7 @@ def _deletion_from_samples(last: LastRows, sample_times: list[int], last_record_
 
 
 def _read_complete_samples(tables: PeriodTables, unlisted: Mapping[GroupKey, LastRows]) -> Mapping[str, list[int]]:
-    """Return by cluster id the ascending times of its complete samples, since the earliest last sign of a group."""
+    """Return by cluster id the ascending times of complete samples, from the earliest last sign of any group on."""
     times = defaultdict[str, list[int]](list)
     if unlisted:
         period = Period(min(last.alive_ms for last in unlisted.values()), tables.period.until_ms)

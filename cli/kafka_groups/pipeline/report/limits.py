@@ -31,9 +31,9 @@ FindingT = TypeVar("FindingT", bound=_OfKind)
 
 @dataclass(frozen=True, slots=True)
 class GroupLimit:
-    """A limit of groups: the first `max_count` existing ones, and the first `max_count` deleted ones; None: no limit.
+    """A limit on groups: the first `max_count` existing ones, and as many deleted ones. None means no limit.
 
-    Groups whose ids are in `exempt` are kept in addition, and do not count.
+    Groups whose ids are in `exempt` are always kept, and do not count towards the limit.
     """
 
     max_count: int | None = None
@@ -54,7 +54,7 @@ class GroupLimit:
 
 
 def first_of_each_kind(findings: Iterable[FindingT], max_count: int) -> list[FindingT]:
-    """Return at most `max_count` findings of each kind, in their order: many of one kind do not hide another."""
+    """Return at most `max_count` findings of each kind, in their order, so that no kind hides the others."""
     counts: Counter[str] = Counter()
     first_findings = []
     for finding in findings:

@@ -33,7 +33,7 @@ _QUALITIES: Final = {
 
 
 def chart_section(history: History, group: GroupHistory, number: int) -> str:
-    """Return the section of a group; the link of the summary to the group with this number leads to it."""
+    """Return the section of a group; the summary links to it by the group's number."""
     title = f'<h3 id="group-{number}-name">{name(group.group)}</h3>{verdict_label(verdict_word(group))}'
     return (
         f'<section class="group" id="group-{number}" aria-labelledby="group-{number}-name">\n'
@@ -56,7 +56,7 @@ def verdict_label(word: str | None) -> str:
 
 
 def _state_line(history: History, group: GroupHistory) -> str:
-    """Return the known values of a group in one line."""
+    """Return what is known of a group, in one line."""
     lag = describe_lag(group)
     time_lag = describe_time_lag(group)
     lag_start = describe_lag_start(group)
@@ -84,7 +84,7 @@ def _deletion(group: GroupHistory) -> str | None:
 
 
 def _figure(history: History, group: GroupHistory) -> str:
-    """Return the chart of a group: its data, which page.js draws. Without lag and rebalances there is a sentence."""
+    """Return the chart of a group: its data, which page.js draws. Without lag and rebalances, return a sentence."""
     attributes = (
         f'data-group="{text(group.group)}" data-cluster="{text(group.cluster_id)}" '
         f'data-rebalances="{len(group.rebalances or ())}"'
@@ -119,7 +119,7 @@ def _chart_data(history: History, group: GroupHistory) -> dict[str, Any]:
 
 
 def _mark(rebalance: Rebalance, history: History) -> list[int | str]:
-    """Return the mark of a rebalance: the start of its part in the period, its end, and the text of its tooltip."""
+    """Return the mark of a rebalance: where it begins in the period, where it ends, and the text of its tooltip."""
     tooltip = (
         f"Rebalance {rebalance.generation}: {describe_duration(rebalance)}<br>{describe_member_changes(rebalance)}"
     )
@@ -139,7 +139,7 @@ def _end_of_mark(rebalance: Rebalance, history: History) -> int:
 
 
 def _chart_label(group: GroupHistory) -> str:
-    """Return the chart in words, for readers that do not see it."""
+    """Return a description of the chart for readers who do not see it."""
     lags = [point.lag for point in group.points if point.lag is not None]
     course = f"from {lags[0]:,} to {lags[-1]:,}, at most {max(lags):,}" if lags else "not known"
     rebalances = "rebalances unknown" if group.rebalances is None else count_of(len(group.rebalances), "rebalance")
@@ -147,7 +147,7 @@ def _chart_label(group: GroupHistory) -> str:
 
 
 def _rebalance_table(group: GroupHistory) -> str:
-    """Return a table of the last hundred rebalances, the newest first; nothing if there is none."""
+    """Return a table of the last hundred rebalances, the newest first; empty if there is none."""
     if not group.rebalances:
         return ""
     newest: Sequence[Rebalance] = group.rebalances[::-1][:_MAX_REBALANCES]

@@ -78,7 +78,7 @@ def _rebalances(group: GroupHistory) -> str | None:
 
 
 def _trend(history: History, group: GroupHistory) -> str | None:
-    """Return a picture with an area for each stretch of known lag; None if no lag is known.
+    """Return a small chart with an area for each time span with a known lag; None if no lag is known.
 
     The other cells of the row describe the lag in words.
     """
