@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 _INTO = "tables"  # a path that means something to the command alone: a server has another working directory
 _PATIENCE_S = 600
-_DERIVED = [table for table in TABLES.values() if table.derived]
+_DERIVED = [table for table in TABLES.values() if table.is_derived]
 _MADE_BY_A_BUILD = (*(table.name for table in _DERIVED), "partition_state", "group_state", "build.json")
 
 

@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 def rows(table: Table, *found: dict[str, Any]) -> pa.Table:
     """Rows of a table that have what is given, and null elsewhere."""
     empty = dict.fromkeys(column.name for column in table.columns)
-    return pa.Table.from_pylist([{**empty, table.dated_by: NOW, **row} for row in found], schema=table.arrow())
+    return pa.Table.from_pylist([{**empty, table.time_column: NOW, **row} for row in found], schema=table.arrow())
 
 
 def gap(start: int, until: int, missing: int, reason: str) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def _key_ranges(dataset: ds.Dataset, table: Table) -> Iterator[ds.Expression]:
     has about `ROWS_AT_ONCE` rows, because all rows of a key are in one range. Before the first filter, the key columns
     of the entire dataset are read once. Row groups of sorted files are read only for ranges that overlap their keys.
     """
-    key_names = [name for name in table.identity if name not in {table.dated_by, *_NULL_IN_SAMPLES}]
+    key_names = [name for name in table.identity if name not in {table.time_column, *_NULL_IN_SAMPLES}]
     keys = _count_keys(dataset, key_names)
     range_numbers = (np.cumsum(keys["count"].to_numpy()) - 1) // ROWS_AT_ONCE
     first_indexes = np.unique(range_numbers, return_index=True)[1]

@@ -157,7 +157,7 @@ def _days_of(table: Table, rows: pa.RecordBatch) -> Ints:
     such column, or that time is no better, the date is day 0.
     """
     possible_times = []
-    for name in (table.dated_by, "record_time"):
+    for name in (table.time_column, "record_time"):
         if name in rows.schema.names:
             times_us = rows[name].cast(pa.int64())
             is_possible = pc.and_(pc.greater_equal(times_us, 0), pc.less(times_us, _END_US))

@@ -103,7 +103,7 @@ class GroupStatus(Frame):
     )
     partitions: Any = column(
         INT32,
-        "number of partitions that this row covers: those with a commit and a known log end offset",
+        "number of partitions in this row: those with a commit and a known log end offset",
     )
     lag: Any = column(INT64, "sum of the partitions' lags, without the negative ones", unit=RECORDS)
     time_lag_ms: Any = column(INT64, "longest known time lag of a partition", unit=MILLISECONDS)
@@ -209,9 +209,9 @@ class GroupDaily(Frame):
     worst_verdict: Any = column(STRING, "worst verdict of the group in group_status that day")
     skew: Any = column(
         FLOAT64,
-        "how unevenly the group consumed a topic: the largest share of a partition, divided by the mean share; 1 is "
-        "even. Of the topics with at least 1,000 consumed offsets, the most uneven one counts; null if there is none. "
-        "The mean includes partitions without a commit if nothing was written to them that day",
+        "how unevenly the group consumed a topic: the records of the busiest partition, divided by the mean of all "
+        "partitions; 1 is even. The most uneven topic with at least 1,000 consumed offsets counts; null without such a "
+        "topic. The mean includes partitions without a commit if nothing was written to them that day",
     )
     retention_margin: Any = column(INT64, "smallest retention margin of a partition that day", unit=RECORDS)
     last_retention_margin: Any = column(
@@ -222,8 +222,8 @@ class GroupDaily(Frame):
     retention_left_ms: Any = column(
         INT64,
         "shortest time until the log start offset passes a commit with lag, at the rates of that day. Null if the "
-        "log start offset does not approach the commit, if no commit has lag, or if observations cover less than an "
-        "hour",
+        "log start offset does not approach the commit, if no commit has lag, or if the observations span less than "
+        "an hour",
         unit=MILLISECONDS,
     )
     last_commit_time: Any = column(TIMESTAMP, "time of the group's last commit before the end of the day")
@@ -233,12 +233,12 @@ class GroupDaily(Frame):
     )
     orphaned_partitions: Any = column(
         INT32,
-        "number of partitions that no longer exist, although the day's last sample has a commit on them",
+        "number of partitions that no longer exist, but on which the group still has a commit in the day's last sample",
     )
     clock_jump_ms: Any = column(
         INT64,
-        "largest backward step between the times of successive commits in the log, which shows by how much the "
-        "brokers' clocks differ at least; 0 if there is none",
+        "largest fall of the time from one commit record to the next in the log: the brokers' clocks differ by at "
+        "least this; 0 if times never fall",
         unit=MILLISECONDS,
     )
 
@@ -260,6 +260,6 @@ class TopicDaily(Frame):
     groups_with_commits: Any = column(INT32, "number of groups with a commit on the topic at the end of the day")
     is_unread: Any = column(
         BOOLEAN,
-        "true if the topic exists, the build knows no commit on it, and no member or share group is known to read it",
+        "true if the topic exists, no commit on it is known, and no member or share group is known to read it",
     )
-    lookback_days: Any = column(INT32, "number of earlier days whose commits the build also knows")
+    lookback_days: Any = column(INT32, "number of earlier days whose commits the build took into account")
