@@ -16,6 +16,17 @@ _FROM_POINTS: Final = frozenset({"interpolated", "lower_bound", "data_loss"})
 _COUNTS: Final = frozenset({"members", "max_members"})
 _RATE_WINDOW: Final = timedelta(minutes=10)
 
+# The words of the old and of the new sentences, by the kind of the finding.
+_REWORDED_FINDINGS: Final = {
+    "idle_group": [("its last commit is of", "its last commit was on")],
+    "retention_risk": [
+        (": it is ", ": its commit is "),
+        (" it was ", " its commit was "),
+        ("log start: its commit is lost to it.", "log start offset; it can no longer read it."),
+        ("log start: they are lost to it.", "log start offset; it can no longer read them."),
+    ],
+}
+
 
 def _facts(difference: Difference) -> SeedFacts:
     assert difference.seed is not None
@@ -191,9 +202,11 @@ def is_generation_behind_removal(difference: Difference, _before: ExplainedDiffe
 
 def is_reworded_finding(difference: Difference, _before: ExplainedDifferences) -> bool:
     old, new = difference.old, difference.new
-    if old is None or new is None or new["kind"] != "idle_group":
+    if old is None or new is None or new["kind"] not in _REWORDED_FINDINGS:
         return False
-    reworded: str = old["message"].replace("its last commit is of", "its last commit was on")
+    reworded: str = old["message"]
+    for old_words, new_words in _REWORDED_FINDINGS[new["kind"]]:
+        reworded = reworded.replace(old_words, new_words)
     return bool(reworded == new["message"])
 
 

@@ -193,11 +193,24 @@ def test_members_that_left_differ_behind_lost_and_removed_generations(
 IDLE = "Group g: no commit in 24 hours, and no member seen on 2026-11-23; its last commit {} 2026-11-20."
 
 
+LOST = (
+    "Group g: it is 12 records below the log start: they are lost to it.",
+    "Group g: its commit is 12 records below the log start offset; it can no longer read them.",
+)
+LOST_ON_DAY = (
+    "Group g: on 2026-11-20 it was 1 record below the log start: it is lost to it.",
+    "Group g: on 2026-11-20 its commit was 1 record below the log start offset; it can no longer read it.",
+)
+
+
 @pytest.mark.parametrize(
     ("kind", "old", "new", "count"),
     [
         pytest.param("idle_group", IDLE.format("is of"), IDLE.format("was on"), 0, id="reworded"),
         pytest.param("idle_group", IDLE.format("is of"), IDLE.format("was on").replace("23;", "24;"), 1, id="number"),
+        pytest.param("retention_risk", LOST[0], LOST[1], 0, id="lost records"),
+        pytest.param("retention_risk", LOST_ON_DAY[0], LOST_ON_DAY[1], 0, id="a lost record"),
+        pytest.param("retention_risk", LOST[0], LOST[1].replace("12", "13"), 1, id="number of lost records"),
         pytest.param("skew", "had 3.1 times", "had 3.2 times", 1, id="other kind"),
         pytest.param("idle_group", None, IDLE.format("was on"), 1, id="invented"),
         pytest.param("idle_group", IDLE.format("is of"), None, 1, id="lost"),
