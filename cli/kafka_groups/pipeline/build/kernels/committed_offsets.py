@@ -191,9 +191,9 @@ def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Comm
     is_certain = (following < 0) | (id_before == id_following)
     id_of_record = np.where(is_certain, id_before, NULL)
     id_of_sample = np.where(following >= 0, id_following, id_before)
-    is_open = (rows.topic_id == NULL) & ~rows.is_deletion & ~rows.is_carried
+    lacks_id = (rows.topic_id == NULL) & ~rows.is_deletion & ~rows.is_carried
     known_id = np.where(rows.is_record, id_of_record, id_of_sample)
-    return replace(rows, topic_id=np.where(is_open, known_id, rows.topic_id))
+    return replace(rows, topic_id=np.where(lacks_id, known_id, rows.topic_id))
 
 
 def carry_commits(rows: Commits) -> Commits:

@@ -124,7 +124,7 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
         group=ordered.group[index][is_start],
         at_us=moments.at_us[moment[is_start]],
         rule=rule,
-        verdict_since_ms=_find_since(statuses, rule, is_start),
+        verdict_since_ms=_find_verdict_starts(statuses, rule, is_start),
         partitions=partitions,
         lag=sum_segments(np.maximum(statuses.lag, 0), is_start),
         time_lag_ms=reduce_segments(np.maximum, statuses.time_lag_ms, is_start),
@@ -135,7 +135,7 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
     )
 
 
-def _find_since(statuses: PartitionStatuses, rule: Ints, is_start: Flags) -> Ints:
+def _find_verdict_starts(statuses: PartitionStatuses, rule: Ints, is_start: Flags) -> Ints:
     """Return for each segment when its group's verdict began, in ms since 1970, from the verdicts of the partitions.
 
     `rule` is the worst rule of each segment, and `is_start` marks the first rows of segments.

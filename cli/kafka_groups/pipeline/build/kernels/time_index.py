@@ -46,8 +46,8 @@ def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
     for the day before. Several points at one offset become one, with their earliest `record_ms`, `earliest_ms` and
     `sampled_ms`, their latest `latest_ms`, and their highest `log_start`.
     """
-    every = TimePoints.join(carried, _points_of_log_ends(day), _points_of_records(day))
-    points = every.sort_by("partition", "log_number", "offset")
+    all_points = TimePoints.join(carried, _points_of_log_ends(day), _points_of_records(day))
+    points = all_points.sort_by("partition", "log_number", "offset")
     is_start = is_segment_start(points.partition, points.log_number, points.offset)
     return replace(
         points.take(is_start),
@@ -117,5 +117,5 @@ def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldes
     bucket_before = np.concatenate((bucket[:1], bucket[:-1]))
     is_after_pause = ~is_first & (bucket_before != LARGEST) & (bucket_before - bucket > 1)
     highest_start = segment_maximum(present.log_start, present.partition)
-    kept = (age_ms <= _HOUR_MS) | is_last_of_bucket | is_oldest | is_after_pause
-    return replace(present, log_start=highest_start).take(kept)
+    is_kept = (age_ms <= _HOUR_MS) | is_last_of_bucket | is_oldest | is_after_pause
+    return replace(present, log_start=highest_start).take(is_kept)

@@ -63,7 +63,7 @@ def judge_observations(
     known_evidence = {name: to_known(values) for name, values in evidence.items()}
     floors, growths = _measure_growths(observations, carried_floors, has_lag, progress)
     rule = judge_evidence(known_evidence, growths, limits, rules)
-    since_ms = _find_since(progress, carried, rule)
+    since_ms = _find_verdict_starts(progress, carried, rule)
     return replace(progress, rule=rule, verdict_since_ms=since_ms), floors
 
 
@@ -79,8 +79,8 @@ def judge_evidence(
     of_limits = {field.name: np.full(size, value) for field, value in zip(fields(limits), astuple(limits), strict=True)}
     columns: Evidence = {**evidence, **of_limits}
     conditions = [_find_where(rule, columns, growths, size) for rule in rules]
-    chosen = np.select(conditions, [RULE_NAMES.index(rule.name) for rule in rules], RULE_NAMES.index("incomplete"))
-    return chosen.astype(np.int64)
+    rule_index = np.select(conditions, [RULE_NAMES.index(rule.name) for rule in rules], RULE_NAMES.index("incomplete"))
+    return rule_index.astype(np.int64)
 
 
 def to_known(values: Array) -> Floats:
@@ -144,7 +144,7 @@ def _spread(values: Floats, is_known: Flags) -> Floats:
     return result
 
 
-def _find_since(progress: KeyProgress, carried: KeyProgress, rule: Ints) -> Ints:
+def _find_verdict_starts(progress: KeyProgress, carried: KeyProgress, rule: Ints) -> Ints:
     """Return for each row when its verdict began (ms since 1970): no row of its key since then has another one.
 
     `carried` has the verdicts of earlier days; `rule` is the rule of each row.
