@@ -103,7 +103,7 @@ def test_of_programs_that_create_one_name_at_once_at_most_one_succeeds(root: Roo
 
 def test_a_program_that_overlaps_with_another_one_creates_nothing(endpoint: str) -> None:
     root = open_root(f"s3://{new_bucket(endpoint)}/journal")
-    path, put, other = root.join("7.jsonl"), root._put, open_root(root.into)
+    path, put, other = root.join("7.jsonl"), root._put, open_root(root.location)
     refused: list[str] = []
 
     def put_after_the_other(name: str, content: bytes) -> None:
@@ -132,7 +132,7 @@ def test_a_name_whose_creation_was_cut_off_is_not_given_again(endpoint: str) -> 
     with pytest.raises(JournalError, match=f"cannot write in {path}: .*the response was lost"):
         root.create_small(path, b"own")
     with pytest.raises(FileExistsError):
-        open_root(root.into).create_small(path, b"other")
+        open_root(root.location).create_small(path, b"other")
     assert root.read_small(path) == b"own"
     assert root.names(root.root) == ["7.jsonl"]
 

@@ -142,7 +142,7 @@ class StoreJournal:
     @property
     def name(self) -> str:
         """Return the address."""
-        return self._root.into.rstrip("/")
+        return self._root.location.rstrip("/")
 
     def path(self, run_id: str) -> str:
         """Return the address of the folder of a run."""

@@ -45,8 +45,8 @@ class RootDirectory:
     Methods raise `failure` with a sentence for the user, and nothing else but what they document.
     """
 
-    def __init__(self, into: str, store: str, root: str, failure: Failure = FileSystemError) -> None:
-        self.into, self.root, self.failure, self._store = into, root, failure, store
+    def __init__(self, location: str, store: str, root: str, failure: Failure = FileSystemError) -> None:
+        self.location, self.root, self.failure, self._store = location, root, failure, store
         self.is_local = not store  # on this machine, or mounted on it
         # What delta-rs needs to know of the store; credentials are in the environment.
         self.options: dict[str, str] = {} if self.is_local else _STORE_OPTIONS
@@ -58,7 +58,7 @@ class RootDirectory:
             return _file_system(self._store)
         except ModuleNotFoundError as error:
             message = (
-                f"{self.into} needs a package that is not installed ({error.name}); "
+                f"{self.location} needs a package that is not installed ({error.name}); "
                 "run: pip install 'kafka-groups[pipeline]'"
             )
             raise self.failure(message) from error
@@ -73,12 +73,12 @@ class RootDirectory:
 
     def info(self, path: str) -> FileInfo:
         """Return what is there, as pyarrow has it; its type is NotFound if nothing is."""
-        with self._reports("read the file status", self.into):
+        with self._reports("read the file status", self.location):
             return self.fs.get_file_info(path)
 
     def names(self, path: str) -> list[str]:
         """Return what the directory holds, in order; nothing if it is not there."""
-        with self._reports("list the files", self.into):
+        with self._reports("list the files", self.location):
             if self.is_local:
                 with suppress(FileNotFoundError):
                     return sorted(os.listdir(path))
@@ -136,7 +136,7 @@ class RootDirectory:
 
         They get the present time: no cleaning may take one for a leftover before its commit.
         """
-        with self._reports("write", self.into):
+        with self._reports("write", self.location):
             for info in self.fs.get_file_info(paths):
                 if info.type.name == "NotFound":
                     message = f"{info.path} was deleted before it became part of its table; run the command again"
@@ -166,7 +166,7 @@ class RootDirectory:
                 try:
                     stack.enter_context(lock_until_exit(path))
                 except LockedError as error:
-                    message = f"{self.into} is locked ({name}) by {error.holder}; wait for it, or end it"
+                    message = f"{self.location} is locked ({name}) by {error.holder}; wait for it, or end it"
                     raise self.failure(message) from error
             yield
 
@@ -176,7 +176,7 @@ class RootDirectory:
     def _is_file(self, path: str) -> bool:
         if not self.is_local:
             return bool(self.info(path).is_file)
-        with self._reports("read the file status", self.into):
+        with self._reports("read the file status", self.location):
             try:
                 return stat.S_ISREG(os.stat(path).st_mode)
             except (FileNotFoundError, NotADirectoryError):

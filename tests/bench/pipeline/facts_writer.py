@@ -19,6 +19,9 @@ except ModuleNotFoundError:
     # The old commit has the tables in another module.
     from kafka_groups.pipeline.schemas import TABLES  # type: ignore[import-not-found, no-redef]
 
+# Columns that the old commit names otherwise.
+_OLD_NAMES = {"lookup_offset": "point_offset", "lookup_timestamp": "point_time"}
+
 
 def main(facts: Path, data_dir: str) -> None:
     """Append the rows of each file, which is named NUMBER.BATCH.TABLE.arrow, in the order of the numbers."""
@@ -27,7 +30,10 @@ def main(facts: Path, data_dir: str) -> None:
         _, batch, name, _ = path.name.split(".")
         table = TABLES[name]
         with pa.ipc.open_file(path) as file:
-            rows = file.read_all().select(table.arrow().names).cast(table.arrow())
+            rows = file.read_all()
+        schema = table.arrow()
+        known_names = [name if name in schema.names else _OLD_NAMES.get(name, name) for name in rows.column_names]
+        rows = rows.rename_columns(known_names).select(schema.names).cast(schema)
         with storage.writer(batch) as writer:
             for part in rows.to_batches():
                 writer.write(table, part)

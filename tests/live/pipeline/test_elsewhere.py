@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.live, pytest.mark.spark]
 
 _INTO = "tables"  # a path that means something to the command alone: a server has another working directory
 _PATIENCE_S = 600
-_DERIVED = [table for table in TABLES.values() if table.derived]
+_DERIVED = [table for table in TABLES.values() if table.is_derived]
 _MADE_BY_A_BUILD = (*(table.name for table in _DERIVED), "partition_state", "group_state", "build.json")
 
 
@@ -52,7 +52,7 @@ class Place:
 @pytest.fixture(scope="module")
 def here(spark: SparkSession, filled: FilledTables, broker: str, tmp_path_factory: pytest.TempPathFactory) -> Storage:
     """What a classic session in this process reads, after all that happened to the groups."""
-    assert filled.storage.into
+    assert filled.storage.location
     storage = new_storage(tmp_path_factory.mktemp("here") / _INTO)
     ingest(spark, storage, {"bootstrap.servers": broker})
     return storage
@@ -63,7 +63,7 @@ def place(
     filled: FilledTables, here: Storage, broker: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Place]:
     """An ingest and a build at the same time: most of either is its start, which uses one core."""
-    assert here.into
+    assert here.location
     home = tmp_path_factory.mktemp("server")
     (home / "ingest").mkdir()
     shutil.copytree(

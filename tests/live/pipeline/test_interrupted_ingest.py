@@ -170,5 +170,5 @@ def test_the_next_run_continues_at_the_position(ended: Ended, spark: SparkSessio
 def test_no_secret_is_in_the_output_or_in_the_log_of_spark(ended: Ended) -> None:
     assert "INFO org.apache.spark" in ended.log
     assert "hunter2" not in ended.stdout + ended.stderr + ended.log
-    kept = [path for path in Path(ended.storage.into).rglob("*") if path.is_file()]
+    kept = [path for path in Path(ended.storage.location).rglob("*") if path.is_file()]
     assert [path for path in kept if b"hunter2" in path.read_bytes()] == []

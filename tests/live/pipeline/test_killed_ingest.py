@@ -42,7 +42,7 @@ def write_records(broker: str) -> None:
 def test_the_next_run_repairs_a_commit_that_was_killed(spark: SparkSession, storage: Storage, broker: str) -> None:
     write_records(broker)
     died = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("killed_ingest.py")), broker, storage.into],
+        [sys.executable, str(Path(__file__).with_name("killed_ingest.py")), broker, storage.location],
         env=os.environ | {"PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         check=False,

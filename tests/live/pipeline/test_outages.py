@@ -56,7 +56,7 @@ def test_a_first_ingest_of_a_new_cluster_reads_nothing_and_a_later_one_all(
     broker: sandbox.Sandbox, spark: SparkSession, storage: Storage, mocker: MockerFixture
 ) -> None:
     mocker.patch("kafka_groups.pipeline.spark.session.start_session", side_effect=lambda **_: nullcontext(spark))
-    flags = ("pipeline", "ingest", "--data-dir", storage.into, "--format", "json")
+    flags = ("pipeline", "ingest", "--data-dir", storage.location, "--format", "json")
 
     first = run(*flags, bootstrap=broker.bootstrap)
     group = unique_name("first")
@@ -125,7 +125,7 @@ def lived(broker: sandbox.Sandbox, tmp_path_factory: pytest.TempPathFactory) -> 
         (unique_name("before"), unique_name("after"), unique_name("later")),
     )
     commit(broker.bootstrap, groups[0], topic, 1, 2, 3)
-    with _continuous(broker.bootstrap, storage.into, stderr) as process:
+    with _continuous(broker.bootstrap, storage.location, stderr) as process:
 
         def until_read(group: str) -> None:
             def is_read() -> bool:
@@ -178,7 +178,7 @@ def test_the_next_run_is_refused_before_spark_starts_and_doctor_says_why(
     broker: sandbox.Sandbox, lived: Lived, mocker: MockerFixture
 ) -> None:
     started = mocker.patch("kafka_groups.pipeline.spark.session.start_session")
-    at = ("--data-dir", lived.storage.into, "--format", "json")
+    at = ("--data-dir", lived.storage.location, "--format", "json")
 
     again = run("pipeline", "ingest", *at, bootstrap=broker.bootstrap)
     checks = json.loads(run("pipeline", "doctor", *at, bootstrap=broker.bootstrap).stdout)["checks"]

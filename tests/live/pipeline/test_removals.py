@@ -112,12 +112,12 @@ def test_a_migrated_group_has_rebalances_of_both_protocols(
 ) -> None:
     rows = by_time(filled.rows(REBALANCES, group=filled.kinds.migrated), "started_at", "generation")
     told_by = {
-        protocol: [(row["generation"], row["members_after"]) for row in rows if row["protocol"] == protocol]
+        protocol: [(row["generation"], row["members_after"]) for row in rows if row["group_protocol"] == protocol]
         for protocol in ("classic", "consumer")
     }
 
-    joined = [len(row["joined"]) for row in rows if row["protocol"] == "consumer"]
-    back = next(row for row in rows if row["protocol"] == "classic" and row["generation"] > 1)
+    joined = [len(row["joined"]) for row in rows if row["group_protocol"] == "consumer"]
+    back = next(row for row in rows if row["group_protocol"] == "classic" and row["generation"] > 1)
 
     assert told_by["consumer"][:2] == [(1, 1), (2, 2)]
     assert joined[:2] == [0, 1]

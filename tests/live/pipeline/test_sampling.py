@@ -193,17 +193,17 @@ def test_the_index_of_times_is_exact(any_cluster: Cluster, storage: Storage) -> 
     assert [
         (
             ms(row["observed_at"]),
-            row["point_offset"],
+            row["lookup_offset"],
             row["log_end_offset"],
-            row["point_time"] is not None and ms(row["point_time"]),
+            row["lookup_timestamp"] is not None and ms(row["lookup_timestamp"]),
         )
         for row in rows
     ] == expected
     assert done.lookups < len(grid)
     for moment in grid[60:130:23]:
         row = rows[grid.index(moment)]
-        if row["point_offset"] is not None:
-            assert theirs(any_cluster, topic, OffsetSpec.for_timestamp(moment)) == row["point_offset"]
+        if row["lookup_offset"] is not None:
+            assert theirs(any_cluster, topic, OffsetSpec.for_timestamp(moment)) == row["lookup_offset"]
 
 
 def test_records_out_of_order_are_found_as_brokers_find_them(any_cluster: Cluster, storage: Storage) -> None:
@@ -216,7 +216,7 @@ def test_records_out_of_order_are_found_as_brokers_find_them(any_cluster: Cluste
 
     with open_admin(any_cluster.bootstrap) as admin:
         each = admin.offsets_for_times([(topic, 0, moment) for moment in grid]).all()
-    found = {ms(row["observed_at"]): row["point_offset"] for row in rows_of(storage, PARTITION_OFFSETS, topic=topic)}
+    found = {ms(row["observed_at"]): row["lookup_offset"] for row in rows_of(storage, PARTITION_OFFSETS, topic=topic)}
     assert found == {key.time_ms: None if point is None else point.offset for key, point in each.items()}
 
 

@@ -27,7 +27,7 @@ def synthetic_log() -> dict[str, list[Row]]:
         logs.append(ends(seconds, written, topic="true"))
     for index, (seconds, offset) in enumerate(((1, 0), (101, 30), (151, 75), (201, 110), (251, 150), (299, 200))):
         commits.append(commit(seconds, offset, source=500 + index, topic="true", group="clock"))
-    logs.append(ends(20, 20, topic="true", origin="backfill", start=None, point_offset=30, point_time=at(30)))
+    logs.append(ends(20, 20, topic="true", origin="backfill", start=None, lookup_offset=30, lookup_timestamp=at(30)))
     return {"partition_offsets": logs, "offset_commits": commits}
 
 

@@ -199,8 +199,8 @@ class History:
                     "log_start_offset": log.start if is_known else None,
                     "log_end_offset": max(end, log.start) if is_known else None,
                     "last_stable_offset": max(end, log.start) if is_known and chance.random() < 0.5 else None,
-                    "point_offset": None,
-                    "point_time": None,
+                    "lookup_offset": None,
+                    "lookup_timestamp": None,
                 }
             )
         self._sample_coordinator(at)
@@ -209,7 +209,9 @@ class History:
         row: Row = {"cluster_id": self._cluster, "origin": "sample", "topic": OFFSETS_TOPIC, "partition": 0}
         end = None if self._random.random() < 0.05 else self._next_source
         row |= {"observed_at": at, "log_start_offset": 0, "log_end_offset": end, "last_stable_offset": None}
-        self.facts["partition_offsets"].append(row | {"topic_id": None, "point_offset": None, "point_time": None})
+        self.facts["partition_offsets"].append(
+            row | {"topic_id": None, "lookup_offset": None, "lookup_timestamp": None}
+        )
 
     def _list_groups(self, seconds: float) -> None:
         for group in sorted({each.group for each in self._readers}):
@@ -242,8 +244,8 @@ class History:
                         "log_start_offset": None,
                         "log_end_offset": end,
                         "last_stable_offset": None,
-                        "point_offset": end if has_point else None,
-                        "point_time": later if has_point else None,
+                        "lookup_offset": end if has_point else None,
+                        "lookup_timestamp": later if has_point else None,
                     }
                 )
 

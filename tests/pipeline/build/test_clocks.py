@@ -15,7 +15,7 @@ MINUTES = range(20)
 
 def backfilled(minute: float, end: int, *, point: tuple[int, float] | None = None, **others: Any) -> Row:
     """A log end of the past, and the offset and minute of the record that shows it."""
-    shown = {"point_offset": point[0], "point_time": at(60 * point[1])} if point else {}
+    shown = {"lookup_offset": point[0], "lookup_timestamp": at(60 * point[1])} if point else {}
     return ends(60 * minute, end, start=None, origin="backfill", **shown) | others
 
 

@@ -12,7 +12,7 @@ TimeLags = dict[tuple[str, int], tuple[int | None, str]]
 
 def looked_up(seconds: float, end: int, topic: str, *, written: float | None) -> Row:
     """What a backfill reports: the first record at or after that time, written then; or the end, if there is none."""
-    point = {} if written is None else {"point_offset": end, "point_time": at(written)}
+    point = {} if written is None else {"lookup_offset": end, "lookup_timestamp": at(written)}
     return ends(seconds, end, start=None, topic=topic, origin="backfill", **point)
 
 

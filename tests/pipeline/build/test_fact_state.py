@@ -76,7 +76,7 @@ def make_derived(storage: Storage, *dates: str) -> None:
 def test_a_date_that_a_derived_table_lost_is_built_again(noted: Storage) -> None:
     make_derived(noted, "2026-11-20")
     assert dates_of(noted) == []
-    shutil.rmtree(Path(noted.into, LAG_HISTORY.name))
+    shutil.rmtree(Path(noted.location, LAG_HISTORY.name))
 
     assert dates_of(noted) == ["2026-11-20"]
 
@@ -88,7 +88,7 @@ def test_a_state_that_was_removed_is_made_again_with_its_date(tmp_path: Path, ta
     put_all(storage, "b", {"offset_commits": [commit(1, 1, source=1)], "group_events": [member]})
     build_here(storage)
     assert dates_of(storage) == []
-    shutil.rmtree(Path(storage.into, table.name))
+    shutil.rmtree(Path(storage.location, table.name))
 
     assert dates_of(storage) == ["2026-11-20"]
 
@@ -147,7 +147,7 @@ def test_records_that_retention_left_of_old_dates_are_counted(noted: Storage) ->
 
 def test_a_directory_whose_name_is_no_date_is_passed_over(noted: Storage) -> None:
     for odd in ("2026-02-30", "2026-13-45"):
-        Path(noted.into, "offset_commits", f"date={odd}").mkdir()
+        Path(noted.location, "offset_commits", f"date={odd}").mkdir()
 
     assert compact(noted, retention=uniform_retention(timedelta(days=8)), now=NOON + timedelta(days=30)).removed == ()
     assert dates_of(noted) == []

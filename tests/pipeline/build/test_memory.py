@@ -46,7 +46,10 @@ def facts() -> Iterator[Any]:
         "is_sample": np.ones(_MINUTES, np.bool_),
         "log_start": minutes * 0,
         "log_end": minutes * COMMITS // _MINUTES + 10,
-        **{name: np.full(_MINUTES, NULL) for name in ("last_stable", "point_offset", "point_ms", "topic_id")},
+        **{
+            name: np.full(_MINUTES, NULL)
+            for name in ("last_stable", "lookup_offset", "lookup_timestamp_ms", "topic_id")
+        },
     }
     yield from _in_small_batches(pack_observations(iter([_rows(observations, _MINUTES)])))
     for group in range(GROUPS):

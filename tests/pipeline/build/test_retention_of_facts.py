@@ -136,7 +136,7 @@ def built_and_removed(directory: Path, retention_days: int) -> Storage:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(built_and_removed(tmp_path_factory.mktemp("template"), 8).into)
+    return Path(built_and_removed(tmp_path_factory.mktemp("template"), 8).location)
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def test_members_are_still_known_after_the_states_of_a_table_were_deleted(remove
     storage = removed
     before = [(row["group"], row["date"], row["max_members"]) for row in read(storage, "group_daily")][-2:]
     assert [row[-1] for row in before] == [1, 1]
-    shutil.rmtree(Path(storage.into, table))
+    shutil.rmtree(Path(storage.location, table))
 
     build_here(storage)
 

@@ -43,8 +43,8 @@ def log_ends() -> list[Row]:
         *of("both", [ends(0, 7), ends(60, 100), ends(60, 90, origin="backfill", start=None)]),
         *of("both", [ends(30, 80, origin="backfill", start=None)]),
         # Record 100 says that it was written 50 minutes later; record 299 is of a clock that is a little ahead.
-        *of("ahead", [ends(at, 100, origin="backfill", point_time=time_at(at + 3_000)) for at in (30, 31)]),
-        *of("ahead", [ends(45, 299, origin="backfill", point_time=time_at(50))]),
+        *of("ahead", [ends(at, 100, origin="backfill", lookup_timestamp=time_at(at + 3_000)) for at in (30, 31)]),
+        *of("ahead", [ends(45, 299, origin="backfill", lookup_timestamp=time_at(50))]),
         *of("since", (ends(at, 10 if at < 180 else 20, partition=part) for at in RUNS[1:5] for part in range(3))),
         *of("twice in a second", [ends(1, 20), ends(1.5, 30)]),
     ]

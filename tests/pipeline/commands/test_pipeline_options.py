@@ -47,7 +47,7 @@ def test_without_a_directory_the_error_names_the_ways_to_give_one(fakes: FakePip
 
 def test_the_environment_names_the_directory(fakes: FakePipeline, data_dir: str) -> None:
     assert run("pipeline", "build", KAFKA_GROUPS_DATA_DIR=data_dir).exit_code == 0
-    assert fakes.build.call_args.args[0].into == data_dir
+    assert fakes.build.call_args.args[0].location == data_dir
 
 
 @pytest.mark.parametrize(

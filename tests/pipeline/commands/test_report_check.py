@@ -50,7 +50,7 @@ def test_it_holds_whatever_else_failed(fakes: FakePipeline, data_dir: str) -> No
 
 
 def test_a_deleted_group_is_not_judged_and_no_group_is_no_check(fakes: FakePipeline, data_dir: str) -> None:
-    fakes.report.return_value = replace(HISTORY, selected=(replace(STOPPED, removed_ms=2),))
+    fakes.report.return_value = replace(HISTORY, selected=(replace(STOPPED, deleted_ms=2),))
     outcome = run("pipeline", "report", "--data-dir", data_dir, "--fail-if", "verdict==STOP")
     assert outcome.exit_code == 1
     assert "The condition of --fail-if was not checked." in outcome.stderr

@@ -18,7 +18,7 @@ from tests.pipeline.report.example_histories import group, history
 
 IDS = [f"g{number:02}" for number in range(34)]
 FORMATS = ("table", "json", "ndjson", "csv")
-NOTE = "14 of 34 groups are left out: give --top 34 to have them."
+NOTE = "14 of 34 groups are omitted; give --top 34 to have them."
 every_format = pytest.mark.parametrize("output_format", FORMATS)
 
 
@@ -72,7 +72,7 @@ def test_groups_that_top_omits_are_counted_once_in_every_format(data_dir: str, o
 
 
 def test_the_note_on_one_omitted_group_is_in_the_singular(data_dir: str) -> None:
-    assert report(data_dir, "csv", "--top", "33").stderr == "1 of 34 groups is left out: give --top 34 to have it.\n"
+    assert report(data_dir, "csv", "--top", "33").stderr == "1 of 34 groups is omitted; give --top 34 to have it.\n"
 
 
 @every_format

@@ -42,7 +42,7 @@ def test_a_property_that_librdkafka_refuses_is_a_settings_error() -> None:
 def test_the_command_fails_if_a_check_does(storage: Storage, mocker: MockerFixture) -> None:
     checks = [Check("java", "ok", "17"), Check("brokers", "failed", "away")]
     fake = mocker.patch("kafka_groups.pipeline.doctor.checks.run_checks", return_value=checks)
-    outcome = run("pipeline", "doctor", "--data-dir", storage.into)
+    outcome = run("pipeline", "doctor", "--data-dir", storage.location)
     table = "CHECK    STATUS  DETAIL\njava     ok      17\nbrokers  failed  away\n"
     assert outcome == (3, table, "Failed checks: 1.\n")
     assert fake.call_args.args[0].properties["bootstrap.servers"] == "b1:9092"

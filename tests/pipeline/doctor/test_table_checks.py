@@ -23,7 +23,7 @@ NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 def rows(table: Table, *found: dict[str, Any]) -> pa.Table:
     """Rows of a table that have what is given, and null elsewhere."""
     empty = dict.fromkeys(column.name for column in table.columns)
-    return pa.Table.from_pylist([{**empty, table.dated_by: NOW, **row} for row in found], schema=table.arrow())
+    return pa.Table.from_pylist([{**empty, table.time_column: NOW, **row} for row in found], schema=table.arrow())
 
 
 def gap(start: int, until: int, missing: int, reason: str) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def gap(start: int, until: int, missing: int, reason: str) -> dict[str, Any]:
 
 def checks_of(storage: Storage, cluster_id: str | None = None, log: Position | None = None) -> dict[str, Check]:
     """What is found in a directory, by the name of the check."""
-    return {check.check: check for check in check_tables(storage.into, cluster_id, log)}
+    return {check.check: check for check in check_tables(storage.location, cluster_id, log)}
 
 
 def read_until(storage: Storage, cluster_id: str, ends: dict[int, int], topic_id: str | None = None) -> None:
@@ -53,7 +53,7 @@ def test_in_new_tables_only_the_missing_ingest_is_a_warning(storage: Storage) ->
         "gaps": "ok",
         "ingest": "warning",
     }
-    assert found["tables"].detail == "schema version 4; no rows yet"
+    assert found["tables"].detail == "schema version 5; no rows yet"
 
 
 def test_unknown_records_are_reported_by_type(storage: Storage) -> None:
@@ -133,8 +133,8 @@ def test_a_directory_of_another_program_fails_and_is_not_changed(tmp_path: Path)
 
 def test_a_file_that_is_not_parquet_fails_with_the_name_of_its_table(storage: Storage) -> None:
     append(storage, "x", rows(INGEST_GAPS, {"missing": 5, "reason": "compacted"}), table=INGEST_GAPS)
-    (file,) = Path(storage.into).glob("ingest_gaps/*/*.parquet")
+    (file,) = Path(storage.location).glob("ingest_gaps/*/*.parquet")
     file.write_bytes(b"no parquet")
     found = checks_of(storage)["tables"]
     assert found.status == "failed"
-    assert f"cannot read the table {storage.into}/ingest_gaps: " in found.detail
+    assert f"cannot read the table {storage.location}/ingest_gaps: " in found.detail

@@ -38,12 +38,12 @@ def true_change(rebalance: TrueRebalance) -> Change:
 def built_change(row: Row) -> Change:
     """Return the change of members as the build has it."""
     joined, left = tuple(sorted(row["joined"] or ())), tuple(sorted(row["left"] or ()))
-    return row["protocol"], row["generation"], row["members_before"], row["members_after"], joined, left
+    return row["group_protocol"], row["generation"], row["members_before"], row["members_after"], joined, left
 
 
 def compare_durations(group: Group, rows: Sequence[Row]) -> Iterator[str]:
     """Yield durations that differ; those of classic groups are bounds. Both are in the order of time."""
-    ordered = sorted(rows, key=lambda row: row["ended_at"] if row["protocol"] == "classic" else row["started_at"])
+    ordered = sorted(rows, key=lambda row: row["ended_at"] if row["group_protocol"] == "classic" else row["started_at"])
     for rebalance, row in zip(group.rebalances, ordered, strict=True):
         name = f"rebalances {group.name} {rebalance.protocol} {rebalance.generation}"
         if rebalance.protocol == "classic":

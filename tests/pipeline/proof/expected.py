@@ -182,7 +182,11 @@ EXPECTED: Final = (
         predicates.has_removal_on_day,
     ),
     _expect(
-        44, REPORT_FINDINGS, {"message"}, "The sentence on idle groups was reworded.", predicates.is_reworded_finding
+        44,
+        REPORT_FINDINGS,
+        {"message"},
+        "Sentences on idle groups and on lost records were reworded.",
+        predicates.is_reworded_finding,
     ),
     _expect(
         44,

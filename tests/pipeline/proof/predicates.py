@@ -16,6 +16,17 @@ _FROM_POINTS: Final = frozenset({"interpolated", "lower_bound", "data_loss"})
 _COUNTS: Final = frozenset({"members", "max_members"})
 _RATE_WINDOW: Final = timedelta(minutes=10)
 
+# The words of the old and of the new sentences, by the kind of the finding.
+_REWORDED_FINDINGS: Final = {
+    "idle_group": [("its last commit is of", "its last commit was on")],
+    "retention_risk": [
+        (": it is ", ": its commit is "),
+        (" it was ", " its commit was "),
+        ("log start: its commit is lost to it.", "log start offset; it can no longer read it."),
+        ("log start: they are lost to it.", "log start offset; it can no longer read them."),
+    ],
+}
+
 
 def _facts(difference: Difference) -> SeedFacts:
     assert difference.seed is not None
@@ -124,7 +135,7 @@ def has_unseen_leave_after(difference: Difference, _before: ExplainedDifferences
     """Return whether a member whose join is lost left between a KIP-848 rebalance and the end of the next day."""
     row = difference.row
     since, until = row["started_at"], _day_of(difference)[1] + timedelta(days=1)
-    return row["protocol"] == "consumer" and any(since <= at < until for at in _group(difference).unseen_leaves)
+    return row["group_protocol"] == "consumer" and any(since <= at < until for at in _group(difference).unseen_leaves)
 
 
 def has_unseen_leave_on_day(difference: Difference, _before: ExplainedDifferences) -> bool:
@@ -140,7 +151,9 @@ def has_unseen_leave_on_day(difference: Difference, _before: ExplainedDifference
 def has_unseen_join_after(difference: Difference, _before: ExplainedDifferences) -> bool:
     """Return whether a KIP-848 group has an assignment of a member whose join is lost, from the row's rebalance on."""
     row = difference.row
-    return row["protocol"] == "consumer" and any(row["started_at"] <= at for at in _group(difference).unseen_joins)
+    return row["group_protocol"] == "consumer" and any(
+        row["started_at"] <= at for at in _group(difference).unseen_joins
+    )
 
 
 def has_unseen_join_from_day_on(difference: Difference, _before: ExplainedDifferences) -> bool:
@@ -164,7 +177,7 @@ def has_pause_before(difference: Difference, _before: ExplainedDifferences) -> b
 def is_generation_behind_lost_one(difference: Difference, _before: ExplainedDifferences) -> bool:
     """Return whether the generation before a classic one is lost, and the new row has null in all that differs."""
     row = difference.new
-    if row is None or row["protocol"] != "classic" or any(row[name] is not None for name in difference.columns):
+    if row is None or row["group_protocol"] != "classic" or any(row[name] is not None for name in difference.columns):
         return False
     return any(
         number == row["generation"] and row["started_at"] <= at and row["ended_at"] == at
@@ -179,7 +192,7 @@ def is_generation_behind_removal(difference: Difference, _before: ExplainedDiffe
     """
     row, new = difference.row, difference.new
     removed_at = _group(difference).removals_before.get((row["ended_at"], row["generation"]))
-    if row["protocol"] != "classic" or removed_at is None:
+    if row["group_protocol"] != "classic" or removed_at is None:
         return False
     if new is None:
         return bool(row["started_at"] < removed_at)
@@ -189,9 +202,11 @@ def is_generation_behind_removal(difference: Difference, _before: ExplainedDiffe
 
 def is_reworded_finding(difference: Difference, _before: ExplainedDifferences) -> bool:
     old, new = difference.old, difference.new
-    if old is None or new is None or new["kind"] != "idle_group":
+    if old is None or new is None or new["kind"] not in _REWORDED_FINDINGS:
         return False
-    reworded: str = old["message"].replace("its last commit is of", "its last commit was on")
+    reworded: str = old["message"]
+    for old_words, new_words in _REWORDED_FINDINGS[new["kind"]]:
+        reworded = reworded.replace(old_words, new_words)
     return bool(reworded == new["message"])
 
 

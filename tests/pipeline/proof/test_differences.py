@@ -101,6 +101,14 @@ def test_a_repeated_row_has_a_key_of_its_own() -> None:
     assert list(index_rows([{"group": "g"}, {"group": "h"}, {"group": "g"}], ["group"])) == [("g",), ("h",), ("g", 2)]
 
 
+def test_columns_of_the_old_commit_get_their_present_names() -> None:
+    old = {"group": "g", "protocol": "classic", "removed_at": None}
+
+    assert index_rows([old], ["group", "group_protocol"]) == {
+        ("g", "classic"): {"group": "g", "group_protocol": "classic", "deleted_at": None}
+    }
+
+
 def test_verdicts_are_not_compared() -> None:
     of_verdicts = {"rule": "stalled", "verdict": "STALL", "complete": 1.0, "verdict_since": "12:00"}
 

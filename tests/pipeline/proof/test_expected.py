@@ -87,7 +87,7 @@ def lag_row(minutes: float, commit_minutes: float, **columns: Any) -> Row:
 
 
 def rebalance(minutes: float, **columns: Any) -> Row:
-    row = {"protocol": "consumer", "generation": 1, "started_at": at(minutes), "ended_at": at(minutes + 1)}
+    row = {"group_protocol": "consumer", "generation": 1, "started_at": at(minutes), "ended_at": at(minutes + 1)}
     return row | {"duration_quality": "exact", "members_after": 2, "members_before": 1, "left": ["b"]} | columns
 
 
@@ -137,7 +137,7 @@ class TestUnseenLeaver:
 
     @pytest.mark.parametrize("protocol", ["consumer", "classic"])
     def test_an_invented_and_a_lost_rebalance_are_found(self, protocol: str) -> None:
-        row = rebalance(1, protocol=protocol)
+        row = rebalance(1, group_protocol=protocol)
 
         assert len(compared(rebalances=(None, row)).unexpected) == 1
         assert len(compared(rebalances=(row, None)).unexpected) == 1
@@ -181,7 +181,7 @@ GENERATIONS: dict[str, list[Row]] = {
 def test_members_that_left_differ_behind_lost_and_removed_generations(
     minutes: int, generation: int, left: list[str] | None, count: int
 ) -> None:
-    place = {"protocol": "classic", "generation": generation, "ended_at": at(minutes)}
+    place = {"group_protocol": "classic", "generation": generation, "ended_at": at(minutes)}
     old = rebalance(minutes - 0.5, **place, joined=[])
     before = None if left is None else 0
 
@@ -193,11 +193,24 @@ def test_members_that_left_differ_behind_lost_and_removed_generations(
 IDLE = "Group g: no commit in 24 hours, and no member seen on 2026-11-23; its last commit {} 2026-11-20."
 
 
+LOST = (
+    "Group g: it is 12 records below the log start: they are lost to it.",
+    "Group g: its commit is 12 records below the log start offset; it can no longer read them.",
+)
+LOST_ON_DAY = (
+    "Group g: on 2026-11-20 it was 1 record below the log start: it is lost to it.",
+    "Group g: on 2026-11-20 its commit was 1 record below the log start offset; it can no longer read it.",
+)
+
+
 @pytest.mark.parametrize(
     ("kind", "old", "new", "count"),
     [
         pytest.param("idle_group", IDLE.format("is of"), IDLE.format("was on"), 0, id="reworded"),
         pytest.param("idle_group", IDLE.format("is of"), IDLE.format("was on").replace("23;", "24;"), 1, id="number"),
+        pytest.param("retention_risk", LOST[0], LOST[1], 0, id="lost records"),
+        pytest.param("retention_risk", LOST_ON_DAY[0], LOST_ON_DAY[1], 0, id="a lost record"),
+        pytest.param("retention_risk", LOST[0], LOST[1].replace("12", "13"), 1, id="number of lost records"),
         pytest.param("skew", "had 3.1 times", "had 3.2 times", 1, id="other kind"),
         pytest.param("idle_group", None, IDLE.format("was on"), 1, id="invented"),
         pytest.param("idle_group", IDLE.format("is of"), None, 1, id="lost"),

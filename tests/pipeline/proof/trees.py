@@ -26,14 +26,19 @@ REPORT_REBALANCES: Final = "report rebalances"
 REPORT_FINDINGS: Final = "report findings"
 REPORT_DOCUMENT: Final = "report document"
 
-# Columns of derived tables that the old commit names otherwise.
+# Columns of derived tables, and keys of the report's document, that the old commit names otherwise.
 _NEW_NAMES: Final = {
     "messages_consumed": "records_consumed",
     "messages_produced": "records_produced",
     "members_max": "max_members",
     "readers": "active_groups",
     "committed": "groups_with_commits",
+    "protocol": "group_protocol",
+    "removed_at": "deleted_at",
+    "removed_at_is_bound": "deleted_at_is_bound",
 }
+# Columns of facts that the old commit names otherwise. Each tree reads the names that it knows.
+_OLD_FACT_NAMES: Final = {"lookup_offset": "point_offset", "lookup_timestamp": "point_time"}
 # The old commit has other rules of verdicts, so verdicts and the columns that describe them are not compared.
 _OF_VERDICTS: Final = frozenset(
     {"verdict", "rule", "complete", "window_start", "window_end", "verdict_since", "worst_verdict"}
@@ -54,7 +59,7 @@ def derive(tree: Path, facts: Facts) -> dict[str, Rows]:
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch)
         facts_file = directory / "facts"
-        facts_file.write_bytes(pickle.dumps(facts))
+        facts_file.write_bytes(pickle.dumps(_with_old_names(facts)))
         completed = subprocess.run(
             [sys.executable, "-P", str(_PROGRAM), str(facts_file), scratch, *DERIVED],
             cwd=tree,
@@ -72,25 +77,33 @@ def derive(tree: Path, facts: Facts) -> dict[str, Rows]:
         return tables | report_rows(document)
 
 
+def _with_old_names(facts: Facts) -> dict[str, list[Row]]:
+    """Return the facts with each renamed column twice: under its present name, and under the old commit's name."""
+    return {
+        table: [row | {old: row[new] for new, old in _OLD_FACT_NAMES.items() if new in row} for row in rows]
+        for table, rows in facts.items()
+    }
+
+
 def table_rows(directory: Path, identity: tuple[str, ...]) -> Rows:
     """Return the rows of one table's Parquet files, by the values of its identity columns.
 
-    A row has the date of its partition, too; columns have their names of today. A table without rows has no directory.
+    A row has the date of its partition, too. A table without rows has no directory.
     """
     if not directory.is_dir():
         return {}
     rows = ds.dataset(directory, format="parquet", partitioning="hive").to_table()
-    renamed = rows.rename_columns([_NEW_NAMES.get(name, name) for name in rows.column_names])
-    return index_rows(renamed.to_pylist(), identity)
+    return index_rows(rows.to_pylist(), identity)
 
 
 def index_rows(rows: Iterable[Row], identity: Sequence[str]) -> Rows:
-    """Return rows by the values of these columns, without verdicts.
+    """Return rows by the values of these columns, with the present names of all columns, without verdicts.
 
     A repeated key gets a number, 2 or more, at its end.
     """
     indexed: Rows = {}
-    for row in rows:
+    for row_as_named in rows:
+        row = {_NEW_NAMES.get(name, name): value for name, value in row_as_named.items()}
         first_key = tuple(row.get(name) for name in identity)
         key = first_key
         number = 2

@@ -56,17 +56,17 @@ def test_an_ordinary_day_has_no_finding() -> None:
         (
             {"retention_margin": -3_000, "last_retention_margin": -1_200, "retention_left_ms": 0},
             "retention_risk",
-            "Group g: it is 1,200 records below the log start: they are lost to it.",
+            "Group g: its commit is 1,200 records below the log start offset; it can no longer read them.",
         ),
         (
             {"retention_margin": -10, "last_retention_margin": 70},
             "retention_risk",
-            "Group g: on 2026-11-20 it was 10 records below the log start: they are lost to it.",
+            "Group g: on 2026-11-20 its commit was 10 records below the log start offset; it can no longer read them.",
         ),
         (
             {"retention_margin": -1, "last_retention_margin": None},
             "retention_risk",
-            "Group g: on 2026-11-20 it was 1 record below the log start: it is lost to it.",
+            "Group g: on 2026-11-20 its commit was 1 record below the log start offset; it can no longer read it.",
         ),
         (
             {"orphaned_partitions": 3},
@@ -108,7 +108,7 @@ def test_a_loss_and_a_forecast_are_both_reported() -> None:
     day = {"retention_margin": -10, "last_retention_margin": 70, "retention_left_ms": 2 * HOUR}
 
     assert [message for _, message in reported(**day)] == [
-        "Group g: on 2026-11-20 it was 10 records below the log start: they are lost to it.",
+        "Group g: on 2026-11-20 its commit was 10 records below the log start offset; it can no longer read them.",
         "Group g: at the day's rates the log start passes its commit in 2.0 hours.",
     ]
 
@@ -128,11 +128,11 @@ def test_a_loss_that_lasts_for_days_is_reported_once() -> None:
     lost, more = {"retention_margin": -10}, {"day": date(2026, 11, 18), "retention_margin": -30}
 
     assert retention_findings(lost, more) == [
-        "Group g: on 2026-11-18 it was 30 records below the log start: they are lost to it."
+        "Group g: on 2026-11-18 its commit was 30 records below the log start offset; it can no longer read them."
     ]
     # It lies there still.
     assert retention_findings(lost, retention_margin=-10, last_retention_margin=-10) == [
-        "Group g: it is 10 records below the log start: they are lost to it."
+        "Group g: its commit is 10 records below the log start offset; it can no longer read them."
     ]
     assert len(retention_findings(more, retention_margin=-10, last_retention_margin=-10)) == 2
 
@@ -142,7 +142,7 @@ def test_a_loss_is_reported_of_a_group_that_has_no_row_on_the_newest_day() -> No
 
     assert found == (
         "retention_risk",
-        "Group g: on 2026-11-19 it was 1 record below the log start: it is lost to it.",
+        "Group g: on 2026-11-19 its commit was 1 record below the log start offset; it can no longer read it.",
     )
 
 

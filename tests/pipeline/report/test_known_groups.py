@@ -92,7 +92,7 @@ def test_a_group_is_shown_even_if_its_lag_is_unknown(reported: History) -> None:
 
 def test_a_group_that_was_removed_is_the_last_and_has_no_lag_any_more(reported: History) -> None:
     deleted = reported.groups[-1]
-    assert (deleted.group, deleted.state, deleted.members, deleted.removed_ms) == (
+    assert (deleted.group, deleted.state, deleted.members, deleted.deleted_ms) == (
         "deleted",
         "Dead",
         0,
@@ -111,7 +111,7 @@ def test_removed_groups_are_shown_beside_the_limit_of_existing_ones(storage: Sto
 @pytest.mark.parametrize("name", ["reborn", "upgraded"])
 def test_a_group_that_came_back_or_moved_to_the_other_protocol_is_alive(reported: History, name: str) -> None:
     alive = named(reported, name)
-    assert (alive.removed_ms, alive.lag) == (None, 40)
+    assert (alive.deleted_ms, alive.lag) == (None, 40)
 
 
 def test_a_group_that_was_removed_before_the_period_is_not_in_it(reported: History, storage: Storage) -> None:
@@ -187,7 +187,7 @@ def test_ids_without_data_are_unknown_with_the_nearest_known_id(storage: Storage
 
 def test_selected_groups_without_any_lag_are_reported_as_such(storage: Storage) -> None:
     asked = read_history(storage, since_ms=START, until_ms=END, groups=["sharing"])
-    assert asked.missing == ("No lag is known of the selected groups in this period.",)
+    assert asked.missing == ("No lag of the selected groups is known in this period.",)
 
 
 def test_numbers_from_records_alone_are_numbers_in_json(reported: History) -> None:

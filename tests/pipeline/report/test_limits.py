@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_groups.pipeline.report.limits import GroupLimit
 from tests.pipeline.report import example_histories
 
-GROUPS = (*map(example_histories.group, "abc"), *(example_histories.group(name, removed_ms=1) for name in "xyz"))
+GROUPS = (*map(example_histories.group, "abc"), *(example_histories.group(name, deleted_ms=1) for name in "xyz"))
 
 
 def first(limit: GroupLimit) -> str:

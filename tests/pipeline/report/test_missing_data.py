@@ -104,11 +104,11 @@ def test_losses_and_forecasts_are_reported_after_midnight(night: Storage) -> Non
 
     assert at_risk(MIDNIGHT - MINUTE) == [
         "Group g: at the day's rates the log start passes its commit in 1.5 hours.",
-        "Group lost: it is 400 records below the log start: they are lost to it.",
+        "Group lost: its commit is 400 records below the log start offset; it can no longer read them.",
     ]
     assert at_risk(MIDNIGHT + 20 * MINUTE) == [
         "Group g: at the rates of 2026-11-20 the log start passes its commit in 1.2 hours.",
-        "Group lost: on 2026-11-20 it was 400 records below the log start: they are lost to it.",
+        "Group lost: on 2026-11-20 its commit was 400 records below the log start offset; it can no longer read them.",
     ]
 
 

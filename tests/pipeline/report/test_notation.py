@@ -122,8 +122,8 @@ def test_the_longest_rebalance_is_one_whose_duration_the_records_show() -> None:
 
 def test_a_rebalance_in_progress_is_shown_in_place_of_the_longest_one() -> None:
     rebalancing = group(rebalances=(rebalance(duration_ms=500),), rebalancing_ms=180_000)
-    assert format_longest_rebalance(rebalancing) == "rebalancing since ≥ 3m"
-    assert format_longest_rebalance(rebalancing, at_most="<=") == "rebalancing since >= 3m"
+    assert format_longest_rebalance(rebalancing) == "rebalancing for ≥ 3m"
+    assert format_longest_rebalance(rebalancing, at_most="<=") == "rebalancing for >= 3m"
 
 
 @pytest.mark.parametrize(("quality", "shown"), [("exact", "3.2s"), ("overtaken", "≥3.2s"), ("bound", "≤3.2s")])

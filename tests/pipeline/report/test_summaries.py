@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import pytest
 
+from kafka_groups.pipeline.report.deletions import Deletion
 from kafka_groups.pipeline.report.history import GroupHistory, History
 from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.report.known_groups import KnownGroup
 from kafka_groups.pipeline.report.last_rows import LastDay, LastStatus
 from kafka_groups.pipeline.report.period import GroupKey
-from kafka_groups.pipeline.report.removals import Removal
-from kafka_groups.pipeline.report.summaries import severity_order, summarise
+from kafka_groups.pipeline.report.summaries import severity_order, summarize
 from tests.pipeline.build.builds import build_here
 from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
 
@@ -45,14 +45,14 @@ DAY_ROW: Final = LastDay("c", "g", day_ms=0, committed_ms=0, partitions=1, is_id
 
 
 def summary(
-    name: str, *, removed_ms: int | None = None, is_idle: bool = False, unknown_partitions: int = 0, **status: Any
+    name: str, *, deleted_ms: int | None = None, is_idle: bool = False, unknown_partitions: int = 0, **status: Any
 ) -> GroupHistory:
-    return summarise(
+    return summarize(
         KnownGroup(
             key=GroupKey("c", name),
             status=STATUS._replace(**status),
             day=DAY_ROW._replace(is_idle=is_idle),
-            removal=None if removed_ms is None else Removal(removed_ms, is_bound=False),
+            deletion=None if deleted_ms is None else Deletion(deleted_ms, is_bound=False),
             is_judged="rule" in status,
             unknown_partitions=unknown_partitions,
         )
@@ -62,7 +62,7 @@ def summary(
 def test_the_worst_verdict_comes_first_however_small_its_lag() -> None:
     rules = ("stopped", "rewound", "stalled", "falling_behind", "incomplete", "keeping_up")
     judged = [summary(rule, rule=rule, lag=lag) for lag, rule in enumerate(rules, 1)]
-    others = [summary("not judged"), summary("deleted", removed_ms=2)]
+    others = [summary("not judged"), summary("deleted", deleted_ms=2)]
 
     found = sorted([*reversed(others), *reversed(judged)], key=severity_order)
 
@@ -73,7 +73,7 @@ def test_unused_groups_come_after_all_others_but_deleted_ones() -> None:
     late, no_verdict = summary("late", rule="falling_behind", lag=3), summary("no verdict")
     unused = summary("unused", rule="stopped", lag=900, is_idle=True, state="Empty")
     busy = summary("busy", rule="keeping_up", lag=900, is_idle=True, state="Stable")
-    deleted = summary("deleted", removed_ms=2)
+    deleted = summary("deleted", deleted_ms=2)
     found = sorted([deleted, unused, no_verdict, busy, late], key=severity_order)
     assert [one.group for one in found] == ["late", "busy", "no verdict", "unused", "deleted"]
     assert [one.is_unused for one in found] == [False, False, False, True, False]

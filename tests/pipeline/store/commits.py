@@ -69,7 +69,7 @@ def append_at_once(storage: Storage, batches: Mapping[str, Sequence[pa.Table]], 
 
 def seen(storage: Storage, table: Table = OFFSET_COMMITS) -> Counter[int]:
     """How often each offset is there, to a reader that knows nothing but the format."""
-    is_there = DeltaTable.is_deltatable(str(Path(storage.into, table.name)))
+    is_there = DeltaTable.is_deltatable(str(Path(storage.location, table.name)))
     return Counter(delta_rows(storage, table)["source_offset"].to_pylist() if is_there else [])
 
 
@@ -80,7 +80,7 @@ def count_rows(storage: Storage, table: Table = OFFSET_COMMITS) -> int:
 
 def delta_rows(storage: Storage, table: Table = OFFSET_COMMITS) -> pa.Table:
     """The newest version as deltalake itself reads it."""
-    return DeltaTable(str(Path(storage.into, table.name))).to_pyarrow_table()
+    return DeltaTable(str(Path(storage.location, table.name))).to_pyarrow_table()
 
 
 def names(path: Path) -> list[str]:

@@ -27,7 +27,7 @@ def test_rows_are_in_files_of_their_dates(storage: Storage) -> None:
     first, second = storage.files(OFFSET_COMMITS)
     assert (first.rows, second.rows) == (3, 2)
     assert first.bytes == Path(first.path).stat().st_size
-    assert names(Path(storage.into)) == ["kafka-groups-pipeline.json", "offset_commits"]
+    assert names(Path(storage.location)) == ["kafka-groups-pipeline.json", "offset_commits"]
 
 
 def test_tables_are_committed_in_the_requested_order(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,7 @@ def test_a_joined_file_has_at_most_the_rows_that_fit_into_memory(
 
 def test_columns_that_only_some_files_have_are_kept(storage: Storage) -> None:
     append_at_once(storage, {f"w-{number:08}": [commits([number])] for number in (1, 2, 3)})
-    (newer,) = Path(storage.into, "offset_commits/date=2026-11-01").glob("w-00000001.*")
+    (newer,) = Path(storage.location, "offset_commits/date=2026-11-01").glob("w-00000001.*")
     rows = pq.ParquetFile(newer).read().append_column("later", pa.array(["x"])).drop_columns(["metadata"])
     pq.write_table(rows, newer)
     compact(storage, now=NOW)
@@ -145,7 +145,7 @@ def test_lost_rows_stop_the_compaction(filled: Storage, monkeypatch: pytest.Monk
 
 
 def test_a_broken_file_is_reported_and_stays(filled: Storage) -> None:
-    (file,) = Path(filled.into, "offset_commits/date=2026-11-01").glob("w-00000003.*")
+    (file,) = Path(filled.location, "offset_commits/date=2026-11-01").glob("w-00000003.*")
     file.write_bytes(b"not Parquet at all")
     with pytest.raises(StorageError, match=r"cannot read the tables in .*w-00000003"):
         compact(filled, now=NOW)

@@ -45,7 +45,7 @@ def test_a_killed_compaction_leaves_each_row_once(tmp_path: Path, kill_at: Calla
     killed = True
     while killed:
         # Paths in the tables are relative, and copies cost a tenth of what the same ingests cost again.
-        storage = open_storage(str(shutil.copytree(ingested.into, tmp_path / str(steps))))
+        storage = open_storage(str(shutil.copytree(ingested.location, tmp_path / str(steps))))
         kill_at(steps)
         try:
             compact(storage, now=NOW)

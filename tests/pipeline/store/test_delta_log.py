@@ -41,7 +41,7 @@ _THREE_DAYS_S = 3 * 86_400
 
 
 def table_of(storage: Storage, table: Table = OFFSET_COMMITS) -> DeltaTable:
-    return DeltaTable(str(Path(storage.into, table.name)))
+    return DeltaTable(str(Path(storage.location, table.name)))
 
 
 def gaps(*offsets: int) -> pa.Table:
@@ -49,7 +49,7 @@ def gaps(*offsets: int) -> pa.Table:
 
 
 def data_files(storage: Storage) -> list[Path]:
-    return sorted(Path(storage.into, OFFSET_COMMITS.name).glob("date=*/*.parquet"))
+    return sorted(Path(storage.location, OFFSET_COMMITS.name).glob("date=*/*.parquet"))
 
 
 def test_each_table_of_a_batch_records_its_transactions(storage: Storage) -> None:
@@ -181,7 +181,7 @@ def test_many_versions_are_read_from_a_checkpoint(storage: Storage, monkeypatch:
     monkeypatch.setitem(log_module._PROPERTIES, "delta.checkpointInterval", "3")
     for number in range(5):
         append(storage, f"w-{number:08}", commits([number]))
-    assert list(Path(storage.into, "offset_commits/_delta_log").glob("*.checkpoint.parquet"))
+    assert list(Path(storage.location, "offset_commits/_delta_log").glob("*.checkpoint.parquet"))
     assert seen(storage) == Counter(range(5))
     append(storage, "w-00000005", commits([5]))
     assert table_of(storage).version() == 6
@@ -193,7 +193,7 @@ def test_old_versions_are_deleted_with_a_checkpoint(storage: Storage, monkeypatc
     monkeypatch.setitem(log_module._PROPERTIES, "delta.logRetentionDuration", "interval 0 hours")
     for number in range(10):
         storage.append(written(storage, commits([number])), {"app": number}, tables=[OFFSET_COMMITS])
-    assert len(list(Path(storage.into, "offset_commits/_delta_log").glob("*.json"))) < 5
+    assert len(list(Path(storage.location, "offset_commits/_delta_log").glob("*.json"))) < 5
     assert seen(storage) == Counter(range(10))
     assert table_of(storage).transaction_version("app") == 9
 
@@ -226,13 +226,13 @@ def test_features_that_this_reader_lacks_are_reported(storage: Storage) -> None:
 
 def test_a_log_that_cannot_be_read_is_reported(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
-    Path(storage.into, "offset_commits/_delta_log/00000000000000000001.json").write_text("no JSON")
+    Path(storage.location, "offset_commits/_delta_log/00000000000000000001.json").write_text("no JSON")
     with pytest.raises(StorageError, match=r"cannot read the table .*offset_commits"):
         count_rows(storage, OFFSET_COMMITS)
 
 
 def test_a_log_without_a_version_gets_its_first_one(storage: Storage) -> None:
-    Path(storage.into, "offset_commits/_delta_log").mkdir(parents=True)
+    Path(storage.location, "offset_commits/_delta_log").mkdir(parents=True)
     assert places(storage) == []
     append(storage, "w-00000001", commits([1]))
     assert seen(storage) == Counter([1])
@@ -249,7 +249,7 @@ def test_transactions_are_those_that_delta_rs_reads(
     table = table_of(storage)
     expected = {each: table.transaction_version(each) for each in APPLICATIONS}
     assert storage.versions_of(OFFSET_COMMITS, [*APPLICATIONS, "other"]) == expected
-    checkpoints = list(Path(storage.into, "offset_commits/_delta_log").glob("*.checkpoint.parquet"))
+    checkpoints = list(Path(storage.location, "offset_commits/_delta_log").glob("*.checkpoint.parquet"))
     assert bool(checkpoints) == (versions >= 2)
 
 

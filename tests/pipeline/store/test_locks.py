@@ -22,7 +22,7 @@ with open_storage(sys.argv[1]).lock("ingest"):
 
 
 def test_the_holder_is_reported_and_a_killed_holder_has_no_lock(storage: Storage) -> None:
-    with subprocess.Popen([sys.executable, "-c", HOLDER, storage.into], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen([sys.executable, "-c", HOLDER, storage.location], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
         with (

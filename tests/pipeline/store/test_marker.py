@@ -29,10 +29,10 @@ def test_a_new_directory_gets_a_marker(tmp_path: Path) -> None:
 
 
 def test_opening_a_directory_again_changes_nothing(storage: Storage) -> None:
-    before = Path(storage.into, MARKER).read_text()
-    open_storage(storage.into, create=True).make()
-    open_storage(storage.into)
-    assert Path(storage.into, MARKER).read_text() == before
+    before = Path(storage.location, MARKER).read_text()
+    open_storage(storage.location, create=True).make()
+    open_storage(storage.location)
+    assert Path(storage.location, MARKER).read_text() == before
 
 
 def test_a_directory_is_made_on_request_and_once(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_directory_that_gets_a_file_after_the_check_is_used(tmp_path: Path) ->
 
 def test_no_file_is_written_without_a_marker(storage: Storage) -> None:
     append(storage, "w-00000001", commits([1]))
-    Path(storage.into, MARKER).unlink()
+    Path(storage.location, MARKER).unlink()
     with pytest.raises(StorageError, match="or its marker file was deleted; restore it"):
         storage.writer("w-00000002")
 
@@ -77,8 +77,8 @@ def test_an_empty_directory_with_the_draft_of_a_marker_is_used(tmp_path: Path) -
 
 
 def test_a_file_uri_and_a_path_name_the_same_directory(storage: Storage) -> None:
-    assert open_storage(f"file://{storage.into}").directory.root == storage.directory.root
-    assert open_storage(f"file://localhost{storage.into}").directory.root == storage.directory.root
+    assert open_storage(f"file://{storage.location}").directory.root == storage.directory.root
+    assert open_storage(f"file://localhost{storage.location}").directory.root == storage.directory.root
     for odd in ("file://history", "file:/history", "file:history"):
         with pytest.raises(StorageError, match="write a path, or file:///"):
             open_storage(odd, create=True).make()
@@ -108,17 +108,17 @@ def test_reading_makes_no_directory(tmp_path: Path, *, there: bool) -> None:
 
 
 def test_the_error_for_a_newer_schema_names_its_program(storage: Storage) -> None:
-    marker = Path(storage.into, MARKER)
+    marker = Path(storage.location, MARKER)
     content = {**json.loads(marker.read_text()), "schema_version": SCHEMA_VERSION + 1, "made_by": "kafka-groups 9.1"}
     marker.write_text(json.dumps(content))
     with pytest.raises(StorageError, match=rf"created by kafka-groups 9\.1 \(schema {SCHEMA_VERSION + 1}\)"):
-        open_storage(storage.into, create=True).make()
+        open_storage(storage.location, create=True).make()
 
 
 def test_a_marker_that_is_not_a_file_of_text_is_reported(storage: Storage) -> None:
-    Path(storage.into, MARKER).write_bytes(b"\xff\xfe")
+    Path(storage.location, MARKER).write_bytes(b"\xff\xfe")
     with pytest.raises(StorageError, match=rf"{MARKER} cannot be parsed; restore it, or name another directory"):
-        open_storage(storage.into)
+        open_storage(storage.location)
 
 
 @pytest.mark.parametrize(
@@ -132,20 +132,20 @@ def test_a_marker_that_is_not_a_file_of_text_is_reported(storage: Storage) -> No
     ],
 )
 def test_a_broken_marker_is_reported(storage: Storage, text: str) -> None:
-    Path(storage.into, MARKER).write_text(text)
+    Path(storage.location, MARKER).write_text(text)
     with pytest.raises(StorageError, match="cannot be parsed"):
-        open_storage(storage.into)
+        open_storage(storage.location)
 
 
 def test_an_older_layout_or_another_tool_is_reported(storage: Storage) -> None:
-    marker = Path(storage.into, MARKER)
+    marker = Path(storage.location, MARKER)
     content = json.loads(marker.read_text())
     marker.write_text(json.dumps({**content, "schema_version": 1}))
     with pytest.raises(StorageError, match=r"have an older layout \(schema 1\).*; name a new directory"):
-        open_storage(storage.into)
+        open_storage(storage.location)
     marker.write_text(json.dumps({**content, "what": "other"}))
     with pytest.raises(StorageError, match="not a directory of this pipeline"):
-        open_storage(storage.into)
+        open_storage(storage.location)
 
 
 def test_a_file_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
@@ -183,9 +183,9 @@ def test_a_directory_that_cannot_be_written_is_reported_when_opened(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)  # root may write everywhere
-    with pytest.raises(StorageError, match=f"^cannot write in {storage.into}: {why}"):
-        open_storage(storage.into, create=True).make()
-    open_storage(storage.into)
+    with pytest.raises(StorageError, match=f"^cannot write in {storage.location}: {why}"):
+        open_storage(storage.location, create=True).make()
+    open_storage(storage.location)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")

@@ -21,12 +21,12 @@ def test_a_note_has_the_content_that_was_saved_last(storage: Storage) -> None:
     storage.save_note("built", {"a": [1]})
     storage.save_note("built", {"b": "é"})
     assert storage.note("built") == {"b": "é"}
-    assert names(Path(storage.into, ".notes")) == ["built.json"]
+    assert names(Path(storage.location, ".notes")) == ["built.json"]
 
 
 def test_a_broken_note_is_reported(storage: Storage) -> None:
     storage.save_note("built", {})
-    Path(storage.into, ".notes", "built.json").write_text("{")
+    Path(storage.location, ".notes", "built.json").write_text("{")
     with pytest.raises(StorageError, match="cannot be parsed"):
         storage.note("built")
 
@@ -41,5 +41,5 @@ def test_a_note_that_cannot_be_written_leaves_the_old_one(storage: Storage, monk
     with pytest.raises(StorageError, match="no space is left"):
         storage.save_note("built", {"a": 2})
     monkeypatch.undo()
-    assert json.loads(Path(storage.into, ".notes", "built.json").read_text()) == {"a": 1}
-    assert len(names(Path(storage.into, ".notes"))) == 1
+    assert json.loads(Path(storage.location, ".notes", "built.json").read_text()) == {"a": 1}
+    assert len(names(Path(storage.location, ".notes"))) == 1

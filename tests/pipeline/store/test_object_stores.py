@@ -65,18 +65,18 @@ def remote(endpoint: str) -> Storage:
 
 def offsets_in(storage: Storage) -> Counter[int]:
     """Return how often each offset is there, to a reader that knows nothing but the format."""
-    rows = DeltaTable(f"{storage.into}/offset_commits").to_pyarrow_table()
+    rows = DeltaTable(f"{storage.location}/offset_commits").to_pyarrow_table()
     return Counter(rows["source_offset"].to_pylist())
 
 
 def test_the_next_program_finds_rows_notes_and_the_marker(remote: Storage) -> None:
     append(remote, "w-1", commits(range(5)), commits(range(5, 8), day=1))
     remote.save_note("built", {"a": 1})
-    again = open_storage(remote.into)
+    again = open_storage(remote.location)
     assert (count_rows(again, OFFSET_COMMITS), again.dates(OFFSET_COMMITS)) == (8, ["2026-11-01", "2026-11-02"])
     assert again.note("built") == {"a": 1}
     assert offsets_in(again) == Counter(range(8))
-    assert check_tables(remote.into, None, None)[0].status == "ok"
+    assert check_tables(remote.location, None, None)[0].status == "ok"
 
 
 def test_tasks_of_spark_read_the_columns_of_the_table_and_its_date(remote: Storage) -> None:
@@ -120,7 +120,7 @@ def test_the_slower_of_two_compactions_changes_nothing(remote: Storage, monkeypa
 
     def overtaken(*given: Any, **named: Any) -> Any:
         monkeypatch.setattr(parquet_sorting, "sort_files", sort_files)
-        faster.append(compact(open_storage(remote.into), now=NOW))
+        faster.append(compact(open_storage(remote.location), now=NOW))
         return sort_files(*given, **named)
 
     monkeypatch.setattr(parquet_sorting, "sort_files", overtaken)
@@ -141,7 +141,7 @@ def test_one_of_two_writers_with_the_same_transaction_is_refused(remote: Storage
 @pytest.mark.slow
 def test_three_programs_that_write_at_the_same_time_lose_no_row(remote: Storage) -> None:
     append(remote, "w", commits([99]))
-    running = [subprocess.Popen([sys.executable, "-c", WRITER, remote.into, str(first)]) for first in (0, 4, 8)]
+    running = [subprocess.Popen([sys.executable, "-c", WRITER, remote.location, str(first)]) for first in (0, 4, 8)]
     assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
     assert offsets_in(remote) == Counter([99, *range(12)])
 

@@ -130,4 +130,4 @@ def test_lost_rows_stop_the_compaction(storage: Storage, monkeypatch: pytest.Mon
         compact(storage, now=NOW)
     assert len(batches(storage)) == 2
     assert count_rows(storage, OFFSET_COMMITS) == 2 * KEYS
-    assert not [*Path(storage.into).rglob("sorted-samples*")]
+    assert not [*Path(storage.location).rglob("sorted-samples*")]

@@ -23,5 +23,5 @@ def test_a_table_without_rows_has_no_dates(storage: Storage) -> None:
 
 def test_the_command_prints_the_sizes_of_a_directory(storage: Storage) -> None:
     append(storage, "w-1", commits(range(2)))
-    printed = run("pipeline", "tables", "--data-dir", storage.into).stdout
+    printed = run("pipeline", "tables", "--data-dir", storage.location).stdout
     assert ["offset_commits", "2", "1"] in [line.split()[:3] for line in printed.splitlines()]

@@ -17,7 +17,7 @@ def test_a_table_has_the_columns_that_its_rows_are_identified_and_dated_by(table
     kinds = {column.name: column.type for column in table.columns}
     assert len(kinds) == len(table.columns)
     assert kinds.keys() >= set(table.identity)
-    assert pa.types.is_timestamp(kinds[table.dated_by])
+    assert pa.types.is_timestamp(kinds[table.time_column])
     assert table.about.endswith(".")
     assert all(column.about for column in table.columns)
 
@@ -29,7 +29,7 @@ def test_a_table_has_a_name_in_the_module(table: Table) -> None:
 
 def test_five_tables_are_derived_from_facts() -> None:
     derived = {"lag_history", "group_status", "rebalances", "group_daily", "topic_daily"}
-    assert {name for name, table in TABLES.items() if table.derived} == derived
+    assert {name for name, table in TABLES.items() if table.is_derived} == derived
 
 
 def test_a_catalog_registers_a_table_by_its_columns_and_its_location() -> None:

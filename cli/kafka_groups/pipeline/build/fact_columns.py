@@ -47,8 +47,8 @@ OBSERVATION_NAMES: Final = (
     "log_start_offset",
     "log_end_offset",
     "last_stable_offset",
-    "point_offset",
-    "point_time",
+    "lookup_offset",
+    "lookup_timestamp",
 )
 COMMIT_NAMES: Final = (
     *PARTITION_KEY,
@@ -102,8 +102,8 @@ def convert_observations(rows: Any, day: int) -> Any:
             "log_start": rows["log_start_offset"],
             "log_end": rows["log_end_offset"],
             "last_stable": rows["last_stable_offset"],
-            "point_offset": rows["point_offset"],
-            "point_ms": pc.divide(to_microseconds(rows["point_time"]), 1_000),
+            "lookup_offset": rows["lookup_offset"],
+            "lookup_timestamp_ms": pc.divide(to_microseconds(rows["lookup_timestamp"]), 1_000),
             "topic_id": _number_ids(rows["topic_id"]),
         },
     )

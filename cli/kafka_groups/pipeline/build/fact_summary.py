@@ -99,7 +99,7 @@ class ClusterDay:
 
     - `commit_us` is the time of the last commit record, `record_us` of the last record of any kind.
     - `sample_us` is the time of the last sample of log ends.
-    - `complete_samples_us` are the times of the complete samples (SILENT_COORDINATOR), ascending.
+    - `complete_samples_us` are the times of the complete samples (UNLISTED_LOG_END), ascending.
     """
 
     commit_us: int
@@ -182,7 +182,7 @@ def _summarize_cluster(
     """Return the times at which a cluster was read on a day.
 
     `samples` has, by time of the sample, whether all log ends of __consumer_offsets (True) and of other topics (False)
-    are known. A sample is complete if it has no SILENT_COORDINATOR. If the user may not describe __consumer_offsets,
+    are known. A sample is complete if it has no UNLISTED_LOG_END. If the user may not describe __consumer_offsets,
     the sample counts as complete if all log ends of other topics are known.
     """
     complete = [at_us for at_us, outcomes in samples.items() if outcomes.get(True, outcomes.get(False))]

@@ -36,8 +36,8 @@ class ObservedOffsets(Frame):
     log_start: Ints = column(INT64, "log start offset; NULL in backfills", unit=OFFSET)
     log_end: Ints = column(INT64, "log end offset; NULL if it is unknown", unit=OFFSET)
     last_stable: Ints = column(INT64, "last stable offset; NULL in backfills", unit=OFFSET)
-    point_offset: Ints = column(INT64, "backfill: first record at or after the time; NULL if none", unit=OFFSET)
-    point_ms: Ints = column(INT64, "timestamp of that record; NULL if there is none", unit=MILLISECONDS)
+    lookup_offset: Ints = column(INT64, "backfill: first record at or after the time; NULL if none", unit=OFFSET)
+    lookup_timestamp_ms: Ints = column(INT64, "timestamp of that record; NULL if there is none", unit=MILLISECONDS)
     topic_id: Ints = column(INT64, "a number that stands for the topic id; NULL if unknown")
 
 
@@ -126,7 +126,7 @@ class KeySummary(Frame):
     """Row i is the summary of the earlier days of key i; NULL where there is no value."""
 
     fact_day: Ints = column(INT64, "last day with a fact", unit=DAYS)
-    moved_us: Ints = column(INT64, "since when the committed offset has been the same", unit=MICROSECONDS)
+    moved_us: Ints = column(INT64, "last commit, or last sample that shows another offset", unit=MICROSECONDS)
     last_commit_us: Ints = column(INT64, "time of the last commit", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "true if a record of __consumer_offsets was read")
     sampled_us: Ints = column(INT64, "last sample that saw the commit; NULL after its deletion", unit=MICROSECONDS)
@@ -217,15 +217,19 @@ class KeyProgress(Frame):
     members: Ints = column(INT64, "members of the group; NULL if unknown")
     since_ms: Ints = column(INT64, "last move, or last observation without lag if later", unit=MILLISECONDS)
     moves: Ints = column(INT64, "number of moves")
-    first_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")
-    second_strength: Ints = column(INT64, "strength of the second strongest wait; 0 without one")
-    first_interval: Ints = column(INT64, "strength of the longest interval between observations; 0 without one")
-    second_interval: Ints = column(INT64, "strength of the second longest one; 0 without one")
+    longest_wait_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")
+    second_wait_strength: Ints = column(INT64, "strength of the second strongest wait; 0 without one")
+    longest_interval_strength: Ints = column(
+        INT64, "strength of the longest interval between observations; 0 without one"
+    )
+    second_interval_strength: Ints = column(INT64, "strength of the second longest one; 0 without one")
     highest: Ints = column(INT64, "highest committed offset since the last known reset", unit=OFFSET)
     unread_at_move: Ints = column(INT64, "records left at the last move (`Evidence`); NULL if none", unit=RECORDS)
-    empty_since_ms: Ints = column(INT64, "since when no member was seen; NULL if one was", unit=MILLISECONDS)
+    empty_since_ms: Ints = column(
+        INT64, "beginning of the time without members; NULL if one was seen last", unit=MILLISECONDS
+    )
     rule: Ints = column(INT64, "the rule of the last verdict, by its index in RULE_NAMES", unit=INDEX)
-    verdict_since_ms: Ints = column(INT64, "since when that verdict has been given", unit=MILLISECONDS)
+    verdict_since_ms: Ints = column(INT64, "when this verdict began", unit=MILLISECONDS)
 
 
 @frame
@@ -253,7 +257,7 @@ class PartitionStatuses(Frame):
     key: Ints = column(INT64, "number of the key")
     at_us: Ints = column(INT64, "time of the observation, or of the deletion", unit=MICROSECONDS)
     rule: Ints = column(INT64, "index in RULE_NAMES of the verdict's rule; NULL for a deletion", unit=INDEX)
-    verdict_since_ms: Ints = column(INT64, "since when that verdict has been given", unit=MILLISECONDS)
+    verdict_since_ms: Ints = column(INT64, "when this verdict began", unit=MILLISECONDS)
     lag: Ints = column(INT64, "lag", unit=RECORDS)
     time_lag_ms: Ints = column(INT64, "time lag; NULL if unknown", unit=MILLISECONDS)
     time_lag_quality: Ints = column(INT64, "quality of the time lag, by its index in QUALITIES", unit=INDEX)

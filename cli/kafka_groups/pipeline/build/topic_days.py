@@ -63,7 +63,7 @@ def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int],
     sample_us = np.array([read.sample_us for read in cluster_days], np.int64)
     exists = np.where(sample_us != NULL, to_ints(rows["sampled_us"]) == sample_us, record_us != NULL)
     has_no_commit = committed <= 0
-    # Samples have `__consumer_offsets` only because its leaders are the coordinators (SILENT_COORDINATOR).
+    # Samples have `__consumer_offsets` only because its leaders are the coordinators (UNLISTED_LOG_END).
     is_internal = np.asarray(pc.equal(rows["topic"], OFFSETS_TOPIC)) & has_no_commit
     is_row = ((partitions != NULL) | ~has_no_commit) & np.isin(day, days) & ~is_internal
     columns = {

@@ -59,7 +59,7 @@ def judge_report(run: Run, condition: Condition, history: History, failed: Incom
 
     Removed groups are not judged. If there is no group to judge, the check did not run: a note and exit code 1 say so.
     """
-    judged = [group for group in history.selected if group.removed_ms is None]
+    judged = [group for group in history.selected if group.deleted_ms is None]
     failing = [group.group for group in judged if condition.holds(_values(group))]
     if failing:
         names = first_names((f"'{name}'" for name in dict.fromkeys(failing)), _MAX_NAMES, more=" and {:,} more")

@@ -155,7 +155,7 @@ _TABLES: Final[Mapping[str, Schema]] = {
             "about": text_schema("What a row is."),
             "derived": boolean_schema("Whether build derives it from the others."),
             "identity": texts_schema("The columns that identify a row."),
-            "dated_by": text_schema("The time whose date partitions it."),
+            "time_column": text_schema("The time whose date partitions it."),
             "columns": _many("Its columns, in order.", _COLUMN),
             **_SIZE,
         },

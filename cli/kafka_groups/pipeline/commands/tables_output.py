@@ -70,9 +70,9 @@ def _table_document(table: Table, size: SizeRow | None) -> Document:
     return {
         "table": table.name,
         "about": table.about,
-        "derived": table.derived,
+        "derived": table.is_derived,
         "identity": list(table.identity),
-        "dated_by": table.dated_by,
+        "time_column": table.time_column,
         "columns": [
             {"name": column.name, "type": spark_type_name(column.type), "about": column.about}
             for column in table.columns

@@ -3,7 +3,7 @@
 checks.py              all checks, as far as a cluster and a directory are given
 machine.py             Python, Spark, Java and packages on this machine
 cluster.py             `__consumer_offsets` on the brokers: rights, offsets and settings
-compaction_horizon.py  since when the topic has every record
+compaction_horizon.py  the time from which the topic has every record
 open_transactions.py   transactions that delay ingest
 dense_records.py       reads of a few records, on which these two are based
 broker_settings.py     settings of the brokers

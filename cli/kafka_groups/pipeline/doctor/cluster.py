@@ -89,7 +89,7 @@ def _request_offsets(brokers: Brokers) -> _TopicOffsets:
 
 
 def _check_reading(client: ClientProperties, offsets: _TopicOffsets, timeout_s: float) -> list[Check]:
-    """Read some records of each partition; return whether that is allowed, and since when all records exist.
+    """Read some records of each partition; check that this is allowed, and from which time on all records exist.
 
     The second check is missing if the first one is not ok.
     """

@@ -1,4 +1,4 @@
-"""The compaction horizon: the time since when `__consumer_offsets` has every record.
+"""The compaction horizon: the time from which `__consumer_offsets` has every record.
 
 The *head* of a log is its newest part, which has every record. The *tail* is the older part, where compaction has kept
 only the last record of each key. The head begins at the horizon.
@@ -113,7 +113,7 @@ class _HeadSearch:
 
 
 def check_horizon(heads: Mapping[int, LogHead], partitions_with_records: int) -> Check:
-    """Return since when all partitions have every record, from their heads, as far as these are known."""
+    """Return the check of the time from which all partitions have every record; `heads` has the known heads."""
     name = "compaction horizon"
     missing = partitions_with_records - len(heads)
     if missing:

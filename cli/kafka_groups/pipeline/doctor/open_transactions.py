@@ -25,7 +25,7 @@ _LONG_MS: Final = 300_000
 def check_transactions(
     client: ClientProperties, log_ends: Offsets, last_stable_offsets: Offsets, timeout_s: float
 ) -> Check:
-    """Return how many offsets wait for a transaction to end, and since when the oldest transaction has been open.
+    """Return the check of open transactions: how many offsets wait for their end, and when the oldest one began.
 
     Log end offsets have to be requested before last stable offsets. `client` has properties of librdkafka; reading the
     beginnings of transactions takes a quarter of `timeout_s` seconds at most. Nothing is raised.

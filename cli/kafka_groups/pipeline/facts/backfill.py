@@ -244,7 +244,7 @@ class _BackfillRun:
         topic = ds.field("topic")
         is_of_cluster = ds.field("cluster_id") == self.backfilled.cluster_id
         is_relevant = is_of_cluster & (topic >= first_topic) & (topic <= last_topic)
-        with as_storage_error("read the tables", self.storage.into):
+        with as_storage_error("read the tables", self.storage.location):
             stored = ds.dataset(
                 [file.path for file in files], PARTITION_OFFSETS.arrow(), "parquet", self.storage.directory.fs
             )

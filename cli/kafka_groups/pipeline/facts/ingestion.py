@@ -155,7 +155,7 @@ class Ingestion:
         starts: dict[int, int] = {}
         for partition in end.next_offsets:
             starts[partition] = max(self._stored.start.next_offsets.get(partition, 0), log_starts.get(partition, 0))
-        self._position = Position(end.topic_id, starts, self._stored.start.epochs)
+        self._position = Position(end.topic_id, starts, self._stored.start.leader_epochs)
 
     def run(
         self,
@@ -226,7 +226,7 @@ class Ingestion:
         return True
 
     def _plan_batch(self, end: Position, cores: int) -> Batch:
-        ranges = range_plan.ranges_between(self._position.next_offsets, end.next_offsets, self._position.epochs)
+        ranges = range_plan.ranges_between(self._position.next_offsets, end.next_offsets, self._position.leader_epochs)
         return Batch(
             name=new_batch_name("ingest", datetime.now(UTC)),
             data_dir=self.storage.address,

@@ -27,7 +27,7 @@ from kafka_groups.pipeline.tables import (
     OFFSETS_TOPIC,
     PARTITION_OFFSETS,
     SAMPLE_RUNS,
-    SILENT_COORDINATOR,
+    UNLISTED_LOG_END,
     Table,
 )
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
@@ -183,7 +183,7 @@ def _existing_partitions(topics: Results[str, Topic], commits: Mapping[str, Grou
 
 
 def _silent_coordinators(responses: _Responses) -> list[TopicPartition]:
-    """Return the partitions of `__consumer_offsets` whose groups may be missing in the sample (SILENT_COORDINATOR).
+    """Return the partitions of `__consumer_offsets` whose groups may be missing in the sample (UNLISTED_LOG_END).
 
     Leadership may move while groups are listed. So the leaders before and after the listing must both be known, and
     must both have listed their groups. If the topic cannot be described and a broker did not list its groups, partition
@@ -230,7 +230,7 @@ def _failures(responses: _Responses) -> tuple[Failure, ...]:
 def _table_batches(cluster_id: str, responses: _Responses) -> Mapping[Table, Iterable[Any]]:
     """Return the record batches of each table, which are built while they are read."""
     silent = _silent_coordinators(responses)
-    log_ends: Offsets = {**responses.log_ends.succeeded, **dict.fromkeys(silent, SILENT_COORDINATOR)}
+    log_ends: Offsets = {**responses.log_ends.succeeded, **dict.fromkeys(silent, UNLISTED_LOG_END)}
     deleted = responses.deleted_groups()
     groups = [group for name, group in responses.groups.succeeded.items() if name not in deleted]
     source = {"cluster_id": cluster_id, "origin": "sample"}

@@ -197,8 +197,8 @@ class TimeGrid:
             "partition": np.array([partition.partition for partition in partitions], np.int64)[index],
             "observed_at": milliseconds_to_microseconds(time_ms),
             "log_end_offset": np.where(is_deleted | is_ahead, NULL, offsets),
-            "point_offset": np.where(is_log_end | is_ahead, NULL, offsets),
-            "point_time": np.where((timestamps > LATEST_MS) | is_ahead, NULL, timestamps_us),
+            "lookup_offset": np.where(is_log_end | is_ahead, NULL, offsets),
+            "lookup_timestamp": np.where((timestamps > LATEST_MS) | is_ahead, NULL, timestamps_us),
         }
         batch = make_batch(PARTITION_OFFSETS.frame, {**shared, **columns}, size=len(offsets), fill_null=True)
         is_stored = (offsets != _UNKNOWN_OFFSET) & ~is_followed_by_deleted

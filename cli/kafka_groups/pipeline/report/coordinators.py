@@ -11,7 +11,7 @@ from kafka_groups.pipeline.report.last_rows import LastRows
 from kafka_groups.pipeline.report.period import FRESH_MS, GroupKey, Period, PeriodTables
 from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 
-# A broker that is silent for longer is also silent in this time, so earlier samples are not searched.
+# A coordinator that is silent for longer is also silent in this time, so earlier samples are not read.
 _SEARCH_WINDOW_MS: Final = 3_600_000
 # A coordinator is silent from the last sample with its log end offset (or the first sample) until the last sample.
 _COORDINATORS: Final = """
@@ -34,10 +34,10 @@ def find_outdated_groups(
 ) -> set[GroupKey]:
     """Return the groups whose coordinator did not respond to samples for ten minutes.
 
-    Only clusters whose samples are ten minutes ahead of the records that were read have such groups. In other clusters,
-    records show the commits. The coordinator of a group leads the group's partition of `__consumer_offsets`. If it did
-    not list its groups, the sample has no log end offset of that partition. If a sample of these ten minutes listed the
-    group, its coordinator responded. Without permission to describe the topic, partition 0 stands for all partitions.
+    Only clusters whose samples are ten minutes ahead of the records that were read have such groups: elsewhere, records
+    show the commits. The coordinator of a group leads the group's partition of `__consumer_offsets`. If it did not list
+    its groups, the sample has no log end offset of that partition. If a sample in these ten minutes listed the group,
+    its coordinator responded. Without permission to describe the topic, partition 0 stands for all partitions.
     """
     sampled_groups = [key for key in groups if _sample_lead_ms(coverages[key.cluster_id]) > FRESH_MS]
     if not sampled_groups:

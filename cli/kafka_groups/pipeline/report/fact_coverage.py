@@ -1,4 +1,4 @@
-"""Until when the facts of each cluster were read and sampled, up to the end of the period of a report."""
+"""The coverage of a report: until when the facts of each cluster were read and sampled within its period."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _LastTime(NamedTuple):
 
 
 def read_coverages(tables: PeriodTables, clusters: Collection[str]) -> dict[str, Coverage]:
-    """Return by cluster id the last times of facts, of these clusters and of those with facts on the newest dates.
+    """Return the last times of facts by cluster id, for these clusters and for all with facts on the newest dates.
 
     Older dates are read only for clusters whose last times the newest dates do not show.
     """
@@ -43,7 +43,7 @@ def read_coverages(tables: PeriodTables, clusters: Collection[str]) -> dict[str,
     if older_dates:
         before = Period(0, min(begin_ms - 1, tables.period.until_ms))
         for table, origin in _ORIGINS.items():
-            missing = [cluster for cluster, known in sorted(last_ms.items()) if (table.name, origin) not in known]
+            missing = [cluster for cluster, times in sorted(last_ms.items()) if (table.name, origin) not in times]
             if missing:
                 # The statistics of most files show one cluster and one origin, so that few files are read.
                 condition = render_sql("origin = {origin} AND cluster_id IN ({ids})", origin=origin, ids=missing)
@@ -54,7 +54,7 @@ def read_coverages(tables: PeriodTables, clusters: Collection[str]) -> dict[str,
 def _add_last_times(
     last_ms: dict[str, dict[Source, int]], tables: PeriodTables, table: Table, period: Period, condition: Sql = _ALL
 ) -> None:
-    """Add the table's last times in the period to the clusters' last times, with clusters that are new."""
+    """Add the table's last times in the period to `last_ms`, including clusters that are not in it yet."""
     for last in tables.select(_LastTime, table, _LAST_TIMES, period, condition=condition):
         last_ms.setdefault(last.cluster_id, {})[table.name, last.origin] = last.last_ms
 

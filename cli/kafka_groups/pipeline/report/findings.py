@@ -54,9 +54,9 @@ _UNREAD_TOPICS: Final = """
 class GroupDayRow(NamedTuple):
     """A row of group_daily; None where a value is unknown, or if the row is for the day before the period.
 
-    Margins are committed offset minus log start offset, in records: a negative one means that records were lost.
-    `retention_margin` is the least of the day, and `last_retention_margin` the last one. `retention_left_ms` is the
-    time until the log start passes the commit at the rates of the day.
+    A margin is the committed offset minus the log start offset, in records: if it is negative, records were lost.
+    `retention_margin` is the smallest one of the day, `last_retention_margin` the last one. `retention_left_ms` is the
+    time until the log start passes the commit at that day's rates.
     """
 
     cluster_id: str
@@ -73,9 +73,9 @@ class GroupDayRow(NamedTuple):
 
 
 class UnreadTopic(NamedTuple):
-    """A topic that no group read on a day, and the number of days before it whose commits were read.
+    """A topic that no group read on a day; `lookback_days` is the number of earlier days whose commits were read.
 
-    `day_ms` is the day in milliseconds since 1970, `records_produced` the records of that day; None if unknown.
+    `day_ms` is the day in milliseconds since 1970, `records_produced` the number of its records; None if unknown.
     """
 
     cluster_id: str
@@ -87,7 +87,7 @@ class UnreadTopic(NamedTuple):
 
 
 class ClockJump(NamedTuple):
-    """The largest decrease of the times of a group's commits on a day, in milliseconds, between records of one log.
+    """The largest fall of commit times from one record of a group to the next in the log on a day, in milliseconds.
 
     `day_ms` is the day in milliseconds since 1970.
     """
@@ -100,11 +100,11 @@ class ClockJump(NamedTuple):
 
 
 def find_findings(tables: PeriodTables, selectors: Selectors, groups: KnownGroups) -> tuple[Finding, ...]:
-    """Return the findings on the newest day of each cluster in the period, by kind; older days are over.
+    """Return the findings on the newest day of each cluster in the period, by kind.
 
-    Lost records are reported for all days of the period. A forecast of the day before holds while the newest day is too
-    short for rates. Removed groups have no findings. Clocks are compared by the commits of the selected groups, and
-    topics are reported only if all groups are selected.
+    Lost records are reported for all days of the period. While the newest day is too short for rates, the forecast of
+    the day before holds. Deleted groups have no findings. Clocks are compared by the commits of the selected groups.
+    Topics are reported only if all groups are selected.
     """
     findings = _find_group_findings(tables, selectors, groups)
     findings += _find_clock_differences(tables, selectors, groups)
@@ -127,7 +127,7 @@ def _find_group_findings(tables: PeriodTables, selectors: Selectors, groups: Kno
         # A group that is not known has only a row on the day before the period.
         group = groups.by_key.get(GroupKey(cluster, group_id))
         day_ms = groups.newest_day_ms.get(cluster)
-        if group is None or group.removal is not None or day_ms is None or not selectors.selects(group_id):
+        if group is None or group.deletion is not None or day_ms is None or not selectors.selects(group_id):
             continue
         passed_ms = max(0, groups.evaluated_ms.get(cluster, 0) - day_ms)
         for kind, sentence in describe_group(list(days), date_of(day_ms), passed_ms):
@@ -136,7 +136,7 @@ def _find_group_findings(tables: PeriodTables, selectors: Selectors, groups: Kno
 
 
 def _newest_dates(groups: KnownGroups) -> list[date]:
-    """Return the newest days of all clusters, each once and ascending."""
+    """Return the newest days of all clusters without repetitions, in ascending order."""
     return sorted(set(map(date_of, groups.newest_day_ms.values())))
 
 
@@ -153,7 +153,7 @@ def _find_clock_differences(tables: PeriodTables, selectors: Selectors, groups: 
     findings: dict[str, Finding] = {}
     for jump in jumps:
         group = groups.by_key.get(GroupKey(jump.cluster_id, jump.group))
-        is_reported = group is not None and group.removal is None and selectors.selects(jump.group)
+        is_reported = group is not None and group.deletion is None and selectors.selects(jump.group)
         if is_reported and jump.day_ms == groups.newest_day_ms[jump.cluster_id] and jump.cluster_id not in findings:
             findings[jump.cluster_id] = Finding(
                 kind="clock_difference",
@@ -183,8 +183,8 @@ def _find_unread_topics(tables: PeriodTables, groups: KnownGroups) -> list[Findi
 def describe_group(days: Sequence[GroupDayRow], newest: date, passed_ms: int) -> Iterator[tuple[str, str]]:
     """Yield the kind and the sentence of each finding on a group.
 
-    `days` are its rows, at least one, the newest first. `newest` is the newest day of its cluster, and `passed_ms`
-    is the time between its midnight and the last lag. The group need not have a row on that day.
+    `days` are the group's rows: at least one, the newest first. `newest` is the newest day of its cluster, on which the
+    group may have no row. `passed_ms` is the time from the beginning of that day to the last lag.
     """
     today = days[0] if days[0].day == newest else None
     earlier_days = days[1:] if today is not None else days
@@ -225,7 +225,7 @@ def describe_topic(topic: UnreadTopic) -> str:
 
 
 def describe_clocks(jump: ClockJump) -> str:
-    """Return the sentences on the clocks of brokers that differ; the first letter is small."""
+    """Return the sentences on broker clocks that differ; they begin with a small letter."""
     difference = format_duration(jump.clock_jump_ms)
     return (
         f"broker clocks differ by at least {difference}, or one was set back: commit times of group {jump.group} "
@@ -234,9 +234,9 @@ def describe_clocks(jump: ClockJump) -> str:
 
 
 def _describe_losses(today: GroupDayRow | None, earlier_days: Sequence[GroupDayRow]) -> Iterator[str]:
-    """Yield a sentence on records that are lost at the end of today, and on the worst loss of the days before.
+    """Yield a sentence on records lost by the end of today, and on the worst loss of earlier days, if it was worse.
 
-    A loss that has lasted for days is reported once.
+    So a loss that has lasted for days is reported once.
     """
     reported_margin = 0
     if today is not None:
@@ -244,24 +244,24 @@ def _describe_losses(today: GroupDayRow | None, earlier_days: Sequence[GroupDayR
         last = today.last_retention_margin or 0
         if last < 0:
             reported_margin = last
-            yield f"it is {_describe_lost_records(last)}"
+            yield f"its commit is {_describe_lost_records(last)}"
         elif min_margin < 0:
             reported_margin = min_margin
-            yield f"on {today.day} it was {_describe_lost_records(min_margin)}"
+            yield f"on {today.day} its commit was {_describe_lost_records(min_margin)}"
     worst = min(earlier_days, key=lambda day: day.retention_margin or 0, default=None)
     if worst is not None and (worst.retention_margin or 0) < reported_margin:
-        yield f"on {worst.day} it was {_describe_lost_records(worst.retention_margin or 0)}"
+        yield f"on {worst.day} its commit was {_describe_lost_records(worst.retention_margin or 0)}"
 
 
 def _describe_lost_records(margin: int) -> str:
-    """Return a part of a sentence on a margin below 0."""
+    """Return the end of a sentence on a commit whose margin is below 0."""
     if margin == -1:
-        return "1 record below the log start: it is lost to it."
-    return f"{-margin:,} records below the log start: they are lost to it."
+        return "1 record below the log start offset; it can no longer read it."
+    return f"{-margin:,} records below the log start offset; it can no longer read them."
 
 
 def _describe_forecast(today: GroupDayRow, earlier_days: Sequence[GroupDayRow], passed_ms: int) -> str | None:
-    """Return when the log start passes a commit; None if it does not within a day, or has passed it already.
+    """Return a sentence on when the log start will pass a commit; None if not within a day, or if it has passed it.
 
     The rates are today's or, while today is too short for rates, the previous day's.
     """

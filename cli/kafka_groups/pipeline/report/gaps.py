@@ -25,9 +25,9 @@ _GAPS: Final = """
 
 
 class Gap(NamedTuple):
-    """A range of offsets of a partition, both ends included, and the number of `missing` ones: those without a record.
+    """A range of offsets of a partition, both ends included; `missing` is the number of offsets without a record.
 
-    `reason` is deleted if the log began after them. Other reasons are not distinguished.
+    `reason` is deleted if the log began after the range. Other reasons are not distinguished.
     """
 
     cluster_id: str
@@ -39,9 +39,9 @@ class Gap(NamedTuple):
 
 
 def describe_gaps(queries: Queries, clusters: Collection[str]) -> tuple[str, ...]:
-    """Return sentences on the gaps of the tables: the deleted ranges, the largest first, then the other offsets.
+    """Return sentences on data gaps: first the deleted ranges, the largest ones first, then the other offsets.
 
-    `clusters` are the ids of all clusters of the report: if there are several, each sentence names its cluster.
+    `clusters` are the ids of all clusters of the report. If there are several, each sentence names its cluster.
     Raises StorageError.
     """
     compacted_offsets: Counter[str] = Counter()

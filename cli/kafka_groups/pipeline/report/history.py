@@ -26,10 +26,13 @@ class LagPoint(NamedTuple):
 class Rebalance:
     """A rebalance. Times are milliseconds since 1970.
 
-    `duration_quality` is exact, bound (an upper bound), timeout (an upper bound that follows only from the members'
-    timeout), overtaken (until the next rebalance began), open or unknown. An open rebalance had not ended by the end
-    (UTC) of the day after it began; later records are not read for it. The quality is unknown if it is not known
-    whether the rebalance ended by then. `joined` and `left` are numbers of members, or None if unknown.
+    `duration_quality` is one of:
+    - exact; bound: an upper bound; timeout: an upper bound derived from the members' rebalance timeout;
+    - overtaken: the next rebalance began first, and the duration lasts until then;
+    - open: the rebalance had not ended by the end (UTC) of the day after it began; later records are not read for it;
+    - unknown: it is unknown whether the rebalance had ended by then.
+
+    `joined` and `left` are numbers of members; None if unknown.
     """
 
     started_ms: int
@@ -49,19 +52,19 @@ def _duration_of(rebalance: Rebalance) -> int:
 class GroupHistory:
     """A group: its state at the end of the period, and its history. Points and rebalances ascend in time.
 
-    - `verdict` is the worst one of the partitions, `rule` the rule that gave it, and `verdict_since_ms` the time since
-      which it has been given. All are None without a lag: no log end offset of a committed partition is known, or all
-      commits were removed.
-    - `is_unused`: the group is empty, and has committed nothing for a day. These groups come after the others.
-    - `lag_quality` is exact, lower_bound (some log end offsets are unknown), outdated (the coordinator did not respond:
-      the commits are older) or unknown (no lag).
-    - `evaluated_ms` is the time of lag and verdict, None without them.
-    - `removed_ms` is the time at which the group was removed, if it was not seen again. With `removed_is_bound` it is
-      an upper bound: the time of the first sample without the group.
+    - `verdict` is the worst verdict of a partition, `rule` the rule that gave it, and `verdict_since_ms` the time when
+      this verdict began. All are None without a lag: no log end offset of a committed partition is known, or all
+      commits were deleted.
+    - `is_unused` is true if the group is empty and has committed nothing for a day. Unused groups follow the others.
+    - `lag_quality` is exact, lower_bound (some log end offsets are unknown), outdated (the coordinator did not respond,
+      so the commits are older) or unknown (no lag).
+    - `evaluated_ms` is the time of lag and verdict; None without them.
+    - `deleted_ms` is the time at which the group was deleted; None if it was not, or was seen again. With
+      `deleted_is_bound`, it is an upper bound: the time of the first sample without the group.
     - Rates are records per second.
     - `time_lag_quality` is exact, interpolated, lower_bound, data_loss or unknown.
     - With `lagging_since_is_bound`, the lag began at that time or earlier.
-    - `rebalancing_ms` is how long the rebalance in progress has lasted at least; None if none is known to be.
+    - `rebalancing_ms` is a lower bound of how long the open rebalance has lasted; None if no rebalance is open.
     - `rebalances` is None if unknown: no record of the cluster was read in the period, or the group's type has none.
     """
 
@@ -73,8 +76,8 @@ class GroupHistory:
     rule: str | None
     verdict_since_ms: int | None
     evaluated_ms: int | None
-    removed_ms: int | None
-    removed_is_bound: bool
+    deleted_ms: int | None
+    deleted_is_bound: bool
     is_unused: bool = False
     lag: int | None
     lag_quality: str
@@ -91,12 +94,16 @@ class GroupHistory:
 
     @property
     def longest_rebalance(self) -> Rebalance | None:
-        """The rebalance that took longest, of those whose duration the records show; None without any.
+        """The longest rebalance whose duration the records show; None if there is none.
 
-        A members' timeout as an upper bound says nothing about the duration.
+        A duration that only the members' rebalance timeout bounds does not count.
         """
-        known = [each for each in self.rebalances or () if each.duration_ms is not None]
-        return max((each for each in known if each.duration_quality != "timeout"), key=_duration_of, default=None)
+        measured = [
+            rebalance
+            for rebalance in self.rebalances or ()
+            if rebalance.duration_ms is not None and rebalance.duration_quality != "timeout"
+        ]
+        return max(measured, key=_duration_of, default=None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,9 +124,9 @@ class Finding:
 class History:
     """A report: groups, the worst first; findings; and missing data.
 
-    - `selected` are all selected groups, also those that are not in `groups`, without points and rebalances.
-    - `unknown` are the requested ids without data in the period, `nearest` the known ids that are near to them.
-    - `evaluated_ms` is the time of the newest lag.
+    - `groups` are the groups that the report shows; `selected` are all selected groups, without points and rebalances.
+    - `unknown` are the requested ids without data in the period; `nearest` has a similar known id for some of them.
+    - `evaluated_ms` is the time of the newest lag; None if no lag is known.
     - `missing` and `gaps` are complete sentences, such as "No log end offsets are known before …" and "Partition 3 of
       __consumer_offsets: 120 offsets …".
     """
@@ -139,17 +146,17 @@ class History:
 
     @property
     def groups_in_all(self) -> int:
-        """The number of selected groups, also those that are not in `groups`."""
+        """The number of selected groups, including those that the report does not show."""
         return len(self.selected)
 
     def limited_to(self, limit: GroupLimit) -> History:
-        """Return the history with only those groups that the limit keeps; it still counts all groups."""
+        """Return the history with only the groups that the limit keeps; `groups_in_all` stays the same."""
         return replace(self, groups=tuple(limit.first(self.groups)))
 
     def has_old_row(self, group: GroupHistory) -> bool:
-        """Return whether the row of the group is more than ten minutes older than the newest of the report.
+        """Return whether the group's last row is more than ten minutes older than the newest row of the report.
 
-        Brokers are sampled one after the other, and a sample may be missed. Such a row is not old.
+        Smaller differences are normal: brokers are sampled one after another, and a sample may be missed.
         """
         if group.evaluated_ms is None or self.evaluated_ms is None:
             return False

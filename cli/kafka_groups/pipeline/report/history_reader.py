@@ -1,4 +1,4 @@
-"""The history of groups in a period, from the tables: one result of the other modules of this package."""
+"""The history of groups in a period, read from the tables with the other modules of this package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kafka_groups.pipeline.report.known_groups import KnownGroups, read_known_gr
 from kafka_groups.pipeline.report.limits import GroupLimit
 from kafka_groups.pipeline.report.missing_data import describe_missing_data
 from kafka_groups.pipeline.report.period import DAY_MS, GroupKey, Period, PeriodTables
-from kafka_groups.pipeline.report.summaries import severity_order, summarise
+from kafka_groups.pipeline.report.summaries import severity_order, summarize
 from kafka_groups.pipeline.report.timeline import find_lag_starts, read_points, read_rebalances
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.progress import Progress, ignore_progress
@@ -39,11 +39,12 @@ def read_history(  # noqa: PLR0913 - the options of the command
     now_ms: int | None = None,
     progress: Progress = ignore_progress,
 ) -> History:
-    """Return the history of `groups` and of those whose full id matches `match`, or of all, without excluded ones.
+    """Read the history of selected groups in a period. Raises StorageError.
 
-    Times are milliseconds since 1970, and both ends of the period are included. The history has the `shown` groups, the
-    worst first. Of these, the `drawn` ones have points, because points of all groups of a large cluster would not fit
-    into memory. `progress` gets the number of finished steps. Raises StorageError.
+    The selection has `groups` and all groups whose full id matches `match`, or all groups without either, minus those
+    that match `exclude`. Times are milliseconds since 1970; both ends of the period are included. The history has the
+    groups that `shown` keeps, the worst first. Only those that `drawn` keeps have points: the points of all groups of a
+    large cluster would not fit into memory. `progress` gets the number of finished steps.
     """
     tables = PeriodTables(storage, Period(since_ms, until_ms))
     selectors = select_groups(groups, match, exclude)
@@ -63,10 +64,10 @@ def _read(
     made_ms: int,
     finish_step: Callable[[int], None],
 ) -> History:
-    """Return the history of the selected groups in the period of the tables."""
+    """Read the history of the selected groups in the period of the tables."""
     finish_step(0)
     known = read_known_groups(tables)
-    summaries = [summarise(group) for group in known.by_key.values() if selectors.selects(group.key.group)]
+    summaries = [summarize(group) for group in known.by_key.values() if selectors.selects(group.key.group)]
     summaries.sort(key=severity_order)
     finish_step(1)
     histories = _read_timelines(tables, known, shown.first(summaries), drawn, finish_step)
@@ -110,8 +111,8 @@ def _read_timelines(
     drawn: GroupLimit,
     finish_step: Callable[[int], None],
 ) -> tuple[GroupHistory, ...]:
-    """Return the summaries with their points, the start of their lag, and their rebalances, in the same order."""
-    # A group that was removed in the period has points, too.
+    """Return the summaries with points, the start of the lag, and rebalances, in the same order."""
+    # A group that was deleted in the period has points, too.
     drawn_keys = map(_key_of, drawn.first(summaries))
     points = read_points(tables, [key for key in drawn_keys if known.by_key[key].status is not None])
     finish_step(2)
@@ -138,7 +139,7 @@ def _read_timelines(
 
 
 def _time_in_rebalance(rebalances: Sequence[Rebalance] | None, last_record_ms: int | None) -> int | None:
-    """Return how long the last rebalance had lasted at the cluster's last record, if it had not ended; else None.
+    """Return how long the last rebalance had lasted, in ms, at the cluster's last record; None if it had ended.
 
     Records of a rebalance are read until the end of the day after it began.
     """

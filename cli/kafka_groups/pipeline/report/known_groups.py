@@ -1,4 +1,4 @@
-"""The groups of a report, with the state of each at the end of the period, from the tables."""
+"""The groups of a report: what the tables know of each at the end of the period."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kafka_groups.pipeline.build.coverage import Coverage
 from kafka_groups.pipeline.report.coordinators import find_outdated_groups
+from kafka_groups.pipeline.report.deletions import Deletion, find_deletions
 from kafka_groups.pipeline.report.fact_coverage import read_coverages
 from kafka_groups.pipeline.report.last_rows import (
     LastDay,
@@ -19,26 +20,25 @@ from kafka_groups.pipeline.report.last_rows import (
     read_last_topic_days,
 )
 from kafka_groups.pipeline.report.period import DAY_MS, GroupKey, PeriodTables
-from kafka_groups.pipeline.report.removals import Removal, find_removals
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnownGroup:
-    """A group, with its state at the end of the period, from the tables.
+    """What the tables know of a group at the end of the period.
 
     - `status`, `event` and `day` are its last rows; None for a table without a row in the period.
-    - `removal` is None if the group exists.
+    - `deletion` is None if the group exists.
     - `is_judged`: the group exists, has commits, and has the lag and verdict in `status`.
-    - `unknown_partitions` is the number of partitions that lag and verdict lack, because no log end offset is known.
-    - `is_outdated`: the coordinator did not respond to the last samples, so that the commits are older.
-    - `has_unknown_rebalances`: nothing would have shown a rebalance.
+    - `unknown_partitions` is the number of partitions that lag and verdict omit, because no log end offset is known.
+    - `is_outdated`: the coordinator did not respond to the last samples, so the commits are older.
+    - `has_unknown_rebalances`: if there was a rebalance, no record that was read would show it.
     """
 
     key: GroupKey
     status: LastStatus | None = None
     event: LastEvent | None = None
     day: LastDay | None = None
-    removal: Removal | None = None
+    deletion: Deletion | None = None
     is_judged: bool = False
     unknown_partitions: int = 0
     is_outdated: bool = False
@@ -51,10 +51,10 @@ class KnownGroup:
 
 
 class KnownGroups(NamedTuple):
-    """All groups of a period, without those that were removed before it. Times are milliseconds since 1970.
+    """All groups of a period, without those that were deleted before it. Times are milliseconds since 1970.
 
-    By cluster id: `evaluated_ms` is the time of the newest row of group_status, `newest_day_ms` the newest day that was
-    built, and `coverages` the last times of facts. All three know the clusters of removed groups, too.
+    By cluster id, `evaluated_ms` has the time of the newest row of group_status, `newest_day_ms` the newest built
+    day, and `coverages` the last times of facts. All three include the clusters of deleted groups.
     """
 
     by_key: Mapping[GroupKey, KnownGroup]
@@ -68,17 +68,17 @@ def read_known_groups(tables: PeriodTables) -> KnownGroups:
     rows = read_last_rows(tables)
     topic_days = read_last_topic_days(tables)
     coverages = read_coverages(tables, {key.cluster_id for key in rows})
-    removals = find_removals(tables, rows, coverages)
+    deletions = find_deletions(tables, rows, coverages)
     judged = {
         key: last
         for key, last in rows.items()
-        if key not in removals and _is_judged(last, topic_days.get(key.cluster_id))
+        if key not in deletions and _is_judged(last, topic_days.get(key.cluster_id))
     }
     outdated = find_outdated_groups(tables, judged, coverages)
     groups = {}
     for key, last in rows.items():
-        removal = removals.get(key)
-        if removal is not None and removal.at_ms < tables.period.since_ms:
+        deletion = deletions.get(key)
+        if deletion is not None and deletion.at_ms < tables.period.since_ms:
             continue
         is_judged = key in judged
         groups[key] = KnownGroup(
@@ -86,7 +86,7 @@ def read_known_groups(tables: PeriodTables) -> KnownGroups:
             status=last.status,
             event=last.event,
             day=last.day,
-            removal=removal,
+            deletion=deletion,
             is_judged=is_judged,
             unknown_partitions=_count_unknown_partitions(last) if is_judged else 0,
             is_outdated=key in outdated,
@@ -109,17 +109,16 @@ def _newest_times(times: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def _is_judged(last: LastRows, topic_day: LastTopicDay | None) -> bool:
-    """Return whether the last row of a group that exists still has its lag and verdict."""
+    """Return whether the last row of an existing group still has a valid lag and verdict."""
     return last.status is not None and not _lost_all_commits(last, topic_day)
 
 
 def _lost_all_commits(last: LastRows, topic_day: LastTopicDay | None) -> bool:
-    """Return whether all commits of a group were removed: it has none on its last day, or no row of later days.
+    """Return whether all commits of a group were deleted: it has none on its last day, or no row of later days.
 
-    A group without a row on the cluster's newest day may have commits that are older than the days that a build reads.
-    Then it is not known whether they were removed. If the cluster has rows after the period, the end of its last day
-    shows nothing about groups with a row at the end of the period. `topic_day` is the newest day of the cluster; None
-    if it has none.
+    A group without a row on the cluster's newest day may have commits from before the days that a build reads. Then it
+    is unknown whether they were deleted. If the cluster has rows after the period, the end of its last day says nothing
+    about a group that has a row at the end of the period. `topic_day` is the cluster's newest day; None without any.
     """
     is_newest = last.status is not None and last.status.is_newest_of_cluster
     if is_newest or last.day is None or topic_day is None:
@@ -131,7 +130,7 @@ def _lost_all_commits(last: LastRows, topic_day: LastTopicDay | None) -> bool:
 
 
 def _count_unknown_partitions(last: LastRows) -> int:
-    """Return how many partitions with a commit the group's last row does not count; 0 if later rows exist."""
+    """Return how many partitions with a commit the group's last row omits; 0 if the group has later rows."""
     if last.status is None or not last.status.is_last or last.day is None or last.day.existing_partitions is None:
         return 0
     return max(0, last.day.existing_partitions - last.status.partitions)

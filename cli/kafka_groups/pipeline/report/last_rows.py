@@ -1,4 +1,4 @@
-"""The last rows of each group in the period of a report: of its lag, its records and samples, and its days."""
+"""The last rows of each group in the period of a report: its status, its events and its day."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LAST_STATUSES: Final = """
         )
     ) AS times USING (cluster_id, "group") WHERE at_ms = last_ms
 """
-# Records of members do not show that the group exists: their tombstones are also written when it is removed.
+# Records of members do not show that the group exists: their tombstones are also written when it is deleted.
 _LAST_EVENTS: Final = """
     SELECT cluster_id, "group", record_ms, is_removal, state['at_ms'] AS state_ms, state['state'] AS state,
         state['members'] AS members, listed_ms, has_unknown_rebalances
@@ -66,11 +66,12 @@ _LAST_TOPIC_DAYS: Final = """
 class LastStatus(NamedTuple):
     """The last row of a group in group_status, in the period. Times are milliseconds since 1970.
 
-    - `evaluated_ms` is its time, `first_ms` the time of the group's first row in the period.
-    - `has_unknown_time_lag`: the time lag of a row in the period is unknown.
+    - `evaluated_ms` is the time of the row, `first_ms` the time of the group's first row in the period.
+    - `has_unknown_time_lag`: at least one row in the period has an unknown time lag.
     - `is_last`: the group has no later row on the last day.
-    - `is_newest_of_cluster`: no group of the cluster has a later row in the period, and one has a row after it.
-    - `partitions` are those with a commit and a known log end offset; the other columns are as in group_status.
+    - `is_newest_of_cluster`: no group of the cluster has a later row in the period, but some group has one after it.
+    - `partitions` is the number of partitions with a commit and a known log end offset. The other columns are as in
+      group_status.
     """
 
     cluster_id: str
@@ -96,9 +97,9 @@ class LastStatus(NamedTuple):
 class LastEvent(NamedTuple):
     """The last records and samples of a group in the period. Times are milliseconds since 1970.
 
-    - `record_ms` is the time of the last record of the group itself, not of a member. `is_removal` is true if that
-      record is its tombstone. Both are None without such a record.
-    - `state_ms` is the time of the last known `state` and its number of `members`; all are None if none is known.
+    - `record_ms` is the time of the last record about the group itself, not about a member. `is_removal` is true if it
+      is the group's tombstone. Both are None without such a record.
+    - `state` is the last known state, with its time `state_ms` and the number of `members`; all are None if unknown.
     - `listed_ms` is the time of the last sample that lists the group.
     - `has_unknown_rebalances`: no rebalances are derived for groups of this kind. None if the kind is unknown.
     """
@@ -132,7 +133,7 @@ class LastDay(NamedTuple):
 
 
 class LastTopicDay(NamedTuple):
-    """The newest day of a cluster in topic_daily, in milliseconds since 1970, and how many days before it count."""
+    """The newest day of a cluster in topic_daily (ms since 1970), and the number of earlier days that count."""
 
     cluster_id: str
     day_ms: int
@@ -149,7 +150,7 @@ class LastRows:
 
     @property
     def alive_ms(self) -> int:
-        """The time of the last sign of the group, a tombstone among them; -1 without one."""
+        """The time of the last sign of the group; its tombstone is one, too. -1 without a sign."""
         signs = [-1]
         if self.event is not None:
             signs += [self.event.record_ms or -1, self.event.listed_ms or -1]
@@ -159,7 +160,7 @@ class LastRows:
 
 
 def read_last_rows(tables: PeriodTables) -> dict[GroupKey, LastRows]:
-    """Return the last rows of each group that any table has a row of in the period."""
+    """Return the last rows of all groups for which any table has a row in the period."""
     period = tables.period
     until_ms = period.until_ms
     statuses = tables.select(LastStatus, GROUP_STATUS, _LAST_STATUSES, period.to_midnight(), until_ms=until_ms)
@@ -176,6 +177,6 @@ def read_last_rows(tables: PeriodTables) -> dict[GroupKey, LastRows]:
 
 
 def read_last_topic_days(tables: PeriodTables) -> Mapping[str, LastTopicDay]:
-    """Return by cluster id its newest day in topic_daily."""
+    """Return the newest day in topic_daily by cluster id."""
     days = tables.select(LastTopicDay, TOPIC_DAILY, _LAST_TOPIC_DAYS, tables.period.from_midnight())
     return {day.cluster_id: day for day in days}

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 
-class _Removable(Protocol):
-    """A group that may have been removed: `removed_ms` is None if it exists."""
+class _Deletable(Protocol):
+    """A group that may have been deleted: `deleted_ms` is None if it exists."""
 
     @property
     def group(self) -> str: ...
 
     @property
-    def removed_ms(self) -> int | None: ...
+    def deleted_ms(self) -> int | None: ...
 
 
 class _OfKind(Protocol):
@@ -25,15 +25,15 @@ class _OfKind(Protocol):
     def kind(self) -> str: ...
 
 
-GroupT = TypeVar("GroupT", bound=_Removable)
+GroupT = TypeVar("GroupT", bound=_Deletable)
 FindingT = TypeVar("FindingT", bound=_OfKind)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupLimit:
-    """A limit of groups: the first `max_count` existing ones, and the first `max_count` removed ones; None: no limit.
+    """A limit on groups: the first `max_count` existing ones, and as many deleted ones. None means no limit.
 
-    Groups whose ids are in `exempt` are kept in addition, and do not count.
+    Groups whose ids are in `exempt` are always kept, and do not count towards the limit.
     """
 
     max_count: int | None = None
@@ -45,16 +45,16 @@ class GroupLimit:
         first_groups = []
         for group in groups:
             if group.group not in self.exempt:
-                is_removed = group.removed_ms is not None
-                counts[is_removed] += 1
-                if self.max_count is not None and counts[is_removed] > self.max_count:
+                is_deleted = group.deleted_ms is not None
+                counts[is_deleted] += 1
+                if self.max_count is not None and counts[is_deleted] > self.max_count:
                     continue
             first_groups.append(group)
         return first_groups
 
 
 def first_of_each_kind(findings: Iterable[FindingT], max_count: int) -> list[FindingT]:
-    """Return at most `max_count` findings of each kind, in their order: many of one kind do not hide another."""
+    """Return at most `max_count` findings of each kind, in their order, so that no kind hides the others."""
     counts: Counter[str] = Counter()
     first_findings = []
     for finding in findings:

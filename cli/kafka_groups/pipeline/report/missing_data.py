@@ -28,13 +28,13 @@ _LOOKBACK_DAYS: Final = "SELECT max(lookback_days) AS lookback_days FROM {rows} 
 def describe_missing_data(
     tables: PeriodTables, groups: KnownGroups, chosen: Sequence[KnownGroup], selectors: Selectors
 ) -> Iterator[str]:
-    """Yield sentences on missing data: on the chosen groups, the worst first, then on clusters, then on stale groups.
+    """Yield sentences on missing data: on the chosen groups, then on clusters, then on stale groups.
 
     `chosen` are the selected ones among `groups`. Raises StorageError.
     """
     has_no_lag = bool(chosen) and all(group.status is None for group in chosen)
     if groups.evaluated_ms and has_no_lag and not selectors.selects_all():
-        yield "No lag is known of the selected groups in this period."
+        yield "No lag of the selected groups is known in this period."
     yield from _describe_unknown_partitions(groups, chosen)
     yield from _describe_outdated_groups(groups, chosen)
     yield from _describe_clusters(tables, groups, chosen)
@@ -50,7 +50,7 @@ def _describe_unknown_partitions(groups: KnownGroups, chosen: Sequence[KnownGrou
 
 
 def _name_with_partitions(group: KnownGroup) -> str:
-    """Return a group's id with the number of unknown partitions of all existing ones with a commit."""
+    """Return a group's id with two numbers: unknown partitions, and all existing partitions with a commit."""
     existing = group.day.existing_partitions if group.day is not None else None
     return f"{group.key.group} ({group.unknown_partitions:,} of {existing or 0:,})"
 
@@ -65,7 +65,7 @@ def _describe_outdated_groups(groups: KnownGroups, chosen: Sequence[KnownGroup])
 
 
 def _describe_clusters(tables: PeriodTables, groups: KnownGroups, chosen: Sequence[KnownGroup]) -> Iterator[str]:
-    """Yield sentences on clusters without lag, or with an old one, and on commits that were not read."""
+    """Yield sentences on clusters without a lag, or with an old one, and on commits that were not read."""
     since_ms, until_ms = tables.period
     last_sample_ms = {cluster: coverage.last_sample_ms or -1 for cluster, coverage in groups.coverages.items()}
     if not groups.evaluated_ms and len(groups.coverages) != 1:
@@ -90,7 +90,7 @@ def _describe_clusters(tables: PeriodTables, groups: KnownGroups, chosen: Sequen
 
 def _describe_lag(groups: KnownGroups, chosen: Sequence[KnownGroup], since_ms: int) -> Iterator[str]:
     """Yield sentences on lag that begins later than the period, and on time lags that are unknown."""
-    existing = [group for group in chosen if group.removal is None and group.status is not None]
+    existing = [group for group in chosen if group.deletion is None and group.status is not None]
     for cluster, lagging in _by_cluster(sorted(existing, key=lambda group: group.key)):
         statuses = [group.status for group in lagging if group.status is not None]
         first_ms = min(status.first_ms for status in statuses)

@@ -1,7 +1,7 @@
 """The notation of times, lags, durations and counts in a report.
 
-A `format_…` function returns a single word for a table or a document, with a sign for its quality; a `describe_…`
-function returns words for a page. All return None where the value is not known.
+A `format_…` function returns a single word for a table or a document, with a sign for the quality. A `describe_…`
+function returns words for a page. All return None for an unknown value.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ format_minute = sentences.format_minute
 
 
 def format_instant(time_ms: int) -> str:
-    """Return a time in milliseconds since 1970 as ISO-8601 in UTC with milliseconds, as in documents."""
+    """Return a time in ms since 1970 as ISO-8601 in UTC with milliseconds, as JSON documents have it."""
     return format_time(_moment(time_ms), timespec="milliseconds")
 
 
 def describe_minute(time_ms: int, *, beside_ms: int | None = None) -> str:
-    """Return a time like 20 Nov 2026, 10:03, for a page that names UTC as the zone of its times.
+    """Return a time like "20 Nov 2026, 10:03", for a page that names UTC as its time zone.
 
-    The year is omitted if the time `beside_ms`, which stands beside it, is in the same year.
+    The year is omitted if it is the year of `beside_ms`, a time that is shown next to it.
     """
     moment = _moment(time_ms)
     is_same_year = beside_ms is not None and _moment(beside_ms).year == moment.year
@@ -77,14 +77,14 @@ def describe_time_lag(group: GroupHistory) -> str | None:
 
 
 def format_lag_start(group: GroupHistory, *, at_most: str = "≤") -> str | None:
-    """Return the time from which the group has had a lag, with the sign `at_most` if the lag may be older."""
+    """Return when the group's lag began, with the sign `at_most` if it may be older."""
     if group.lagging_since_ms is None:
         return None
     return f"{at_most if group.lagging_since_is_bound else ''}{format_minute(group.lagging_since_ms)}"
 
 
 def describe_lag_start(group: GroupHistory, *, beside_ms: int | None = None) -> str | None:
-    """Return the time from which the group has had a lag, in words; `beside_ms` as in `describe_minute`."""
+    """Return when the group's lag began, in words; `beside_ms` as in `describe_minute`."""
     if group.lagging_since_ms is None:
         return None
     minute = describe_minute(group.lagging_since_ms, beside_ms=beside_ms)
@@ -92,7 +92,7 @@ def describe_lag_start(group: GroupHistory, *, beside_ms: int | None = None) -> 
 
 
 def describe_duration(rebalance: Rebalance) -> str:
-    """Return how long a rebalance took, or why that is not known."""
+    """Return how long a rebalance took, or why this is unknown."""
     if rebalance.duration_quality == "open":
         return "had not ended"
     if rebalance.duration_quality == "unknown":
@@ -106,10 +106,10 @@ def describe_duration(rebalance: Rebalance) -> str:
 
 
 def format_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> str | None:
-    """Return the duration of the group's longest rebalance, with a sign if it is a bound, or since when it lasts.
+    """Return the duration of the group's open rebalance, or else of its longest one, with a sign if it is a bound.
 
-    `at_most` is the sign of an upper bound: for a classic group, whose records do not show the beginning. A duration is
-    a lower bound if the next rebalance began before the end.
+    `at_most` is the sign of an upper bound; records of a classic group do not show when a rebalance began. A duration
+    is a lower bound if the next rebalance began before the end.
     """
     at_least = "≥" if at_most == "≤" else ">="
     if group.rebalancing_ms is not None:
@@ -123,25 +123,25 @@ def format_longest_rebalance(group: GroupHistory, *, at_most: str = "≤") -> st
 
 def describe_rebalancing(rebalancing_ms: int, *, at_least: str = "≥") -> str:
     """Return for how long a group has been rebalancing, with the sign of a lower bound."""
-    return f"rebalancing since {at_least} {format_duration(rebalancing_ms)}"
+    return f"rebalancing for {at_least} {format_duration(rebalancing_ms)}"
 
 
 def describe_member_changes(rebalance: Rebalance) -> str:
-    """Return the numbers of members that joined and left, or that they are not known."""
+    """Return how many members joined and left, or that this is unknown."""
     counts = ((rebalance.joined, "joined"), (rebalance.left, "left"))
     known_counts = [f"{count:,} {word}" for count, word in counts if count is not None]
     return ", ".join(known_counts) if known_counts else "who joined or left is not known"
 
 
 def describe_omitted_groups(history: History) -> str | None:
-    """Return how many groups the history omits, and the option that shows them; None if it has all."""
+    """Return how many groups the report omits, and the option that shows them; None if it omits none."""
     in_all = history.groups_in_all
     omitted = in_all - len(history.groups)
     if omitted <= 0:
         return None
     verb = "is" if omitted == 1 else "are"
     pronoun = "it" if omitted == 1 else "them"
-    return f"{omitted:,} of {count_of(in_all, 'group')} {verb} left out: give --top {in_all} to have {pronoun}."
+    return f"{omitted:,} of {count_of(in_all, 'group')} {verb} omitted; give --top {in_all} to have {pronoun}."
 
 
 def _moment(time_ms: int) -> datetime:

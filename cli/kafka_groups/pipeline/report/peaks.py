@@ -12,8 +12,8 @@ from kafka_groups.pipeline.report.history import LagPoint
 def highest_lags(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, parts: int) -> list[int | None]:
     """Return the highest lag in each of `parts` equal parts of the period; None for a part without a known lag.
 
-    Times are milliseconds since 1970. `points` ascend in time; a point at the very end belongs to the last part, and
-    points outside the period to none.
+    Times are milliseconds since 1970, and `points` ascend in time. A point at the very end of the period belongs to the
+    last part. Points outside the period are ignored.
     """
     length_ms = max(to_ms - from_ms, 1)
     bounds = [from_ms + length_ms * part // parts for part in range(parts)]
@@ -26,10 +26,10 @@ def highest_lags(points: Sequence[LagPoint], *, from_ms: int, to_ms: int, parts:
 
 
 def reduce_points(points: Sequence[LagPoint], *, parts: int) -> Sequence[LagPoint]:
-    """Return the points if they are no more than `parts`; else, of each of `parts` parts, those that must be shown.
+    """Return at most three points for each of `parts` parts with equal numbers of points; all, if there are few.
 
-    These are the highest lag, the longest time lag, and a point without a known lag if there is one: at most three of
-    each part, ascending in time as the given points. A part has the same number of points as any other.
+    The points that must be shown in each part are the highest lag, the longest time lag, and a point without a known
+    lag if there is one. `points` and the result ascend in time.
     """
     if len(points) <= parts:
         return points

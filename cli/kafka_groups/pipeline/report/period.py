@@ -1,4 +1,4 @@
-"""The period of a report, and the rows that the tables have in it."""
+"""The period of a report, and queries on the rows of the tables in it."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ class PeriodTables:
     def select(
         self, row_type: Callable[..., T], table: Table, template: str, period: Period | None = None, **values: SqlValue
     ) -> list[T]:
-        """Return what a query selects, a `row_type` for each row, made from its columns by name.
+        """Return the rows that a query selects, each as a `row_type` made from the row's columns by name.
 
-        The period is the report's unless another one is given. `values` fill in the template's fields.
+        `period` is the report's period by default. `values` fill in the fields of the template.
         """
         return [row_type(**row) for row in self._select(table, template, period, None, values)]
 
@@ -79,7 +79,7 @@ class PeriodTables:
         period: Period | None = None,
         **values: SqlValue,
     ) -> list[T]:
-        """Return what `select` returns, for these groups only; the query has to select `cluster_id` and `group`."""
+        """Return only the rows of these groups; the query has to select `cluster_id` and `group`."""
         if not groups:
             return []
         wanted = frozenset(groups)
@@ -94,7 +94,7 @@ class PeriodTables:
         groups: Collection[GroupKey] | None,
         values: dict[str, SqlValue],
     ) -> list[Row]:
-        """Return a dict for each row; with `groups`, some rows of groups with these ids on other clusters, too."""
+        """Return each row as a dict; with `groups`, also rows of groups with the same ids on other clusters."""
         since_ms, until_ms = period or self.period
         conditions = render_sql("date BETWEEN {first} AND {last}", first=date_of(since_ms), last=date_of(until_ms))
         if groups is not None and len(groups) <= _MAX_LITERALS:
@@ -103,7 +103,7 @@ class PeriodTables:
         return self.queries.select(
             table,
             _PERIOD_ROWS,
-            time=Identifier(table.dated_by),
+            time=Identifier(table.time_column),
             conditions=conditions,
             since_ms=since_ms,
             until_ms=until_ms,
@@ -112,5 +112,5 @@ class PeriodTables:
 
 
 def date_of(time_ms: int) -> date:
-    """Return the date (UTC) of a time in milliseconds since 1970, or the nearest one for which tables may have rows."""
+    """Return the date (UTC) of a time in ms since 1970, or the nearest date for which tables may have rows."""
     return date(1970, 1, 1) + timedelta(days=min(max(time_ms // DAY_MS, 0), _LAST_DAY))

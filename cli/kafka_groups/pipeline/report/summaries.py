@@ -14,14 +14,14 @@ _RANKS: Final = {verdict: rank for rank, verdict in enumerate(VERDICTS, start=1)
 
 
 class _State(NamedTuple):
-    """The state of a group, and its number of members; None where it is not known."""
+    """The state of a group and its number of members; None if unknown."""
 
     state: str | None
     members: int | None
 
 
-def summarise(group: KnownGroup) -> GroupHistory:
-    """Return the summary of a group, without points, the start of its lag, and the rebalances that are known."""
+def summarize(group: KnownGroup) -> GroupHistory:
+    """Summarize a group at the end of the period, without points, the start of its lag, and known rebalances."""
     status = group.judged_status
     lag = None if status is None else status.lag
     lag_quality = _lag_quality(group, lag)
@@ -39,8 +39,8 @@ def summarise(group: KnownGroup) -> GroupHistory:
         rule=rule,
         verdict_since_ms=None if status is None else status.verdict_since_ms,
         evaluated_ms=None if status is None else status.evaluated_ms,
-        removed_ms=None if group.removal is None else group.removal.at_ms,
-        removed_is_bound=group.removal is not None and group.removal.is_bound,
+        deleted_ms=None if group.deletion is None else group.deletion.at_ms,
+        deleted_is_bound=group.deletion is not None and group.deletion.is_bound,
         is_unused=group.day is not None and bool(group.day.is_idle) and last.state == "Empty",
         lag=lag,
         lag_quality=lag_quality,
@@ -57,9 +57,9 @@ def summarise(group: KnownGroup) -> GroupHistory:
 
 
 def severity_order(group: GroupHistory) -> tuple[Any, ...]:
-    """Return a key that sorts the worst group first; then groups without a verdict, unused ones, removed ones."""
+    """Return a sort key: the worst groups come first; groups without a verdict, unused and deleted ones come last."""
     return (
-        group.removed_ms is not None,
+        group.deleted_ms is not None,
         group.is_unused,
         -_RANKS.get(group.verdict or "", 0),
         -(group.lag or 0),
@@ -70,7 +70,7 @@ def severity_order(group: GroupHistory) -> tuple[Any, ...]:
 
 
 def _lag_quality(group: KnownGroup, lag: int | None) -> str:
-    """Return how good the lag is, as in GroupHistory."""
+    """Return the quality of the lag, as in GroupHistory."""
     if lag is None:
         return "unknown"
     if group.is_outdated:
@@ -79,9 +79,9 @@ def _lag_quality(group: KnownGroup, lag: int | None) -> str:
 
 
 def _time_lag(group: KnownGroup) -> tuple[int | None, str]:
-    """Return the longest time lag of a partition in ms, and its quality: a lower bound if another one is unknown.
+    """Return the longest time lag of a partition in ms, and its quality; None and unknown if no time lag is known.
 
-    None with the quality unknown if no time lag is known.
+    It is a lower bound if the time lag of another partition is unknown.
     """
     status = group.judged_status
     if group.is_outdated or status is None:
@@ -95,8 +95,8 @@ def _time_lag(group: KnownGroup) -> tuple[int | None, str]:
 
 
 def _last_state(group: KnownGroup) -> _State:
-    """Return the last known state: from records and samples if they are newer than the row of group_status."""
-    if group.removal is not None:
+    """Return the last known state of a group: from its events, if they are newer than its row in group_status."""
+    if group.deletion is not None:
         return _State("Dead", 0)
     evaluated_ms = -1 if group.status is None else group.status.evaluated_ms
     if group.event is not None and group.event.state_ms is not None and group.event.state_ms > evaluated_ms:

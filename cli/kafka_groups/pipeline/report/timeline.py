@@ -57,7 +57,7 @@ class GroupPoint(NamedTuple):
 
 
 class LagStart(NamedTuple):
-    """The time in milliseconds since 1970 from which a group has had a lag; with `is_bound`, then or earlier."""
+    """The time when the lag of a group began, in milliseconds since 1970; with `is_bound`, it began then or earlier."""
 
     cluster_id: str
     group: str
@@ -80,10 +80,10 @@ class GroupRebalance(NamedTuple):
 
 
 def read_points(tables: PeriodTables, groups: Collection[GroupKey]) -> dict[GroupKey, list[LagPoint]]:
-    """Return by group at most a thousand points, ascending in time: for each part of the period its largest lag.
+    """Return by group at most a thousand points, ascending in time: the largest lag of each part of the period.
 
-    Where no row exists for more than ten minutes (or for two parts of a long period), a point without a lag is added,
-    so that no line is drawn there.
+    If there is no row for more than ten minutes (or for two parts of a long period), a point without a lag is added, so
+    that charts have a gap there.
     """
     since_ms, until_ms = tables.period
     part_ms = max(1, -(-(until_ms - since_ms + 1) // _MAX_POINTS))
@@ -100,10 +100,10 @@ def read_points(tables: PeriodTables, groups: Collection[GroupKey]) -> dict[Grou
 
 
 def find_lag_starts(tables: PeriodTables, groups: Collection[GroupKey]) -> dict[GroupKey, LagStart]:
-    """Return by group the first time of the period after which it always had a lag.
+    """Return by group when its lag began: the time from which on it always had one. All groups must have a lag now.
 
-    The time is a bound if no row before it shows the group without a lag, or if that row is more than ten minutes
-    older. Every group needs a lag at the end of the period.
+    The time is a bound if no earlier row of the period shows the group without a lag, or if the last such row is more
+    than ten minutes older.
     """
     starts = tables.select_groups(LagStart, GROUP_STATUS, _LAG_STARTS, groups, fresh_ms=FRESH_MS)
     return {GroupKey(start.cluster_id, start.group): start for start in starts}

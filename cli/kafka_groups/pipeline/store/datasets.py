@@ -17,7 +17,7 @@ def open_dataset(directory: RootDirectory, files: Sequence[DataFile]) -> ds.Data
     The dataset has all columns of all files, including columns that this version does not know. A column is null in the
     rows of a file that lacks it. Raises StorageError for a file that is not Parquet.
     """
-    with as_storage_error("read the tables", directory.into):
+    with as_storage_error("read the tables", directory.location):
         paths = [file.path for file in files]
         parquet = ds.ParquetFileFormat()
         # pyarrow 18 itself cannot unify the schemas of files with different columns.

@@ -126,7 +126,7 @@ def _read_records(directory: RootDirectory, day: str, files: Sequence[DataFile])
 def _read_events(directory: RootDirectory, files: Sequence[DataFile]) -> Iterator[_Event]:
     """Yield the rows of the files of group_events, in the order of the files. Raises StorageError."""
     dataset = open_dataset(directory, files)
-    with as_storage_error("read the tables", directory.into):
+    with as_storage_error("read the tables", directory.location):
         for batch in dataset.to_batches(columns=_EXPRESSIONS):
             columns = [batch[name].to_pylist() for name in _Event._fields]
             for values in zip(*columns, strict=True):

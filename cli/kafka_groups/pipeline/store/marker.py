@@ -24,7 +24,7 @@ def is_new(directory: RootDirectory) -> bool:
     something else, or has a marker of another schema version.
     """
     if directory.info(directory.root).type == FileType.File:
-        message = f"{directory.into} is a file, and tables need a directory; name a directory"
+        message = f"{directory.location} is a file, and tables need a directory; name a directory"
         raise StorageError(message)
     # A crash leaves drafts of a marker, and the root of a disk has lost+found.
     foreign_names = [
@@ -35,7 +35,8 @@ def is_new(directory: RootDirectory) -> bool:
         return False
     if foreign_names:
         message = (
-            f"{directory.into} is not a directory of this pipeline: it contains {foreign_names[0]!r} and no {MARKER}; "
+            f"{directory.location} is not a directory of this pipeline: it contains {foreign_names[0]!r} and no "
+            f"{MARKER}; "
             "name another directory, or an empty one"
         )
         raise StorageError(message)
@@ -87,16 +88,16 @@ def _describe_problem(directory: RootDirectory, content: dict[str, Any]) -> str 
     if type(version) is not int or version < 1:
         return f"{directory.join(MARKER)} cannot be parsed; restore it, or name another directory"
     if content.get("what") != _WHAT:
-        return f"{directory.into} is not a directory of this pipeline; name another directory"
+        return f"{directory.location} is not a directory of this pipeline; name another directory"
     if version > SCHEMA_VERSION:
         return (
-            f"the tables in {directory.into} were created by {content.get('made_by', 'a newer version')} (schema "
+            f"the tables in {directory.location} were created by {content.get('made_by', 'a newer version')} (schema "
             f"{version}), and this is kafka-groups {__version__} (schema {SCHEMA_VERSION}); use that version, or a "
             "newer one"
         )
     if version < SCHEMA_VERSION:
         return (
-            f"the tables in {directory.into} have an older layout (schema {version}), which this version does not "
+            f"the tables in {directory.location} have an older layout (schema {version}), which this version does not "
             "read; name a new directory, and run ingest, backfill and build again"
         )
     return None

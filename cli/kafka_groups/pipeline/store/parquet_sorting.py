@@ -88,7 +88,7 @@ def _write_parts(
     table = STORED_TABLES[like.table]
     files: list[NewFile] = []
     with ExitStack() as deletions:  # They run if an exception is raised below.
-        with as_storage_error("join files", directory.into):
+        with as_storage_error("join files", directory.location):
             for part in parts:
                 rows = sort_by_identity(table, part)
                 path = new_path(directory, table.name, like.date, batch)
@@ -99,7 +99,7 @@ def _write_parts(
         written_count = sum(file.rows for file in files)
         if written_count != row_count:
             message = (
-                f"joining {row_count} rows in {directory.into} gave {written_count}, so nothing was replaced; "
+                f"joining {row_count} rows in {directory.location} gave {written_count}, so nothing was replaced; "
                 "please report a bug"
             )
             raise StorageError(message)
@@ -142,7 +142,7 @@ def _key_ranges(dataset: ds.Dataset, table: Table) -> Iterator[ds.Expression]:
     has about `ROWS_AT_ONCE` rows, because all rows of a key are in one range. Before the first filter, the key columns
     of the entire dataset are read once. Row groups of sorted files are read only for ranges that overlap their keys.
     """
-    key_names = [name for name in table.identity if name not in {table.dated_by, *_NULL_IN_SAMPLES}]
+    key_names = [name for name in table.identity if name not in {table.time_column, *_NULL_IN_SAMPLES}]
     keys = _count_keys(dataset, key_names)
     range_numbers = (np.cumsum(keys["count"].to_numpy()) - 1) // ROWS_AT_ONCE
     first_indexes = np.unique(range_numbers, return_index=True)[1]

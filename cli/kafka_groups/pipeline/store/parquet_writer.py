@@ -26,9 +26,9 @@ _MAX_OPEN_FILES: Final = 32  # Each holds up to a row group in memory.
 _ROWS_PER_GROUP: Final = 262_144
 
 
-def new_writer(into: str, batch: str) -> FileWriter:
-    """Return a writer of files of a batch for the tables in `into`, a path or a URI: a task of Spark may call it."""
-    return FileWriter(open_root(into), batch)
+def new_writer(location: str, batch: str) -> FileWriter:
+    """Return a writer of files of a batch for the tables at `location`, a path or a URI; tasks of Spark may call it."""
+    return FileWriter(open_root(location), batch)
 
 
 class FileWriter:
@@ -61,13 +61,13 @@ class FileWriter:
 
     def write(self, table: Table, rows: pa.RecordBatch) -> None:
         """Add rows in any order, with exactly the columns of the table (`Table.arrow`)."""
-        with as_storage_error("write files", self._directory.into):
+        with as_storage_error("write files", self._directory.location):
             for date, rows_of_date in _split_by_date(table, rows):
                 self._file(table, date).write(rows_of_date)
 
     def close(self) -> list[NewFile]:
         """Close all files and return them, in the order in which they were closed."""
-        with as_storage_error("write files", self._directory.into):
+        with as_storage_error("write files", self._directory.location):
             while self._open_files:
                 self._close_oldest()
         return self._closed_files
@@ -157,7 +157,7 @@ def _days_of(table: Table, rows: pa.RecordBatch) -> Ints:
     such column, or that time is no better, the date is day 0.
     """
     possible_times = []
-    for name in (table.dated_by, "record_time"):
+    for name in (table.time_column, "record_time"):
         if name in rows.schema.names:
             times_us = rows[name].cast(pa.int64())
             is_possible = pc.and_(pc.greater_equal(times_us, 0), pc.less(times_us, _END_US))

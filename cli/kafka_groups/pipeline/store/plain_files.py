@@ -44,7 +44,7 @@ def write_plain_files(
     for finished, table in enumerate(tables):
         progress("exporting", finished, len(tables))
         files = storage.files(table)
-        with as_storage_error("export", storage.into):
+        with as_storage_error("export", storage.location):
             if kind == "parquet":
                 _write_parquet_files(storage, output, table, files)
             elif files:

@@ -59,7 +59,7 @@ class Queries:
         if log.delta_table is None:
             return None
         # Only tables of facts have rows of samples.
-        unfinished_files = [] if table.derived else self._storage.files(table, unfinished=True)
+        unfinished_files = [] if table.is_derived else self._storage.files(table, unfinished=True)
         name = Identifier(table.name)
         with log.as_storage_error():
             self._builder.register(table.name, log.delta_table)
@@ -71,13 +71,13 @@ class Queries:
 
 def _is_in_file(directory: RootDirectory, table: Table, file: DataFile) -> Sql:
     """Return the condition that the rows of a sample's file meet: a sample has one cluster and one time."""
-    rows = pq.ParquetFile(file.path, filesystem=directory.fs).read(["cluster_id", table.dated_by])
-    times_us = rows[table.dated_by].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
+    rows = pq.ParquetFile(file.path, filesystem=directory.fs).read(["cluster_id", table.time_column])
+    times_us = rows[table.time_column].cast(pa.timestamp("us", "UTC")).cast(pa.int64())
     extremes = pc.min_max(times_us)
     return render_sql(
         _OF_SAMPLE,
         clusters=rows["cluster_id"].unique().to_pylist(),
-        time=Identifier(table.dated_by),
+        time=Identifier(table.time_column),
         first_us=extremes["min"].as_py(),
         last_us=extremes["max"].as_py(),
     )

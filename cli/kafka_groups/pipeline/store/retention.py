@@ -99,7 +99,7 @@ def _note_first_dates(storage: Storage, retention: Mapping[Table, timedelta], no
     derived = dict(note.get("derived", {}))
     for table, age in retention.items():
         first = (now - age).date().isoformat()
-        if table.derived:
+        if table.is_derived:
             derived[table.name] = max(first, str(derived.get(table.name, "")))
         else:
             first_date = max(first_date, first)

@@ -22,18 +22,22 @@ def as_storage_error(what: str, where: str) -> AbstractContextManager[None]:
     return as_failure(StorageError, what, where)
 
 
-def open_root(into: str) -> RootDirectory:
+def open_root(location: str) -> RootDirectory:
     """Return the root directory at a path or a URI, without accessing it: it does not have to exist.
 
     Raises StorageError for an invalid address, and for names that Spark or URIs would read as something else.
     """
-    if re.search(r"[\[\]{}*?\\]", into):
-        message = f"{into} has one of []{{}}*?\\ in its name, which Spark reads as a pattern; name another directory"
+    if re.search(r"[\[\]{}*?\\]", location):
+        message = (
+            f"{location} has one of []{{}}*?\\ in its name, which Spark reads as a pattern; name another directory"
+        )
         raise StorageError(message)
-    if "://" not in into and re.search("%[0-9A-Fa-f]{2}", into):
-        message = f"{into} has % and two digits in its name, which URIs read as one character; name another directory"
+    if "://" not in location and re.search("%[0-9A-Fa-f]{2}", location):
+        message = (
+            f"{location} has % and two digits in its name, which URIs read as one character; name another directory"
+        )
         raise StorageError(message)
-    return root_directory.open_root(into, failure=StorageError)
+    return root_directory.open_root(location, failure=StorageError)
 
 
 def open_file(address: str) -> Any:

@@ -28,20 +28,20 @@ Versions: TypeAlias = Mapping[str, int | None]
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-def open_storage(into: str, *, create: bool = False) -> Storage:
+def open_storage(location: str, *, create: bool = False) -> Storage:
     """Return the tables in a directory, which is given as a path or a URI.
 
     With `create`, the directory may be new or empty; `Storage.make` creates it before anything is written. Raises
     StorageError if the directory does not belong to this pipeline, or has another schema version. Without `create`, it
     also raises it if there are no tables; with `create`, if the directory cannot be written.
     """
-    directory = open_root(into)
+    directory = open_root(location)
     if marker.is_new(directory) and not create:
-        message = f"there are no tables in {into}; create them with `kafka-groups pipeline ingest` or `sample`"
+        message = f"there are no tables in {location}; create them with `kafka-groups pipeline ingest` or `sample`"
         raise StorageError(message)
     # For a directory that does not exist, making it shows whether it can be written.
     if create and directory.is_local and os.path.isdir(directory.root):
-        with as_storage_error("write", into), tempfile.TemporaryFile(dir=directory.root, buffering=0) as file:
+        with as_storage_error("write", location), tempfile.TemporaryFile(dir=directory.root, buffering=0) as file:
             file.write(b"x")
     return Storage(directory)
 
@@ -57,7 +57,7 @@ class Storage:
     def __init__(self, directory: RootDirectory) -> None:
         """Take a directory that `open_storage` has checked; it does not have to exist yet (`make`)."""
         self.directory = directory
-        self.into = directory.into
+        self.location = directory.location
         # The address is for tasks of Spark, which have another working directory.
         self.address = directory.address(directory.root)
         self._is_made = False
@@ -76,7 +76,7 @@ class Storage:
         # The next command would refuse a directory that has files but no marker.
         if self.directory.info(self.directory.join(marker.MARKER)).type != FileType.File:
             message = (
-                f"{self.into} does not exist any more, or its marker file was deleted; restore it, or give another "
+                f"{self.location} does not exist any more, or its marker file was deleted; restore it, or give another "
                 "directory with --data-dir"
             )
             raise StorageError(message)

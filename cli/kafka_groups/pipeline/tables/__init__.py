@@ -1,7 +1,7 @@
 """The tables of the pipeline. This package is also their documentation: each column declares its description.
 
-All times are UTC; `*_ms` are milliseconds; rates are records per second. Every table is partitioned by `date` (UTC):
-the date of the time in the column that `Table.dated_by` names. `SCHEMA_VERSION` increases when a column is removed or
+All times are UTC; `*_ms` are milliseconds; rates are records per second. Every table is partitioned by `date`: the
+date (UTC) of its time column (`Table.time_column`). `SCHEMA_VERSION` increases when a column is removed or
 changes its meaning, but not when a column is added.
 
 facts.py    tables of facts, which ingest, sample and backfill read from brokers
@@ -20,12 +20,12 @@ from kafka_groups.pipeline.tables.table import Table
 
 __all__ = ["Table"]
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-# The leader of a partition of OFFSETS_TOPIC coordinates the groups whose records are in it. If it did not list its
-# groups, a sample has this log end offset, null, for the partition. A sample is complete if no partition of the topic
-# has it. Only complete samples show that a group or a commit was deleted.
-SILENT_COORDINATOR: Final = None
+# The log end offset of a partition of OFFSETS_TOPIC in a sample whose coordinator did not list its groups: null. The
+# leader of a partition coordinates the groups whose records are in it. A sample is complete if no partition of the
+# topic has this log end offset. Only complete samples show that a group or a commit was deleted.
+UNLISTED_LOG_END: Final = None
 # The pipeline assumes that the clocks of coordinators and samplers differ by at most this time, ten minutes.
 LARGEST_CLOCK_DIFFERENCE_US: Final = 600_000_000
 
@@ -35,92 +35,92 @@ OFFSET_COMMITS: Final = Table(
     "offset_commits",
     facts.OffsetCommits,
     identity=(*_RECORD_ID, "group", "topic", "partition", "commit_time"),
-    dated_by="commit_time",
-    derived=False,
+    time_column="commit_time",
+    is_derived=False,
 )
 GROUP_EVENTS: Final = Table(
     "group_events",
     facts.GroupEvents,
     identity=(*_RECORD_ID, "group", "record_time"),
-    dated_by="record_time",
-    derived=False,
+    time_column="record_time",
+    is_derived=False,
 )
 PARTITION_OFFSETS: Final = Table(
     "partition_offsets",
     facts.PartitionOffsets,
     identity=("cluster_id", "origin", "topic", "partition", "observed_at"),
-    dated_by="observed_at",
-    derived=False,
+    time_column="observed_at",
+    is_derived=False,
 )
 LAG_HISTORY: Final = Table(
     "lag_history",
     derived.LagHistory,
     identity=("cluster_id", "group", "topic", "partition", "observed_at"),
-    dated_by="observed_at",
-    derived=True,
+    time_column="observed_at",
+    is_derived=True,
 )
 GROUP_STATUS: Final = Table(
     "group_status",
     derived.GroupStatus,
     identity=("cluster_id", "group", "evaluated_at"),
-    dated_by="evaluated_at",
-    derived=True,
+    time_column="evaluated_at",
+    is_derived=True,
 )
 REBALANCES: Final = Table(
     "rebalances",
     derived.Rebalances,
-    identity=("cluster_id", "group", "protocol", "generation", "started_at"),
-    dated_by="started_at",
-    derived=True,
+    identity=("cluster_id", "group", "group_protocol", "generation", "started_at"),
+    time_column="started_at",
+    is_derived=True,
 )
 GROUP_DAILY: Final = Table(
     "group_daily",
     derived.GroupDaily,
     identity=("cluster_id", "group", "day"),
-    dated_by="day",
-    derived=True,
+    time_column="day",
+    is_derived=True,
 )
 TOPIC_DAILY: Final = Table(
     "topic_daily",
     derived.TopicDaily,
     identity=("cluster_id", "topic", "day"),
-    dated_by="day",
-    derived=True,
+    time_column="day",
+    is_derived=True,
 )
 SAMPLE_RUNS: Final = Table(
     "sample_runs",
     facts.SampleRuns,
     identity=("cluster_id", "sampled_at"),
-    dated_by="sampled_at",
-    derived=False,
+    time_column="sampled_at",
+    is_derived=False,
 )
 INGEST_GAPS: Final = Table(
     "ingest_gaps",
     facts.IngestGaps,
     identity=("cluster_id", "source_partition", "first_offset", "last_offset"),
-    dated_by="found_at",
-    derived=False,
+    time_column="found_at",
+    is_derived=False,
 )
 UNKNOWN_RECORDS: Final = Table(
     "unknown_records",
     facts.UnknownRecords,
     identity=("cluster_id", "source_partition", "source_offset"),
-    dated_by="record_time",
-    derived=False,
+    time_column="record_time",
+    is_derived=False,
 )
 PARTITION_STATE: Final = Table(
     "partition_state",
     states.PartitionState,
     identity=("cluster_id", "topic", "partition", "group", "day"),
-    dated_by="day",
-    derived=True,
+    time_column="day",
+    is_derived=True,
 )
 GROUP_STATE: Final = Table(
     "group_state",
     states.GroupState,
     identity=("cluster_id", "group", "day"),
-    dated_by="day",
-    derived=True,
+    time_column="day",
+    is_derived=True,
 )
 
 FACT_TABLES: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, SAMPLE_RUNS, INGEST_GAPS, UNKNOWN_RECORDS)

@@ -81,7 +81,7 @@ class LagHistory(Frame):
     )
     verdict: Any = column(STRING, "OK, UNKNOWN, WARN, STALL, REWIND or STOP (docs/verdicts.md)")
     rule: Any = column(STRING, "name of the rule that gave the verdict")
-    verdict_since: Any = column(TIMESTAMP, "since when every observation has given this verdict")
+    verdict_since: Any = column(TIMESTAMP, "when this verdict began: all later observations have given it")
 
 
 @frame
@@ -98,11 +98,12 @@ class GroupStatus(Frame):
     rule: Any = column(STRING, "name of the rule that gave the verdict")
     verdict_since: Any = column(
         TIMESTAMP,
-        "since when at least one partition has had this verdict; for OK, since when all partitions have had it",
+        "when this verdict began: the earliest start among the partitions that have it; for OK, the latest start among "
+        "all partitions",
     )
     partitions: Any = column(
         INT32,
-        "number of partitions that this row covers: those with a commit and a known log end offset",
+        "number of partitions in this row: those with a commit and a known log end offset",
     )
     lag: Any = column(INT64, "sum of the partitions' lags, without the negative ones", unit=RECORDS)
     time_lag_ms: Any = column(INT64, "longest known time lag of a partition", unit=MILLISECONDS)
@@ -127,7 +128,7 @@ class Rebalances(Frame):
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     group: Any = column(STRING, "id of the group")
-    protocol: Any = column(STRING, "classic or consumer (KIP-848)")
+    group_protocol: Any = column(STRING, "classic or consumer (KIP-848)")
     generation: Any = column(INT32, "generation (classic) or group epoch (KIP-848)")
     started_at: Any = column(
         TIMESTAMP,
@@ -144,8 +145,8 @@ class Rebalances(Frame):
         STRING,
         "exact (KIP-848): all members reached the epoch. bound: the rebalance took at most this time. A classic one "
         "began after the group's previous record; a KIP-848 one, with an unknown number of members, ended when the "
-        "next epoch began. timeout (classic): it took at most the members' rebalance timeout, which says nothing about "
-        "its duration. overtaken (KIP-848): the next epoch began before all members had reached this one. open "
+        "next epoch began. timeout (classic): upper bound derived from the members' rebalance timeout, not a "
+        "measurement. overtaken (KIP-848): the next epoch began before all members had reached this one. open "
         "(KIP-848): not all members had reached the epoch by the end of the next day. unknown (KIP-848): open, and the "
         "number of members is unknown",
     )
@@ -208,9 +209,9 @@ class GroupDaily(Frame):
     worst_verdict: Any = column(STRING, "worst verdict of the group in group_status that day")
     skew: Any = column(
         FLOAT64,
-        "how unevenly the group consumed a topic: the largest share of a partition, divided by the mean share; 1 is "
-        "even. Of the topics with at least 1,000 consumed offsets, the most uneven one counts; null if there is none. "
-        "The mean includes partitions without a commit if nothing was written to them that day",
+        "how unevenly the group consumed a topic: the records of the busiest partition, divided by the mean of all "
+        "partitions; 1 is even. The most uneven topic with at least 1,000 consumed offsets counts; null without such a "
+        "topic. The mean includes partitions without a commit if nothing was written to them that day",
     )
     retention_margin: Any = column(INT64, "smallest retention margin of a partition that day", unit=RECORDS)
     last_retention_margin: Any = column(
@@ -221,8 +222,8 @@ class GroupDaily(Frame):
     retention_left_ms: Any = column(
         INT64,
         "shortest time until the log start offset passes a commit with lag, at the rates of that day. Null if the "
-        "log start offset does not approach the commit, if no commit has lag, or if observations cover less than an "
-        "hour",
+        "log start offset does not approach the commit, if no commit has lag, or if the observations span less than "
+        "an hour",
         unit=MILLISECONDS,
     )
     last_commit_time: Any = column(TIMESTAMP, "time of the group's last commit before the end of the day")
@@ -232,12 +233,12 @@ class GroupDaily(Frame):
     )
     orphaned_partitions: Any = column(
         INT32,
-        "number of partitions that no longer exist, although the day's last sample has a commit on them",
+        "number of partitions that no longer exist, but on which the group still has a commit in the day's last sample",
     )
     clock_jump_ms: Any = column(
         INT64,
-        "largest backward step between the times of successive commits in the log, which shows by how much the "
-        "brokers' clocks differ at least; 0 if there is none",
+        "largest fall of the time from one commit record to the next in the log: the brokers' clocks differ by at "
+        "least this; 0 if times never fall",
         unit=MILLISECONDS,
     )
 
@@ -259,6 +260,6 @@ class TopicDaily(Frame):
     groups_with_commits: Any = column(INT32, "number of groups with a commit on the topic at the end of the day")
     is_unread: Any = column(
         BOOLEAN,
-        "true if the topic exists, the build knows no commit on it, and no member or share group is known to read it",
+        "true if the topic exists, no commit on it is known, and no member or share group is known to read it",
     )
-    lookback_days: Any = column(INT32, "number of earlier days whose commits the build also knows")
+    lookback_days: Any = column(INT32, "number of earlier days whose commits the build took into account")

@@ -1,4 +1,4 @@
-"""The regular expression in the details of an event. Only records of resolved regular expressions are parsed."""
+"""Regular expressions in the details of events; only details of resolved regular expressions are parsed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _REGULAR_EXPRESSION: Final = "ConsumerGroupRegularExpression"
 
 
 def select_details(types: Any, details: Any) -> Any:
-    """Return the details of records of regular expressions, and null for all other records.
+    """Return the details of events that resolve regular expressions; null for all others, whose details are long.
 
-    The details of other records are long, and not needed. `types` and `details` are the columns `type` and `details` of
-    `group_events`: both are Arrow columns, or both are expressions on a dataset. The result is what they are.
+    `types` and `details` are the columns `type` and `details` of
+    `group_events`. Both are Arrow columns, or both are expressions on a dataset; the result is then the same.
     """
     return pc.if_else(pc.equal(types, _REGULAR_EXPRESSION), details, pa.scalar(None, pa.string()))
 
 
 def read_expression(selected_details: str | None) -> str | None:
-    """Return the regular expression in details from `select_details`; None if a record has no details."""
+    """Return the regular expression in details that `select_details` returned; None for null."""
     return None if selected_details is None else json.loads(selected_details).get("regular_expression")

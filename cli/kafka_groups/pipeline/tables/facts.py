@@ -1,4 +1,4 @@
-"""Tables of facts. Facts were read from brokers, and cannot be derived again if they are lost."""
+"""Tables of facts: data that were read from brokers, and that no build can derive again if they are lost."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OffsetCommits(Frame):
     source_partition: Any = column(INT32, "partition of __consumer_offsets; null for samples")
     source_offset: Any = column(
         INT64,
-        "offset in that partition; both together identify a record permanently",
+        "offset in that partition; partition and offset identify the record permanently",
         unit=OFFSET,
     )
     record_time: Any = column(TIMESTAMP, "when the broker appended the record; for samples, the time of the request")
@@ -67,21 +67,23 @@ class OffsetCommits(Frame):
     )
     expire_time: Any = column(TIMESTAMP, "when the commit expires, if the client requested a retention time")
     topic_id: Any = column(STRING, "id of the topic, where the broker wrote it (since 4.1)")
-    tombstone: Any = column(BOOLEAN, "true if the commit expired, or if the commit or its topic was deleted")
+    tombstone: Any = column(
+        BOOLEAN, "true if the row is a deletion: the commit expired, or the commit or its topic was deleted"
+    )
     value_version: Any = column(INT16, "version of OffsetCommitValue; null for tombstones and samples")
     members: Any = column(INT32, "number of members of the group in the sample; null if unknown, and for records")
 
 
 @frame
 class GroupEvents(Frame):
-    """One row per event of a group or member (generation, epoch, join, leave, deletion), and per sampled state."""
+    """One row per event of a group or a member (generation, epoch, join, leave, deletion), and per sampled state."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     origin: Any = column(STRING, "topic: read from __consumer_offsets; sample: requested from the brokers")
     source_partition: Any = column(INT32, "partition of __consumer_offsets; null for samples")
     source_offset: Any = column(
         INT64,
-        "offset in that partition; both together identify a record permanently",
+        "offset in that partition; partition and offset identify the record permanently",
         unit=OFFSET,
     )
     record_time: Any = column(TIMESTAMP, "when the broker appended the record; for samples, the time of the request")
@@ -112,7 +114,7 @@ class GroupEvents(Frame):
         "when a classic group entered its state, when a target assignment was computed (since 4.3), or when a "
         "regular expression was resolved",
     )
-    topics: Any = column(STRINGS, "topics that the member subscribed to")
+    topics: Any = column(STRINGS, "topics that the member subscribes to")
     members: Any = column(MEMBERS, "all members of a classic generation, or of a sampled group")
     assignment: Any = column(ASSIGNMENT, "partitions that are assigned to the member")
     pending_revocation: Any = column(ASSIGNMENT, "partitions that the member must revoke")
@@ -144,12 +146,12 @@ class PartitionOffsets(Frame):
         "last stable offset, where a read_committed consumer stops; null for backfills",
         unit=OFFSET,
     )
-    point_offset: Any = column(
+    lookup_offset: Any = column(
         INT64,
         "in backfills, the offset of the first record at or after observed_at; null if there is none",
         unit=OFFSET,
     )
-    point_time: Any = column(TIMESTAMP, "timestamp of the record at point_offset")
+    lookup_timestamp: Any = column(TIMESTAMP, "timestamp of the record at lookup_offset")
 
 
 @frame
@@ -167,7 +169,9 @@ class SampleRuns(Frame):
     groups: Any = column(INT64, "number of its rows in group_events")
     commits: Any = column(INT64, "number of its rows in offset_commits")
     partitions: Any = column(INT64, "number of its rows in partition_offsets")
-    failures: Any = column(INT64, "number of groups, partitions and brokers whose rows are missing")
+    failures: Any = column(
+        INT64, "number of groups, partitions and brokers that could not be sampled, so that their rows are missing"
+    )
 
 
 @frame
@@ -184,7 +188,7 @@ class IngestGaps(Frame):
         "deleted: the offsets are below the log start offset. compacted: compaction removed the records, or the "
         "offsets belong to a transaction marker or an aborted transaction",
     )
-    found_at: Any = column(TIMESTAMP, "when the gap was found")
+    found_at: Any = column(TIMESTAMP, "when the records were found to be missing")
 
 
 @frame
@@ -192,16 +196,16 @@ class UnknownRecords(Frame):
     """One row per record that this version cannot decode, with its unchanged key and value."""
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
-    source_partition: Any = column(INT32, "partition of __consumer_offsets; null for samples")
+    source_partition: Any = column(INT32, "partition of __consumer_offsets")
     source_offset: Any = column(
         INT64,
-        "offset in that partition; both together identify a record permanently",
+        "offset in that partition; partition and offset identify the record permanently",
         unit=OFFSET,
     )
-    record_time: Any = column(TIMESTAMP, "when the broker appended the record; for samples, the time of the request")
+    record_time: Any = column(TIMESTAMP, "when the broker appended the record")
     record_type: Any = column(INT16, "type of the key; null if it has none")
     value_version: Any = column(INT16, "version of the value; null if it has none")
     group: Any = column(STRING, "id of the group")
     key: Any = column(BINARY, "the key's bytes")
     value: Any = column(BINARY, "the value's bytes; null for a tombstone")
-    problem: Any = column(STRING, "why the record cannot be decoded")
+    problem: Any = column(STRING, "the reason why the record cannot be decoded")

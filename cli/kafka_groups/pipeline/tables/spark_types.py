@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kafka_groups.pipeline.frames import columns
 
-_SPELLED: Final = {
+_SPARK_NAMES: Final = {
     columns.STRING: "STRING",
     columns.BINARY: "BINARY",
     columns.BOOLEAN: "BOOLEAN",
@@ -22,14 +22,16 @@ _SPELLED: Final = {
 }
 
 
-def spark_type_name(kind: pa.DataType, *, is_short: bool = False) -> str:
-    """Return an Arrow type in the notation of Spark's DDL; `is_short` omits the fields of structs."""
-    if pa.types.is_struct(kind):
-        fields = "…" if is_short else ", ".join(f"`{field.name}`: {spark_type_name(field.type)}" for field in kind)
+def spark_type_name(arrow_type: pa.DataType, *, is_short: bool = False) -> str:
+    """Return the name of an Arrow type in Spark's DDL; `is_short` omits the fields of structs."""
+    if pa.types.is_struct(arrow_type):
+        fields = (
+            "…" if is_short else ", ".join(f"`{field.name}`: {spark_type_name(field.type)}" for field in arrow_type)
+        )
         return f"STRUCT<{fields}>"
-    if pa.types.is_list(kind):
-        return f"ARRAY<{spark_type_name(kind.value_type, is_short=is_short)}>"
-    return _SPELLED[kind]
+    if pa.types.is_list(arrow_type):
+        return f"ARRAY<{spark_type_name(arrow_type.value_type, is_short=is_short)}>"
+    return _SPARK_NAMES[arrow_type]
 
 
 def render_ddl(schema: pa.Schema) -> str:

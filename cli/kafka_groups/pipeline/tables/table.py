@@ -15,17 +15,17 @@ from kafka_groups.pipeline.tables.sql import Identifier, Sql, render_spark_sql
 class Table:
     """A frame that is stored.
 
-    - `identity` names the columns that identify a row: rows that are equal in all of them are one row, read twice.
-    - `dated_by` names a column of times; the date of that time (UTC) partitions the table.
-    - `derived` is true if a build can derive the table again, date by date, from facts. Facts were read from brokers,
+    - `identity` names the columns that identify a row. Rows that are equal in all of them are one row, read twice.
+    - `time_column` names the column of the row's time. The date of that time (UTC) partitions the table.
+    - `is_derived` is true if a build can derive the table again from facts, date by date. Facts were read from brokers,
       and cannot be derived.
     """
 
     name: str
     frame: type[Frame]
     identity: tuple[str, ...]
-    dated_by: str
-    derived: bool
+    time_column: str
+    is_derived: bool
 
     @property
     def about(self) -> str:
@@ -34,11 +34,11 @@ class Table:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns, without the date, which is in the names of the directories instead."""
+        """The columns without `date`, which is in the names of the directories instead."""
         return self.frame.columns()
 
     def arrow(self) -> Any:
-        """Return the columns as an Arrow schema, without the date."""
+        """Return the columns as an Arrow schema, without `date`."""
         return self.frame.schema()
 
     def ddl(self, separator: str = ", ") -> str:

@@ -39,7 +39,7 @@ def run_ingest(spark: SparkSession, storage: Storage, mocker: MockerFixture) -> 
     mocker.patch("kafka_groups.pipeline.spark.session.start_session", side_effect=lambda **_: nullcontext(spark))
 
     def work(*flags: str) -> tuple[Outcome, dict[str, Any]]:
-        reported = run("pipeline", "ingest", "--data-dir", storage.into, *flags, "--format", "json", bootstrap=None)
+        reported = run("pipeline", "ingest", "--data-dir", storage.location, *flags, "--format", "json", bootstrap=None)
         return reported, json.loads(reported.stdout)
 
     return work

@@ -19,4 +19,4 @@ def names_of(document: dict[str, Any]) -> list[str]:
 
 def files_of(storage: Storage) -> set[str]:
     """All files of tables."""
-    return {str(path) for path in Path(storage.into).rglob("*.parquet")}
+    return {str(path) for path in Path(storage.location).rglob("*.parquet")}

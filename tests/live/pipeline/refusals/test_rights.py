@@ -34,7 +34,7 @@ def test_without_a_right_to_the_topic_spark_is_not_started(
     secured: SecuredBroker, storage: Storage, mocker: MockerFixture
 ) -> None:
     started = mocker.patch("kafka_groups.pipeline.spark.session.start_session")
-    flags = ("--data-dir", storage.into, "--format", "json")
+    flags = ("--data-dir", storage.location, "--format", "json")
     outcome = run("pipeline", "ingest", *flags, bootstrap=secured.bootstrap)
 
     document = json.loads(outcome.stdout)
@@ -51,7 +51,7 @@ def test_without_a_right_to_the_topic_spark_is_not_started(
 def test_a_backfill_without_a_right_to_settings_succeeds_with_a_note(secured: SecuredBroker, storage: Storage) -> None:
     silent = make_topic(secured.bootstrap, records=3)
     secured.allow("ANONYMOUS", AclOperation.DESCRIBE, silent)
-    flags = ("--data-dir", storage.into, "--since", "5m", "--topic", silent)
+    flags = ("--data-dir", storage.location, "--since", "5m", "--topic", silent)
     outcome = run("pipeline", "backfill", *flags, bootstrap=secured.bootstrap)
 
     note, done = outcome.stderr.splitlines()
@@ -100,7 +100,7 @@ def test_samples_are_taken_as_far_as_rights_go(
     commit(secured.bootstrap, closed, topic, 1)
     secured.allow("operator", AclOperation.READ, closed, kind=ResourceType.GROUP)
 
-    outcome = run("pipeline", "sample", "--data-dir", storage.into, "--format", "json", bootstrap=secured.bootstrap)
+    outcome = run("pipeline", "sample", "--data-dir", storage.location, "--format", "json", bootstrap=secured.bootstrap)
 
     document = json.loads(outcome.stdout)
     sampled = pq.read_table(storage.directory.join(OFFSET_COMMITS.name)).to_pylist()
@@ -113,7 +113,7 @@ def test_a_user_without_a_right_to_read_the_topic_samples_and_backfills(
     secured: SecuredBroker, storage: Storage, topic: str, committed: str
 ) -> None:
     """As on managed clusters."""
-    flags = (*secured.flags("describer", mechanism="SCRAM-SHA-512"), "--data-dir", storage.into)
+    flags = (*secured.flags("describer", mechanism="SCRAM-SHA-512"), "--data-dir", storage.location)
     sampled = run("pipeline", "sample", *flags, bootstrap=None)
     filled = run("pipeline", "backfill", *flags, "--since", "5m", "--topic", topic, bootstrap=None)
 
@@ -129,7 +129,7 @@ def test_a_user_without_a_right_to_read_the_topic_samples_and_backfills(
 def test_a_login_that_is_refused_ends_a_sampler_that_has_never_sampled(
     secured: SecuredBroker, storage: Storage
 ) -> None:
-    flags = (*secured.flags("operator", "wrong"), "--data-dir", storage.into, "--interval", "1s")
+    flags = (*secured.flags("operator", "wrong"), "--data-dir", storage.location, "--interval", "1s")
     reported = run("pipeline", "sample", *flags, bootstrap=None)
     assert (reported.exit_code, "authentication failed for user 'operator'" in reported.stderr) == (1, True)
 
@@ -142,7 +142,7 @@ def test_a_sample_sees_no_commits_on_a_topic_that_may_not_be_described(
     commit(secured.bootstrap, committed, hidden, 5)
     secured.allow("operator", AclOperation.READ, hidden)
 
-    run("pipeline", "sample", "--data-dir", storage.into, bootstrap=secured.bootstrap)
+    run("pipeline", "sample", "--data-dir", storage.location, bootstrap=secured.bootstrap)
 
     commits, ends = (
         pq.read_table(storage.directory.join(table.name)).to_pylist() for table in (OFFSET_COMMITS, PARTITION_OFFSETS)
@@ -168,7 +168,7 @@ def test_ingest_fails_with_a_right_to_describe_the_topic_but_not_to_read(
 def test_a_wrong_password_is_reported_at_once_and_not_repeated(secured: SecuredBroker, storage: Storage) -> None:
     begun = time.monotonic()
     flags = secured.flags("operator", "hunter2-mistyped")
-    outcome = run("--debug", "pipeline", "ingest", "--data-dir", storage.into, *flags, bootstrap=None)
+    outcome = run("--debug", "pipeline", "ingest", "--data-dir", storage.location, *flags, bootstrap=None)
 
     assert time.monotonic() - begun < 20  # of the 30 that brokers are waited for
     assert outcome.exit_code == 1
@@ -193,6 +193,6 @@ def test_a_password_that_works_is_in_no_plan_and_no_table(
 
     assert "StreamingRelation" in plan.getvalue()
     assert SECRET not in plan.getvalue()
-    kept = [path for path in Path(storage.into).rglob("*") if path.is_file()]
+    kept = [path for path in Path(storage.location).rglob("*") if path.is_file()]
     assert kept
     assert [path for path in kept if SECRET.encode() in path.read_bytes()] == []

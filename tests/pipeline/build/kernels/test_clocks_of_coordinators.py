@@ -171,9 +171,11 @@ def test_late_records_give_the_same_dates_built_one_by_one(seed: int) -> None:
 def test_no_rebalance_is_lost_because_a_clock_is_ahead(seed: int) -> None:
     """A classic rebalance may have two rows if its generation before is a late record (see `group_days`)."""
     rows = busy_at_midnight(seed)
-    right = {(row.protocol, row.generation) for day in build(rows, WHOLE) for row in day.rebalances}
+    right = {(row.group_protocol, row.generation) for day in build(rows, WHOLE) for row in day.rebalances}
     shifted = {
-        (row.protocol, row.generation) for day in build(ahead(rows, Random(seed)), WHOLE) for row in day.rebalances
+        (row.group_protocol, row.generation)
+        for day in build(ahead(rows, Random(seed)), WHOLE)
+        for row in day.rebalances
     }
 
     assert shifted == right

@@ -31,7 +31,7 @@ HOUR = 3_600
 def moves(*lost: int) -> dict[tuple[str, int], Rebalance]:
     """Rebalances by protocol and generation, if compaction removed the records at some indices before."""
     (day,) = build([row for index, row in enumerate(THERE_AND_BACK) if index not in lost])
-    return {(row.protocol, row.generation): row for row in day.rebalances}
+    return {(row.group_protocol, row.generation): row for row in day.rebalances}
 
 
 def who(row: Rebalance) -> tuple[Any, ...]:

@@ -95,7 +95,9 @@ def test_a_classic_rebalance_belongs_to_the_date_on_which_it_can_have_begun() ->
 
 @pytest.mark.parametrize("story", REBALANCES)
 def test_classic_rebalances_of_a_group_never_overlap(story: str) -> None:
-    spans = [(row.started_at, row.ended_at or 0) for row in of(story) if row.protocol == "classic" and row.duration_ms]
+    spans = [
+        (row.started_at, row.ended_at or 0) for row in of(story) if row.group_protocol == "classic" and row.duration_ms
+    ]
 
     assert all(one[1] <= other[0] for one, other in pairwise(sorted(spans)))
 

@@ -57,8 +57,8 @@ def reported(storage: Storage, topic: str, partition: int) -> list[Row]:
         (
             _ms(row["observed_at"]),
             row["log_end_offset"],
-            row["point_offset"],
-            row["point_time"] and _ms(row["point_time"]),
+            row["lookup_offset"],
+            row["lookup_timestamp"] and _ms(row["lookup_timestamp"]),
         )
         for row in rows_of(storage)
         if (row["topic"], row["partition"]) == (topic, partition)

@@ -96,7 +96,7 @@ def test_only_named_topics_are_requested_and_an_absent_one_is_reported(
     cluster.records["__internal", 0] = [MIDNIGHT_MS - 9] * 3
     done = run(cluster, storage, topics=["__internal", "absent", "quiet", "bsuy"], until_ms=MIDNIGHT_MS)
 
-    assert [(row["topic"], row["log_end_offset"], row["point_offset"]) for row in rows_of(storage)] == [
+    assert [(row["topic"], row["log_end_offset"], row["lookup_offset"]) for row in rows_of(storage)] == [
         ("__internal", 3, None),
         ("quiet", 2, None),
     ]

@@ -47,7 +47,9 @@ def count_lookups(grid: TimeGrid, log: Log) -> int:
 
 def rows_of(grid: TimeGrid, times: range) -> list[Row]:
     found = grid.to_rows({KEY: OffsetAndTimestamp(0, 0)}, {}, {}, now_ms=10**13).batch
-    columns = [found[name].cast("int64").to_pylist() for name in ("log_end_offset", "point_offset", "point_time")]
+    columns = [
+        found[name].cast("int64").to_pylist() for name in ("log_end_offset", "lookup_offset", "lookup_timestamp")
+    ]
     return [
         (time, end, offset, None if at is None else at // 1000)
         for time, end, offset, at in zip(times, *columns, strict=True)

@@ -31,7 +31,7 @@ def files_of(storage: Storage, *offsets: int) -> list[NewFile]:
 def position_of(storage: Storage, topic_id: str | None = "id", partitions: Sequence[int] = (0, 1, 2)) -> Any:
     """Return the offsets and the epochs where the next batch begins, and which tables are ahead."""
     found = read_position(storage, "c", topic_id, partitions)
-    return found.start.next_offsets, found.start.epochs, found.ahead
+    return found.start.next_offsets, found.start.leader_epochs, found.ahead
 
 
 def write_batch(storage: Storage, end: Position, *offsets: int, cluster_id: str = "c") -> None:
@@ -118,19 +118,19 @@ def test_the_first_batch_may_be_the_one_that_was_killed(storage: Storage, killed
 @pytest.mark.parametrize("table", ["offset_commits", "ingest_gaps", "unknown_records"])
 def test_the_next_batch_begins_where_the_oldest_table_ends(storage: Storage, tmp_path: Path, table: str) -> None:
     write_batch(storage, FIRST_END, 1)
-    shutil.copytree(Path(storage.into, table), tmp_path / "older")
+    shutil.copytree(Path(storage.location, table), tmp_path / "older")
     write_batch(storage, Position("id", {0: 14, 1: 5}, {0: 2, 1: 7}), 2)
-    shutil.rmtree(Path(storage.into, table))
-    shutil.copytree(tmp_path / "older", Path(storage.into, table))
+    shutil.rmtree(Path(storage.location, table))
+    shutil.copytree(tmp_path / "older", Path(storage.location, table))
     starts, epochs, ahead = position_of(storage)
-    assert (starts, epochs) == (FIRST_END.next_offsets, FIRST_END.epochs)
+    assert (starts, epochs) == (FIRST_END.next_offsets, FIRST_END.leader_epochs)
     assert ahead == all_but(table, {0: 14})
 
 
 def test_after_a_whole_batch_no_table_is_ahead(storage: Storage, killed: Callable[[Position], None]) -> None:
     killed(FIRST_END)
     write_batch(storage, FIRST_END)
-    assert position_of(storage) == (FIRST_END.next_offsets, FIRST_END.epochs, {})
+    assert position_of(storage) == (FIRST_END.next_offsets, FIRST_END.leader_epochs, {})
 
 
 def test_a_new_topic_id_changes_the_position_table_by_table(

@@ -136,20 +136,20 @@ def test_findings_gaps_and_what_is_missing_are_reported() -> None:
 
 def test_the_page_has_the_times_of_evaluation_and_of_removal() -> None:
     old = group("old", evaluated_ms=TO - HOUR, lag=5, lagging_since_ms=FROM, lagging_since_is_bound=True)
-    deleted = group("deleted", state="Dead", removed_ms=FROM + HOUR)
-    missed = group("missed", state="Dead", removed_ms=FROM + 2 * HOUR, removed_is_bound=True)
+    deleted = group("deleted", state="Dead", deleted_ms=FROM + HOUR)
+    missed = group("missed", state="Dead", deleted_ms=FROM + 2 * HOUR, deleted_is_bound=True)
     text = page_of(history(old, deleted, missed, evaluated_ms=TO, unknown=("nosuch",))).text
     for given in (
         "Lag as of21 Nov 2026, 00:00",
         "as of 20 Nov 2026, 23:00",
         "behind since 20 Nov 2026, 00:00 or before",
-        "removed 20 Nov 2026, 01:00 ·",
-        "removed 20 Nov 2026, 02:00 or before ·",
+        "deleted 20 Nov 2026, 01:00 ·",
+        "deleted 20 Nov 2026, 02:00 or before ·",
         "Group nosuch: the tables have no data on it in this period.",
     ):
         assert given in text
     text = page_of(history(group(evaluated_ms=TO), evaluated_ms=TO)).text
-    assert ("As of" in text, "removed" in text) == (False, False)
+    assert ("As of" in text, "deleted 20 Nov" in text) == (False, False)
 
 
 def test_an_empty_history_has_sentences_and_no_script() -> None:

@@ -132,17 +132,17 @@ def test_rows_of_a_report_have_as_of_only_if_one_is_old(make_screen: MakeScreen)
 
 
 def test_a_group_that_was_removed_is_called_so_in_any_window(window: Callable[..., Screen]) -> None:
-    deleted = group("billing", state="Dead", members=0, removed_ms=FROM + HOUR, evaluated_ms=FROM)
+    deleted = group("billing", state="Dead", members=0, deleted_ms=FROM + HOUR, evaluated_ms=FROM)
     out, err = drawn_on(window(40), history(deleted))
-    assert out.split("\n")[1].split()[1] == "removed"
-    assert "Removed: billing, 2026-11-20T01:00Z\n" in err
+    assert out.split("\n")[1].split()[1] == "deleted"
+    assert "Deleted: billing, 2026-11-20T01:00Z\n" in err
     _, err = drawn_on(window(40), history(deleted, clusters=("c-1", "c-2")))
-    assert "Removed: billing on cluster c-1, 2026-11-20T01:00Z\n" in err
+    assert "Deleted: billing on cluster c-1, 2026-11-20T01:00Z\n" in err
 
 
 def test_a_removal_that_only_samples_show_is_a_bound(make_screen: MakeScreen) -> None:
-    deleted = group("billing", state="Dead", members=0, removed_ms=FROM + HOUR, removed_is_bound=True)
-    assert "Removed: billing, ≤2026-11-20T01:00Z\n" in drawn_on(make_screen(), history(deleted))[1]
+    deleted = group("billing", state="Dead", members=0, deleted_ms=FROM + HOUR, deleted_is_bound=True)
+    assert "Deleted: billing, ≤2026-11-20T01:00Z\n" in drawn_on(make_screen(), history(deleted))[1]
 
 
 def test_since_says_if_the_lag_may_be_older(make_screen: MakeScreen) -> None:

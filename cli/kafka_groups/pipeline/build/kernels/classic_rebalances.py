@@ -102,7 +102,7 @@ def classic_rebalance(record: GroupRecord, before: Generation | None) -> Rebalan
         joined = tuple(sorted({*record.member_ids} - {*before.members}))
         left = tuple(sorted({*before.members} - {*record.member_ids}))
     return Rebalance(
-        protocol="classic",
+        group_protocol="classic",
         generation=record.epoch,
         started_at=started_us if is_usable and started_us is not None else record.at_us,
         ended_at=record.at_us,

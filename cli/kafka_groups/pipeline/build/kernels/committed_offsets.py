@@ -74,9 +74,9 @@ def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset
 
 
 def new_deletions(key: Ints, at_us: Ints) -> Commits:
-    """Return deletions that no record shows: row i deletes the commit of `key[i]` at `at_us[i]`.
+    """Return deletions that no record shows: row i deletes the commit of `key[i]` at `at_us[i]` (µs since 1970).
 
-    Times are µs since 1970; incarnations are not numbered yet.
+    Incarnations are not numbered yet.
     """
     size = len(key)
     return Commits(
@@ -110,7 +110,10 @@ def empty_key_summary(size: int) -> KeySummary:
 
 
 def order_commits(*parts: Commits) -> Commits:
-    """Return the rows of all parts, each once, sorted by key, time and source offset; times follow the log."""
+    """Combine commits of several parts: each row once, sorted by key, time and source offset.
+
+    Times never fall from a record of a key to the next one in the log (`Commits`).
+    """
     rows = Commits.join(*parts).sort_by(*_READ_COLUMNS)
     columns = rows.arrays()
     distinct = rows.take(is_segment_start(*(columns[name] for name in _READ_COLUMNS)))
@@ -118,7 +121,7 @@ def order_commits(*parts: Commits) -> Commits:
 
 
 def _follow_log(rows: Commits) -> Commits:
-    """Return the rows with times that never fall from a record of a key to the next one in the log.
+    """Raise times of records so that none is earlier than the record before it in the log; the order of rows stays.
 
     One partition of `__consumer_offsets` has all records of a group, so their offsets have the order of the log.
     """
@@ -134,66 +137,69 @@ def running_times(key: Ints, at_us: Ints) -> Ints:
     latest_us = at_us.copy()
     falls = np.flatnonzero((key[1:] == key[:-1]) & (at_us[1:] < at_us[:-1]))
     # Times seldom fall, so the loop is over few keys.
-    for each_key in np.unique(key[falls]):
-        of_key = slice(np.searchsorted(key, each_key, "left"), np.searchsorted(key, each_key, "right"))
+    for falling_key in np.unique(key[falls]):
+        of_key = slice(np.searchsorted(key, falling_key, "left"), np.searchsorted(key, falling_key, "right"))
         latest_us[of_key] = np.maximum.accumulate(at_us[of_key])
     return latest_us
 
 
 def find_superseded(day: Commits, carried: Commits, size: int) -> Flags:
-    """Return for each row of a day whether it is a record that precedes a carried record in the log.
+    """Find the records of a day that an earlier day has superseded: a carried record follows them in the log.
 
-    The clock of its coordinator was ahead at midnight, so its date is later than the date of the following record.
+    The clock of their coordinator was ahead at midnight, so they are dated a day later than the record that follows.
+    Return a mask of `day`. `size` is the number of keys.
     """
     last_offset = last_values(carried.key, carried.is_record, carried.source_offset, np.full(size, NULL))
     return day.is_record & (day.source_offset < last_offset[day.key])
 
 
 def number_incarnations(rows: Commits, size: int) -> Commits:
-    """Return the ordered rows of `size` keys with the incarnations of the day's rows; carried rows keep theirs.
+    """Assign incarnations to the day's commits; commits of different incarnations are not compared.
 
-    A new incarnation begins with a deletion, and with a commit whose topic id differs from the previous one. `rows`
-    have the topic ids that are known (`find_topic_ids`).
+    A new incarnation begins with a deletion, and with a commit whose topic id differs from the previous one. `rows` are
+    ordered commits of `size` keys with all known topic ids (`find_topic_ids`). Carried rows keep their numbers.
     """
-    starts = segment_starts(rows.key)
+    start_index = segment_starts(rows.key)
     has_id = (rows.topic_id != NULL) & ~_are_within_another_topic(rows, size)
     # A deletion has begun an incarnation already, so a commit is compared only with commits since then.
-    since_deletion = segment_starts(rows.key, running_count(rows.is_deletion, starts))
+    since_deletion = segment_starts(rows.key, running_count(rows.is_deletion, start_index))
     previous_id = take(rows.topic_id, last_index_before(has_id, since_deletion))
     is_on_other_topic = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
     begins = (rows.is_deletion | is_on_other_topic) & ~rows.is_carried
     # Only the day's rows begin incarnations. They come after the carried rows of their key.
     carried = last_values(rows.key, rows.is_carried, rows.incarnation, np.zeros(size, np.int64))
     incarnation_before = np.where(rows.is_carried, rows.incarnation, carried[rows.key])
-    return replace(rows, incarnation=incarnation_before + running_count(begins, starts))
+    return replace(rows, incarnation=incarnation_before + running_count(begins, start_index))
 
 
 def find_topic_ids(rows: Commits, ends: LogEnds, partition_of_key: Ints) -> Commits:
-    """Return the ordered rows with the topic ids that are known: a commit's own id, else an id from log ends.
+    """Fill in missing topic ids of the day's commits from log ends of the same partition.
 
-    A sample requests log ends right after commits, so a sampled commit gets the topic id of the next log end. A record
-    gets the id of the previous log end if the next log end has the same id, or if there is no next log end. Otherwise
-    the id stays NULL. `ends` are all rows that `number_logs` returned, by partition and time.
+    - A sample requests log ends right after commits, so a sampled commit gets the topic id of the next log end.
+    - A record gets the id of the previous log end if the next log end has the same id, or if there is no next one.
+      Otherwise the id stays NULL.
+
+    `rows` are ordered commits, `ends` all rows that `number_logs` returned, by partition and time.
     """
-    known = ends.take(ends.is_used & (ends.topic_id != NULL))
-    times = (known.partition, known.at_us)
+    ends_with_id = ends.take(ends.is_used & (ends.topic_id != NULL))
+    times = (ends_with_id.partition, ends_with_id.at_us)
     wanted = (partition_of_key[rows.key], rows.at_us)
     before = last_index_at(times, wanted)
     following = first_index_at(times, wanted)
-    id_before = take(known.topic_id, before)
-    id_following = take(known.topic_id, following)
+    id_before = take(ends_with_id.topic_id, before)
+    id_following = take(ends_with_id.topic_id, following)
     is_certain = (following < 0) | (id_before == id_following)
     id_of_record = np.where(is_certain, id_before, NULL)
     id_of_sample = np.where(following >= 0, id_following, id_before)
-    is_open = (rows.topic_id == NULL) & ~rows.is_deletion & ~rows.is_carried
+    lacks_id = (rows.topic_id == NULL) & ~rows.is_deletion & ~rows.is_carried
     known_id = np.where(rows.is_record, id_of_record, id_of_sample)
-    return replace(rows, topic_id=np.where(is_open, known_id, rows.topic_id))
+    return replace(rows, topic_id=np.where(lacks_id, known_id, rows.topic_id))
 
 
 def carry_commits(rows: Commits) -> Commits:
-    """Return the ordered and numbered rows that the next day needs, marked as carried.
+    """Return the rows that the next day needs, marked as carried; `rows` are ordered and numbered.
 
-    These are the last row of each key, its last sample with a commit, its last record and its last deletion.
+    For each key, these are the last row, the last sample that saw the commit, the last record and the last deletion.
     """
     is_chosen = is_segment_end(rows.key)
     for condition in (~rows.is_record & ~rows.is_deletion, rows.is_record, rows.is_deletion):
@@ -203,21 +209,21 @@ def carry_commits(rows: Commits) -> Commits:
 
 
 def count_repeated_commits(rows: Commits) -> Ints:
-    """Return how many records right before each record of the ordered rows have its offset; 0 for all other rows.
+    """Count for each record the records of its key just before it that commit the same offset; 0 for other rows.
 
-    The rows have at most one carried record of each key, which has counted those of earlier days.
+    `rows` are ordered. They have at most one carried record of each key, whose count includes earlier days.
     """
     repeated = np.zeros(len(rows), np.int64)
     indices = np.flatnonzero(rows.is_record & ~rows.is_deletion)
     if len(indices):
         records = rows.take(indices)
-        starts = segment_starts(records.key, records.incarnation, records.committed_offset)
-        repeated[indices] = np.arange(len(records)) - starts + records.repeated_commits[starts]
+        start_index = segment_starts(records.key, records.incarnation, records.committed_offset)
+        repeated[indices] = np.arange(len(records)) - start_index + records.repeated_commits[start_index]
     return repeated
 
 
 def are_between_records(rows: Commits, size: int) -> Flags:
-    """Return for each ordered row whether it is a sample of the day with a record of its key before and after it."""
+    """Return a mask of the day's samples that lie between two records of their key; `rows` are ordered."""
     last_record_us = last_values(rows.key, rows.is_record, rows.at_us, np.full(size, NULL))
     has_record_before = last_index_before(rows.is_record, segment_starts(rows.key)) >= 0
     is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
@@ -225,7 +231,7 @@ def are_between_records(rows: Commits, size: int) -> Flags:
 
 
 def _are_within_another_topic(rows: Commits, size: int) -> Flags:
-    """Return for each row whether it is a sample between two records that share another topic id than its own."""
+    """Return a mask of the day's samples between two records that agree on a topic id other than the sample's own."""
     has_id = rows.is_record & (rows.topic_id != NULL)
     id_before = take(rows.topic_id, last_index_before(has_id, segment_starts(rows.key)))
     id_following = take(rows.topic_id, next_index_after(has_id, rows.key))

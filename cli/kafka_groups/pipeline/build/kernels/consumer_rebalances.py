@@ -195,7 +195,7 @@ class GroupIncarnation:
             left = changes.left()
             members_before = None if members is None else members - sum(changes.steps.values())
         return Rebalance(
-            protocol="consumer",
+            group_protocol="consumer",
             generation=epoch.number,
             started_at=epoch.at_us,
             ended_at=ended_us,

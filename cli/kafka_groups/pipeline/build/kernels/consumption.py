@@ -1,12 +1,15 @@
-"""The activity of keys on a day: records consumed, number of commits, and the time when the offset last moved.
+"""The activity of keys on a day: how many records a key consumed, how often it committed, and when it last moved.
 
-- A record advances the commit by its difference from the previous row.
-- A sample between two records counts nothing: the records show what was consumed, and the sampler and the coordinator
-  have different clocks. Samples before the first record and after the last record count.
+What a key consumed follows from its commits in their order. Each one adds its offset minus the previous offset, if that
+is positive. Records of commits are exact. Samples fill in where there are no records:
+
+- Between two records, samples add nothing: the records show all commits, and samples have another clock. Before the
+  first record and after the last one, samples count.
 - Without records, a sample whose offset differs from the previous row counts as a commit.
-- A coordinator whose clock is ahead dates a day's last commits to the next day. Samples at the end of the day already
-  see these commits, and count them. The next day subtracts what these samples counted. Likewise, a sample just before
-  the first record may already show its commit, and a sample just after the last record may still show an earlier one.
+- Clocks may differ by some minutes. So a sample just before the first record may already show that record's commit, and
+  a sample just after the last record may still show an earlier commit. Neither of these counts.
+- A coordinator whose clock is ahead dates the last commits of a day to the next day. Samples at the end of the day have
+  counted them already, so the next day subtracts what these samples counted.
 
 Five records of one key; the fourth one sets it back:
 
@@ -72,9 +75,10 @@ class _CarriedSamples:
 
 
 def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints) -> tuple[KeyActivity, KeySummary]:
-    """Return the activity of each key on the day, and the summary at the end of the day.
+    """Measure the activity of each key on a day; return it, and the keys' summary at the end of the day.
 
-    `rows` are the numbered commits of the day and the carried ones. `key_summary` is the summary before the day.
+    `rows` are the ordered and numbered commits of the day, with the carried ones. `key_summary` is the summary before
+    the day. `clock_jump_ms` comes from `measure_clock_jumps`.
     """
     size = len(key_summary)
     never = np.full(size, NULL)
@@ -85,9 +89,9 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
     is_commit = is_present & (rows.is_record | ((advance != 0) & (advance != NULL)))
     # A commit that is seen for the first time may have been made just before.
     is_move = is_of_day & is_present & (is_commit | (advance == NULL))
-    starts = is_segment_start(rows.key)
+    is_start = is_segment_start(rows.key)
     consumed = np.zeros(size, np.int64)
-    consumed[rows.key[starts]] = sum_segments(np.where(is_of_day & is_present, np.maximum(advance, 0), 0), starts)
+    consumed[rows.key[is_start]] = sum_segments(np.where(is_of_day & is_present, np.maximum(advance, 0), 0), is_start)
     consumed[carried_samples.key] -= carried_samples.counted
     consumed = np.maximum(consumed, 0)
     commits = np.bincount(rows.key[is_of_day & rows.is_record & is_present], minlength=size)
@@ -114,10 +118,10 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
 
 
 def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
-    """Return for each of `size` keys the largest backward step between times of successive records; 0 if none.
+    """Measure how far the times of a key's records fall in the order of the log: the largest fall in ms, or 0.
 
-    Records are in the order of the log, and steps are in ms. `day` are all commits of a day, also superseded ones;
-    `carried` are commits of earlier days. A step between two carried records was measured on an earlier day.
+    `day` are all commits of a day, superseded ones included; `carried` are commits of earlier days, whose falls were
+    measured then. Return one number for each of `size` keys.
     """
     rows = Commits.join(carried, day)
     records = rows.take(rows.is_record).sort_by("key", "source_offset")
@@ -128,14 +132,14 @@ def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
 
 
 def _find_contradicting_samples(rows: Commits) -> _CarriedSamples:
-    """Return the carried samples that contradict records: at most one for each key, its last carried row.
+    """Find carried samples that contradict records: at most one for each key, which is its last carried row.
 
-    The sample comes after a record. It already shows the commit of a record of the next day, or it is below the
-    previous record, which is at most ten minutes older.
+    Such a sample comes after a record. Either it already shows the commit of a record of the present day, or its offset
+    is below that of the previous record, which is at most ten minutes older.
     """
-    starts = segment_starts(rows.key, rows.incarnation)
+    start_index = segment_starts(rows.key, rows.incarnation)
     is_sample = rows.is_carried & ~rows.is_record & ~rows.is_deletion
-    record = last_index_before(rows.is_record & ~rows.is_deletion, starts)
+    record = last_index_before(rows.is_record & ~rows.is_deletion, start_index)
     is_candidate = is_sample & is_segment_end(rows.key, rows.is_carried) & (record >= 0)
     apart_us = rows.at_us - take(rows.at_us, record)
     is_below = (rows.committed_offset < take(rows.committed_offset, record)) & (apart_us <= LARGEST_CLOCK_DIFFERENCE_US)
@@ -145,11 +149,11 @@ def _find_contradicting_samples(rows: Commits) -> _CarriedSamples:
 
 
 def _measure_advances(rows: Commits, carried_samples: _CarriedSamples, size: int) -> Ints:
-    """Return the number of offsets by which each row advanced the commit of its key.
+    """Return by how many offsets each row advanced the commit of its key; negative for a rewind.
 
-    The number is NULL for a deletion, and for the first commit of an incarnation. It is 0 for a sample between two
-    records, and for a sample that contradicts the first or the last record. No row is compared with these samples, nor
-    with `carried_samples`.
+    NULL stands for a deletion, and for the first commit of an incarnation. Samples between two records, and samples
+    that contradict the first or the last record, are ignored: they get 0, and no row is compared with them. No row is
+    compared with `carried_samples` either.
     """
     is_ignored = are_between_records(rows, size) | _show_later_record(rows) | _show_earlier_record(rows)
     is_compared = ~is_ignored
@@ -161,9 +165,9 @@ def _measure_advances(rows: Commits, carried_samples: _CarriedSamples, size: int
 
 
 def _show_later_record(rows: Commits) -> Flags:
-    """Return a mask of samples that precede their key's first record yet already show a record's commit.
+    """Return a mask of the day's samples that already show a later record's commit, before the key's first record.
 
-    The coordinator's clock is then ahead of the sampler's.
+    The coordinator's clock is ahead of the sampler's.
     """
     is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
     is_first = last_index_before(rows.is_record, segment_starts(rows.key)) < 0
@@ -171,26 +175,27 @@ def _show_later_record(rows: Commits) -> Flags:
 
 
 def _show_earlier_record(rows: Commits) -> Flags:
-    """Return a mask of samples that are below the previous record because they still show an earlier record's commit.
+    """Return a mask of the day's samples that still show an earlier record's commit, below the previous record.
 
-    The coordinator's clock is then behind the sampler's.
+    The coordinator's clock is behind the sampler's.
     """
-    starts = segment_starts(rows.key, rows.incarnation)
+    start_index = segment_starts(rows.key, rows.incarnation)
     is_sample = ~rows.is_record & ~rows.is_deletion & ~rows.is_carried
-    record = last_index_before(rows.is_record & ~rows.is_deletion, starts)
+    record = last_index_before(rows.is_record & ~rows.is_deletion, start_index)
     is_below = (record >= 0) & (rows.committed_offset < take(rows.committed_offset, record))
     return _match_records(rows, is_sample & is_below, is_later=False)
 
 
 def _match_records(rows: Commits, is_candidate: Flags, *, is_later: bool) -> Flags:
-    """Return a mask of candidates that have the offset of a record of their key and incarnation.
+    """Return a mask of the candidates that show the commit of a record of the same key and incarnation.
 
-    The record comes at most ten minutes after the candidate; if `is_later` is false, at most ten minutes before it.
+    The record has the candidate's offset. It comes at most ten minutes after the candidate, or, if `is_later` is false,
+    at most ten minutes before it.
     """
-    of_candidates = np.flatnonzero(np.isin(rows.key, rows.key[is_candidate]))
-    near = rows.take(of_candidates)
-    order = np.lexsort((near.at_us, near.committed_offset, near.incarnation, near.key))
-    ordered = near.take(order)
+    rows_of_candidates = np.flatnonzero(np.isin(rows.key, rows.key[is_candidate]))
+    key_rows = rows.take(rows_of_candidates)
+    order = np.lexsort((key_rows.at_us, key_rows.committed_offset, key_rows.incarnation, key_rows.key))
+    ordered = key_rows.take(order)
     commit = (ordered.key, ordered.incarnation, ordered.committed_offset)
     if is_later:
         record = next_index_after(ordered.is_record, *commit)
@@ -198,5 +203,5 @@ def _match_records(rows: Commits, is_candidate: Flags, *, is_later: bool) -> Fla
         record = last_index_before(ordered.is_record, segment_starts(*commit))
     apart_us = np.abs(take(ordered.at_us, record, missing=0) - ordered.at_us)
     shows_record = np.zeros(len(rows), np.bool_)
-    shows_record[of_candidates[order]] = (record >= 0) & (apart_us <= LARGEST_CLOCK_DIFFERENCE_US)
+    shows_record[rows_of_candidates[order]] = (record >= 0) & (apart_us <= LARGEST_CLOCK_DIFFERENCE_US)
     return shows_record & is_candidate

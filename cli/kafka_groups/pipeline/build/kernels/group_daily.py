@@ -105,7 +105,7 @@ class GroupExtremes:
     orphaned_partitions: Ints  # keys with a commit whose partition no longer exists
     max_lag: Ints
     last_lag: Ints
-    worst_rule: Ints  # index in RULES
+    worst_rule: Ints  # index in RULE_NAMES
 
 
 def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> GroupActivity:
@@ -115,28 +115,28 @@ def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> G
     """
     active = keys.take(keys.key_days.has_commit | (keys.key_days.moves > 0))
     days = active.key_days
-    starts = is_segment_start(active.group)
-    starts_topic = is_segment_start(active.group, active.topic)
-    group_of_topic = active.group[starts_topic]
-    starts_group_of_topics = is_segment_start(group_of_topic)
-    group = active.group[starts]
-    commits_on_topic = reduce_segments(np.add, days.has_commit.astype(np.int64), starts_topic)
+    is_start = is_segment_start(active.group)
+    is_topic_start = is_segment_start(active.group, active.topic)
+    group_of_topic = active.group[is_topic_start]
+    is_group_start_of_topics = is_segment_start(group_of_topic)
+    group = active.group[is_start]
+    commits_on_topic = reduce_segments(np.add, days.has_commit.astype(np.int64), is_topic_start)
     has_commits = commits_on_topic > 0
-    skew = topic_skew(days.consumed, days.is_idle, active.idle_partitions, starts_topic)
-    commits = reduce_segments(np.add, days.commits, starts)
-    has_records = reduce_segments(np.logical_or, days.has_records, starts)
+    skew = topic_skew(days.consumed, days.is_idle, active.idle_partitions, is_topic_start)
+    commits = reduce_segments(np.add, days.commits, is_start)
+    has_records = reduce_segments(np.logical_or, days.has_records, is_start)
     read_us = counts.read_us[group]
     return GroupActivity(
         group=group,
         commits=np.where(has_records, commits, NULL),
         commit_rate=_measure_commit_rate(commits, has_records, read_us, day),
-        partitions=reduce_segments(np.add, commits_on_topic, starts_group_of_topics),
-        topics=(np.searchsorted(group, group_of_topic[has_commits]), active.topic[starts_topic][has_commits]),
-        consumed=sum_segments(days.consumed, starts),
-        skew=reduce_segments(np.fmax, skew, starts_group_of_topics),
-        last_commit_us=reduce_segments(np.maximum, days.last_commit_us, starts),
-        is_idle=_are_idle(days, starts, read_us, counts.max_members[group]),
-        clock_jump_ms=reduce_segments(np.maximum, days.clock_jump_ms, starts),
+        partitions=reduce_segments(np.add, commits_on_topic, is_group_start_of_topics),
+        topics=(np.searchsorted(group, group_of_topic[has_commits]), active.topic[is_topic_start][has_commits]),
+        consumed=sum_segments(days.consumed, is_start),
+        skew=reduce_segments(np.fmax, skew, is_group_start_of_topics),
+        last_commit_us=reduce_segments(np.maximum, days.last_commit_us, is_start),
+        is_idle=_are_idle(days, is_start, read_us, counts.max_members[group]),
+        clock_jump_ms=reduce_segments(np.maximum, days.clock_jump_ms, is_start),
     )
 
 
@@ -147,13 +147,13 @@ def _measure_commit_rate(commits: Ints, has_records: Flags, read_us: Ints, day: 
     return np.where(is_known, commits / np.maximum(_MIN_SECONDS, seconds), np.nan)
 
 
-def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, max_members: Ints) -> Flags:
+def _are_idle(days: KeyDays, is_start: Flags, read_us: Ints, max_members: Ints) -> Flags:
     """Return for each group whether it is idle: it had no member, and no commit in the 24 hours before it was observed.
 
-    `starts` are the first rows of groups in `days`; `read_us` (µs) and `max_members` have a value for each group.
+    `is_start` marks each group's first row in `days`. `read_us` (µs) and `max_members` have a value for each group.
     """
-    sampled_us = reduce_segments(np.maximum, days.sampled_us, starts)
-    moved_us = reduce_segments(np.maximum, days.moved_us, starts)
+    sampled_us = reduce_segments(np.maximum, days.sampled_us, is_start)
+    moved_us = reduce_segments(np.maximum, days.moved_us, is_start)
     observed_us = np.maximum(sampled_us, read_us)
     is_known = (observed_us != NULL) & (moved_us != NULL)
     has_stood_still = is_known & (observed_us // 1_000 - moved_us // 1_000 >= DAY_US // 1_000)
@@ -165,8 +165,8 @@ def _are_idle(days: KeyDays, starts: Flags, read_us: Ints, max_members: Ints) ->
 def topic_skew(consumed: Ints, is_idle: Flags, idle_partitions: Ints, is_start: Flags) -> Floats:
     """Return the skew of each topic of each group, NaN for a topic with too few records.
 
-    `is_start` are the first rows of topics. `idle_partitions` is the number of idle partitions of the topic, whether or
-    not the group has a commit on them.
+    `is_start` marks the first row of each topic. `idle_partitions` is the number of idle partitions of the topic, also
+    of those without a commit of the group.
     """
     amount = consumed.astype(np.float64)
     total = reduce_segments(np.add, amount, is_start)
@@ -184,8 +184,8 @@ def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int
     observation. A partition does not count if its commit was deleted between its own last observation and the group's.
     """
     days = keys.key_days
-    starts = is_segment_start(keys.group)
-    groups = keys.group[starts]
+    is_start = is_segment_start(keys.group)
+    groups = keys.group[is_start]
     last_of_group_ms = segment_maximum(days.last_ms, keys.group)
     # NULL divided by 1,000 is earlier than every time.
     deleted_ms = days.deleted_us // 1_000
@@ -193,21 +193,21 @@ def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int
     is_fresh = (days.last_ms != NULL) & (last_of_group_ms - days.last_ms <= FRESH_MS) & ~is_deleted
     last_margin = np.where(is_fresh, days.last_margin, NULL)
     retention_left_ms = np.where(is_fresh, days.retention_left_ms, NULL)
-    orphaned = reduce_segments(np.add, days.is_orphaned.astype(np.int64), starts)
-    starts_status = is_segment_start(statuses.group)
-    evaluated = statuses.group[starts_status]
+    orphaned = reduce_segments(np.add, days.is_orphaned.astype(np.int64), is_start)
+    is_status_start = is_segment_start(statuses.group)
+    evaluated = statuses.group[is_status_start]
     # A status also counts partitions whose last observation is on the day before.
-    time_lag_ms = _spread(groups, reduce_segments(np.maximum, days.time_lag_ms, starts), size)
-    status_time_lag_ms = _spread(evaluated, reduce_segments(np.maximum, statuses.time_lag_ms, starts_status), size)
+    time_lag_ms = _spread(groups, reduce_segments(np.maximum, days.time_lag_ms, is_start), size)
+    status_time_lag_ms = _spread(evaluated, reduce_segments(np.maximum, statuses.time_lag_ms, is_status_start), size)
     return GroupExtremes(
         max_time_lag_ms=np.maximum(time_lag_ms, status_time_lag_ms),
-        retention_margin=_spread(groups, min_known(days.margin, starts), size),
-        last_retention_margin=_spread(groups, min_known(last_margin, starts), size),
-        retention_left_ms=_spread(groups, min_known(retention_left_ms, starts), size),
+        retention_margin=_spread(groups, min_known(days.margin, is_start), size),
+        last_retention_margin=_spread(groups, min_known(last_margin, is_start), size),
+        retention_left_ms=_spread(groups, min_known(retention_left_ms, is_start), size),
         orphaned_partitions=_spread(groups, orphaned, size),
-        max_lag=_spread(evaluated, reduce_segments(np.maximum, statuses.lag, starts_status), size),
+        max_lag=_spread(evaluated, reduce_segments(np.maximum, statuses.lag, is_status_start), size),
         last_lag=_spread(evaluated, statuses.lag[is_segment_end(statuses.group)], size),
-        worst_rule=_spread(evaluated, reduce_segments(np.maximum, statuses.rule, starts_status), size),
+        worst_rule=_spread(evaluated, reduce_segments(np.maximum, statuses.rule, is_status_start), size),
     )
 
 

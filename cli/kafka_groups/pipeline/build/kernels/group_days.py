@@ -113,7 +113,7 @@ def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_record
         topics=frozenset(topics),
         has_no_rebalances=checkpoint.has_no_rebalances,
         state=checkpoint.to_json(),
-        rebalances=tuple(sorted(rebalances, key=attrgetter("started_at", "generation", "protocol"))),
+        rebalances=tuple(sorted(rebalances, key=attrgetter("started_at", "generation", "group_protocol"))),
     )
 
 

@@ -18,7 +18,7 @@ Example: a classic group is created, upgraded with its member, and removed.
 ... ])
 >>> sorted((entry.at_us // 1_000_000, entry.state, entry.members) for entry in reader.entries())
 [(1, 'Stable', 1), (2, None, 1), (9, 'Dead', 0)]
->>> [(rebalance.protocol, rebalance.joined) for rebalance in reader.rebalances()]
+>>> [(rebalance.group_protocol, rebalance.joined) for rebalance in reader.rebalances()]
 [('classic', ('a',)), ('consumer', ())]
 """
 

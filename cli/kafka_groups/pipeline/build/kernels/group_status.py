@@ -65,7 +65,8 @@ class GroupStatuses:
     """Row i is the status of a group at a time, by group and time, in the units of PartitionStatuses.
 
     - `rule` is the worst rule of a partition.
-    - `verdict_since_ms` is since when at least one partition has had this verdict; for OK, since when all have had it.
+    - `verdict_since_ms` is when this verdict began: the earliest start among the partitions that have it; for OK, the
+      latest start among all partitions.
     - `partitions` is the number of partitions that count.
     - `catch_up_ms` is the longest catch-up time; NULL if there is no lag, or if the lag of any partition does not fall.
     """
@@ -113,29 +114,29 @@ def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
     moments = _Moments.of(ordered, day)
     index, moment = moments.spread(ordered)
     statuses = ordered.statuses.take(index)
-    starts = is_segment_start(moment)
-    partitions = reduce_segments(np.add, np.ones(len(moment), np.int64), starts)
-    rule = reduce_segments(np.maximum, statuses.rule, starts)
+    is_start = is_segment_start(moment)
+    partitions = reduce_segments(np.add, np.ones(len(moment), np.int64), is_start)
+    rule = reduce_segments(np.maximum, statuses.rule, is_start)
     stays_behind = (statuses.lag > 0) & (statuses.catch_up_ms == NULL)
-    never_catches_up = reduce_segments(np.logical_or, stays_behind, starts)
+    never_catches_up = reduce_segments(np.logical_or, stays_behind, is_start)
     rank = _BY_CERTAINTY[statuses.time_lag_quality]
     return GroupStatuses(
-        group=ordered.group[index][starts],
-        at_us=moments.at_us[moment[starts]],
+        group=ordered.group[index][is_start],
+        at_us=moments.at_us[moment[is_start]],
         rule=rule,
-        verdict_since_ms=_find_since(statuses, rule, starts),
+        verdict_since_ms=_find_verdict_starts(statuses, rule, is_start),
         partitions=partitions,
-        lag=sum_segments(np.maximum(statuses.lag, 0), starts),
-        time_lag_ms=reduce_segments(np.maximum, statuses.time_lag_ms, starts),
-        time_lag_quality=_BY_CERTAINTY[reduce_segments(np.maximum, rank, starts)],
-        consume_rate=reduce_segments(np.add, statuses.consume_rate, starts),
-        produce_rate=reduce_segments(np.add, statuses.produce_rate, starts),
-        catch_up_ms=np.where(never_catches_up, NULL, reduce_segments(np.maximum, statuses.catch_up_ms, starts)),
+        lag=sum_segments(np.maximum(statuses.lag, 0), is_start),
+        time_lag_ms=reduce_segments(np.maximum, statuses.time_lag_ms, is_start),
+        time_lag_quality=_BY_CERTAINTY[reduce_segments(np.maximum, rank, is_start)],
+        consume_rate=reduce_segments(np.add, statuses.consume_rate, is_start),
+        produce_rate=reduce_segments(np.add, statuses.produce_rate, is_start),
+        catch_up_ms=np.where(never_catches_up, NULL, reduce_segments(np.maximum, statuses.catch_up_ms, is_start)),
     )
 
 
-def _find_since(statuses: PartitionStatuses, rule: Ints, is_start: Flags) -> Ints:
-    """Return since when the group of each segment has had its verdict, in ms since 1970, from its partitions.
+def _find_verdict_starts(statuses: PartitionStatuses, rule: Ints, is_start: Flags) -> Ints:
+    """Return for each segment when its group's verdict began, in ms since 1970, from the verdicts of the partitions.
 
     `rule` is the worst rule of each segment, and `is_start` marks the first rows of segments.
     """

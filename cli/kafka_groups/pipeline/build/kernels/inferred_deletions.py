@@ -3,7 +3,7 @@
 Samples have no tombstones, so only its absence shows that a commit was deleted. One sample without the commit is noise:
 the coordinator may just have moved. Two complete samples must lack the commit, the later one more than ten minutes
 after the commit was last seen. Then the time of the first of them is the time of the deletion. A sample is complete if
-every coordinator listed its groups (SILENT_COORDINATOR).
+every coordinator listed its groups (UNLISTED_LOG_END).
 
 - If records were read up to that time, they show whether the commit was deleted, and nothing is inferred.
 - A group that is still listed, but without any commit, keeps its commits: samples may have been unable to read them.
@@ -12,7 +12,7 @@ A sample requested the commit at minute 0 and log ends at minute 1. Three comple
 
     >>> from kafka_groups.pipeline.build.kernels.committed_offsets import empty_key_summary, new_commits
     >>> minute = 60_000_000
-    >>> seen = new_commits(
+    >>> sampled = new_commits(
     ...     key=np.array([0]),
     ...     at_us=np.array([0]),
     ...     committed_offset=np.array([5]),
@@ -25,7 +25,7 @@ A sample requested the commit at minute 0 and log ends at minute 1. Three comple
     ...     group_listed_us=np.array([0]),
     ...     group_commit_us=np.array([0]),
     ... )
-    >>> deletions, _ = infer_deletions(seen, empty_key_summary(1), samples, facts)
+    >>> deletions, _ = infer_deletions(sampled, empty_key_summary(1), samples, facts)
     >>> deletions.at_us // minute
     array([6])
 """
@@ -77,10 +77,10 @@ class ReadTimes:
 def infer_deletions(
     rows: Commits, key_summary: KeySummary, samples: SampleTimes, read: ReadTimes
 ) -> tuple[Commits, KeySummary]:
-    """Return the deletions that the day's complete samples imply, and the summary with the missing samples of each key.
+    """Infer deletions from the day's complete samples; return them, and the summary with each key's missing samples.
 
-    `rows` are the ordered commits of the day and of earlier days. A deletion that would precede a row of an earlier day
-    is not returned.
+    `rows` are the ordered commits of the day and of earlier days. A deletion is dropped if it
+    would precede a row of an earlier day.
     """
     never = np.full(len(key_summary), NULL)
     seen_today_us = last_values(rows.key, ~rows.is_record & ~rows.is_carried, rows.at_us, never)
@@ -89,15 +89,15 @@ def infer_deletions(
     missing_before = np.where(is_seen_today, 0, np.maximum(key_summary.missing_samples, 0))
     missing_since_us = np.where(is_seen_today, NULL, key_summary.missing_since_us)
 
-    first = first_index_at((samples.cluster, samples.at_us), (read.cluster_of_key, seen_us))
-    end = np.searchsorted(samples.cluster, read.cluster_of_key, "right")
-    has_samples = (seen_us != NULL) & (first >= 0)
-    missing = missing_before + np.where(has_samples, end - first, 0)
+    first_sample = first_index_at((samples.cluster, samples.at_us), (read.cluster_of_key, seen_us))
+    end_of_samples = np.searchsorted(samples.cluster, read.cluster_of_key, "right")
+    has_samples = (seen_us != NULL) & (first_sample >= 0)
+    missing = missing_before + np.where(has_samples, end_of_samples - first_sample, 0)
     begins_today = (missing_since_us == NULL) & (missing >= _FIRST_MISSING)
-    second = np.where(begins_today, first + _FIRST_MISSING - 1 - missing_before, -1)
-    missing_since_us = np.where(begins_today, take(samples.at_us, second), missing_since_us)
+    first_without = np.where(begins_today, first_sample + _FIRST_MISSING - 1 - missing_before, -1)
+    missing_since_us = np.where(begins_today, take(samples.at_us, first_without), missing_since_us)
 
-    last_sample_us = take(samples.at_us, np.where(first >= 0, end - 1, -1))
+    last_sample_us = take(samples.at_us, np.where(first_sample >= 0, end_of_samples - 1, -1))
     is_missing = (seen_us != NULL) & (missing_since_us != NULL) & (last_sample_us > missing_since_us)
     is_absent = is_missing & (last_sample_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
     is_deleted = is_absent & ~_has_read_records(rows, read, missing_since_us) & ~_is_unread(read, missing_since_us)

@@ -60,19 +60,21 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
     time: the group had already read that record, so the timestamp is ahead.
     """
     key, index = _pair_keys_with_ends(ends, partition_of_key)
-    last = last_index_at((commits.key, commits.at_us), (key, ends.at_us[index]))
-    has_commit = ~take(commits.is_deletion, last, missing=True)
-    key, index, last = key[has_commit], index[has_commit], last[has_commit]
+    last_commit = last_index_at((commits.key, commits.at_us), (key, ends.at_us[index]))
+    has_commit = ~take(commits.is_deletion, last_commit, missing=True)
+    key, index, last_commit = key[has_commit], index[has_commit], last_commit[has_commit]
     end = ends.take(index)
-    commit = commits.take(_choose_commits(commits, end, last))
-    deletion = last_index_until(commits.is_deletion, segment_starts(commits.key))[last]
-    is_far_ahead = (end.point_ms != NULL) & (end.point_ms - end.at_us // 1_000 > _CLOCK_TOLERANCE_MS)
+    commit = commits.take(_choose_commits(commits, end, last_commit))
+    deletion = last_index_until(commits.is_deletion, segment_starts(commits.key))[last_commit]
+    is_far_ahead = (end.lookup_timestamp_ms != NULL) & (
+        end.lookup_timestamp_ms - end.at_us // 1_000 > _CLOCK_TOLERANCE_MS
+    )
     rows = LagRows(
         key=key,
         at_us=end.at_us,
         committed_offset=commit.committed_offset,
         log_end=end.log_end,
-        incarnation=commits.incarnation[last],
+        incarnation=commits.incarnation[last_commit],
         log_number=end.log_number,
         observation=index,
         commit_timestamp_us=commit.commit_timestamp_us,
@@ -104,16 +106,18 @@ def _pair_keys_with_ends(ends: LogEnds, partition_of_key: Ints) -> tuple[Ints, I
     return key, of_day[index]
 
 
-def _choose_commits(commits: Commits, end: LogEnds, last: Ints) -> Ints:
+def _choose_commits(commits: Commits, end: LogEnds, last_commit: Ints) -> Ints:
     """Return the index of the commit that each log end is compared with.
 
-    `last` is the index of the key's last commit at the time of the log end. If that commit exceeds a sampled log end,
-    the last sampled commit is chosen, provided that the same sample saw it.
+    `last_commit` is the index of the key's last commit at the time of the log end. If that commit exceeds a sampled log
+    end, the last sampled commit is chosen, provided that the same sample saw it.
     """
     is_sampled: Flags = ~commits.is_record & ~commits.is_deletion
-    sampled = last_index_until(is_sampled, segment_starts(commits.key))[last]
+    last_sampled = last_index_until(is_sampled, segment_starts(commits.key))[last_commit]
     at_ms = end.at_us // 1_000
     is_first_sample = end.previous_sample_us == NULL
     since_ms = np.where(is_first_sample, at_ms - _SAMPLE_DURATION_MS, end.previous_sample_us // 1_000)
-    is_of_same_sample = end.is_sample & (take(commits.at_us, sampled) // 1_000 > since_ms)
-    return np.where(is_of_same_sample & (commits.committed_offset[last] > end.log_end), sampled, last)
+    is_of_same_sample = end.is_sample & (take(commits.at_us, last_sampled) // 1_000 > since_ms)
+    return np.where(
+        is_of_same_sample & (commits.committed_offset[last_commit] > end.log_end), last_sampled, last_commit
+    )

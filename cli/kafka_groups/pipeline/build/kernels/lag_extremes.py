@@ -61,13 +61,13 @@ def find_lag_extremes(rows: LagRows, time_lag_ms: Ints, size: int) -> LagExtreme
         last_margin=np.full(size, NULL),
         retention_left_ms=np.full(size, NULL),
     )
-    starts = is_segment_start(rows.key)
-    extremes.time_lag_ms[rows.key[starts]] = reduce_segments(np.maximum, time_lag_ms, starts)
+    is_start = is_segment_start(rows.key)
+    extremes.time_lag_ms[rows.key[is_start]] = reduce_segments(np.maximum, time_lag_ms, is_start)
     with_margin = rows.take(rows.retention_margin != NULL)
-    starts = is_segment_start(with_margin.key)
-    first = with_margin.take(starts)
+    is_margin_start = is_segment_start(with_margin.key)
+    first = with_margin.take(is_margin_start)
     last = with_margin.take(is_segment_end(with_margin.key))
-    extremes.margin[last.key] = reduce_segments(np.minimum, with_margin.retention_margin, starts)
+    extremes.margin[last.key] = reduce_segments(np.minimum, with_margin.retention_margin, is_margin_start)
     extremes.last_ms[last.key] = last.at_us // 1_000
     extremes.last_margin[last.key] = last.retention_margin
     extremes.retention_left_ms[last.key] = _measure_time_left(first, last)

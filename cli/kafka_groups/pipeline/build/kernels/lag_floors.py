@@ -48,11 +48,11 @@ _WINDOW_BITS: Final = 5
 def measure_growths(
     rows: LagFloors, is_wanted: Flags, wait_ms: Floats, interval_ms: Floats
 ) -> dict[int, Mapping[str, Floats]]:
-    """Return by the length of a third (ms) the fields of Growth at each row; NaN where a floor is unknown.
+    """Measure how much the lag has grown over the three thirds of each window, at each wanted row.
 
-    `rows` are observations with a known lag and carried floors, by key, incarnation, log number and time. All rows
-    that are not wanted are NaN, too. `wait_ms` is the usual wait at each row, `interval_ms` the usual interval between
-    observations.
+    `rows` are observations with a known lag and carried floors, by key, incarnation, log number and time. `wait_ms` is
+    the usual wait at each row, `interval_ms` the usual interval between observations. Return the columns of
+    `verdicts.Growth` by the length of a third in ms. A row that is not wanted, or without one of its floors, is NaN.
     """
     segment = segment_starts(rows.key, rows.incarnation, rows.log_number)
     growths: dict[int, Mapping[str, Floats]] = {}
@@ -61,15 +61,18 @@ def measure_growths(
         wanted = np.flatnonzero(is_wanted)
         for third_ms in thirds_ms:
             thirds = floors.of_thirds(wanted, third_ms // period_ms)
-            at = wanted[thirds.is_known()]
-            known = thirds.take(thirds.is_known())
-            fields = _measure(rows, known, wait_ms[at], np.minimum(wait_ms, interval_ms)[at], third_ms)
-            growths[third_ms] = {name: _spread(values, at, len(rows)) for name, values in fields.items()}
+            index = wanted[thirds.is_known()]
+            known_thirds = thirds.take(thirds.is_known())
+            fields = _measure(rows, known_thirds, wait_ms[index], np.minimum(wait_ms, interval_ms)[index], third_ms)
+            growths[third_ms] = {name: _spread(values, index, len(rows)) for name, values in fields.items()}
     return growths
 
 
 def carry_floors(rows: LagFloors) -> LagFloors:
-    """Return the floors of the last incarnation and log of each key that windows of the next day reach."""
+    """Return the floors that the next day needs, in the order of `rows`.
+
+    These belong to the last incarnation and log of each key, and are recent enough for a window of the next day.
+    """
     last = np.flatnonzero(is_segment_end(rows.key))
     owner = np.searchsorted(rows.key[last], rows.key)
     is_present = (rows.incarnation == rows.incarnation[last][owner]) & (rows.log_number == rows.log_number[last][owner])
@@ -87,7 +90,11 @@ def carry_floors(rows: LagFloors) -> LagFloors:
 
 @dataclass(frozen=True, slots=True)
 class _Thirds:
-    """The floors of three thirds before some rows, and of the current period until them: indices, -1 without one."""
+    """The floors of the window of each row, as indices of rows; -1 where a third has no observation.
+
+    `first`, `second` and `third` are the floors of the thirds before the row's period. `current` is the floor of that
+    period until the row.
+    """
 
     first: Ints
     second: Ints
@@ -100,7 +107,7 @@ class _Thirds:
         return known
 
     def take(self, rows: Flags) -> _Thirds:
-        """Return the floors of some rows."""
+        """Return the floors of the rows that a mask selects."""
         return _Thirds(self.first[rows], self.second[rows], self.third[rows], self.current[rows])
 
 
@@ -108,9 +115,10 @@ class _Thirds:
 class _Floors:
     """The floor of each period with a row, by segment and period. A floor is the index of the first row with that lag.
 
-    - `of_row` is the floor of the row's period until the row, and `place` the position of that period.
-    - `codes` order the periods, `lowest` are their floors. `tables[i]` has the rank of the lowest of 2^i periods from
-      each one on, and `by_rank` the floor of each rank: a lower lag has a lower rank, of equal ones the earlier.
+    - `of_row` has for each row the floor of its period until the row, and `place` the position of that period.
+    - `codes` are ascending numbers of the periods, and `lowest` are their floors.
+    - `tables` is a sparse table: `tables[i][p]` is the lowest rank among the 2^i periods starting at p. `by_rank` maps
+      a rank to its floor. Lower lags rank lower; on ties, the earlier row does.
     """
 
     of_row: Ints
@@ -124,7 +132,7 @@ class _Floors:
 
     @classmethod
     def of(cls, rows: LagFloors, segment: Ints, period_ms: int) -> _Floors:
-        """Return the floors of rows that are sorted by segment and time."""
+        """Find the floors of `rows`, which are sorted by segment and time; `period_ms` is the length of a period."""
         period = rows.at_ms // period_ms
         of_row = _running_lowest(rows.lag, segment_starts(segment, period)) if len(rows) else segment
         ends = np.flatnonzero(is_segment_end(segment, period)) if len(rows) else segment
@@ -144,7 +152,10 @@ class _Floors:
         )
 
     def of_thirds(self, wanted: Ints, periods: int) -> _Thirds:
-        """Return the floors of three thirds of `periods` each before the period of each wanted row."""
+        """Return the floors of the window of each wanted row; a third has `periods` periods.
+
+        `wanted` are indices of rows.
+        """
         places, place_of_wanted = np.unique(self.place[wanted], return_inverse=True)
         first, second, third = (
             self._find_lowest(places, periods * back, periods)[place_of_wanted] for back in (3, 2, 1)
@@ -152,34 +163,37 @@ class _Floors:
         return _Thirds(first, second, third, self.of_row[wanted])
 
     def _find_lowest(self, places: Ints, back: int, periods: int) -> Ints:
-        """Return the lowest floor of the `periods` periods that begin `back` periods before each place; else -1."""
-        since = np.searchsorted(self.codes, self.codes[places] - back)
-        until = np.searchsorted(self.codes, self.codes[places] - back + periods)
-        count = until - since
+        """Return the floor of one third for each place, as the index of a row; -1 where no period has an observation.
+
+        The third begins `back` periods before the period at the place, and has `periods` periods.
+        """
+        first = np.searchsorted(self.codes, self.codes[places] - back)
+        end = np.searchsorted(self.codes, self.codes[places] - back + periods)
+        count = end - first
         result = np.full(len(places), -1)
         for level, table in enumerate(self.tables):
             chosen = (count >= 1 << level) & (count < 2 << level)
-            rank = np.minimum(table[since[chosen]], table[until[chosen] - (1 << level)])
+            rank = np.minimum(table[first[chosen]], table[end[chosen] - (1 << level)])
             result[chosen] = self.by_rank[rank]
         return result
 
 
-def _running_lowest(lag: Ints, starts: Ints) -> Ints:
-    """Return for each row the index of the first row with the lowest lag since the start of its segment."""
+def _running_lowest(lag: Ints, start_index: Ints) -> Ints:
+    """Return for each row the index of the lowest lag from the start of its segment to itself; on ties, the first."""
     indices = np.arange(len(lag))
     lowest = indices.copy()
-    longest = int((indices - starts).max()) + 1
+    longest = int((indices - start_index).max()) + 1
     distance = 1
     while distance < longest:
         earlier = np.concatenate([np.zeros(distance, np.int64), lowest[:-distance]])
-        is_lower = (indices - distance >= starts) & (lag[earlier] <= lag[lowest])
+        is_lower = (indices - distance >= start_index) & (lag[earlier] <= lag[lowest])
         lowest = np.where(is_lower, earlier, lowest)
         distance *= 2
     return lowest
 
 
 def _tabulate_minima(rank: Ints) -> tuple[Ints, ...]:
-    """Return tables of the lowest rank of 1, 2, 4, ... places from each place on."""
+    """Return a sparse table of `rank`: element p of table i is the lowest of the 2^i ranks from p on."""
     tables = [rank]
     for level in range(_WINDOW_BITS):
         last = tables[-1]
@@ -192,7 +206,7 @@ def _tabulate_minima(rank: Ints) -> tuple[Ints, ...]:
 
 
 def _measure(rows: LagFloors, thirds: _Thirds, wait_ms: Floats, interval_ms: Floats, third_ms: int) -> dict[str, Array]:
-    """Return the fields of Growth from floors that are all known. The current period belongs to the last third."""
+    """Return the columns of Growth for rows whose floors are all known; the last third includes the current period."""
     first, second, third = thirds.first, thirds.second, thirds.third
     last = np.where(rows.lag[thirds.current] < rows.lag[third], thirds.current, third)
     produced = (rows.log_end[last] - rows.log_end[first]).astype(np.float64)
@@ -210,8 +224,8 @@ def _measure(rows: LagFloors, thirds: _Thirds, wait_ms: Floats, interval_ms: Flo
     }
 
 
-def _spread(values: Array, at: Ints, size: int) -> Floats:
-    """Return an array of `size` numbers with the values at these indices, NaN elsewhere."""
+def _spread(values: Array, index: Ints, size: int) -> Floats:
+    """Return an array of `size` numbers that has each value at its index, and NaN elsewhere."""
     result = np.full(size, np.nan)
-    result[at] = values
+    result[index] = values
     return result

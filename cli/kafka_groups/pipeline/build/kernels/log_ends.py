@@ -60,8 +60,8 @@ def new_log_ends(*, partition: Ints, at_us: Ints, log_end: Ints, **others: Any) 
         "is_sample": np.ones(size, np.bool_),
         "log_start": np.full(size, NULL),
         "last_stable": np.full(size, NULL),
-        "point_offset": np.full(size, NULL),
-        "point_ms": np.full(size, NULL),
+        "lookup_offset": np.full(size, NULL),
+        "lookup_timestamp_ms": np.full(size, NULL),
         "topic_id": np.full(size, NULL),
         "log_number": np.zeros(size, np.int64),
         "previous_sample_us": np.full(size, NULL),
@@ -72,11 +72,12 @@ def new_log_ends(*, partition: Ints, at_us: Ints, log_end: Ints, **others: Any) 
 
 
 def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
-    """Return the carried rows and a day's rows, with log numbers, the time of the previous sample, and `is_used`.
+    """Decide to which log each log end of a day belongs, and which log ends can be used.
 
-    `carried` are the rows that `carry_log_ends` returned for the day before; `size` is the number of partitions. Rows
-    of the day may be in any order. If a partition has several rows at one time, only one is kept: a sample if there is
-    one. A sample is compared with the previous log end that was used; the first line that applies decides:
+    Return the carried rows and the day's rows, by partition and time, with `log_number`, `previous_sample_us` and
+    `is_used`. `carried` are the rows that `carry_log_ends` returned for the day before; `size` is the number of
+    partitions. Rows of the day may be in any order. If a partition has several rows at one time, only one is kept: a
+    sample if there is one. A sample is compared with the previous used log end; the first line that applies decides:
 
         the topic id is another one                            new log
         the log end is not lower                               same log
@@ -91,13 +92,13 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     # Carried rows are earlier than the day's, and the sort is stable: a partition's rows are in order of time.
     rows = LogEnds.join(carried, _unique_rows(day)).sort_by("partition")
     is_of_day = ~rows.is_carried
-    starts = segment_starts(rows.partition)
+    start_index = segment_starts(rows.partition)
     has_end = rows.is_sample & (rows.log_end != NULL)
     # A carried end that is not used was the last one of its day. The next end shows whether the log was truncated.
     is_unconfirmed = has_end & rows.is_carried & ~rows.is_used
-    previous = last_index_before(has_end & ~is_unconfirmed, starts)
+    previous = last_index_before(has_end & ~is_unconfirmed, start_index)
     previous_end = take(rows.log_end, previous)
-    follows_unconfirmed = last_index_before(has_end, starts) != previous
+    follows_unconfirmed = last_index_before(has_end, start_index) != previous
     next_end = take(rows.log_end, next_index_after(has_end, rows.partition))
     # NULL is below all offsets, so nothing falls below an unknown end.
     has_fallen = has_end & (rows.log_end < previous_end)
@@ -107,13 +108,13 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
     # The last end of a day has no next one to compare with. It counts, unless two samples ran at the same time.
     is_last = next_end == NULL
     is_truncated = has_fallen & (stays_below | ~(is_close | is_same_topic) | (is_last & ~is_close))
-    is_new_log = is_of_day & (_is_recreated(rows, starts) | is_truncated)
-    counted = last_log_numbers(carried, size)[rows.partition] + running_count(is_new_log, starts)
+    is_new_log = is_of_day & (_is_recreated(rows, start_index) | is_truncated)
+    counted = last_log_numbers(carried, size)[rows.partition] + running_count(is_new_log, start_index)
     numbered = replace(
         rows,
-        topic_id=_known_topic_ids(rows, starts),
+        topic_id=_known_topic_ids(rows, start_index),
         log_number=np.where(is_of_day, counted, rows.log_number),
-        previous_sample_us=take(rows.at_us, last_index_before(rows.is_sample, starts)),
+        previous_sample_us=take(rows.at_us, last_index_before(rows.is_sample, start_index)),
         is_used=np.where(is_of_day, is_new_log | ~has_fallen, rows.is_used),
     )
     is_contradicted = is_of_day & ~rows.is_sample & _contradicts_samples(numbered)
@@ -121,10 +122,10 @@ def number_logs(day: LogEnds, *, carried: LogEnds, size: int) -> LogEnds:
 
 
 def _unique_rows(day: LogEnds) -> LogEnds:
-    """Return one row for each partition and time, sorted by these: a sample if there is one, else a backfilled row.
+    """Keep one row for each partition and time, sorted by both: a sample if there is one, else a backfilled row.
 
-    Rows of one origin repeat if they were read or backfilled twice. Of such rows, the one with the highest numbers is
-    kept, so that the result does not depend on the order in which files are read.
+    Rows of one origin repeat if they were read or backfilled twice. The row with the highest numbers is kept, so that
+    the result does not depend on the order in which files are read.
     """
     ordered = day.sort_by(
         "partition",
@@ -133,32 +134,32 @@ def _unique_rows(day: LogEnds) -> LogEnds:
         "log_start",
         "log_end",
         "last_stable",
-        "point_offset",
-        "point_ms",
+        "lookup_offset",
+        "lookup_timestamp_ms",
         "topic_id",
     )
     return ordered.take(is_segment_end(ordered.partition, ordered.at_us))
 
 
-def _known_topic_ids(rows: LogEnds, starts: Ints) -> Ints:
-    """Return the topic id of each row: its own, else the last sampled id before it; NULL if there is none."""
+def _known_topic_ids(rows: LogEnds, start_index: Ints) -> Ints:
+    """Return each row's topic id: its own one, else the last sampled one before it; NULL if there is none."""
     has_sampled_id = rows.is_sample & (rows.topic_id != NULL)
-    previous_id = take(rows.topic_id, last_index_before(has_sampled_id, starts))
+    previous_id = take(rows.topic_id, last_index_before(has_sampled_id, start_index))
     return np.where(rows.topic_id != NULL, rows.topic_id, previous_id)
 
 
-def _is_recreated(rows: LogEnds, starts: Ints) -> Flags:
-    """Return for each row whether it is a sample whose topic id differs from the previously sampled id."""
+def _is_recreated(rows: LogEnds, start_index: Ints) -> Flags:
+    """Return a mask of the samples at which a topic was recreated: the last sampled topic id before it differs."""
     has_id = rows.is_sample & (rows.topic_id != NULL)
-    previous_id = take(rows.topic_id, last_index_before(has_id, starts))
+    previous_id = take(rows.topic_id, last_index_before(has_id, start_index))
     is_recreated: Flags = has_id & (previous_id != NULL) & (rows.topic_id != previous_id)
     return is_recreated
 
 
 def _contradicts_samples(rows: LogEnds) -> Flags:
-    """Return for each row whether its log end or its topic id contradicts the used samples of its log.
+    """Return a mask of the rows whose log end or topic id contradicts the used samples of the same log.
 
-    A log only grows: an end is neither below the previous sampled end nor above the next one.
+    A log only grows, so a log end is neither below the previous sampled one nor above the next one.
     """
     log = (rows.partition, rows.log_number)
     has_used_end = rows.is_sample & (rows.log_end != NULL) & rows.is_used
@@ -172,17 +173,17 @@ def _contradicts_samples(rows: LogEnds) -> Flags:
 
 
 def last_log_numbers(rows: LogEnds, size: int) -> Ints:
-    """Return the log number of the last row of each of `size` partitions, 0 for a partition without a row."""
+    """Return the number of the present log of each of `size` partitions: that of its last row; 0 without a row."""
     every_row = np.ones(len(rows), np.bool_)
     return last_values(rows.partition, every_row, rows.log_number, np.zeros(size, np.int64))
 
 
 def carry_log_ends(rows: LogEnds, *, size: int) -> LogEnds:
-    """Return the rows of `number_logs` that the next day needs, marked as carried.
+    """Return the rows that the next day needs, marked as carried; `rows` are those that `number_logs` returned.
 
     For each of `size` partitions, these are
-    - the last sample; the last sample with a log end; the last sample with a topic id;
-    - of the present log: the last sample, the last row with a log start, and the last row.
+    - the last sample, the last sample with a log end, and the last sample with a topic id;
+    - from the present log: the last sample, the last row with a log start, and the last row.
     """
     has_end = rows.log_end != NULL
     is_of_last_log = rows.is_used & has_end & (rows.log_number == last_log_numbers(rows, size)[rows.partition])
@@ -201,10 +202,10 @@ def carry_log_ends(rows: LogEnds, *, size: int) -> LogEnds:
 
 
 def measure_growth(ends: LogEnds, size: int) -> Ints:
-    """Return the growth of each of `size` partitions on the day, in records; NULL where no log was observed twice.
+    """Return by how many offsets each of `size` partitions grew on the day; NULL where no log was observed twice.
 
-    `ends` are used rows with a known log end. The growth of a log is the difference between its first and its last end
-    of the day; the growth of a partition is the sum over its logs.
+    `ends` are used rows with a known log end. A log grows from its first to its last log end of the day. The growth of
+    a partition is the sum over its logs.
     """
     day = ends.take(~ends.is_carried)
     log = (day.partition, day.log_number)
@@ -213,22 +214,23 @@ def measure_growth(ends: LogEnds, size: int) -> Ints:
     is_known = last.at_us > first.at_us
     partition = first.partition[is_known]
     growth_of_log = np.maximum(0, last.log_end - first.log_end)[is_known]
-    starts = is_segment_start(partition)
+    is_start = is_segment_start(partition)
     growth = np.full(size, NULL)
-    growth[partition[starts]] = sum_segments(growth_of_log, starts)
+    growth[partition[is_start]] = sum_segments(growth_of_log, is_start)
     return growth
 
 
 def find_idle_partitions(day: LogEnds, size: int) -> Flags:
-    """Return for each of `size` partitions whether it was observed at least twice on the day, always with one log end.
+    """Return a mask of `size` partitions: those that were observed at least twice on the day, always with one log end.
 
-    Rows are sorted by partition and time.
+    `day` has the rows of the day, by partition and time.
     """
-    known = day.take(day.log_end != NULL)
-    starts = is_segment_start(known.partition)
-    ends = is_segment_end(known.partition)
-    min_end = reduce_segments(np.minimum, known.log_end, starts)
-    max_end = reduce_segments(np.maximum, known.log_end, starts)
+    known_ends = day.take(day.log_end != NULL)
+    is_start = is_segment_start(known_ends.partition)
+    is_end = is_segment_end(known_ends.partition)
+    min_end = reduce_segments(np.minimum, known_ends.log_end, is_start)
+    max_end = reduce_segments(np.maximum, known_ends.log_end, is_start)
     is_idle = np.zeros(size, np.bool_)
-    is_idle[known.partition[starts]] = (min_end == max_end) & (known.at_us[starts] < known.at_us[ends])
+    is_observed_twice = known_ends.at_us[is_start] < known_ends.at_us[is_end]
+    is_idle[known_ends.partition[is_start]] = (min_end == max_end) & is_observed_twice
     return is_idle

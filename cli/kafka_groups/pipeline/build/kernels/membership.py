@@ -17,8 +17,8 @@ removed joins of members that are still in the group. So there are five states o
   to the next day. Numbers before its assignment stay the same.
 - Before an unseen leaver's leave, the number is UNKNOWN if no other member is known.
 
-The count is known once any of these holds: the records include the group's start; a preexisting member or unseen leaver
-was seen; a minute of records follows a join or leave; an earlier join made every member write. Before, it is UNKNOWN.
+The number of members is UNKNOWN until one of these holds: the records include the group's start; a preexisting member
+or unseen leaver was seen; a minute of records follows a join or leave; an earlier join made every member write.
 
 Example: `a` joins a new group, `b` joins and leaves, and after two hours `x` leaves, whose join is lost, and then `a`.
 
@@ -79,16 +79,15 @@ class MemberChange:
     member_id: str
     step: int  # 1 for a join, -1 for a leave
     is_unseen: bool  # the leave is the only record of the member
-    # True for two changes that are joins in `entries` only, because the member was not counted before: a member whose
-    # own join is lost subscribes to other topics, or an unseen joiner writes its assignment. None until the member's
-    # next record shows whether it joined.
+    # True if `entries` counts this change as a join although the member joined earlier: its join record is lost, and it
+    # resubscribed or wrote its first visible assignment. None until the member's next record shows whether it joined.
     has_joined_earlier: bool | None
 
 
 class MemberHistory:
-    """The members of one incarnation of a group, as far as the records that were read show them.
+    """The members of one incarnation of a group, as the records show them that were read until now.
 
-    Later records may also change earlier numbers: a preexisting member was present at the first record.
+    Each further record may also correct the past: a member that turns out to be preexisting was present from the start.
     """
 
     def __init__(self, before: Membership) -> None:
@@ -110,10 +109,10 @@ class MemberHistory:
         self._first_join_us = LARGEST
 
     def see_time(self, record: GroupRecord) -> None:
-        """Apply the time of a record of the group, of any type, to find members that are alone in the group.
+        """Note the time of a record of the group, of any type, to find out when a member is alone in the group.
 
-        A join or leave starts a new epoch, for which every member writes an assignment. If no other member writes one
-        within the session timeout, there is no other member.
+        A join or leave begins a new epoch, and every member writes an assignment for it. If no other member has written
+        one within the session timeout, there is no other member.
         """
         self._newest_us = max(self._newest_us, record.at_us)
 
@@ -123,9 +122,10 @@ class MemberHistory:
         self._kept_members.update(kept_members)
 
     def read(self, index: int, record: GroupRecord) -> MemberChange | None:
-        """Apply the next record, and return the join or leave that it shows; None if it shows neither.
+        """Apply the next record; return the join or leave that it shows, or None if it shows neither.
 
-        The record must not describe a classic group. `index` is its index among all records, and must increase.
+        `index` is the record's index among all records that were read, and must increase. Records of classic groups are
+        not allowed.
         """
         self.see_time(record)
         if self._first_record is None:
@@ -136,23 +136,23 @@ class MemberHistory:
         if record.event_type not in _MEMBER_EVENTS or record.member_id is None:
             return None
         self._notice_resubscription(record.member_id, record)
-        apply = self._leave if record.event_type == MEMBER_LEFT else self._be_present
+        apply = self._leave if record.event_type == MEMBER_LEFT else self._mark_present
         change = apply(index, record, record.member_id)
         self._kept_members.discard(record.member_id)
         return change
 
     def _notice_resubscription(self, member_id: str, record: GroupRecord) -> None:
-        """Decide by the record after a member's join whether it joined then, or only subscribed to other topics."""
+        """Decide by a member's next record whether the member really joined, or only resubscribed."""
         join = self._last_joins.get(member_id)
         if join is not None and join.has_joined_earlier is None:
             # The first assignment of a member that has just joined has no previous epoch.
             join.has_joined_earlier = (record.previous_epoch or 0) > 0
 
     def _leave(self, index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
-        """Apply a leave; return it, or None if the member has left before.
+        """Apply a leave; return it, or None if the member has already left.
 
-        A member that is neither present nor has left before is an unseen leaver. A member that an online upgrade kept
-        is not: it has been present since the upgrade.
+        A member that is neither present nor has left is an unseen leaver, unless an online upgrade kept it: then it has
+        been present since the upgrade.
         """
         was_present = member_id in self._members
         if not was_present and member_id in self._kept_members:
@@ -168,10 +168,10 @@ class MemberHistory:
         self._changes.append(change)
         return change
 
-    def _be_present(self, index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
-        """Apply a record of a present member; return its join, or None if the member did not join with this record.
+    def _mark_present(self, index: int, record: GroupRecord, member_id: str) -> MemberChange | None:
+        """Apply a record that only present members write; return the join that it shows, or None.
 
-        A member that writes without a join among the records, and has not left, is preexisting or an unseen joiner.
+        A member that writes its first record without a join is preexisting or an unseen joiner.
         """
         if member_id in self._members:
             return None
@@ -189,10 +189,10 @@ class MemberHistory:
         return change
 
     def _is_unseen_joiner(self, record: GroupRecord) -> bool:
-        """Return whether the first record of a member, which is not a join, shows an unseen joiner.
+        """Return whether a member is an unseen joiner. `record` is its first one, and is no join.
 
-        While no member is counted, the number of members is unknown, so the member may have joined at any time before.
-        A member that an online upgrade kept was present before the first record.
+        While no join or leave has been counted, the member may have joined at any time before. A member that an online
+        upgrade kept was present before.
         """
         is_counted = self._before.has_changed or bool(self._changes)
         if not is_counted or record.member_id in self._kept_members:
@@ -201,27 +201,28 @@ class MemberHistory:
         return self._is_complete or (has_lost_epoch and record.previous_epoch == 0)
 
     def reach_epoch(self, member_id: str, epoch: int | None) -> bool:
-        """Record that a present member is STABLE at an epoch; return whether it was not STABLE there before."""
+        """Note that a present member is STABLE at an epoch; return False if that was known already."""
         is_new = self._members[member_id] != epoch
         self._members[member_id] = epoch
         return is_new
 
     def joined_before(self, member_id: str, index: int) -> bool:
-        """Return whether the last join of a member comes before the record at `index`, or is not among the records."""
+        """Return whether a member last joined before the record at `index`, or before all records."""
         join = self._last_joins.get(member_id)
         return join is None or join.record_index < index
 
     @property
     def present_count(self) -> int:
-        """The number of present members after the last record, minus the preexisting members that were seen.
+        """The number of present members after the last record, minus all preexisting members seen until then.
 
-        It is negative if preexisting members have left. Once all records are read, add `preexisting_count` to it.
+        It is negative if preexisting members have left. Once all records are read, add the final `preexisting_count`:
+        the sum is the number of members at that time.
         """
         return len(self._members) - len(self._preexisting)
 
     @property
     def preexisting_count(self) -> int:
-        """The number of preexisting members that were seen, including those that left since."""
+        """The number of preexisting members seen until now, including those that have left."""
         return len(self._preexisting)
 
     def is_known_at(self, index: int, at_us: int) -> bool:
@@ -229,11 +230,11 @@ class MemberHistory:
         return at_us > self._first_join_us or self._known_from() <= index
 
     def leaves_unseen_after(self, index: int) -> bool:
-        """Return whether an unseen leaver left after the record at `index`, so that it may have been present there."""
+        """Return whether an unseen leaver, which may have been present at the record at `index`, left after it."""
         return self._last_unseen_index > index
 
     def _known_from(self) -> int:
-        """Return the index of the first record at which the number of members is known; LARGEST if there is none."""
+        """Return the index of the record from which on the number of members is known; LARGEST if it never is."""
         if self._before.has_changed or self._preexisting:
             return 0
         silent_until_us = self._newest_us - _SESSION_TIMEOUT_US
@@ -244,15 +245,15 @@ class MemberHistory:
         return LARGEST
 
     def has_preexisting_at(self, index: int) -> bool:
-        """Return whether any preexisting member was seen, or an unseen leaver by the record at `index`."""
+        """Return whether members joined before the records: a preexisting one, or an unseen leaver up to `index`."""
         has_left = any(change.is_unseen and change.record_index <= index for change in self._changes)
         return self._before.has_preexisting or bool(self._preexisting) or has_left
 
     def changes_in_batch(self, index: int, at_us: int) -> list[MemberChange]:
-        """Return the joins and leaves in the batch of the record at `index`, up to and including that record.
+        """Return the joins and leaves that the broker wrote in one batch with the record at `index`, up to that record.
 
-        Joins of members that joined earlier are excluded. A broker writes a batch at once, so all records of a batch
-        have the same time.
+        All records of a batch have the same time, `at_us` (µs since 1970). Joins of members that joined earlier are
+        excluded.
         """
         return [
             change
@@ -261,10 +262,10 @@ class MemberHistory:
         ]
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the number of members over time, in the order of the log.
+        """Yield the number of members whenever it changes, in the order of the log.
 
-        There is an entry at the first record if preexisting members were seen, one after each join and leave, and one
-        just before unseen leavers leave. The state is Empty where no member remains, else None.
+        The first record has an entry if there are preexisting members. An entry follows each join and leave, and one
+        precedes the leaves of unseen leavers. The state is Empty where no member remains, else None.
         """
         members = len(self._before.members) + len(self._preexisting)
         known_from = self._known_from()
@@ -286,7 +287,7 @@ class MemberHistory:
                 yield Entry(at_us, change.record_index, state, members if is_known else UNKNOWN)
 
     def membership(self) -> Membership:
-        """Return the membership after the last record that was read, or the initial one if no record was read."""
+        """Return the membership after the last record, or the initial one if no record was read."""
         departed = self._before.departed
         if self._first_record is not None:
             leavers = {change.member_id for change in self._changes if change.step < 0}

@@ -1,7 +1,7 @@
 """Observations of keys: what each lag row shows as evidence for verdicts.
 
-The lag counts records that still exist: from the log start on, if it is above the commit. It is unknown where the
-commit is above the log end. The number of members comes from the last sample of the key, with its commit.
+The lag counts records that still exist: if the log start is above the commit, it counts from the log start on. The lag
+is unknown where the commit is above the log end. The number of members comes from the key's last sample.
 
 Three records of one key, two of them at the same offset, and log ends after the first and the third (times in seconds):
 
@@ -40,9 +40,9 @@ _MEMBERS_FRESH_US: Final = 600_000_000
 
 
 def make_observations(rows: LagRows, ends: LogEnds, commits: Commits) -> Observations:
-    """Return row i as the observation of lag row i.
+    """Make one observation of each lag row, in the order of the rows.
 
-    `rows.observation` is an index in `ends`; `commits` are ordered, with the carried ones.
+    `ends` are the log ends that `rows.observation` refers to; `commits` are all ordered commits, carried ones included.
     """
     log_start = ends.log_start[rows.observation]
     committed_offset = rows.committed_offset
@@ -66,7 +66,10 @@ def make_observations(rows: LagRows, ends: LogEnds, commits: Commits) -> Observa
 
 
 def _find_members(rows: LagRows, commits: Commits) -> Ints:
-    """Return the number of members in the last sample until each row; NULL if it is unknown, or too old."""
+    """Return the number of members of the group at each row, from the key's last sample until then.
+
+    It is NULL if that sample does not show it, or is more than ten minutes old.
+    """
     samples = commits.take(~commits.is_record & ~commits.is_deletion)
     index = last_index_at((samples.key, samples.at_us), (rows.key, rows.at_us))
     is_fresh = rows.at_us - take(samples.at_us, index, 0) <= _MEMBERS_FRESH_US
@@ -74,15 +77,15 @@ def _find_members(rows: LagRows, commits: Commits) -> Ints:
 
 
 def _find_highest(rows: LagRows, commits: Commits) -> Ints:
-    """Return the highest offset that was committed since the previous row of the key, up to each row.
+    """Return for each row the highest offset that was committed after the key's previous row, up to the row.
 
-    Records of commits show offsets that no observation has seen. Where a sample shows the commit, records until then
-    are misdated or missing, and do not count.
+    Records also show commits between two observations. If a row has its commit from a sample, the records before it
+    have wrong times or are missing, so they do not count.
     """
     records = commits.take(commits.is_record & ~commits.is_deletion)
     row = first_index_at((rows.key, rows.at_us), (records.key, records.at_us))
-    is_same = take(rows.incarnation, row, -1) == records.incarnation
-    is_of_row = is_same & take(rows.is_commit_record, row, missing=False)
+    is_same_incarnation = take(rows.incarnation, row, -1) == records.incarnation
+    is_of_row = is_same_incarnation & take(rows.is_commit_record, row, missing=False)
     highest = rows.committed_offset.copy()
     offset = np.maximum(records.committed_offset, records.unseen_highest)
     np.maximum.at(highest, row[is_of_row], offset[is_of_row])
@@ -90,9 +93,10 @@ def _find_highest(rows: LagRows, commits: Commits) -> Ints:
 
 
 def find_unseen_highest(rows: LagRows, commits: Commits) -> Ints:
-    """Return for each record after the last row of its key the highest offset of such records; NULL for other commits.
+    """Return what the next day's first row has to know: the highest offset that no row of this day has seen.
 
-    Records of one incarnation count together. The first row of the next day sees them.
+    Each record after the last row of its key gets the highest offset among these records of its incarnation. All other
+    commits get NULL.
     """
     is_record = commits.is_record & ~commits.is_deletion
     is_unseen = is_record & (first_index_at((rows.key, rows.at_us), (commits.key, commits.at_us)) < 0)
@@ -105,18 +109,18 @@ def find_unseen_highest(rows: LagRows, commits: Commits) -> Ints:
 
 
 def _find_records(rows: LagRows, commits: Commits) -> tuple[Ints, Ints]:
-    """Return the time of the record that shows each row's commit, and how many records before it repeat the offset.
+    """Return when each row's commit was written (µs since 1970), and how many records before it have the same offset.
 
-    That is the last record until the row, also if a sample has seen the commit since. Both are NULL if its offset is
-    another one.
+    Use the latest record at or before the row, even if a sample has seen the commit since. Both are NULL if that
+    record's offset differs.
     """
     is_commit = commits.is_record & ~commits.is_deletion
     records = commits.take(is_commit)
     index = last_index_at((records.key, records.at_us), (rows.key, rows.at_us))
-    is_same = (take(records.committed_offset, index) == rows.committed_offset) & (
+    is_same_commit = (take(records.committed_offset, index) == rows.committed_offset) & (
         take(records.incarnation, index) == rows.incarnation
     )
-    is_shown = rows.is_commit_record | is_same
+    is_shown = rows.is_commit_record | is_same_commit
     commit_us = np.where(rows.is_commit_record, rows.commit_timestamp_us, take(records.commit_timestamp_us, index))
     repeated = take(count_repeated_commits(commits)[is_commit], index)
     return np.where(is_shown, commit_us, NULL), np.where(is_shown, repeated, NULL)

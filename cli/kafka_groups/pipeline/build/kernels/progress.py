@@ -1,8 +1,8 @@
-"""The progress of keys at each observation: moves, waits, offsets to reach again, and since when members are missing.
+"""The progress of keys at each observation: moves, waits, offsets to reach again, and time without members.
 
-`kafka_groups.groups.lag.progress` computes the same from one poll after another; tests hold both equal. The evidence
-that follows is that of `kafka_groups.verdicts.Evidence`. History knows more than polls: the times of commits, and
-commits at the same offset.
+`kafka_groups.groups.lag.progress` computes the same from one poll after another, and tests compare both. The result has
+the fields of `kafka_groups.verdicts.Evidence`. The tables know more than polls do: when commits were written, and
+commits that repeat an offset.
 
 Five observations of one key, a minute apart, which moves after two minutes of waiting (times in ms):
 
@@ -39,12 +39,12 @@ from kafka_groups.pipeline.frames.arrays import NULL, Array, Floats, Ints
 from kafka_groups.verdicts import STRENGTH_UNIT, WAIT_HALF_LIFE_MS, Limits
 
 # The columns with the two greatest strengths of waits, and of intervals between observations.
-_WAITS: Final = ("first_strength", "second_strength")
-_INTERVALS: Final = ("first_interval", "second_interval")
+_WAITS: Final = ("longest_wait_strength", "second_wait_strength")
+_INTERVALS: Final = ("longest_interval_strength", "second_interval_strength")
 
 
 def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> Observations:
-    """Return observations of key 0 with these columns; the lag is their difference, and nothing else is known."""
+    """Return observations of key 0 with these columns. The lag is their difference; all other numbers are unknown."""
     size = len(at_ms)
     zeros = np.zeros(size, np.int64)
     unknown = np.full(size, NULL)
@@ -67,43 +67,45 @@ def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> O
 def measure_progress(
     observations: Observations, carried: KeyProgress, limits: Limits
 ) -> tuple[KeyProgress, dict[str, Array]]:
-    """Return the progress of each key after each observation, and the evidence at each of them, by its name.
+    """Follow each key from one observation to the next, and gather the evidence for its verdicts.
 
-    `carried` is the progress of keys before the observations. Row i of the progress is that after observation i; its
-    columns on verdicts are NULL. Unknown numbers of the evidence are NULL.
+    `carried` is the progress of each key before the observations, which are sorted by key and time. Return the progress
+    after each observation, without verdicts (NULL), and the columns of `verdicts.Evidence` at each of them, by name.
+    Unknown numbers are NULL.
     """
-    rows, lag, commit_ms = _join(carried, observations)
+    rows, lag, commit_ms = _join_rows(carried, observations)
     is_observed = rows.rule == NULL
-    starts = segment_starts(*_segments(rows))
-    previous = previous_indices(*_segments(rows))
+    start_index = segment_starts(*_segment_codes(rows))
+    previous = previous_indices(*_segment_codes(rows))
     has_moved = (previous >= 0) & (rows.committed_offset != rows.committed_offset[previous])
-    moved_ms = _times_of_moves(rows, previous, commit_ms)
+    moved_ms = _find_move_times(rows, previous, commit_ms)
 
     has_no_lag = is_observed & (lag != NULL) & (lag <= limits.allowed_lag)
     begins = (previous < 0) | has_moved
     since_ms = np.where(is_observed, np.where(begins, moved_ms, 0), rows.since_ms)
-    since_ms = running_maximum(np.where(has_no_lag, rows.at_ms, since_ms), starts)
+    since_ms = running_maximum(np.where(has_no_lag, rows.at_ms, since_ms), start_index)
     unread = np.maximum(0, rows.log_end[previous] - rows.committed_offset)
-    last_move = last_index_until(has_moved | ~is_observed, starts)
+    last_move = last_index_until(has_moved | ~is_observed, start_index)
+    wait_ms = np.where(has_moved, np.maximum(1, moved_ms - since_ms[previous]), 0)
     measured = replace(
         rows,
         since_ms=since_ms,
-        moves=running_count(has_moved, starts) + np.where(is_observed, 0, rows.moves)[starts],
-        highest=_find_highest(rows, previous, starts),
+        moves=running_count(has_moved, start_index) + np.where(is_observed, 0, rows.moves)[start_index],
+        highest=_find_highest(rows, previous, start_index),
         unread_at_move=take(np.where(is_observed, unread, rows.unread_at_move), last_move),
-        empty_since_ms=_find_empty_since(rows, starts),
-        **_find_strongest(rows, _WAITS, np.where(has_moved, np.maximum(1, moved_ms - since_ms[previous]), 0), starts),
-        **_find_strongest(rows, _INTERVALS, _intervals(rows, previous), starts),
+        empty_since_ms=_find_empty_since(rows, start_index),
+        **_find_strongest(rows, _WAITS, wait_ms, start_index),
+        **_find_strongest(rows, _INTERVALS, _measure_intervals(rows, previous), start_index),
     )
     progress = measured.take(is_observed)
-    return progress, _evidence(observations, progress)
+    return progress, _gather_evidence(observations, progress)
 
 
-def _join(carried: KeyProgress, observations: Observations) -> tuple[KeyProgress, Ints, Ints]:
-    """Return carried progress and observations as rows of progress, sorted, with the lags and times of their commits.
+def _join_rows(carried: KeyProgress, observations: Observations) -> tuple[KeyProgress, Ints, Ints]:
+    """Merge carried progress and observations into rows of progress, by key, incarnation, log number and time.
 
-    Rows are sorted by key, incarnation, log number and time. Those of observations have NULL in all other columns;
-    carried rows have a rule. The lag and the time of the commit of a carried row are NULL.
+    Return the rows, and for each row the lag and the time of the commit (ms), which are NULL in carried rows. Rows of
+    observations are known by their rule, which is NULL, as are all columns that observations lack.
     """
     size = len(observations)
     names = KeyProgress.names()
@@ -118,52 +120,54 @@ def _join(carried: KeyProgress, observations: Observations) -> tuple[KeyProgress
     return joined.take(order), lag, commit_ms
 
 
-def _segments(rows: KeyProgress) -> tuple[Ints, Ints, Ints]:
-    """Return the columns that are equal in all rows of one key, incarnation and log."""
+def _segment_codes(rows: KeyProgress) -> tuple[Ints, Ints, Ints]:
+    """Return the columns whose equal values make a segment: all rows of one key, incarnation and log."""
     return rows.key, rows.incarnation, rows.log_number
 
 
-def _times_of_moves(rows: KeyProgress, previous: Ints, commit_ms: Ints) -> Ints:
-    """Return for each row the time of a move that it shows: that of the commit if it is known, else its own.
+def _find_move_times(rows: KeyProgress, previous: Ints, commit_ms: Ints) -> Ints:
+    """Return for each row when the key moved, if the row shows a move, in ms since 1970.
 
-    A commit between two observations is not earlier than the first of them.
+    This is the time of the commit if it is known, but not before the previous row; else the time of the row. `previous`
+    is the index of the previous row in the segment, and `commit_ms` the time of the row's commit; NULL if unknown.
     """
     earliest_ms = take(rows.at_ms, previous, 0)
     known_ms = np.minimum(np.maximum(commit_ms, earliest_ms), rows.at_ms)
     return np.where(commit_ms == NULL, rows.at_ms, known_ms)
 
 
-def _intervals(rows: KeyProgress, previous: Ints) -> Ints:
-    """Return the time between each row and the one before it, at least 1 ms; 0 for the first one of a segment."""
+def _measure_intervals(rows: KeyProgress, previous: Ints) -> Ints:
+    """Return for each row the time since the previous row of its segment, at least 1 ms; 0 for the first row."""
     return np.where(previous >= 0, np.maximum(1, rows.at_ms - rows.at_ms[previous]), 0)
 
 
-def _find_strongest(rows: KeyProgress, names: tuple[str, str], time_ms: Ints, starts: Ints) -> dict[str, Ints]:
-    """Return the two greatest strengths of times of each key that ended until each row, by name; 0 without one.
+def _find_strongest(rows: KeyProgress, names: tuple[str, str], duration_ms: Ints, start_index: Ints) -> dict[str, Ints]:
+    """For each row, return the two greatest strengths among the durations its key has completed until then.
 
-    A time of 0 is none.
+    They are returned by column name, and are 0 if there are fewer. Zero durations are ignored. `duration_ms` is the
+    duration that ends at each row; `verdicts.STRENGTH_UNIT` explains strengths.
     """
     is_carried = rows.rule != NULL
-    carried_first, carried_second = (getattr(rows, name) for name in names)
-    strength = np.floor(np.log2(np.maximum(1, time_ms)) * STRENGTH_UNIT).astype(np.int64)
-    strength = np.where(time_ms > 0, strength + rows.at_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS, 0)
-    first = running_maximum(np.where(is_carried, carried_first, strength), starts)
-    # A time that is weaker than the strongest one before it counts itself, a stronger one makes that one the second.
-    displaced = np.minimum(strength, _before(first, starts))
-    second = running_maximum(np.where(is_carried, carried_second, displaced), starts)
-    return dict(zip(names, (first, second), strict=True))
+    carried_greatest, carried_second = (getattr(rows, name) for name in names)
+    strength = np.floor(np.log2(np.maximum(1, duration_ms)) * STRENGTH_UNIT).astype(np.int64)
+    strength = np.where(duration_ms > 0, strength + rows.at_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS, 0)
+    greatest = running_maximum(np.where(is_carried, carried_greatest, strength), start_index)
+    # The smaller of a new strength and the greatest one before it is a candidate for the second place.
+    displaced = np.minimum(strength, _previous_values(greatest, start_index))
+    second = running_maximum(np.where(is_carried, carried_second, displaced), start_index)
+    return dict(zip(names, (greatest, second), strict=True))
 
 
-def _before(values: Ints, starts: Ints) -> Ints:
-    """Return for each row the value of the row before it in its segment; 0 for the first one."""
+def _previous_values(values: Ints, start_index: Ints) -> Ints:
+    """Return for each row the value of the previous row of its segment; 0 for the first row."""
     shifted = np.concatenate([np.zeros(1, np.int64), values[:-1]])[: len(values)]
-    return np.where(np.arange(len(values)) == starts, 0, shifted)
+    return np.where(np.arange(len(values)) == start_index, 0, shifted)
 
 
-def _find_highest(rows: KeyProgress, previous: Ints, starts: Ints) -> Ints:
+def _find_highest(rows: KeyProgress, previous: Ints, start_index: Ints) -> Ints:
     """Return for each row the highest committed offset since the last known reset of its segment.
 
-    A lower offset is a known reset if the group had no members at this observation or the one before.
+    A fall of the offset is a known reset if the group had no members at this observation or at the previous one.
     """
     has_fallen = (previous >= 0) & (rows.committed_offset < rows.committed_offset[previous])
     has_fallen |= (rows.rule == NULL) & (rows.committed_offset < rows.highest)
@@ -173,62 +177,71 @@ def _find_highest(rows: KeyProgress, previous: Ints, starts: Ints) -> Ints:
     is_reset = has_fallen & (is_empty | ((previous >= 0) & is_empty[previous]))
     offset = np.where(is_reset, rows.committed_offset, rows.highest)
     indices = np.arange(len(rows))
-    since_reset = np.maximum(starts, np.maximum.accumulate(np.where(is_reset, indices, 0)))
+    since_reset = np.maximum(start_index, np.maximum.accumulate(np.where(is_reset, indices, 0)))
     return _running_maximum_of_offsets(offset, since_reset)
 
 
-def _running_maximum_of_offsets(offset: Ints, starts: Ints) -> Ints:
-    """Return for each row the highest offset since the row `starts`, of offsets of any size."""
+def _running_maximum_of_offsets(offset: Ints, start_index: Ints) -> Ints:
+    """Return for each row the highest offset from the row at `start_index` to itself.
+
+    Unlike `running_maximum`, this works for all values of 64 bits.
+    """
     indices = np.arange(len(offset))
     highest = offset.copy()
-    longest = int((indices - starts).max()) + 1
+    longest = int((indices - start_index).max()) + 1
     distance = 1
     while distance < longest:
         earlier = np.concatenate([np.zeros(distance, np.int64), highest[:-distance]])
-        highest = np.where(indices - distance >= starts, np.maximum(highest, earlier), highest)
+        highest = np.where(indices - distance >= start_index, np.maximum(highest, earlier), highest)
         distance *= 2
     return highest
 
 
-def _find_empty_since(rows: KeyProgress, starts: Ints) -> Ints:
-    """Return for each row since when no observation of its segment saw a member; NULL after one that did."""
+def _find_empty_since(rows: KeyProgress, start_index: Ints) -> Ints:
+    """Return for each row when the time without members began (ms since 1970); NULL if a member was seen last."""
     is_carried = rows.rule != NULL
     is_empty = np.where(is_carried, rows.empty_since_ms != NULL, rows.members == 0)
     is_present = rows.members > 0
-    last_present = last_index_until(is_present, starts)
-    begins = is_empty & (last_index_before(is_empty, starts) <= last_index_before(is_present, starts))
-    last_begin = last_index_until(begins, starts)
+    last_present = last_index_until(is_present, start_index)
+    begins = is_empty & (last_index_before(is_empty, start_index) <= last_index_before(is_present, start_index))
+    last_begin = last_index_until(begins, start_index)
     since_ms = take(np.where(is_carried, rows.empty_since_ms, rows.at_ms), last_begin)
     return np.where(last_begin > last_present, since_ms, NULL)
 
 
 def carry_progress(carried: KeyProgress, progress: KeyProgress) -> KeyProgress:
-    """Return the last progress of each key, that of the earlier days for a key without an observation."""
+    """Return the last progress of each key, for the next day: the carried one if the key has no observation."""
     joined = KeyProgress.join(carried, progress)
     rows = joined.take(np.argsort(joined.key, kind="stable"))
     return rows.take(is_segment_end(rows.key)) if len(rows) else rows
 
 
 def usual_waits(progress: KeyProgress) -> Floats:
-    """Return the second longest wait, or the only one, as it counts at each row, in ms; 0 without any."""
+    """Return the usual wait of the key at each row, in ms: the second longest one, or the only one; 0 without any.
+
+    Waits count less as they become older (`verdicts.WAIT_HALF_LIFE_MS`).
+    """
     return _usual_times(progress, _WAITS)
 
 
 def usual_intervals(progress: KeyProgress) -> Floats:
-    """Return the second longest interval between observations, or the only one, at each row, in ms; 0 without any."""
+    """Return the usual interval between observations at each row, in ms, as `usual_waits` does for waits."""
     return _usual_times(progress, _INTERVALS)
 
 
 def _usual_times(progress: KeyProgress, names: tuple[str, str]) -> Floats:
-    """Return the second longest of the times whose strengths have these names, or the only one, in ms."""
-    first, second = (getattr(progress, name) for name in names)
-    strength = np.where(second > 0, second, first)
+    """Return at each row the duration in ms that follows from the second greatest strength, or the only one; else 0.
+
+    `names` are the columns with both strengths.
+    """
+    greatest, second = (getattr(progress, name) for name in names)
+    strength = np.where(second > 0, second, greatest)
     age = strength - progress.at_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS
     return np.where(strength > 0, np.rint(np.exp2(np.where(strength > 0, age, 0) / STRENGTH_UNIT)), 0.0)
 
 
-def _evidence(observations: Observations, progress: KeyProgress) -> dict[str, Array]:
-    """Return the evidence at each observation, from the progress after it."""
+def _gather_evidence(observations: Observations, progress: KeyProgress) -> dict[str, Array]:
+    """Return the columns of `verdicts.Evidence` at each observation, by name; `progress` has the progress after it."""
     at_ms = observations.at_ms
     has_commits = observations.commit_ms != NULL
     silent_since_ms = np.where(

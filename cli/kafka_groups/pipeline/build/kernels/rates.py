@@ -64,10 +64,10 @@ def measure_rates(rows: RateRows) -> Rates:
     time is too long for 64 bits.
     """
     at_ms = rows.at_us // 1_000
-    first = first_index_at((rows.key, at_ms), (rows.key, at_ms - RATE_WINDOW_MS))
-    seconds = (at_ms - at_ms[first]) / 1_000
-    consume_rate = _measure_rate(rows, rows.committed_offset, rows.incarnation, first, seconds)
-    produce_rate = _measure_rate(rows, rows.log_end, rows.log_number, first, seconds)
+    first_in_window = first_index_at((rows.key, at_ms), (rows.key, at_ms - RATE_WINDOW_MS))
+    seconds = (at_ms - at_ms[first_in_window]) / 1_000
+    consume_rate = _measure_rate(rows, rows.committed_offset, rows.incarnation, first_in_window, seconds)
+    produce_rate = _measure_rate(rows, rows.log_end, rows.log_number, first_in_window, seconds)
     lag = rows.log_end - rows.committed_offset
     gain = consume_rate - produce_rate
     is_falling = (gain > 0) & (lag > 0)
@@ -80,17 +80,17 @@ def measure_rates(rows: RateRows) -> Rates:
     )
 
 
-def _measure_rate(rows: RateRows, offset: Ints, series: Ints, first: Ints, seconds: Floats) -> Floats:
+def _measure_rate(rows: RateRows, offset: Ints, series: Ints, first_in_window: Ints, seconds: Floats) -> Floats:
     """Return the rate of an offset at each row, NaN where it is unknown.
 
-    `first` is the index of the row that each row is compared with, `seconds` the time between the two. `series` is the
-    number of the log or of the incarnation that each offset belongs to.
+    `first_in_window` is the index of the row that each row is compared with, `seconds` the time between the two.
+    `series` is the number of the log or of the incarnation that each offset belongs to.
     """
     has_fallen = ~is_segment_start(rows.key)
     has_fallen[1:] &= offset[1:] < offset[:-1]
     falls = running_count(has_fallen, segment_starts(rows.key))
-    is_known = (seconds > 0) & (falls == falls[first]) & (series == series[first])
-    return np.where(is_known, (offset - offset[first]) / np.where(seconds > 0, seconds, 1.0), np.nan)
+    is_known = (seconds > 0) & (falls == falls[first_in_window]) & (series == series[first_in_window])
+    return np.where(is_known, (offset - offset[first_in_window]) / np.where(seconds > 0, seconds, 1.0), np.nan)
 
 
 def measure_rates_of_day(carried: RateRows, lag_rows: LagRows) -> tuple[RateRows, Rates]:

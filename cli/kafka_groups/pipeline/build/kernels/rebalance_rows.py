@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Rebalance(NamedTuple):
     """A row of the table `rebalances`, without cluster and group. Times are microseconds since 1970, UTC.
 
-    - `protocol` is classic or consumer. `generation` is a classic group's generation, or a KIP-848 group's epoch.
+    - `group_protocol` is classic or consumer. `generation` is a classic group's generation, or a KIP-848 group's epoch.
     - `ended_at` is None while the rebalance is open. `duration_quality` is exact, bound, timeout, overtaken, open or
       unknown.
     - `sync_ms` is the time from the last join to the record; only classic groups have it.
@@ -16,7 +16,7 @@ class Rebalance(NamedTuple):
     - `joined` and `left` are ids of members, sorted; None if they are unknown.
     """
 
-    protocol: str
+    group_protocol: str
     generation: int
     started_at: int
     ended_at: int | None

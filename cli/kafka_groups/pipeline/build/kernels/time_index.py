@@ -46,16 +46,16 @@ def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
     for the day before. Several points at one offset become one, with their earliest `record_ms`, `earliest_ms` and
     `sampled_ms`, their latest `latest_ms`, and their highest `log_start`.
     """
-    every = TimePoints.join(carried, _points_of_log_ends(day), _points_of_records(day))
-    points = every.sort_by("partition", "log_number", "offset")
-    starts = is_segment_start(points.partition, points.log_number, points.offset)
+    all_points = TimePoints.join(carried, _points_of_log_ends(day), _points_of_records(day))
+    points = all_points.sort_by("partition", "log_number", "offset")
+    is_start = is_segment_start(points.partition, points.log_number, points.offset)
     return replace(
-        points.take(starts),
-        record_ms=reduce_segments(np.minimum, points.record_ms, starts),
-        earliest_ms=reduce_segments(np.minimum, points.earliest_ms, starts),
-        sampled_ms=reduce_segments(np.minimum, points.sampled_ms, starts),
-        latest_ms=reduce_segments(np.maximum, points.latest_ms, starts),
-        log_start=reduce_segments(np.maximum, points.log_start, starts),
+        points.take(is_start),
+        record_ms=reduce_segments(np.minimum, points.record_ms, is_start),
+        earliest_ms=reduce_segments(np.minimum, points.earliest_ms, is_start),
+        sampled_ms=reduce_segments(np.minimum, points.sampled_ms, is_start),
+        latest_ms=reduce_segments(np.maximum, points.latest_ms, is_start),
+        log_start=reduce_segments(np.maximum, points.log_start, is_start),
     )
 
 
@@ -83,14 +83,14 @@ def _points_of_records(day: LogEnds) -> TimePoints:
 
     No sample has shown these points (LARGEST), and their log starts are unknown (NULL).
     """
-    rows = day.take((day.point_offset != NULL) & (day.point_ms != NULL))
+    rows = day.take((day.lookup_offset != NULL) & (day.lookup_timestamp_ms != NULL))
     return TimePoints(
         partition=rows.partition,
         log_number=rows.log_number,
-        offset=rows.point_offset,
-        record_ms=rows.point_ms,
-        latest_ms=rows.point_ms,
-        earliest_ms=rows.point_ms,
+        offset=rows.lookup_offset,
+        record_ms=rows.lookup_timestamp_ms,
+        latest_ms=rows.lookup_timestamp_ms,
+        earliest_ms=rows.lookup_timestamp_ms,
         sampled_ms=np.full(len(rows), LARGEST),
         log_start=np.full(len(rows), NULL),
     )
@@ -117,5 +117,5 @@ def thin_points(points: TimePoints, last_log_number: Ints, *, now_ms: int, oldes
     bucket_before = np.concatenate((bucket[:1], bucket[:-1]))
     is_after_pause = ~is_first & (bucket_before != LARGEST) & (bucket_before - bucket > 1)
     highest_start = segment_maximum(present.log_start, present.partition)
-    kept = (age_ms <= _HOUR_MS) | is_last_of_bucket | is_oldest | is_after_pause
-    return replace(present, log_start=highest_start).take(kept)
+    is_kept = (age_ms <= _HOUR_MS) | is_last_of_bucket | is_oldest | is_after_pause
+    return replace(present, log_start=highest_start).take(is_kept)

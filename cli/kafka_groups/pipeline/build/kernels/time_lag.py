@@ -80,22 +80,22 @@ def measure_time_lag(rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLa
     `ends` are the log ends that the rows refer to (`LagRows.observation`); each of their logs has points.
     """
     now_ms = rows.at_us // 1_000
-    around = _find_neighbours(rows, ends, points)
-    written = find_write_times(points, around.previous, around.following, rows.committed_offset)
-    min_ms = _measure_lower_bound(points, around, now_ms)
+    neighbours = _find_neighbours(rows, ends, points)
+    write_times = find_write_times(points, neighbours.previous, neighbours.following, rows.committed_offset)
+    min_ms = _measure_lower_bound(points, neighbours, now_ms)
     log_start = ends.log_start[rows.observation]
     last_stable = ends.last_stable[rows.observation]
-    is_of_present_log = (ends.topic_id[rows.observation] != NULL) | (written.written_ms > rows.deleted_us // 1_000)
-    is_written = (written.written_ms != NULL) & (written.written_ms <= now_ms) & is_of_present_log
-    age_ms = now_ms - written.written_ms
+    is_of_present_log = (ends.topic_id[rows.observation] != NULL) | (write_times.written_ms > rows.deleted_us // 1_000)
+    is_written = (write_times.written_ms != NULL) & (write_times.written_ms <= now_ms) & is_of_present_log
+    age_ms = now_ms - write_times.written_ms
     # The first condition that holds decides.
     conditions = [
         rows.committed_offset >= rows.log_end,
         (last_stable != NULL) & (rows.committed_offset == last_stable),
         (log_start != NULL) & (rows.committed_offset < log_start),
-        is_written & written.is_record_time,
+        is_written & write_times.is_record_time,
         is_written,
-        (min_ms != NULL) & ((written.written_ms == NULL) | is_of_present_log),
+        (min_ms != NULL) & ((write_times.written_ms == NULL) | is_of_present_log),
     ]
     return TimeLags(
         time_lag_ms=np.select(conditions, [0, 0, min_ms, age_ms, age_ms, min_ms], NULL),
@@ -123,16 +123,16 @@ def find_write_times(points: TimePoints, previous: Ints, following: Ints, commit
     )
 
 
-def _measure_lower_bound(points: TimePoints, around: _Neighbours, now_ms: Ints) -> Ints:
+def _measure_lower_bound(points: TimePoints, neighbours: _Neighbours, now_ms: Ints) -> Ints:
     """Return a lower bound of each time lag in ms, NULL if unknown: the record was written before the next point.
 
     For every time before the oldest record, a backfill finds the record at the log start. It cannot distinguish "never
     written" from "deleted". So at the log start, only the record's timestamp or a sample's time is a bound.
     """
-    following = around.following
+    following = neighbours.following
     certain_ms = np.minimum(points.record_ms, points.sampled_ms)[following]
-    is_behind_start = points.offset[following] > around.log_start
-    is_bound = np.where(around.log_start != NULL, is_behind_start, certain_ms == LARGEST)
+    is_behind_start = points.offset[following] > neighbours.log_start
+    is_bound = np.where(neighbours.log_start != NULL, is_behind_start, certain_ms == LARGEST)
     before_ms = np.where(is_bound, points.earliest_ms[following], certain_ms)
     return np.where((following >= 0) & (before_ms < now_ms), now_ms - before_ms, NULL)
 
@@ -142,16 +142,16 @@ def _find_neighbours(rows: LagRows, ends: LogEnds, points: TimePoints) -> _Neigh
 
     Each log in `ends` has at least one point; `points` have the order of TimePoints.
     """
-    starts = is_segment_start(points.partition, points.log_number)
-    first_of_log = np.flatnonzero(starts)
-    logs_of_points = (points.partition[starts] << 32) | points.log_number[starts]
+    is_start = is_segment_start(points.partition, points.log_number)
+    first_of_log = np.flatnonzero(is_start)
+    logs_of_points = (points.partition[is_start] << 32) | points.log_number[is_start]
     logs_of_ends = (ends.partition << 32) | ends.log_number
     log = np.searchsorted(logs_of_points, logs_of_ends)[rows.observation]
     # An offset needs all 64 bits of a search key, and leaves none for the log. The rank of an offset needs fewer.
     known_offsets = np.unique(points.offset)
     rank_of_point = np.searchsorted(known_offsets, points.offset)
     rank_of_commit = np.searchsorted(known_offsets, rows.committed_offset, "right") - 1
-    log_of_point = np.cumsum(starts) - 1
+    log_of_point = np.cumsum(is_start) - 1
     after = np.searchsorted(
         log_of_point * len(known_offsets) + rank_of_point,
         log * len(known_offsets) + rank_of_commit,
@@ -161,5 +161,5 @@ def _find_neighbours(rows: LagRows, ends: LogEnds, points: TimePoints) -> _Neigh
     return _Neighbours(
         previous=np.where(after > first_of_log[log], after - 1, -1),
         following=np.where(after < end_of_log, after, -1),
-        log_start=reduce_segments(np.maximum, points.log_start, starts)[log],
+        log_start=reduce_segments(np.maximum, points.log_start, is_start)[log],
     )

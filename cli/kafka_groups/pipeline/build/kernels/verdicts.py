@@ -54,44 +54,48 @@ def judge_observations(
     limits: Limits,
     rules: Sequence[Rule] = RULES,
 ) -> tuple[KeyProgress, LagFloors]:
-    """Return the progress of each key after each observation, with its verdict, and the floors for the next day.
+    """Judge all observations; return the progress after each, with its verdict, and the floors for the next day.
 
     `observations` are sorted by key and time; `carried` and `carried_floors` come from earlier days.
     """
     progress, evidence = measure_progress(observations, carried, limits)
     has_lag = observations.lag > limits.allowed_lag
-    known = {name: to_known(values) for name, values in evidence.items()}
+    known_evidence = {name: to_known(values) for name, values in evidence.items()}
     floors, growths = _measure_growths(observations, carried_floors, has_lag, progress)
-    rule = judge_evidence(known, growths, limits, rules)
-    since_ms = _find_since(progress, carried, rule)
+    rule = judge_evidence(known_evidence, growths, limits, rules)
+    since_ms = _find_verdict_starts(progress, carried, rule)
     return replace(progress, rule=rule, verdict_since_ms=since_ms), floors
 
 
 def judge_evidence(
     evidence: Evidence, growths: Mapping[int, Evidence], limits: Limits, rules: Sequence[Rule] = RULES
 ) -> Ints:
-    """Return the rule of each row, by its index in RULE_NAMES: the first one of `rules` that holds.
+    """Judge each row: return the first of `rules` that holds, by its index in RULE_NAMES.
 
-    `evidence` has a column for each name, `growths` those of Growth by the length of a third in ms; NaN is unknown.
+    `evidence` has the columns of `verdicts.Evidence`, and `growths` those of `verdicts.Growth`, by the length of a
+    third in ms. NaN is unknown.
     """
     size = len(next(iter(evidence.values())))
     of_limits = {field.name: np.full(size, value) for field, value in zip(fields(limits), astuple(limits), strict=True)}
-    known: Evidence = {**evidence, **of_limits}
-    conditions = [_find_where(rule, known, growths, size) for rule in rules]
-    chosen = np.select(conditions, [RULE_NAMES.index(rule.name) for rule in rules], RULE_NAMES.index("incomplete"))
-    return chosen.astype(np.int64)
+    columns: Evidence = {**evidence, **of_limits}
+    conditions = [_find_where(rule, columns, growths, size) for rule in rules]
+    rule_index = np.select(conditions, [RULE_NAMES.index(rule.name) for rule in rules], RULE_NAMES.index("incomplete"))
+    return rule_index.astype(np.int64)
 
 
 def to_known(values: Array) -> Floats:
-    """Return numbers as evidence: NULL is NaN."""
+    """Return numbers as evidence, with NaN in place of NULL."""
     return np.where(values == NULL, np.nan, values.astype(np.float64))
 
 
-def _find_where(rule: Rule, known: Evidence, growths: Mapping[int, Evidence], size: int) -> Flags:
-    """Return for each row whether a rule holds, for rules with thirds in one of their windows."""
-    windows = (
-        [{**known, **growths[third]} for third in rule.thirds_ms if third in growths] if rule.thirds_ms else [known]
-    )
+def _find_where(rule: Rule, columns: Evidence, growths: Mapping[int, Evidence], size: int) -> Flags:
+    """Return a mask of the rows at which a rule holds; a rule with thirds has to hold in one of its windows.
+
+    `columns` are the evidence and the limits, `growths` as in `judge_evidence`.
+    """
+    windows = [columns]
+    if rule.thirds_ms:
+        windows = [{**columns, **growths[third_ms]} for third_ms in rule.thirds_ms if third_ms in growths]
     result = np.zeros(size, np.bool_)
     for window in windows:
         holds = np.ones(size, np.bool_)
@@ -101,12 +105,12 @@ def _find_where(rule: Rule, known: Evidence, growths: Mapping[int, Evidence], si
     return result
 
 
-def _compare(comparison: Comparison, known: Evidence) -> Any:
-    """Return for each row whether a comparison holds; with an unknown number it does not."""
-    value = known[comparison.name]
+def _compare(comparison: Comparison, columns: Evidence) -> Any:
+    """Return a mask of the rows at which a comparison holds; it does not hold with an unknown number (NaN)."""
+    value = columns[comparison.name]
     if comparison.operator in (KNOWN, UNKNOWN):
         return np.isnan(value) == (comparison.operator == UNKNOWN)
-    other = known[comparison.other] if isinstance(comparison.other, str) else comparison.other
+    other = columns[comparison.other] if isinstance(comparison.other, str) else comparison.other
     return OPERATORS[comparison.operator](value, other * comparison.factor)
 
 
@@ -134,23 +138,26 @@ def _measure_growths(
 
 
 def _spread(values: Floats, is_known: Flags) -> Floats:
-    """Return an array with the values where the flag is true, NaN elsewhere."""
+    """Return an array that has the values, in their order, where the mask is true, and NaN elsewhere."""
     result = np.full(len(is_known), np.nan)
     result[is_known] = values
     return result
 
 
-def _find_since(progress: KeyProgress, carried: KeyProgress, rule: Ints) -> Ints:
-    """Return since when each row's verdict has been given without another one in between, in ms since 1970."""
+def _find_verdict_starts(progress: KeyProgress, carried: KeyProgress, rule: Ints) -> Ints:
+    """Return for each row when its verdict began (ms since 1970): no row of its key since then has another one.
+
+    `carried` has the verdicts of earlier days; `rule` is the rule of each row.
+    """
     verdict = RANK_OF_RULE[rule]
-    starts = segment_starts(progress.key)
+    start_index = segment_starts(progress.key)
     changes = is_segment_start(progress.key, verdict)
-    since_ms = progress.at_ms[last_index_until(changes, starts)] if len(rule) else progress.at_ms
+    since_ms = progress.at_ms[last_index_until(changes, start_index)] if len(rule) else progress.at_ms
     keys = int(max(progress.key.max(initial=-1), carried.key.max(initial=-1))) + 1
     before = np.full(keys, NULL)
     before[carried.key] = RANK_OF_RULE[carried.rule]
     carried_since_ms = np.full(keys, NULL)
     carried_since_ms[carried.key] = carried.verdict_since_ms
-    is_first_run = last_index_until(changes, starts) == starts
+    is_first_run = last_index_until(changes, start_index) == start_index
     continues = is_first_run & (before[progress.key] == verdict)
     return np.where(continues, carried_since_ms[progress.key], since_ms)

@@ -142,12 +142,12 @@ class Brokers:
         if group is not None and partitions:
             partitions = [partition_for(group, len(partitions))]
         next_offsets: dict[int, int] = {}
-        epochs: dict[int, int] = {}
+        leader_epochs: dict[int, int] = {}
         for partition, result in self._list_offsets(partitions).items():
             next_offsets[partition] = result.offset
             if result.leader_epoch is not None:
-                epochs[partition] = result.leader_epoch
-        return Position(topic_id, next_offsets, epochs)
+                leader_epochs[partition] = result.leader_epoch
+        return Position(topic_id, next_offsets, leader_epochs)
 
     def _list_offsets(
         self,

@@ -150,7 +150,7 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
             self._run_end = end
         max_offsets = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         batch_ends = {**read.next_offsets, **range_plan.limit_ends(read.next_offsets, end.next_offsets, max_offsets)}
-        # Spark would run an empty batch for a position that differs only in its epochs.
+        # Spark would run an empty batch for a position that differs only in its leader epochs.
         if batch_ends == read.next_offsets:
             return start
         return end._replace(next_offsets=batch_ends).to_checkpoint(self.cluster_id)
@@ -158,5 +158,5 @@ class _StreamReader(_Reader, DataSourceStreamReader, SupportsTriggerAvailableNow
     def partitions(self, start: Checkpoint, end: Checkpoint) -> list[InputPartition]:
         batch_start = Position.from_checkpoint(start, self.cluster_id)
         batch_end = Position.from_checkpoint(end, self.cluster_id)
-        ranges = range_plan.ranges_between(batch_start.next_offsets, batch_end.next_offsets, batch_start.epochs)
+        ranges = range_plan.ranges_between(batch_start.next_offsets, batch_end.next_offsets, batch_start.leader_epochs)
         return self.tasks(self.cluster_id, ranges)

@@ -13,8 +13,10 @@ from typing import Any, Final, NamedTuple, Self
 
 from kafka_groups.errors import SourceError
 
-Offsets = Mapping[int, int]  # A number, mostly an offset, by partition of `__consumer_offsets`.
+Offsets = Mapping[int, int]  # An offset by partition of `__consumer_offsets`.
+LeaderEpochs = Mapping[int, int]  # The epoch of a leader by partition of `__consumer_offsets`.
 NO_OFFSETS: Final[Offsets] = MappingProxyType({})
+NO_LEADER_EPOCHS: Final[LeaderEpochs] = MappingProxyType({})
 _NO_TOPIC_ID: Final = "-"  # Stands for the topic id where brokers return none.
 
 
@@ -23,12 +25,12 @@ class Position(NamedTuple):
 
     - `topic_id` is Kafka's id of the topic; None if brokers return none (before 2.8).
     - `next_offsets` has the offset of the next record in each partition.
-    - `epochs` has, for some partitions, the epoch of a leader that had all records before this offset.
+    - `leader_epochs` has, for some partitions, the epoch of a leader that had all records before this offset.
     """
 
     topic_id: str | None
     next_offsets: Offsets
-    epochs: Offsets = NO_OFFSETS
+    leader_epochs: LeaderEpochs = NO_LEADER_EPOCHS
 
     def to_checkpoint(self, cluster_id: str) -> dict[str, Any]:
         """Return the position as Spark's checkpoint keeps it, in JSON, with the cluster that it belongs to."""
@@ -36,7 +38,9 @@ class Position(NamedTuple):
             "cluster_id": cluster_id,
             "topic_id": self.topic_id,
             "ends": {str(partition): self.next_offsets[partition] for partition in sorted(self.next_offsets)},
-            "leader_epochs": {str(partition): self.epochs[partition] for partition in sorted(self.epochs)},
+            "leader_epochs": {
+                str(partition): self.leader_epochs[partition] for partition in sorted(self.leader_epochs)
+            },
         }
 
     @classmethod
@@ -63,7 +67,7 @@ class Position(NamedTuple):
         versions = {topic_application(cluster_id): _topic_number(topic)}
         for partition, end in self.next_offsets.items():
             versions[_end_application(cluster_id, topic, partition)] = end
-        for partition, epoch in self.epochs.items():
+        for partition, epoch in self.leader_epochs.items():
             versions[_epoch_application(cluster_id, topic, partition)] = epoch
         return versions
 
@@ -84,15 +88,15 @@ class Position(NamedTuple):
         else:
             return None
         next_offsets: dict[int, int] = {}
-        epochs: dict[int, int] = {}
+        leader_epochs: dict[int, int] = {}
         for partition in partitions:
             end = versions.get(_end_application(cluster_id, topic, partition))
             if end is not None:
                 next_offsets[partition] = end
             epoch = versions.get(_epoch_application(cluster_id, topic, partition))
             if epoch is not None:
-                epochs[partition] = epoch
-        return cls(None if topic == _NO_TOPIC_ID else topic, next_offsets, epochs)
+                leader_epochs[partition] = epoch
+        return cls(None if topic == _NO_TOPIC_ID else topic, next_offsets, leader_epochs)
 
 
 def topic_application(cluster_id: str) -> str:

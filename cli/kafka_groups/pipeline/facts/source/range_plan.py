@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kafka_groups.errors import SourceError
-from kafka_groups.pipeline.facts.source.position import NO_OFFSETS, Offsets
+from kafka_groups.pipeline.facts.source.position import NO_LEADER_EPOCHS, NO_OFFSETS, LeaderEpochs, Offsets
 
 # Kafka's numbers for the log start offset and the log end offset.
 EARLIEST: Final = -2
@@ -39,7 +39,7 @@ class Range(NamedTuple):
         return self.end - self.start
 
 
-def ranges_between(starts: Offsets, ends: Offsets, epochs: Offsets = NO_OFFSETS) -> list[Range]:
+def ranges_between(starts: Offsets, ends: Offsets, leader_epochs: LeaderEpochs = NO_LEADER_EPOCHS) -> list[Range]:
     """Return the range from start to end of each partition, in the order of the partitions, without empty ranges.
 
     A partition without a start is new, and is read from offset 0.
@@ -48,7 +48,7 @@ def ranges_between(starts: Offsets, ends: Offsets, epochs: Offsets = NO_OFFSETS)
     for partition, end in sorted(ends.items()):
         start = starts.get(partition, 0)
         if end > start:
-            ranges.append(Range(partition, start, end, epochs.get(partition)))
+            ranges.append(Range(partition, start, end, leader_epochs.get(partition)))
     return ranges
 
 

@@ -82,14 +82,14 @@ def _lowest_position(positions: Sequence[Position]) -> Position:
     The topic id is the one that all positions have, None if they differ.
     """
     next_offsets: dict[int, int] = {}
-    epochs: dict[int, int] = {}
+    leader_epochs: dict[int, int] = {}
     for partition in sorted({partition for position in positions for partition in position.next_offsets}):
         lowest = min(positions, key=lambda position: position.next_offsets.get(partition, 0))
         next_offsets[partition] = lowest.next_offsets.get(partition, 0)
-        if partition in lowest.epochs:
-            epochs[partition] = lowest.epochs[partition]
+        if partition in lowest.leader_epochs:
+            leader_epochs[partition] = lowest.leader_epochs[partition]
     topic_ids = {position.topic_id for position in positions}
-    return Position(topic_ids.pop() if len(topic_ids) == 1 else None, next_offsets, epochs)
+    return Position(topic_ids.pop() if len(topic_ids) == 1 else None, next_offsets, leader_epochs)
 
 
 def _offsets_ahead(positions: Mapping[str, Position], start: Position) -> dict[str, Offsets]:

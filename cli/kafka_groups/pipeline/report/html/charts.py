@@ -33,7 +33,7 @@ _QUALITIES: Final = {
 
 
 def chart_section(history: History, group: GroupHistory, number: int) -> str:
-    """Return the section of a group; the link of the summary to the group with this number leads to it."""
+    """Return the section of a group; the summary links to it by the group's number."""
     title = f'<h3 id="group-{number}-name">{name(group.group)}</h3>{verdict_label(verdict_word(group))}'
     return (
         f'<section class="group" id="group-{number}" aria-labelledby="group-{number}-name">\n'
@@ -44,8 +44,8 @@ def chart_section(history: History, group: GroupHistory, number: int) -> str:
 
 
 def verdict_word(group: GroupHistory) -> str | None:
-    """Return the verdict of a group, or that it was removed; None if it is not judged."""
-    return group.verdict if group.removed_ms is None else "removed"
+    """Return the verdict of a group, or `deleted`; None if it is not judged."""
+    return group.verdict if group.deleted_ms is None else "deleted"
 
 
 def verdict_label(word: str | None) -> str:
@@ -56,14 +56,14 @@ def verdict_label(word: str | None) -> str:
 
 
 def _state_line(history: History, group: GroupHistory) -> str:
-    """Return the known values of a group in one line."""
+    """Return what is known of a group, in one line."""
     lag = describe_lag(group)
     time_lag = describe_time_lag(group)
     lag_start = describe_lag_start(group)
     has_old_row = group.evaluated_ms is not None and history.has_old_row(group)
     parts = [
         f"cluster {name(group.cluster_id)}" if len(history.clusters) > 1 else None,
-        _removal(group),
+        _deletion(group),
         f"as of {describe_minute(group.evaluated_ms or 0)}" if has_old_row else None,
         None if group.state is None else text(group.state),
         None if group.members is None else count_of(group.members, "member"),
@@ -76,15 +76,15 @@ def _state_line(history: History, group: GroupHistory) -> str:
     return " · ".join(part for part in parts if part is not None)
 
 
-def _removal(group: GroupHistory) -> str | None:
-    """Return when a group was removed; None if it exists."""
-    if group.removed_ms is None:
+def _deletion(group: GroupHistory) -> str | None:
+    """Return when a group was deleted; None if it exists."""
+    if group.deleted_ms is None:
         return None
-    return f"removed {describe_minute(group.removed_ms)}{' or before' if group.removed_is_bound else ''}"
+    return f"deleted {describe_minute(group.deleted_ms)}{' or before' if group.deleted_is_bound else ''}"
 
 
 def _figure(history: History, group: GroupHistory) -> str:
-    """Return the chart of a group: its data, which page.js draws. Without lag and rebalances there is a sentence."""
+    """Return the chart of a group: its data, which page.js draws. Without lag and rebalances, return a sentence."""
     attributes = (
         f'data-group="{text(group.group)}" data-cluster="{text(group.cluster_id)}" '
         f'data-rebalances="{len(group.rebalances or ())}"'
@@ -119,7 +119,7 @@ def _chart_data(history: History, group: GroupHistory) -> dict[str, Any]:
 
 
 def _mark(rebalance: Rebalance, history: History) -> list[int | str]:
-    """Return the mark of a rebalance: the start of its part in the period, its end, and the text of its tooltip."""
+    """Return the mark of a rebalance: where it begins in the period, where it ends, and the text of its tooltip."""
     tooltip = (
         f"Rebalance {rebalance.generation}: {describe_duration(rebalance)}<br>{describe_member_changes(rebalance)}"
     )
@@ -139,7 +139,7 @@ def _end_of_mark(rebalance: Rebalance, history: History) -> int:
 
 
 def _chart_label(group: GroupHistory) -> str:
-    """Return the chart in words, for readers that do not see it."""
+    """Return a description of the chart for readers who do not see it."""
     lags = [point.lag for point in group.points if point.lag is not None]
     course = f"from {lags[0]:,} to {lags[-1]:,}, at most {max(lags):,}" if lags else "not known"
     rebalances = "rebalances unknown" if group.rebalances is None else count_of(len(group.rebalances), "rebalance")
@@ -147,7 +147,7 @@ def _chart_label(group: GroupHistory) -> str:
 
 
 def _rebalance_table(group: GroupHistory) -> str:
-    """Return a table of the last hundred rebalances, the newest first; nothing if there is none."""
+    """Return a table of the last hundred rebalances, the newest first; empty if there is none."""
     if not group.rebalances:
         return ""
     newest: Sequence[Rebalance] = group.rebalances[::-1][:_MAX_REBALANCES]

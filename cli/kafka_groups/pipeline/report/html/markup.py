@@ -1,4 +1,4 @@
-"""Pieces of HTML that are safe for every name that a cluster may have."""
+"""Pieces of HTML in which any name from the cluster is safe."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOT_KNOWN = "–"  # noqa: RUF001 - a dash as wide as a digit
 
 
 class Cell(NamedTuple):
-    """A cell: its markup (None where nothing is known), the label that a phone shows with it, its classes."""
+    """A cell: its markup (None if unknown), the label that a phone shows next to it, and its CSS classes."""
 
     markup: str | None
     label: str
@@ -21,7 +21,7 @@ class Cell(NamedTuple):
 
 
 def text(value: object) -> str:
-    """Return the value as text, also for attributes; control and direction characters are made visible."""
+    """Return the value as text, also for attributes, with visible control and direction characters."""
     return escape(escape_controls(str(value)))
 
 
@@ -31,7 +31,7 @@ def name(value: str) -> str:
 
 
 def embedded(value: Any) -> str:
-    """Return the value as JSON that cannot end the script element around it."""
+    """Return the value as JSON that cannot close the script element around it."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
 
 

@@ -1,4 +1,4 @@
-"""A history as one HTML file, which needs no network, and in which no name of the cluster is markup."""
+"""The report as one HTML file, which needs no network, and in which no name from the cluster is markup."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _KINDS: Final = {
 
 
 def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
-    """Write the page; `out` takes UTF-8. The first `shown` groups get a row and a chart, the others are counted."""
+    """Write the page to `out`, in UTF-8. The first `shown` groups get a row and a chart; the others are counted."""
     groups = history.groups[:shown]
     scripts = [_plotly(), _asset("page.js")] if groups else []
     parts = {
@@ -54,7 +54,7 @@ def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
 
 
 def _facts(history: History) -> Iterator[tuple[str, str]]:
-    """Yield label and value of each fact in the head of the page."""
+    """Yield the label and the value of each fact at the top of the page."""
     yield "Period (UTC)", f"{describe_minute(history.from_ms)} to {describe_minute(history.to_ms)}"
     if history.evaluated_ms is not None:
         yield "Lag as of", describe_minute(history.evaluated_ms)
@@ -98,7 +98,7 @@ def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[st
     yield section(
         "missing",
         "What is missing",
-        _list("Gaps", history.gaps, "No stretch of records is known to be missing."),
+        _list("Gaps", history.gaps, "No records are known to be missing."),
         _list("Not in the tables", _missing_data(history), "Nothing else is missing."),
     )
 

@@ -66,7 +66,7 @@ def _rate(records_per_second: float | None) -> str | None:
 
 
 def _rebalances(group: GroupHistory) -> str | None:
-    """Return the number of rebalances, and the longest duration or since when one lasts; None if they are unknown."""
+    """Return the number of rebalances, and the duration of the longest or the open one; None if they are unknown."""
     if group.rebalances is None:
         return None
     if group.rebalancing_ms is not None:
@@ -78,7 +78,7 @@ def _rebalances(group: GroupHistory) -> str | None:
 
 
 def _trend(history: History, group: GroupHistory) -> str | None:
-    """Return a picture with an area for each stretch of known lag; None if no lag is known.
+    """Return a small chart with an area for each time span with a known lag; None if no lag is known.
 
     The other cells of the row describe the lag in words.
     """

@@ -1,4 +1,4 @@
-"""A history as a JSON document: times as ISO-8601 text in UTC, durations in milliseconds, unknown values as null."""
+"""The report as a JSON document: times as ISO-8601 texts in UTC, durations in milliseconds, unknown values as null."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA_NAME: Final = "kafka-groups/pipeline-report/1"
 
 
 def history_document(history: History, failures: Sequence[Failure] = ()) -> Document:
-    """Return the document of the history, in its order; `failures` belong to selected groups."""
+    """Return the document of a history; its groups stay in their order. `failures` belong to selected groups."""
     return {
         "schema": SCHEMA_NAME,
         "status": status_of(anything_failed=bool(failures), anything_succeeded=bool(history.groups)),
@@ -44,8 +44,8 @@ def _group(group: GroupHistory) -> Document:
         "rule": group.rule,
         "verdict_since": _instant(group.verdict_since_ms),
         "evaluated_at": _instant(group.evaluated_ms),
-        "removed_at": _instant(group.removed_ms),
-        "removed_at_is_bound": group.removed_is_bound,
+        "deleted_at": _instant(group.deleted_ms),
+        "deleted_at_is_bound": group.deleted_is_bound,
         "is_unused": group.is_unused,
         "lag": group.lag,
         "lag_quality": group.lag_quality,

@@ -1,4 +1,4 @@
-"""The JSON Schema of a history's document. Later versions add keys, and remove none."""
+"""The JSON Schema of the report's document. Later versions may add keys, but remove none."""
 
 from __future__ import annotations
 
@@ -31,86 +31,91 @@ def history_schema() -> Schema:
     document = object_schema(
         {
             "schema": {
-                "description": "The kind of document. Its number grows if a key is removed.",
+                "description": "The kind of document. Its number increases if a key is removed.",
                 "const": SCHEMA_NAME,
             },
             "status": status_schema(),
-            "made_at": time_schema("When the report was made."),
+            "made_at": time_schema("When the report was created."),
             "from": time_schema("The beginning of the period."),
             "to": time_schema("The end of the period."),
             "evaluated_at": time_schema("The time of the newest lag; null if none is known.", nullable=True),
             "clusters": texts_schema("The ids of the clusters in the tables."),
-            "groups_in_all": number_schema("How many groups there are, including omitted ones.", nullable=False),
-            "groups": array_schema("The groups, the worst first.", object_schema(_GROUP)),
+            "groups_in_all": number_schema("The number of selected groups, including omitted ones.", nullable=False),
+            "groups": array_schema("The groups, the worst ones first.", object_schema(_GROUP)),
             "findings": array_schema("Groups, topics and clusters that need attention.", object_schema(_FINDING)),
-            "gaps": texts_schema("Offsets without a record when they were read, a sentence for each gap."),
-            "missing": texts_schema("Data that the tables lack, a sentence for each."),
+            "gaps": texts_schema("Offsets at which no record was found; one sentence for each gap."),
+            "missing": texts_schema("What the tables lack; one sentence for each kind of missing data."),
             "errors": errors_schema(),
         }
     )
     return titled_schema("kafka-groups pipeline report --format json", document)
 
 
-_LAG: Final = number_schema("Records left to read, the sum over partitions; null if it is not known.")
-_TIME_LAG: Final = number_schema("The age of the oldest record not yet read; null if not known.")
+_LAG: Final = number_schema("Records that the group has yet to read, summed over its partitions; null if unknown.")
+_TIME_LAG: Final = number_schema("The age of the oldest record that the group has yet to process; null if unknown.")
 _POINT: Final = {
-    "at": time_schema("The time."),
+    "at": time_schema("The time of the point."),
     "lag": _LAG,
-    "time_lag_ms": {**_TIME_LAG, "description": "The longest time lag of the partitions; null if not known."},
+    "time_lag_ms": {**_TIME_LAG, "description": "The longest time lag of a partition at that time; null if unknown."},
 }
 _REBALANCE: Final = {
-    "started_at": time_schema("When it began; for an upper bound, the earliest time at which it may have begun."),
-    "ended_at": time_schema("When it ended; null if it had not.", nullable=True),
-    "duration_ms": number_schema("How long it took; null if that is not known."),
+    "started_at": time_schema(
+        "When it began; if the duration is an upper bound, the earliest time at which it may have begun."
+    ),
+    "ended_at": time_schema("When it ended; null if it had not ended.", nullable=True),
+    "duration_ms": number_schema("How long it took; null if unknown."),
     "duration_quality": choice_schema(
-        "bound: at most this long. timeout: at most this long, which is the members' timeout. overtaken: until the "
-        "next one began, before all members had joined this one. open: it had not ended by the end of the day after "
-        "it began. unknown: it is not known whether it had ended.",
+        "How certain the duration is. exact: measured. bound: an upper bound. timeout: an upper bound derived from the "
+        "members' rebalance timeout, not a measurement. overtaken: the next rebalance began before all members had "
+        "reached this one. open: it had not ended by the end of the day after it began. unknown: it is unknown "
+        "whether it had ended.",
         ("exact", "bound", "timeout", "overtaken", "open", "unknown"),
     ),
-    "generation": number_schema("The generation or epoch that it led to.", nullable=False, minimum=None),
-    "joined": number_schema("How many members joined; null if that is not known."),
-    "left": number_schema("How many members left; null if that is not known."),
+    "generation": number_schema("The group's generation or epoch after it.", nullable=False, minimum=None),
+    "joined": number_schema("The number of members that joined; null if unknown."),
+    "left": number_schema("The number of members that left; null if unknown."),
 }
 _GROUP: Final = {
     "cluster_id": text_schema("The cluster's id."),
     "group": text_schema("The group's id."),
     "state": text_schema(
-        "The state at the end of the period, Dead if it was removed; null if it is not known.", nullable=True
+        "The state at the end of the period, Dead if the group was deleted; null if unknown.", nullable=True
     ),
-    "members": number_schema("How many members it had then; null if that is not known."),
+    "members": number_schema("The number of members at the end of the period; null if unknown."),
     "verdict": choice_schema(
-        "The verdict, UNKNOWN without enough evidence; null without a lag, or if all commits were removed.",
+        "The verdict; UNKNOWN without enough evidence, null without a lag or if all commits were deleted.",
         VERDICTS,
         nullable=True,
     ),
     "rule": text_schema("The rule that gave the verdict; null without a verdict.", nullable=True),
-    "verdict_since": time_schema("Since when that verdict has been given; null without one.", nullable=True),
-    "evaluated_at": time_schema("The time of lag and verdict; null if neither is known.", nullable=True),
-    "removed_at": time_schema("When the group was removed; null if it exists.", nullable=True),
-    "removed_at_is_bound": boolean_schema(
-        "Whether the time is an upper bound: that of the first sample without the group."
+    "verdict_since": time_schema("When this verdict began; null without a verdict.", nullable=True),
+    "evaluated_at": time_schema("The time of lag and verdict; null if both are unknown.", nullable=True),
+    "deleted_at": time_schema("When the group was deleted; null if it exists.", nullable=True),
+    "deleted_at_is_bound": boolean_schema(
+        "Whether that time is an upper bound: the time of the first sample without the group."
     ),
     "is_unused": boolean_schema("Whether the group is empty and has committed nothing for a day."),
     "lag": _LAG,
     "lag_quality": choice_schema(
-        "lower_bound: some log end offsets are not known. outdated: the coordinator did not respond, so the commits "
-        "are older. unknown: no lag is known.",
+        "How certain the lag is. lower_bound: some log end offsets are unknown. outdated: the coordinator did not "
+        "respond, so the commits are older. unknown: no lag is known.",
         _LAG_QUALITIES,
     ),
     "time_lag_ms": _TIME_LAG,
-    "time_lag_quality": choice_schema("How good the time lag is.", QUALITIES),
-    "consume_rate": number_schema("Records read per second; null if not known.", kind="number", minimum=None),
-    "produce_rate": number_schema("Records written per second; null if not known.", kind="number", minimum=None),
-    "catch_up_ms": number_schema("How long until the lag is gone at these rates; null if never."),
-    "lagging_since": time_schema("Since when it has had a lag; null if it has none.", nullable=True),
-    "lagging_since_is_bound": boolean_schema(
-        "Whether the lag may have begun earlier: no earlier time in the period shows the group without one."
+    "time_lag_quality": choice_schema("How certain the time lag is.", QUALITIES),
+    "consume_rate": number_schema("Records consumed per second; null if unknown.", kind="number", minimum=None),
+    "produce_rate": number_schema("Records produced per second; null if unknown.", kind="number", minimum=None),
+    "catch_up_ms": number_schema(
+        "The time until the lag is 0 at these rates; null if there is no lag, or if it does not fall."
     ),
-    "rebalancing_ms": number_schema("How long the rebalance in progress has lasted at least; null if there is none."),
-    "points": array_schema("The lag over time, ascending.", object_schema(_POINT)),
+    "lagging_since": time_schema("When its lag began; null if it has none.", nullable=True),
+    "lagging_since_is_bound": boolean_schema(
+        "Whether the lag may have begun earlier: no earlier observation in the period shows the group without a lag."
+    ),
+    "rebalancing_ms": number_schema("How long the open rebalance has lasted at least; null if there is none."),
+    "points": array_schema("The lag over time, in ascending order.", object_schema(_POINT)),
     "rebalances": array_schema(
-        "The rebalances, ascending; null if they are not known.", object_schema(_REBALANCE), nullable=True
+        "The rebalances in ascending order of time; null if unknown.", object_schema(_REBALANCE), nullable=True
     ),
 }
 _FINDING: Final = {

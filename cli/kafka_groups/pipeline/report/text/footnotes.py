@@ -1,4 +1,4 @@
-"""Lines on stderr around the table of a history: its order, the meaning of signs, what is omitted or missing."""
+"""Notes on stderr around the table of a report: its order, the meaning of signs, what is omitted or missing."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def footnotes(history: History, headers: Collection[str], *, is_unicode: bool) -
         verb = "is" if unused == 1 else "are"
         yield f"{count_of(unused, 'unused group')} (Empty, no commit for a day) {verb} below the others."
     at_most = "≤" if is_unicode else "<="
-    removed = [group for group in history.groups if group.removed_ms is not None]
-    removals = [_describe_removal(history, group, at_most) for group in removed]
-    yield from _first_notes(removals, "Removed", "were removed")
+    deleted = [group for group in history.groups if group.deleted_ms is not None]
+    deletions = [_describe_deletion(history, group, at_most) for group in deleted]
+    yield from _first_notes(deletions, "Deleted", "deleted groups")
     yield from _first_notes(history.gaps, "Gap", "gaps")
-    yield from _first_notes(history.missing, "Missing", "things are missing")
+    yield from _first_notes(history.missing, "Missing", "missing things")
 
 
 def _sign_notes(history: History, headers: Collection[str], *, is_unicode: bool) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _legend(header: str, legend: Mapping[str, str], used: Collection[str | None]
 
 
 def _longest_notes(history: History, *, is_unicode: bool) -> Iterator[str]:
-    """Yield the meaning of the signs of durations."""
+    """Yield a line for each sign in the column LONGEST."""
     groups = history.groups
     rebalances = [group.longest_rebalance for group in groups if group.rebalancing_ms is None]
     qualities = {
@@ -88,15 +88,15 @@ def _longest_notes(history: History, *, is_unicode: bool) -> Iterator[str]:
         yield f"LONGEST: {sign} means at least: the next one began before all had joined."
 
 
-def _describe_removal(history: History, group: GroupHistory, at_most: str) -> str:
-    """Return the id of a removed group and the time of its removal, with its cluster if there are several."""
+def _describe_deletion(history: History, group: GroupHistory, at_most: str) -> str:
+    """Return the id of a deleted group, its cluster if there are several, and when it was deleted."""
     cluster = f" on cluster {group.cluster_id}" if len(history.clusters) > 1 else ""
-    sign = at_most if group.removed_is_bound else ""
-    return f"{group.group}{cluster}, {sign}{format_minute(group.removed_ms or 0)}"
+    sign = at_most if group.deleted_is_bound else ""
+    return f"{group.group}{cluster}, {sign}{format_minute(group.deleted_ms or 0)}"
 
 
 def _first_notes(sentences: Sequence[str], label: str, noun: str) -> Iterator[str]:
-    """Yield the first sentences with the label in front, and a line with the number of the others."""
+    """Yield the first sentences, each after the label, and a line with the number of the others."""
     yield from (f"{label}: {sentence}" for sentence in sentences[:_MAX_NOTES])
     if len(sentences) > _MAX_NOTES:
         yield f"{len(sentences) - _MAX_NOTES:,} more {noun}; --format json has them all."

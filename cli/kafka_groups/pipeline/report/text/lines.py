@@ -1,4 +1,4 @@
-"""A history in lines for programs: a line for each group, with the values of the document, not rounded."""
+"""The report as lines for programs: one line for each group, with the exact values of the JSON document."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ COLUMNS: Final = (
     Column("AS-OF", "evaluated_at"),
     Column("SINCE", "lagging_since"),
     Column("SINCE-IS-BOUND", "lagging_since_is_bound"),
-    Column("REMOVED", "removed_at"),
-    Column("REMOVED-IS-BOUND", "removed_at_is_bound"),
+    Column("DELETED", "deleted_at"),
+    Column("DELETED-IS-BOUND", "deleted_at_is_bound"),
     Column("IS-UNUSED", "is_unused"),
     Column("REBALANCES", "rebalances"),
     Column("LONGEST-MS", "longest_ms"),
@@ -42,9 +42,10 @@ COLUMNS: Final = (
 
 
 def write_history_lines(screen: Screen, history: History, output_format: str) -> None:
-    """Write a line for each group: with ndjson its object of the document, with csv the values that fit into a cell.
+    """Write a line for each group: as ndjson its object in the document, as csv the values that fit into a cell.
 
-    Lines of groups have no findings, gaps or missing data. Their number is on stderr, and so is what is missing.
+    The lines do not include findings, gaps and missing data. On stderr are the numbers of findings and gaps, and the
+    sentences on missing data.
     """
     groups = history_document(history)["groups"]
     if output_format == "csv":

@@ -1,4 +1,4 @@
-"""A history as text: a table of its groups with the trend of each, then the findings; footnotes are on stderr."""
+"""The report as text: a table of its groups with their trends, then the findings; footnotes are on stderr."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GAP: Final = 2
 
 
 class HistoryRow(NamedTuple):
-    """A line of the table: a group, with texts for all values but numbers; None is an empty cell."""
+    """A row of the table: a group, with texts for all values but plain numbers; None is an empty cell."""
 
     group: str
     cluster: str
@@ -70,7 +70,7 @@ _COLUMNS: Final = (
     Column("REBALANCES", "rebalances", is_number=True),
     Column("LONGEST", "longest"),
 )
-# The columns that a narrow window omits, the first of these first. The others are always shown.
+# The columns that a narrow window omits, in this order. The others are always shown.
 _LEAST_NEEDED: Final = (
     "MEMBERS",
     "LONGEST",
@@ -136,7 +136,7 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
         state=group.state,
         members=group.members,
         # This is no verdict, but readers look for it in this column, which is never omitted.
-        verdict=group.verdict if group.removed_ms is None else "removed",
+        verdict=group.verdict if group.deleted_ms is None else "deleted",
         rule=group.rule,
         lag=format_lag(group, at_least="≥" if is_unicode else ">="),
         time_lag=format_time_lag(group, at_least="≥" if is_unicode else ">="),
@@ -166,7 +166,7 @@ def _fitting_columns(screen: Screen, columns: Sequence[Column], rows: Sequence[H
 
 
 def _fitting_headers(widths: Mapping[str, int], window_width: int) -> set[str]:
-    """Return the headers of the columns that are always shown, and of the most needed others that fit.
+    """Return the headers of the columns that are always shown, and of the most needed other columns that fit.
 
     `widths` has the width of each column by header, in cells of the terminal.
     """

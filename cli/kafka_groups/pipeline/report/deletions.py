@@ -1,4 +1,4 @@
-"""Removed groups: when the group was removed, as its tombstone shows, or samples that no longer list it."""
+"""Deleted groups: when each was deleted, as its tombstone shows, or samples that no longer list it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _COMPLETE_SAMPLES: Final = """
 """
 
 
-class Removal(NamedTuple):
-    """The time at which a group was removed, in milliseconds since 1970; with `is_bound`, an upper bound."""
+class Deletion(NamedTuple):
+    """The time at which a group was deleted, in milliseconds since 1970; with `is_bound`, an upper bound."""
 
     at_ms: int
     is_bound: bool
@@ -35,23 +35,24 @@ class _Sample(NamedTuple):
     at_ms: int
 
 
-def find_removals(
+def find_deletions(
     tables: PeriodTables, rows: Mapping[GroupKey, LastRows], coverages: Mapping[str, Coverage]
-) -> dict[GroupKey, Removal]:
-    """Return the removals of those groups that were removed and not seen again, in the period or before it.
+) -> dict[GroupKey, Deletion]:
+    """Find the groups that were deleted in the period or before it, and have not been seen since.
 
-    A removal has the time of the tombstone if no later sign shows the group. Otherwise it is a bound: the time of the
-    first complete sample without the group. There have to be two such samples, the last of them more than ten minutes
-    after any sign of the group. Such a removal counts only if the cluster's records were not read until then, or if
-    they show that all commits were removed: brokers before 4.0 write no tombstone for groups that never had members.
+    If no sign of the group follows its tombstone, the group was deleted at the time of the tombstone. Otherwise the
+    time is a bound: the time of the first complete sample without the group. There must be two such samples, the last
+    one more than ten minutes after any sign of the group. They count only if the cluster's records were not read until
+    then, or if these show that all commits were deleted: brokers before 4.0 write no tombstone for groups that never
+    had members.
     """
-    removals: dict[GroupKey, Removal] = {}
+    deletions: dict[GroupKey, Deletion] = {}
     unlisted: dict[GroupKey, LastRows] = {}
     for key, last in rows.items():
         if last.event is None:
             continue
         if last.event.is_removal and last.event.record_ms == last.alive_ms:
-            removals[key] = Removal(last.alive_ms, is_bound=False)
+            deletions[key] = Deletion(last.alive_ms, is_bound=False)
         # A sample that lists no group has only rows of log end offsets.
         elif (
             last.event.listed_ms is not None
@@ -60,16 +61,16 @@ def find_removals(
             unlisted[key] = last
     sample_times = _read_complete_samples(tables, unlisted)
     for key, last in unlisted.items():
-        removal = _removal_from_samples(
+        deletion = _deletion_from_samples(
             last, sample_times.get(key.cluster_id, []), coverages[key.cluster_id].last_record_ms
         )
-        if removal is not None:
-            removals[key] = removal
-    return removals
+        if deletion is not None:
+            deletions[key] = deletion
+    return deletions
 
 
-def _removal_from_samples(last: LastRows, sample_times: list[int], last_record_ms: int | None) -> Removal | None:
-    """Return the removal that complete samples show; None if they do not show one.
+def _deletion_from_samples(last: LastRows, sample_times: list[int], last_record_ms: int | None) -> Deletion | None:
+    """Return the deletion of a group according to complete samples; None if they show none.
 
     `sample_times` are the times of the cluster's complete samples in ms since 1970, ascending. `last_record_ms`
     is the time of the last record that was read; None if none was.
@@ -80,15 +81,15 @@ def _removal_from_samples(last: LastRows, sample_times: list[int], last_record_m
         return None
     if last.event is not None and last.event.is_removal and last.event.record_ms is not None:
         # The clock of the sampler is ahead of the broker's.
-        return Removal(last.event.record_ms, is_bound=False)
+        return Deletion(last.event.record_ms, is_bound=False)
     has_no_commits = last.day is not None and last.day.partitions == 0
     if last_record_ms is None or last_record_ms < later_times[0] or has_no_commits:
-        return Removal(later_times[0], is_bound=True)
+        return Deletion(later_times[0], is_bound=True)
     return None
 
 
 def _read_complete_samples(tables: PeriodTables, unlisted: Mapping[GroupKey, LastRows]) -> Mapping[str, list[int]]:
-    """Return by cluster id the ascending times of its complete samples, since the earliest last sign of a group."""
+    """Return by cluster id the ascending times of complete samples, from the earliest last sign of any group on."""
     times = defaultdict[str, list[int]](list)
     if unlisted:
         period = Period(min(last.alive_ms for last in unlisted.values()), tables.period.until_ms)

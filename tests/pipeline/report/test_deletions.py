@@ -1,4 +1,4 @@
-"""What became of groups whose commits, or who themselves, were removed: a cluster for each way to learn of it."""
+"""Groups that were deleted, or whose commits were: a cluster for each way to learn of it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def events() -> list[Row]:
             for row in of(name, (listed(at - 0.2, "other") for at in RUNS))
         ),
         *of("behind", [listed(250, "g")]),
-        # A broker that does not respond, say: the records, read until the end, know of no removal.
+        # A broker that does not respond, say: the records, read until the end, know of no deletion.
         *of("read", [listed(250, "g")]),
         # The sampler's clock is ahead.
         *of("clocks", [event(60, "group_removed", CLASSIC, source=3, tombstone=True), listed(80, "g")]),
@@ -133,7 +133,7 @@ def named(history: History, cluster: str, name: str = "g") -> GroupHistory:
 def test_a_group_whose_commits_were_all_removed_is_not_judged(reported: History) -> None:
     expired = named(reported, "expired")
     assert (expired.verdict, expired.rule, expired.lag, expired.time_lag_ms) == (None, None, None, None)
-    assert (expired.evaluated_ms, expired.removed_ms, expired.lagging_since_ms) == (None, None, None)
+    assert (expired.evaluated_ms, expired.deleted_ms, expired.lagging_since_ms) == (None, None, None)
     assert expired.points[-1].lag == 40
     judged = [group.verdict is not None for group in reported.groups]
     assert judged == sorted(judged, reverse=True)
@@ -145,7 +145,7 @@ def test_a_group_is_judged_before_its_commits_are_removed(storage: Storage) -> N
 
 
 def test_a_partition_counts_until_its_commit_is_removed(reported: History) -> None:
-    """The last sample, forty seconds after the removal, lacks partition 1; the one before has it."""
+    """The last sample, forty seconds after the deletion, lacks partition 1; the one before has it."""
     part = named(reported, "expired in part")
     assert (part.lag, part.time_lag_ms, part.points[-1].time_lag_ms) == (0, 0, 0)
     assert part.points[-2].time_lag_ms != 0
@@ -155,20 +155,20 @@ def test_a_partition_counts_until_its_commit_is_removed(reported: History) -> No
 def test_the_first_sample_without_a_group_bounds_the_time_of_its_removal(reported: History) -> None:
     """Every coordinator listed its groups. A partition without any log end offset does not matter."""
     deleted = named(reported, "sampled")
-    assert (deleted.removed_ms, deleted.removed_is_bound) == (START + 300_000, True)
+    assert (deleted.deleted_ms, deleted.deleted_is_bound) == (START + 300_000, True)
     assert (deleted.state, deleted.members, deleted.lag, deleted.verdict) == ("Dead", 0, None, None)
     assert [finding for finding in reported.findings if (finding.cluster_id, finding.group) == ("sampled", "g")] == []
 
 
 def test_a_group_that_was_the_only_one_is_removed_by_samples_that_list_none(reported: History) -> None:
     deleted = named(reported, "lone")
-    assert (deleted.removed_ms, deleted.removed_is_bound) == (START + 300_000, True)
+    assert (deleted.deleted_ms, deleted.deleted_is_bound) == (START + 300_000, True)
 
 
 def test_a_group_without_records_of_its_own_is_removed_once_its_commits_were(reported: History) -> None:
-    """Brokers before 4.0 write no tombstone for such a group, so that records need not show its removal."""
+    """Brokers before 4.0 write no tombstone for such a group, so that records need not show its deletion."""
     deleted = named(reported, "simple")
-    assert (deleted.removed_ms, deleted.removed_is_bound) == (START + 300_000, True)
+    assert (deleted.deleted_ms, deleted.deleted_is_bound) == (START + 300_000, True)
 
 
 def test_rebalances_that_nothing_would_show_are_not_known(reported: History) -> None:
@@ -178,22 +178,22 @@ def test_rebalances_that_nothing_would_show_are_not_known(reported: History) -> 
 
 
 def test_samples_without_a_broker_remove_no_group(reported: History) -> None:
-    assert named(reported, "away").removed_ms is None
+    assert named(reported, "away").deleted_ms is None
 
 
 def test_samples_without_a_coordinator_remove_no_group(reported: History) -> None:
-    assert named(reported, "coordinator away").removed_ms is None
+    assert named(reported, "coordinator away").deleted_ms is None
 
 
 def test_two_samples_of_less_than_ten_minutes_are_a_hiccup(reported: History, storage: Storage) -> None:
-    assert named(reported, "sampled", "hiccup").removed_ms is None
+    assert named(reported, "sampled", "hiccup").deleted_ms is None
     during = read_history(storage, since_ms=START, until_ms=START + 680_000)
-    assert named(during, "sampled", "hiccup").removed_ms is None
+    assert named(during, "sampled", "hiccup").deleted_ms is None
 
 
 def test_incomplete_samples_do_not_count_to_the_ten_minutes(reported: History) -> None:
     """A broker that loads its groups does not list them, and later another one is unavailable for long."""
-    assert named(reported, "short").removed_ms is None
+    assert named(reported, "short").deleted_ms is None
 
 
 def test_samples_without_a_commit_have_a_sentence_of_their_own(reported: History) -> None:
@@ -206,10 +206,10 @@ def test_samples_without_a_commit_have_a_sentence_of_their_own(reported: History
 
 def test_where_records_are_read_they_show_what_was_removed(reported: History) -> None:
     behind, read = named(reported, "behind"), named(reported, "read")
-    assert (behind.removed_ms, behind.removed_is_bound) == (START + 360_000, True)
-    assert read.removed_ms is None
+    assert (behind.deleted_ms, behind.deleted_is_bound) == (START + 360_000, True)
+    assert read.deleted_ms is None
 
 
 def test_a_sampler_whose_clock_is_ahead_does_not_bring_a_group_back(reported: History) -> None:
     clocks = named(reported, "clocks")
-    assert (clocks.removed_ms, clocks.removed_is_bound) == (START + 60_000, False)
+    assert (clocks.deleted_ms, clocks.deleted_is_bound) == (START + 60_000, False)
