@@ -21,10 +21,8 @@ pytestmark = pytest.mark.live
 def test_a_topic_has_the_retention_that_it_was_created_with(cluster: Cluster) -> None:
     """A topic that does not exist fails alone, and is not created."""
     topic, absent = unique_name("retention"), unique_name("absent")
-    created = AdminClient(client_properties(cluster.bootstrap)).create_topics(
-        [NewTopic(topic, 1, 1, config={"retention.ms": "7200000"})]
-    )
-    created[topic].result(30)
+    client = AdminClient(client_properties(cluster.bootstrap))
+    client.create_topics([NewTopic(topic, 1, 1, config={"retention.ms": "7200000"})])[topic].result(30)
     with open_admin(cluster.bootstrap) as admin:
         read = admin.describe_topic_configs([topic, absent], ("retention.ms", "cleanup.policy"))
     assert read.succeeded == {topic: {"retention.ms": "7200000", "cleanup.policy": "delete"}}
