@@ -39,9 +39,12 @@ _NEW_NAMES: Final = {
 }
 # Columns of facts that the old commit names otherwise. Each tree reads the names that it knows.
 _OLD_FACT_NAMES: Final = {"lookup_offset": "point_offset", "lookup_timestamp": "point_time"}
-# The old commit has other rules of verdicts, so verdicts and the columns that describe them are not compared.
+# The old commit calls an upper bound that follows from a timeout a bound, too.
+_OLD_QUALITIES: Final = {"timeout": "bound"}
+# The old commit has other rules of verdicts, so verdicts and the columns that describe them are not compared. It has no
+# rebalances in progress.
 _OF_VERDICTS: Final = frozenset(
-    {"verdict", "rule", "complete", "window_start", "window_end", "verdict_since", "worst_verdict"}
+    {"verdict", "rule", "complete", "window_start", "window_end", "verdict_since", "worst_verdict", "rebalancing_ms"}
 )
 # The document's other values, without the time at which the tables were built.
 _NOT_COMPARED: Final = frozenset({"groups", "findings", "made_at"})
@@ -104,6 +107,8 @@ def index_rows(rows: Iterable[Row], identity: Sequence[str]) -> Rows:
     indexed: Rows = {}
     for row_as_named in rows:
         row = {_NEW_NAMES.get(name, name): value for name, value in row_as_named.items()}
+        if "duration_quality" in row:
+            row["duration_quality"] = _OLD_QUALITIES.get(row["duration_quality"], row["duration_quality"])
         first_key = tuple(row.get(name) for name in identity)
         key = first_key
         number = 2

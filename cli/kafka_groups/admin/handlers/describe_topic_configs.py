@@ -8,7 +8,7 @@ from typing import Any
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.errors import AdminError
 from kafka_groups.model import Failure
-from kafka_groups.protocol.errors import broker_error, error_code
+from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error, error_code
 from kafka_groups.protocol.messages import DESCRIBE_CONFIGS
 from kafka_groups.protocol.messages.describe_configs import TOPIC_RESOURCE
 
@@ -41,7 +41,9 @@ class DescribeTopicConfigsHandler:
                 result.completed[name] = {config["name"]: config["value"] for config in row["configs"]}
                 continue
             error = broker_error(row["error_code"], row["error_message"])
-            if error_code(row["error_code"]).retriable:
+            # A topic that was just created is rare here, and one that was deleted must not take the whole time.
+            is_absent = row["error_code"] == UNKNOWN_TOPIC_OR_PARTITION
+            if error_code(row["error_code"]).retriable and not is_absent:
                 result.retriable[name] = str(error)
             else:
                 result.failed[name] = error
