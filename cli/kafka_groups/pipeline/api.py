@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from kafka_groups.admin import GroupAdmin
-from kafka_groups.pipeline.build.build_plan import ALL_DATES, DateRange, count_facts
+from kafka_groups.pipeline.build.build_plan import ALL_DATES, DateRange, estimate_facts
 from kafka_groups.pipeline.build.local_engine import LocalEngine
 from kafka_groups.pipeline.build.run import BuildResult
 from kafka_groups.pipeline.build.run import build as build_storage
@@ -123,7 +123,7 @@ def build(
     dates = DateRange(first, last)
     engine: LocalEngine | SparkEngine = LocalEngine()
     if spark is not None:
-        engine = SparkEngine(spark, count_facts(storage, limits=limits, selection=dates, full=full))
+        engine = SparkEngine(spark, estimate_facts(storage, limits=limits, selection=dates, full=full))
     return build_storage(storage, engine, limits=limits, selection=dates, full=full)
 
 

@@ -52,14 +52,14 @@ _BUILD: Final = """
 import sys, time, json
 from pathlib import Path
 from kafka_groups.pipeline.build.spark_engine import SparkEngine
-from kafka_groups.pipeline.build.build_plan import count_facts
+from kafka_groups.pipeline.build.build_plan import estimate_facts
 from kafka_groups.pipeline.build.run import build
 from kafka_groups.pipeline.spark.session import start_session
 from kafka_groups.pipeline.store import open_storage
 storage = open_storage(sys.argv[1])
 with start_session(log=Path(sys.argv[1] + ".log"), brief=True, master=sys.argv[2]) as spark:
     start = time.perf_counter()
-    built = build(storage, SparkEngine(spark, count_facts(storage)))
+    built = build(storage, SparkEngine(spark, estimate_facts(storage)))
     print(json.dumps({"seconds": time.perf_counter() - start, "rows": dict(built.rows)}))
 """
 

@@ -67,7 +67,7 @@ def test_a_first_ingest_of_a_new_cluster_reads_nothing_and_a_later_one_all(
     document = json.loads(first.stdout)
     assert (document["status"], document["records"], document["tables"]) == ("complete", 0, [])
     lines = first.stderr.splitlines()  # on a busy machine workers may be started again between them
-    assert lines[0] == f"{TOPIC} does not exist yet: this cluster has had no consumer group until now."
+    assert lines[0] == f"{TOPIC} does not exist yet: this cluster has had no consumer groups yet."
     assert lines[-1].startswith("Done in ")
     assert (second.exit_code, json.loads(second.stdout)["records"]) == (0, 2)
     assert _committed(storage) == {group}

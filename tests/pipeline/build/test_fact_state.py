@@ -10,7 +10,7 @@ from typing import get_type_hints
 import pytest
 
 from kafka_groups.pipeline.build import fact_state
-from kafka_groups.pipeline.build.build_plan import LOOKBACK_DAYS, count_facts
+from kafka_groups.pipeline.build.build_plan import LOOKBACK_DAYS, estimate_facts
 from kafka_groups.pipeline.build.fact_state import FactState, read_last_limits
 from kafka_groups.pipeline.build.packing import fingerprint_frames
 from kafka_groups.pipeline.build.partition_state import STATE_FRAMES, KeyState, LogState
@@ -135,14 +135,14 @@ def test_records_that_retention_left_of_old_dates_are_counted(noted: Storage) ->
     assert dates_of(noted) == [later.isoformat()]
     # Beside the three members there are the commits of the fixture: the newest date of a table is kept. There is no
     # state of the old date until a build made one.
-    assert count_facts(noted) == 1 + 3 + 2
+    assert estimate_facts(noted) == 1 + 3 + 2
     build_here(noted)
-    assert count_facts(noted) == 0
+    assert estimate_facts(noted) == 0
     put_all(noted, "b5", {"group_events": [event(epoch + 1, "group_epoch", "ConsumerGroupMetadata", source=21)]})
     # The state before days without facts is kept, however old it is.
-    assert count_facts(noted) == 2
+    assert estimate_facts(noted) == 2
     # With other settings all dates are read.
-    assert count_facts(noted, lookback_days=8) == 2 + 3 + 2
+    assert estimate_facts(noted, lookback_days=8) == 2 + 3 + 2
 
 
 def test_a_directory_whose_name_is_no_date_is_passed_over(noted: Storage) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.build.build_plan import DateRange, count_facts
+from kafka_groups.pipeline.build.build_plan import DateRange, estimate_facts
 from kafka_groups.pipeline.build.fact_state import read_last_limits
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.verdicts import Limits
@@ -83,9 +83,9 @@ def test_the_state_before_the_selected_dates_is_that_of_the_newest_facts(storage
 
 def test_dates_without_a_change_are_built_only_by_a_full_build(storage: Storage, whole: dict[str, list[Row]]) -> None:
     built(storage)
-    assert count_facts(storage) == 0
+    assert estimate_facts(storage) == 0
     assert built(storage, FIRST, FOURTH) == ()
-    assert count_facts(storage, full=True) == 96
+    assert estimate_facts(storage, full=True) == 96
     assert built(storage, full=True) == (FIRST, SECOND, THIRD, FOURTH)
     assert built(storage, date(2030, 1, 1), full=True) == ()
     assert built(storage) == ()

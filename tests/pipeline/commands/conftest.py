@@ -46,8 +46,8 @@ class FakePipeline:
         )
         self.sample.side_effect = self.backfill.side_effect = self._create_directory
         self.build = self._fake("build.run", "build")
-        self.count_facts = self._fake("build.build_plan", "count_facts", DateRange=DateRange, ALL_DATES=ALL_DATES)
-        self.count_facts.return_value = 200_000
+        self.estimate_facts = self._fake("build.build_plan", "estimate_facts", DateRange=DateRange, ALL_DATES=ALL_DATES)
+        self.estimate_facts.return_value = 200_000
         self.build.return_value = SimpleNamespace(
             rows={"lag_history": 7}, dates=("2026-01-01",), missing=("no end offsets",)
         )

@@ -57,7 +57,7 @@ def test_the_environment_names_the_directory(fakes: FakePipeline, data_dir: str)
 def test_few_facts_are_built_without_spark_unless_an_option_names_one(
     fakes: FakePipeline, data_dir: str, facts: int, flags: tuple[str, ...], sessions: int
 ) -> None:
-    fakes.count_facts.return_value = facts
+    fakes.estimate_facts.return_value = facts
     assert run("pipeline", "build", "--data-dir", data_dir, *flags).exit_code == 0
     assert fakes.spark.call_count == sessions
     engine = fakes.build.call_args.args[1]
@@ -68,7 +68,7 @@ def test_few_facts_are_built_without_spark_unless_an_option_names_one(
 def test_few_facts_are_built_on_the_spark_that_the_environment_names(
     fakes: FakePipeline, data_dir: str, name: str
 ) -> None:
-    fakes.count_facts.return_value = 1
+    fakes.estimate_facts.return_value = 1
     value = "local[2]" if name == "MASTER" else "sc://localhost"
     assert run("pipeline", "build", "--data-dir", data_dir, **{name: value}).exit_code == 0
     fakes.spark.assert_called_once()

@@ -218,7 +218,7 @@ def test_build_passes_its_dates_and_settings_and_reports_the_settings(fakes: Fak
     assert arguments["limits"] == Limits(allowed_lag=5, stop_after_ms=300_000)
     assert arguments["selection"] == DateRange(date(2026, 11, 1), date(2026, 11, 3))
     assert arguments["full"]
-    assert fakes.count_facts.call_args.kwargs["selection"] == arguments["selection"]
+    assert fakes.estimate_facts.call_args.kwargs["selection"] == arguments["selection"]
 
 
 def test_build_says_that_other_settings_derive_all_dates_again(

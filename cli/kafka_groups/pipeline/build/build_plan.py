@@ -123,7 +123,7 @@ def plan_build(
     return BuildPlan(state=state, changed=changed, to_write=to_write, to_read=to_read)
 
 
-def count_facts(
+def estimate_facts(
     storage: Storage,
     *,
     limits: Limits | None = None,

@@ -63,7 +63,7 @@ def build_groups(batch: GroupBatch, settings: StageSettings, summary: FactSummar
             continue
         statuses = combine_statuses(batch.read_statuses(day), day)
         keys, topics = batch.read_key_days(day, summary.idle_partitions)
-        counts = _count_members(batch, group_days, day, summary)
+        counts = _count_events(batch, group_days, day, summary)
         activity = sum_group_activity(keys, counts, day)
         extremes = find_group_extremes(keys, statuses, len(batch))
         tables = {
@@ -145,9 +145,7 @@ def _null_if_unknown(members: Ints) -> Ints:
     return np.where(members < 0, NULL, members)
 
 
-def _count_members(
-    batch: GroupBatch, group_days: Mapping[int, GroupDay], day: int, summary: FactSummary
-) -> GroupCounts:
+def _count_events(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: int, summary: FactSummary) -> GroupCounts:
     """Return the counts of each group of the batch on a day (days since 1970); row i is group i."""
     read_us = []
     max_members = []

@@ -91,11 +91,11 @@ def _derive(
     run: Run, storage: Storage, spark_choice: SparkChoice, limits: Limits, dates: DateRange, *, full: bool
 ) -> Summary:
     """Build the tables, print notes on what is missing, and return the summary. Raises StorageError, PipelineError."""
-    from kafka_groups.pipeline.build.build_plan import count_facts
+    from kafka_groups.pipeline.build.build_plan import estimate_facts
     from kafka_groups.pipeline.build.run import build as build_tables
 
     _note_other_limits(run, storage, limits)
-    facts = count_facts(storage, limits=limits, selection=dates, full=full)
+    facts = estimate_facts(storage, limits=limits, selection=dates, full=full)
     with open_engine(spark_choice, run.bar, facts=facts) as engine:
         built = build_tables(storage, engine, limits=limits, selection=dates, full=full, progress=run.bar)
     for sentence in built.missing:

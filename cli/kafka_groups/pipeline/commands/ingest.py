@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kafka_groups.pipeline.facts.ingestion import Ingestion, IngestResult
 
 _DEFAULT_INTERVAL_S: Final = 30.0
-_NO_TOPIC: Final = "__consumer_offsets does not exist yet: this cluster has had no consumer group until now."
+_NO_TOPIC: Final = "__consumer_offsets does not exist yet: this cluster has had no consumer groups yet."
 
 
 @click.command(short_help="Read the new records of __consumer_offsets.")

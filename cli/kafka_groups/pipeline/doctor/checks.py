@@ -44,7 +44,7 @@ def run_checks(
 
         cluster = check_cluster(client.properties, client.timeout_s)
         cluster_id = cluster.cluster_id
-        log = cluster.log
+        log = cluster.end_position
         checks += cluster.checks
         if connection_settings is not None and cluster_id is not None:
             checks += check_requests(connection_settings)

@@ -31,7 +31,7 @@ class ClusterChecks(NamedTuple):
 
     checks: list[Check]
     cluster_id: str | None
-    log: Position | None
+    end_position: Position | None
 
 
 class _TopicOffsets(NamedTuple):

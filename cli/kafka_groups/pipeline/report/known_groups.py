@@ -117,8 +117,9 @@ def _lost_all_commits(last: LastRows, topic_day: LastTopicDay | None) -> bool:
     """Return whether all commits of a group were deleted: it has none on its last day, or no row of later days.
 
     A group without a row on the cluster's newest day may have commits from before the days that a build reads. Then it
-    is unknown whether they were deleted. If the cluster has rows after the period, the end of its last day says nothing
-    about a group that has a row at the end of the period. `topic_day` is the cluster's newest day; None without any.
+    is unknown whether they were deleted. If the cluster has rows after the period, its last day describes a later
+    moment, and says nothing about a group whose newest row is at the end of the period. `topic_day` is the cluster's
+    newest day; None without any.
     """
     is_newest = last.status is not None and last.status.is_newest_of_cluster
     if is_newest or last.day is None or topic_day is None:

@@ -51,9 +51,9 @@ def compact(
 ) -> CompactionResult:
     """Join small files of facts, date by date, sort the samples of dates that are over, and remove old dates.
 
-    `retention` has by table how long a date stays after its end. Other tables lose no date. The newest date of each
-    table stays, and so does the last record of each group and member in group_events. `now` must have a time zone. At
-    every moment, a reader sees each row exactly once.
+    `retention` maps each table to how long a date is kept after its end. Other tables lose no date. The newest date of
+    each table stays, and so does the last record of each group and member in group_events. `now` must have a time zone.
+    At every moment, a reader sees each row exactly once.
 
     `progress` is called with the number of removed dates, then with the numbers of rows in sorted files. `on_start` is
     called with the result before it grows, so that a caller can report what an interrupted call has done. Raises

@@ -267,7 +267,7 @@ class DeltaLog:
             self._directory.flush([f"{self._log}/{name}" for name in new_names])
 
     def _check_unchanged(self, remove: Sequence[DataFile], expected: Mapping[str, int | None]) -> None:
-        """Raise StorageError if an application has another version than expected, or the table lacks a file to remove.
+        """Raise StorageError if an application does not have the expected version, or the table lacks a file to remove.
 
         None is expected where an application must have no version yet.
         """

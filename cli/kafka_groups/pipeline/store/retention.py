@@ -45,8 +45,8 @@ def remove_old_dates(
 ) -> Iterator[tuple[str, str]]:
     """Remove the dates that are older than their `retention`; yield table and date of each completely removed date.
 
-    `retention` has by table how long a date stays after its end, at least MIN_RETENTION; `now` is in UTC. The newest
-    date of each table stays. The lock "compact" must be held.
+    `retention` maps each table to how long a date is kept after its end, at least MIN_RETENTION; `now` is in UTC. The
+    newest date of each table stays. The lock "compact" must be held.
 
     Each date is removed just before it is yielded, so nothing is removed before the first element is requested.
     `progress` is called with the number of finished pairs of a table and a date. Raises StorageError; dates that were

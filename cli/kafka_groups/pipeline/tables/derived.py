@@ -157,8 +157,8 @@ class Rebalances(Frame):
     )
     members_before: Any = column(
         INT32,
-        "number of members before the rebalance; null if records of earlier members are lost and none of these "
-        "members wrote a record or left by the end of the next day",
+        "number of members before the rebalance; null if records of earlier members are missing and none of these "
+        "members wrote another record or left by the end of the next day",
     )
     members_after: Any = column(
         INT32,

@@ -92,7 +92,11 @@ class GroupEvents(Frame):
     value_version: Any = column(INT16, "version of the value; null for tombstones and samples")
     tombstone: Any = column(BOOLEAN, "true if the record deletes an earlier one (a tombstone)")
     type: Any = column(STRING, "Kafka's name of the record (ConsumerGroupMetadata, …), or Snapshot for samples")
-    event_type: Any = column(STRING, "name of the event, stable across versions; state_seen for samples")
+    event_type: Any = column(
+        STRING,
+        "the event: generation, group_emptied, group_epoch, group_removed, member_metadata, member_assignment, "
+        "member_left and others, named alike in all versions of Kafka; state_seen for samples",
+    )
     epoch: Any = column(INT32, "generation, group epoch, target epoch or member epoch, depending on the type")
     previous_epoch: Any = column(INT32, "the member's epoch before this event")
     member_id: Any = column(STRING, "id of the member that the event is about; null if it is about the group")

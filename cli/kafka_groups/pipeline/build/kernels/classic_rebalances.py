@@ -3,8 +3,8 @@
 A classic group rebalances in two phases: all members join, then the leader assigns partitions. At the end, the
 coordinator writes one record with the new generation: its number and its members. The record has two times: when it was
 written (`at_us`), and when the last member had joined (`state_us`). No record shows when the rebalance began. So
-`started_at` is the earliest possible time, and the duration is an upper bound. Its quality says from which of two
-limits, the later one, it follows:
+`started_at` is the earliest possible time, and the duration is an upper bound. Its quality names the
+limit that set it, the later one of these two:
 
 - `bound`: the rebalance began after the group's previous record. Commits do not show more, because the broker accepts
   commits of the old generation until all members have joined.

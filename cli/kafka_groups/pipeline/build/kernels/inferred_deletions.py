@@ -1,9 +1,9 @@
 """Deletions that no record shows: samples no longer see the commit.
 
-Samples have no tombstones, so only its absence shows that a commit was deleted. One sample without the commit is noise:
-the coordinator may just have moved. Two complete samples must lack the commit, the later one more than ten minutes
-after the commit was last seen. Then the time of the first of them is the time of the deletion. A sample is complete if
-every coordinator listed its groups (UNLISTED_LOG_END).
+Samples contain no tombstones, so a commit's absence is the only evidence of its deletion. One sample without the commit
+is noise: the coordinator may just have moved. Two complete samples must lack the commit, the later one more than ten
+minutes after the commit was last seen. Then the time of the first of them is the time of the deletion. A sample is
+complete if every coordinator listed its groups (UNLISTED_LOG_END).
 
 - If records were read up to that time, they show whether the commit was deleted, and nothing is inferred.
 - A group that is still listed, but without any commit, keeps its commits: samples may have been unable to read them.
@@ -100,7 +100,11 @@ def infer_deletions(
     last_sample_us = take(samples.at_us, np.where(first_sample >= 0, end_of_samples - 1, -1))
     is_missing = (seen_us != NULL) & (missing_since_us != NULL) & (last_sample_us > missing_since_us)
     is_absent = is_missing & (last_sample_us // 1_000 - seen_us // 1_000 > ABSENT_MS)
-    is_deleted = is_absent & ~_has_read_records(rows, read, missing_since_us) & ~_is_unread(read, missing_since_us)
+    is_deleted = (
+        is_absent
+        & ~_has_read_records(rows, read, missing_since_us)
+        & ~_is_listed_without_commits(read, missing_since_us)
+    )
     # No sample is expected to see a deleted commit. It can be missing again only after a sample has seen it again.
     new_summary = replace(
         key_summary,
@@ -120,6 +124,6 @@ def _has_read_records(rows: Commits, read: ReadTimes, since_us: Ints) -> Flags:
     return is_present & (read.record_us >= since_us)
 
 
-def _is_unread(read: ReadTimes, since_us: Ints) -> Flags:
+def _is_listed_without_commits(read: ReadTimes, since_us: Ints) -> Flags:
     """Return for each key whether samples since `since_us` listed its group, but saw none of its commits."""
     return (read.group_listed_us >= since_us) & (read.group_commit_us < since_us)

@@ -104,8 +104,8 @@ def measure_progress(
 def _join_rows(carried: KeyProgress, observations: Observations) -> tuple[KeyProgress, Ints, Ints]:
     """Merge carried progress and observations into rows of progress, by key, incarnation, log number and time.
 
-    Return the rows, and for each row the lag and the time of the commit (ms), which are NULL in carried rows. Rows of
-    observations are known by their rule, which is NULL, as are all columns that observations lack.
+    Return the rows, and for each row the lag and the time of the commit (ms), which are NULL in carried rows. A row
+    with a NULL rule is an observation, and all columns that observations lack are NULL in it, too.
     """
     size = len(observations)
     names = KeyProgress.names()

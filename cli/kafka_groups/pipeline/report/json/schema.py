@@ -39,7 +39,7 @@ def history_schema() -> Schema:
             "from": time_schema("The beginning of the period."),
             "to": time_schema("The end of the period."),
             "evaluated_at": time_schema("The time of the newest lag; null if none is known.", nullable=True),
-            "clusters": texts_schema("The ids of the clusters in the tables."),
+            "clusters": texts_schema("The ids of the clusters of the selected groups and of the findings."),
             "groups_in_all": number_schema("The number of selected groups, including omitted ones.", nullable=False),
             "groups": array_schema("The groups, the worst ones first.", object_schema(_GROUP)),
             "findings": array_schema("Groups, topics and clusters that need attention.", object_schema(_FINDING)),
@@ -59,9 +59,7 @@ _POINT: Final = {
     "time_lag_ms": {**_TIME_LAG, "description": "The longest time lag of a partition at that time; null if unknown."},
 }
 _REBALANCE: Final = {
-    "started_at": time_schema(
-        "When it began; if the duration is an upper bound, the earliest time at which it may have begun."
-    ),
+    "started_at": time_schema("When it began; for a classic group, the earliest time at which it may have begun."),
     "ended_at": time_schema("When it ended; null if it had not ended.", nullable=True),
     "duration_ms": number_schema("How long it took; null if unknown."),
     "duration_quality": choice_schema(
