@@ -146,10 +146,8 @@ class Rule(NamedTuple):
 
 
 _LAGS: Final = Comparison("lag", ">", "allowed_lag")
-_IS_SILENT: Final = (
-    Comparison("silent_ms", ">=", "stop_after_ms"),
-    Comparison("silent_ms", ">", "usual_wait_ms", 1.5),
-)
+_IS_SILENT_ENOUGH: Final = Comparison("silent_ms", ">=", "stop_after_ms")
+_IS_SILENT: Final = (_IS_SILENT_ENOUGH, Comparison("silent_ms", ">", "usual_wait_ms", 1.5))
 _IS_WAITING: Final = (
     Comparison("waiting_ms", ">=", "stop_after_ms"),
     Comparison("waiting_ms", ">", "usual_wait_ms", 1.5),
@@ -175,7 +173,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "stopped_unseen",
         "STOP",
-        (_LAGS, Comparison("moves", "<", 2), Comparison("silent_ms", ">=", 15 * MINUTE_MS)),
+        (_LAGS, Comparison("moves", "<", 2), Comparison("silent_ms", ">=", 15 * MINUTE_MS), _IS_SILENT_ENOUGH),
     ),
     Rule("rewound", "REWIND", (_LAGS, Comparison("to_reach", ">", 0))),
     Rule("stalled", "STALL", (_LAGS, Comparison("repeated_commits", ">=", 3), *_IS_WAITING)),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands.change_commands import journal_files
 from tests.fakes.fake_admin import FakeCluster, member, run
 
 
@@ -44,3 +45,27 @@ def test_a_reset_of_another_cluster_explains_nothing(cluster: FakeCluster, polls
     assert run("reset", "g", "--topic", "t", "--to-offset", "300", "--execute", "--yes").exit_code == 0
     cluster.admin.cluster_id.side_effect = lambda **_: "cluster-1"
     assert poll(cluster, polls, 300) == "rewound"
+
+
+def test_a_reset_explains_no_commit_below_its_own(cluster: FakeCluster, polls: str) -> None:
+    assert poll(cluster, polls, 500) == "incomplete"
+    cluster.add("g", state="Empty", commits={("t", 0): 500})
+    assert run("reset", "g", "--topic", "t", "--to-offset", "300", "--execute", "--yes").exit_code == 0
+    assert poll(cluster, polls, 100) == "rewound"
+
+
+def test_a_damaged_record_leaves_the_others(cluster: FakeCluster, polls: str) -> None:
+    assert poll(cluster, polls, 500) == "incomplete"
+    cluster.add("g", state="Empty", commits={("t", 0): 500})
+    assert run("reset", "g", "--topic", "t", "--to-offset", "300", "--execute", "--yes").exit_code == 0
+    (record,) = journal_files()
+    record.with_stem(f"{record.stem}z").write_text("damaged")
+    assert poll(cluster, polls, 300) == "incomplete"
+
+
+def test_a_named_group_that_was_deleted_begins_again(cluster: FakeCluster, polls: str) -> None:
+    assert poll(cluster, polls, 500) == "incomplete"
+    for known in (cluster.listings, cluster.descriptions, cluster.offsets):
+        known.pop("g")
+    assert run("lag", "g", "--polls", polls).exit_code == 1
+    assert poll(cluster, polls, 50) == "incomplete"

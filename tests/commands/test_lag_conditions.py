@@ -137,3 +137,13 @@ def test_a_condition_without_a_row_to_judge_is_exit_code_1(arguments: tuple[str,
 def test_a_comparison_with_an_unknown_value_is_never_true(cluster: FakeCluster) -> None:
     cluster.add("fresh", state="Stable", members=[member("m", {"t": (0,)})])
     assert run("lag", "fresh", "--fail-if", "lag>=0 or lag<0 or lag!=7").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_refused"),
+    [("verdict==STALL", True), ("verdict==stall", True), ("lag>5 or rule==Stalled", True), ("verdict!=STALL", False)],
+)
+def test_a_condition_on_stall_is_refused_because_polls_do_not_see_it(condition: str, is_refused: bool) -> None:
+    outcome = run("lag", "--watch", "1s", "--samples", "1", "--fail-if", condition)
+    assert ("so only pipeline report gives STALL" in outcome.stderr) == is_refused
+    assert (outcome.exit_code == 2) == is_refused

@@ -57,6 +57,12 @@ def test_a_group_is_warned_of_before_retention_deletes_its_next_record(
     assert rules(tmp_path / "polls", "--time", *arguments) == {"behind": rule, "done": "no_lag"}
 
 
+def test_a_lag_that_is_only_a_marker_of_a_transaction_is_no_lag(cluster: FakeCluster, tmp_path: Path) -> None:
+    cluster.records = {RecordPosition("t", 0, 5): None}
+    assert rules(tmp_path / "polls", "--time") == {"behind": "no_lag", "done": "no_lag"}
+    assert rules(tmp_path / "others") == {"behind": "incomplete", "done": "no_lag"}
+
+
 def test_settings_of_topics_are_requested_only_with_time_and_polls(cluster: FakeCluster, tmp_path: Path) -> None:
     rules(tmp_path / "polls")
     run("lag", "--time")

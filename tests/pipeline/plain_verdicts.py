@@ -50,8 +50,8 @@ class Seen:
 
     @property
     def top(self) -> int:
-        """The highest offset since the observation before, from records or from this observation."""
-        return self.offset if self.highest is None else max(self.offset, self.highest)
+        """The highest offset since the observation before, from records or from this observation, that the log has."""
+        return min(self.end, self.offset if self.highest is None else max(self.offset, self.highest))
 
     @property
     def lag(self) -> int | None:
@@ -83,9 +83,12 @@ def gather_evidence(own: Sequence[Seen], limits: Limits) -> Evidence:
     now = own[-1]
     moves = [(before, after) for before, after in pairwise(own) if before.offset != after.offset]
     since_ms = [waits_since(own[: count + 1], limits) for count in range(len(own))]
+    steps = [after.at_ms - before.at_ms for before, after in pairwise(own)]
     waits = [
-        (max(1, after.moved_ms(before) - since), after.at_ms)
-        for since, (before, after) in zip(since_ms, pairwise(own), strict=False)
+        (max(1, min(after.moved_ms(before), before.at_ms + min(step, last_step)) - since), after.at_ms)
+        for since, (before, after), step, last_step in zip(
+            since_ms, pairwise(own), steps, [*steps[:1], *steps], strict=False
+        )
         if before.offset != after.offset
     ]
     waiting_ms = now.at_ms - since_ms[-1]
@@ -100,7 +103,7 @@ def gather_evidence(own: Sequence[Seen], limits: Limits) -> Evidence:
         usual_wait_ms=usual_wait_ms,
         empty_ms=None if since_empty_ms is None else now.at_ms - since_empty_ms,
         repeated_commits=now.repeated,
-        to_reach=highest_since_reset(own) - now.offset,
+        to_reach=max(0, highest_since_reset(own) - now.offset),
         lost_records=max(0, now.start - now.offset),
         unread_at_move=max(0, moves[-1][0].end - moves[-1][1].offset) if moves else None,
         growths={third_ms: growth for third_ms in _PERIODS_MS if (growth := grow(own, third_ms, usual_wait_ms))},
@@ -137,8 +140,9 @@ def highest_since_reset(own: Sequence[Seen]) -> int:
     for before, after in pairwise([None, *own]):
         assert after is not None
         members = (after.members,) if before is None else (before.members, after.members)
-        has_fallen = after.offset < after.top or (before is not None and after.offset < before.offset)
-        highest = after.offset if has_fallen and 0 in members else max(highest, after.top)
+        has_fallen = after.highest is not None and after.offset < after.highest
+        has_fallen |= before is not None and after.offset < before.offset
+        highest = min(after.offset, after.end) if has_fallen and 0 in members else max(highest, after.top)
     return highest
 
 

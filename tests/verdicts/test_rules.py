@@ -106,6 +106,13 @@ def test_with_fewer_than_two_moves_fifteen_minutes_are_a_stop(moves: int, silent
     assert judge_with(moves=moves, silent_ms=silent_ms, unread_at_move=None) == rule
 
 
+def test_a_longer_time_until_a_stop_counts_for_groups_that_were_not_seen_to_move() -> None:
+    limits = Limits(stop_after_ms=HOUR_MS)
+    unseen = READING._replace(moves=0, unread_at_move=None)
+    rules = [judge(unseen._replace(silent_ms=silent_ms), limits) for silent_ms in (HOUR_MS - 1, HOUR_MS)]
+    assert rules == ["incomplete", "stopped_unseen"]
+
+
 @pytest.mark.parametrize(("lag", "to_reach", "rule"), [(50, 0, "keeping_up"), (50, 1, "rewound"), (5, 1, "no_lag")])
 def test_a_commit_below_an_earlier_one_is_rewound_while_it_lags(lag: int, to_reach: int, rule: str) -> None:
     assert judge_with(lag=lag, to_reach=to_reach) == rule

@@ -57,7 +57,7 @@ _WORDS: Final = {
     "rule": tuple(VERDICT_OF),
 }
 # What only the times of commits can show, which polls do not see.
-_NEEDS_COMMITS: Final = ("STALL", "stalled")
+_NEEDS_COMMITS: Final = ("stall", "stalled")
 # The time lag as a duration.
 _TIME_LAG: Final = "time_lag"
 # Names of groups in an error.
@@ -82,7 +82,7 @@ def read_condition(text: str, *, option: str, view: View) -> Condition:
     for field in sorted(condition.fields().difference(keys, {_TIME_LAG})):
         msg = f"{option}: {field} is known only to lag with --watch or --polls"
         raise click.UsageError(msg)
-    if any(each.field in ("verdict", "rule") and each.value in _NEEDS_COMMITS for each in condition.comparisons()):
+    if any(map(_needs_commits, condition.comparisons())):
         msg = f"{option}: polls do not see commits at the same offset, so only pipeline report gives STALL"
         raise click.UsageError(msg)
     return condition
@@ -91,6 +91,12 @@ def read_condition(text: str, *, option: str, view: View) -> Condition:
 def needs_time(condition: Condition | None) -> bool:
     """Return whether a condition compares time lags, or notes on them, which are measured only if they are needed."""
     return condition is not None and any(map(_compares_time, condition.comparisons()))
+
+
+def _needs_commits(comparison: Comparison) -> bool:
+    """Return whether a comparison waits for what polls never give."""
+    is_equality = comparison.field in ("verdict", "rule") and comparison.operator == "=="
+    return is_equality and str(comparison.value).casefold() in _NEEDS_COMMITS
 
 
 def _compares_time(comparison: Comparison) -> bool:

@@ -186,6 +186,16 @@ def test_limits_decide_when_a_group_has_stopped() -> None:
     assert verdicts == ["UNKNOWN"] * 10 + ["STOP"] * 2
 
 
+def test_a_partition_whose_log_end_becomes_unknown_is_unknown_until_it_is_known_again() -> None:
+    history = observed((0, 5, 5), (60, 6, 6))
+    assert history.paces()["g"].verdict.rule == "no_lag"
+    for at_s in (120, 180):
+        history.observe([row(6, None)], at_s * 1_000)
+    assert history.paces()["g"].verdict == Verdict("UNKNOWN", "lag_unknown", 120_000)
+    history.observe([row(7, 7)], 240_000)
+    assert history.paces()["g"].verdict == Verdict("OK", "no_lag", 240_000)
+
+
 def test_a_group_has_the_verdict_of_its_worst_partition() -> None:
     history = Polls()
     for minute in range(5):

@@ -61,6 +61,13 @@ def test_a_log_start_above_the_commit_is_kept_for_the_next_run() -> None:
     assert [sample.start for sample in history.partitions["g", "t", 0].moves] == [0, 0, 60, 100]
 
 
+def test_a_strength_that_no_wait_can_have_is_refused() -> None:
+    text = format_polls(history_of(("g", 1, 50), ("g", 2, 50)), "c", "uncommitted")
+    strength = str(read(text).partitions["g", "t", 0].progress.strengths[0])
+    with pytest.raises(PollsFileError, match="damaged"):
+        read(text.replace(strength, "9" * 15))
+
+
 @given(_POLLS, st.integers(0, 400))
 def test_a_file_that_was_cut_is_refused(polls: list[tuple[str, int, int]], size: int) -> None:
     text = format_polls(history_of(*polls), "c", "uncommitted").rstrip("\n")

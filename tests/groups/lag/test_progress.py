@@ -43,9 +43,14 @@ def evidence(*polls: Observation, limits: Limits = LIMITS) -> Evidence:
 
 
 def moves_after(*waits_ms: int) -> list[Observation]:
-    """Return polls with a lag, of which each but the first shows a move, after these waits."""
-    at_ms = [sum(waits_ms[:count]) for count in range(len(waits_ms) + 1)]
-    return [poll(at, index, 1_000) for index, at in enumerate(at_ms)]
+    """Return polls each ten seconds with a lag, and at moves after these waits."""
+    polls = [poll(0, 0, 1_000)]
+    at_ms = 0
+    for offset, wait_ms in enumerate(waits_ms):
+        polls += [poll(at_ms + waited, offset, 1_000) for waited in range(10_000, wait_ms, 10_000)]
+        at_ms += wait_ms
+        polls.append(poll(at_ms, offset + 1, 1_000))
+    return polls
 
 
 def test_the_first_poll_shows_no_move_and_no_wait() -> None:
@@ -80,6 +85,18 @@ def test_a_wait_goes_on_while_the_commit_is_above_the_log_end() -> None:
 def test_the_usual_wait_is_the_second_longest_or_the_only_one(waits_s: tuple[int, ...], usual_s: int) -> None:
     seen = evidence(*moves_after(*(each * SECOND_MS for each in waits_s)))
     assert seen.usual_wait_ms == pytest.approx(usual_s * SECOND_MS, rel=0.01)
+
+
+def test_gaps_between_polls_are_no_waits_of_the_group() -> None:
+    """Polls each minute, twice an hour without any, and a group that moves each minute."""
+    minutes = [minute for minute in range(300) if not (60 <= minute < 120 or 180 <= minute < 240)]
+    polls = [poll(minute * MINUTE_MS, minute, 1_000) for minute in minutes]
+    assert evidence(*polls).usual_wait_ms == pytest.approx(MINUTE_MS, rel=0.01)
+
+
+def test_a_commit_above_the_end_of_a_new_log_need_not_be_reached_again() -> None:
+    seen = evidence(*(poll(at * MINUTE_MS, *pair) for at, pair in enumerate([(1_010, 5), (1_010, 8), (10, 15)])))
+    assert seen.to_reach == 0
 
 
 def test_a_wait_counts_half_after_its_half_life() -> None:

@@ -12,10 +12,11 @@ from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.retention import Retention, read_retentions
 from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
 from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagReading, order_of, summarize_lag, with_pace
-from kafka_groups.groups.lag.time_lag import TimeLags, read_time_lags, time_lag_of
+from kafka_groups.groups.lag.time_lag import CAUGHT_UP, NOT_MEASURED, TimeLags, read_time_lags, time_lag_of
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
+from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
 
 class LagMeasurement(NamedTuple):
@@ -38,8 +39,9 @@ class LagMeasurement(NamedTuple):
     def retention_of(self, row: OffsetRow) -> Retention:
         """Return the retention of a row's topic, and how long it still keeps the record at the commit."""
         topic_ms = self.retentions_ms.get(row.topic)
-        time_lag_ms = None if self.time_lags is None else time_lag_of([row], self.time_lags).ms
-        return Retention(topic_ms, None if topic_ms is None or time_lag_ms is None else topic_ms - time_lag_ms)
+        time_lag = NOT_MEASURED if self.time_lags is None else time_lag_of([row], self.time_lags)
+        left_ms = None if topic_ms is None or time_lag.ms is None else topic_ms - time_lag.ms
+        return Retention(topic_ms, left_ms, is_caught_up=CAUGHT_UP in time_lag.notes)
 
     def partitions(self) -> Iterator[tuple[GroupDescription, Sequence[OffsetRow]]]:
         """Yield each group with its rows, which are made now: a large cluster's rows are never all in memory."""
@@ -102,8 +104,9 @@ def add_poll(polls: Polls, measurement: LagMeasurement, at_ms: int) -> LagReadin
     for description, rows in measurement.partitions():
         polls.observe(distinct_partitions(rows), at_ms, description.member_count, measurement.retention_of)
         groups.append(_summarize(measurement, LagKey.GROUP, description, rows))
+    absent = [each.group for each in measurement.failures if each.code == GROUP_ID_NOT_FOUND and each.group is not None]
     polls.end_poll(
-        measurement.described.descriptions,
+        [*measurement.described.descriptions, *absent],
         unread={
             (failure.group, failure.topic, failure.partition)
             for failure in measurement.failures

@@ -55,7 +55,7 @@ def _know_no_retention(_row: OffsetRow) -> Retention:
     return UNKNOWN_RETENTION
 
 
-def _know_no_reset(_key: PartitionKey, _since_ms: int, _until_ms: int) -> bool:
+def _know_no_reset(_key: PartitionKey, _offset: int, _since_ms: int, _until_ms: int) -> bool:
     return False
 
 
@@ -66,8 +66,11 @@ class Polls:
     partitions: dict[PartitionKey, PartitionPolls] = field(default_factory=dict)
     lags: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits, compare=False)
-    # Whether a commit of a partition was reset between two times, in ms since 1970, as far as the caller knows.
-    is_known_reset: Callable[[PartitionKey, int, int], bool] = field(default=_know_no_reset, repr=False, compare=False)
+    # Whether a commit of a partition was reset to an offset, or below it, between two times (ms since 1970), as far as
+    # the caller knows.
+    is_known_reset: Callable[[PartitionKey, int, int, int], bool] = field(
+        default=_know_no_reset, repr=False, compare=False
+    )
     # The number of polls that ended since the file was read.
     ended: int = field(default=0, compare=False)
     # The partitions with a commit in the current poll.
@@ -95,6 +98,7 @@ class Polls:
             self._committed.add(key)
             if row.log_end_offset is None:
                 incomplete.add(row.group)
+                self._forget_verdict(key, at_ms)
                 continue
             totals[row.group] = totals.get(row.group, 0) + max(0, row.log_end_offset - row.committed_offset)
             start = row.log_start_offset
@@ -105,8 +109,12 @@ class Polls:
                 row.committed_offset, row.log_end_offset, at_ms, deleted_until, members, retention=retention(row)
             )
             before = self.partitions.get(key)
-            if before is not None and observation.offset < before.last.offset:
-                is_reset = self.is_known_reset(key, before.last.at_ms, at_ms)
+            if (
+                before is not None
+                and observation.offset < before.last.offset
+                and 0 not in (members, before.last.members)
+            ):
+                is_reset = self.is_known_reset(key, observation.offset, before.last.at_ms, at_ms)
                 observation = observation._replace(is_reset=is_reset)
             self.partitions[key] = seen = _add(before, observation, self.limits)
             if seen.fallen is not None:
@@ -117,6 +125,14 @@ class Polls:
                 points = ()
             if group not in incomplete and (not points or points[-1][0] < at_ms):
                 self.lags[group] = (*points, (at_ms, lag))[-LAG_POINTS:]
+
+    def _forget_verdict(self, key: PartitionKey, at_ms: int) -> None:
+        """Give a partition whose log end is unknown now the verdict of an unknown lag."""
+        polls = self.partitions.get(key)
+        if polls is not None and polls.last.at_ms < at_ms:
+            is_same = polls.verdict.verdict == _LAG_UNKNOWN.verdict
+            since_ms = polls.verdict.since_ms if is_same else at_ms
+            self.partitions[key] = polls._replace(verdict=_LAG_UNKNOWN._replace(since_ms=since_ms))
 
     def end_poll(self, groups: Iterable[str], *, unread: Collection[PartitionKey] = (), is_complete: bool) -> None:
         """Forget what was deleted, after a poll that read these groups: commits, except those that were not read.

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kafka_groups.errors import PollsFileError
 from kafka_groups.groups.lag.polls import PartitionPolls, Polls
-from kafka_groups.groups.lag.progress import Floor, Observation, Progress
+from kafka_groups.groups.lag.progress import Floor, Observation, Progress, wait_strength
 from kafka_groups.verdicts import LONG_PERIOD_MS, SHORT_PERIOD_MS, VERDICT_OF, Verdict
 
 _KIND: Final = "kafka-groups/polls/"
@@ -93,6 +93,7 @@ def _line(group: str, topic: str, number: int, partition: PartitionPolls) -> str
         progress.moves,
         [*progress.strengths],
         [*progress.intervals],
+        progress.last_interval_ms,
         progress.highest,
         progress.unread_at_move,
         progress.empty_since_ms,
@@ -125,12 +126,14 @@ def _partition(line: Any) -> PartitionPolls:
     if not moves or len(fallen) > 1:
         raise ValueError(line)
     last = _observation(end)
-    since_ms, count, strengths, intervals, highest, unread, empty_since_ms, rule, verdict_since_ms = head
+    since_ms, count, strengths, intervals, last_interval_ms, highest, unread, empty_since_ms, *verdict = head
+    rule, verdict_since_ms = verdict
     progress = Progress(
         since_ms=int(since_ms),
         moves=int(count),
-        strengths=tuple(map(int, strengths)),
-        intervals=tuple(map(int, intervals)),
+        strengths=_strengths(strengths, last),
+        intervals=_strengths(intervals, last),
+        last_interval_ms=int(last_interval_ms),
         highest=int(highest),
         unread_at_move=None if unread is None else int(unread),
         empty_since_ms=None if empty_since_ms is None else int(empty_since_ms),
@@ -144,6 +147,14 @@ def _partition(line: Any) -> PartitionPolls:
         Verdict(VERDICT_OF[rule], rule, int(verdict_since_ms)),
         _observation(fallen[0]) if fallen else None,
     )
+
+
+def _strengths(row: Any, last: Observation) -> tuple[int, ...]:
+    """Return strengths of waits; raise ValueError for one of a wait that began before 1970."""
+    strengths = tuple(map(int, row))
+    if strengths and max(strengths) > wait_strength(last.at_ms, last.at_ms):
+        raise ValueError(row)
+    return strengths
 
 
 def _observation(row: Any) -> Observation:

@@ -51,6 +51,8 @@ class Observation(NamedTuple):
     @property
     def lag(self) -> int | None:
         """Return the number of records that can still be read; None if the commit is above the log end."""
+        if self.retention.is_caught_up:
+            return 0
         return None if self.offset > self.end else self.end - max(self.offset, self.start)
 
 
@@ -70,6 +72,7 @@ class Progress(NamedTuple):
     moves: int
     strengths: tuple[int, ...]  # of the longest waits that ended, at most two, the strongest first
     intervals: tuple[int, ...]  # the same of the longest intervals between two observations
+    last_interval_ms: int  # the time between the last two observations; 0 after the first one
     highest: int  # the highest committed offset since the last known reset
     unread_at_move: int | None
     empty_since_ms: int | None  # since when no member was seen; None while members are seen
@@ -80,7 +83,8 @@ class Progress(NamedTuple):
 def observe(before: Progress | None, previous: Observation, seen: Observation, limits: Limits) -> Progress:
     """Return the progress after an observation; `previous` is the one before it, which is later than none.
 
-    Without progress, `seen` is the first observation, and `previous` is not used.
+    Without progress, `seen` is the first observation, and `previous` is not used. After a gap in the observations the
+    group may have moved at any time: its wait counts until an observation that had come in the last interval.
     """
     lag = seen.lag
     has_lag = lag is None or lag > limits.allowed_lag
@@ -90,7 +94,8 @@ def observe(before: Progress | None, previous: Observation, seen: Observation, l
             moves=0,
             strengths=(),
             intervals=(),
-            highest=seen.offset,
+            last_interval_ms=0,
+            highest=_highest_of(seen),
             unread_at_move=None,
             empty_since_ms=seen.at_ms if seen.members == 0 else None,
             short_floors=_lower((), seen, lag, SHORT_PERIOD_MS, SHORT_THIRDS_MS[-1]),
@@ -98,15 +103,20 @@ def observe(before: Progress | None, previous: Observation, seen: Observation, l
         )
     has_moved = seen.offset != previous.offset
     is_reset = seen.offset < previous.offset and (seen.is_reset or 0 in (seen.members, previous.members))
+    interval_ms = seen.at_ms - previous.at_ms
+    moved_ms = previous.at_ms + min(interval_ms, before.last_interval_ms or interval_ms)
     empty_since_ms = None if seen.members else before.empty_since_ms
     if seen.members == 0 and empty_since_ms is None:
         empty_since_ms = seen.at_ms
     return Progress(
         since_ms=seen.at_ms if has_moved or not has_lag else before.since_ms,
         moves=before.moves + has_moved,
-        strengths=_add_wait(before.strengths, seen.at_ms, before.since_ms) if has_moved else before.strengths,
-        intervals=_add_wait(before.intervals, seen.at_ms, previous.at_ms),
-        highest=seen.offset if is_reset else max(before.highest, seen.offset),
+        strengths=_add_wait(before.strengths, seen.at_ms, moved_ms - before.since_ms)
+        if has_moved
+        else before.strengths,
+        intervals=_add_wait(before.intervals, seen.at_ms, interval_ms),
+        last_interval_ms=interval_ms,
+        highest=_highest_of(seen) if is_reset else max(before.highest, _highest_of(seen)),
         unread_at_move=max(0, previous.end - seen.offset) if has_moved else before.unread_at_move,
         empty_since_ms=before.empty_since_ms if seen.members is None else empty_since_ms,
         short_floors=_lower(before.short_floors, seen, lag, SHORT_PERIOD_MS, SHORT_THIRDS_MS[-1]),
@@ -128,7 +138,7 @@ def evidence_of(progress: Progress, seen: Observation) -> Evidence:
         silent_ms=waiting_ms,
         usual_wait_ms=usual_wait_ms,
         empty_ms=seen.at_ms - progress.empty_since_ms if is_empty and progress.empty_since_ms is not None else None,
-        to_reach=progress.highest - seen.offset,
+        to_reach=max(0, progress.highest - seen.offset),
         lost_records=max(0, seen.start - seen.offset),
         retention_ms=seen.retention.topic_ms,
         retention_left_ms=seen.retention.left_ms,
@@ -144,9 +154,14 @@ def wait_strength(wait_ms: int, at_ms: int) -> int:
     return math.floor(math.log2(max(1, wait_ms)) * STRENGTH_UNIT) + at_ms * STRENGTH_UNIT // WAIT_HALF_LIFE_MS
 
 
-def _add_wait(strengths: Sequence[int], at_ms: int, since_ms: int) -> tuple[int, ...]:
+def _highest_of(seen: Observation) -> int:
+    """Return the committed offset, as far as the log has it: one above the log end belongs to an earlier log."""
+    return min(seen.offset, seen.end)
+
+
+def _add_wait(strengths: Sequence[int], at_ms: int, wait_ms: int) -> tuple[int, ...]:
     """Return the strongest waits with one that ended now."""
-    return tuple(sorted((*strengths, wait_strength(at_ms - since_ms, at_ms)), reverse=True)[:WAITS])
+    return tuple(sorted((*strengths, wait_strength(wait_ms, at_ms)), reverse=True)[:WAITS])
 
 
 def _usual_wait(strengths: Sequence[int], now_ms: int) -> int:

@@ -14,10 +14,14 @@ _DELETE: Final = "delete"
 
 
 class Retention(NamedTuple):
-    """The retention of a topic, and how long it still keeps the record at a commit, in ms; None if unknown."""
+    """The retention of a topic, and how long it still keeps the record at a commit, in ms; None if unknown.
+
+    `is_caught_up` says that no record is behind the commit, only markers of transactions or gaps of compaction.
+    """
 
     topic_ms: int | None = None
     left_ms: int | None = None
+    is_caught_up: bool = False
 
 
 UNKNOWN_RETENTION: Final = Retention()

@@ -223,6 +223,7 @@ class KeyProgress(Frame):
         INT64, "strength of the longest interval between observations; 0 without one"
     )
     second_interval_strength: Ints = column(INT64, "strength of the second longest one; 0 without one")
+    last_interval_ms: Ints = column(INT64, "time between the last two observations; 0 after one", unit=MILLISECONDS)
     highest: Ints = column(INT64, "highest committed offset since the last known reset", unit=OFFSET)
     unread_at_move: Ints = column(INT64, "records left at the last move (`Evidence`); NULL if none", unit=RECORDS)
     empty_since_ms: Ints = column(

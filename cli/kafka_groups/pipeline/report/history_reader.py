@@ -130,7 +130,9 @@ def _read_timelines(
                 summary,
                 points=tuple(points.get(key, ())),
                 rebalances=of_group,
-                rebalancing_ms=_time_in_rebalance(of_group, known.coverages[key.cluster_id].last_record_ms),
+                rebalancing_ms=None
+                if summary.deleted_ms is not None
+                else _time_in_rebalance(of_group, known.coverages[key.cluster_id].last_record_ms),
                 lagging_since_ms=None if lag_start is None else lag_start.since_ms,
                 lagging_since_is_bound=lag_start is not None and lag_start.is_bound,
             )

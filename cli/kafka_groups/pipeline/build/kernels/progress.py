@@ -71,7 +71,8 @@ def measure_progress(
 
     `carried` is the progress of each key before the observations, which are sorted by key and time. Return the progress
     after each observation, without verdicts (NULL), and the columns of `verdicts.Evidence` at each of them, by name.
-    Unknown numbers are NULL.
+    Unknown numbers are NULL. After a gap in the observations a key may have moved at any time: its wait counts until an
+    observation that had come in the last interval.
     """
     rows, lag, commit_ms = _join_rows(carried, observations)
     is_observed = rows.rule == NULL
@@ -86,7 +87,10 @@ def measure_progress(
     since_ms = running_maximum(np.where(has_no_lag, rows.at_ms, since_ms), start_index)
     unread = np.maximum(0, rows.log_end[previous] - rows.committed_offset)
     last_move = last_index_until(has_moved | ~is_observed, start_index)
-    wait_ms = np.where(has_moved, np.maximum(1, moved_ms - since_ms[previous]), 0)
+    interval_ms = _measure_intervals(rows, previous)
+    before_ms = np.where(is_observed, interval_ms, rows.last_interval_ms)[previous]
+    latest_ms = take(rows.at_ms, previous) + np.where(before_ms > 0, np.minimum(interval_ms, before_ms), interval_ms)
+    wait_ms = np.where(has_moved, np.maximum(1, np.minimum(moved_ms, latest_ms) - since_ms[previous]), 0)
     measured = replace(
         rows,
         since_ms=since_ms,
@@ -95,7 +99,8 @@ def measure_progress(
         unread_at_move=take(np.where(is_observed, unread, rows.unread_at_move), last_move),
         empty_since_ms=_find_empty_since(rows, start_index),
         **_find_strongest(rows, _WAITS, wait_ms, start_index),
-        **_find_strongest(rows, _INTERVALS, _measure_intervals(rows, previous), start_index),
+        last_interval_ms=interval_ms,
+        **_find_strongest(rows, _INTERVALS, interval_ms, start_index),
     )
     progress = measured.take(is_observed)
     return progress, _gather_evidence(observations, progress)
@@ -171,11 +176,14 @@ def _find_highest(rows: KeyProgress, previous: Ints, start_index: Ints) -> Ints:
     """
     has_fallen = (previous >= 0) & (rows.committed_offset < rows.committed_offset[previous])
     has_fallen |= (rows.rule == NULL) & (rows.committed_offset < rows.highest)
-    if not (has_fallen.any() or (rows.highest != rows.committed_offset).any()):
+    is_beyond_end = rows.committed_offset > rows.log_end
+    if not (has_fallen.any() or is_beyond_end.any() or (rows.highest != rows.committed_offset).any()):
         return rows.highest
     is_empty = rows.members == 0
     is_reset = has_fallen & (is_empty | ((previous >= 0) & is_empty[previous]))
     offset = np.where(is_reset, rows.committed_offset, rows.highest)
+    # An offset above the log end belongs to an earlier log.
+    offset = np.where(rows.rule == NULL, np.minimum(offset, rows.log_end), offset)
     indices = np.arange(len(rows))
     since_reset = np.maximum(start_index, np.maximum.accumulate(np.where(is_reset, indices, 0)))
     return _running_maximum_of_offsets(offset, since_reset)
@@ -257,7 +265,7 @@ def _gather_evidence(observations: Observations, progress: KeyProgress) -> dict[
         "usual_wait_ms": usual_waits(progress),
         "empty_ms": np.where(is_empty, at_ms - progress.empty_since_ms, NULL),
         "repeated_commits": observations.repeated_commits,
-        "to_reach": progress.highest - observations.committed_offset,
+        "to_reach": np.maximum(0, progress.highest - observations.committed_offset),
         "lost_records": observations.lost_records,
         # No table has the retention of topics.
         "retention_ms": np.full(len(observations), NULL),
