@@ -85,7 +85,7 @@ def gather_evidence(own: Sequence[Seen], limits: Limits) -> Evidence:
     since_ms = [waits_since(own[: count + 1], limits) for count in range(len(own))]
     steps = [after.at_ms - before.at_ms for before, after in pairwise(own)]
     waits = [
-        (max(1, min(after.moved_ms(before), before.at_ms + min(step, last_step)) - since), after.at_ms)
+        (max(1, min(after.moved_ms(before), before.at_ms + min(step, last_step * 3 // 2)) - since), after.at_ms)
         for since, (before, after), step, last_step in zip(
             since_ms, pairwise(own), steps, [*steps[:1], *steps], strict=False
         )

@@ -91,7 +91,7 @@ def test_gaps_between_polls_are_no_waits_of_the_group() -> None:
     """Polls each minute, twice an hour without any, and a group that moves each minute."""
     minutes = [minute for minute in range(300) if not (60 <= minute < 120 or 180 <= minute < 240)]
     polls = [poll(minute * MINUTE_MS, minute, 1_000) for minute in minutes]
-    assert evidence(*polls).usual_wait_ms == pytest.approx(MINUTE_MS, rel=0.01)
+    assert MINUTE_MS <= evidence(*polls).usual_wait_ms <= 1.5 * MINUTE_MS
 
 
 def test_a_commit_above_the_end_of_a_new_log_need_not_be_reached_again() -> None:

@@ -84,7 +84,8 @@ def observe(before: Progress | None, previous: Observation, seen: Observation, l
     """Return the progress after an observation; `previous` is the one before it, which is later than none.
 
     Without progress, `seen` is the first observation, and `previous` is not used. After a gap in the observations the
-    group may have moved at any time: its wait counts until an observation that had come in the last interval.
+    group may have moved at any time: its wait counts until an observation that had come in one and a half times the
+    last interval.
     """
     lag = seen.lag
     has_lag = lag is None or lag > limits.allowed_lag
@@ -104,7 +105,7 @@ def observe(before: Progress | None, previous: Observation, seen: Observation, l
     has_moved = seen.offset != previous.offset
     is_reset = seen.offset < previous.offset and (seen.is_reset or 0 in (seen.members, previous.members))
     interval_ms = seen.at_ms - previous.at_ms
-    moved_ms = previous.at_ms + min(interval_ms, before.last_interval_ms or interval_ms)
+    moved_ms = previous.at_ms + min(interval_ms, before.last_interval_ms * 3 // 2 or interval_ms)
     empty_since_ms = None if seen.members else before.empty_since_ms
     if seen.members == 0 and empty_since_ms is None:
         empty_since_ms = seen.at_ms

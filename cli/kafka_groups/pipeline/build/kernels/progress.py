@@ -72,7 +72,7 @@ def measure_progress(
     `carried` is the progress of each key before the observations, which are sorted by key and time. Return the progress
     after each observation, without verdicts (NULL), and the columns of `verdicts.Evidence` at each of them, by name.
     Unknown numbers are NULL. After a gap in the observations a key may have moved at any time: its wait counts until an
-    observation that had come in the last interval.
+    observation that had come in one and a half times the last interval.
     """
     rows, lag, commit_ms = _join_rows(carried, observations)
     is_observed = rows.rule == NULL
@@ -88,7 +88,7 @@ def measure_progress(
     unread = np.maximum(0, rows.log_end[previous] - rows.committed_offset)
     last_move = last_index_until(has_moved | ~is_observed, start_index)
     interval_ms = _measure_intervals(rows, previous)
-    before_ms = np.where(is_observed, interval_ms, rows.last_interval_ms)[previous]
+    before_ms = np.where(is_observed, interval_ms, rows.last_interval_ms)[previous] * 3 // 2
     latest_ms = take(rows.at_ms, previous) + np.where(before_ms > 0, np.minimum(interval_ms, before_ms), interval_ms)
     wait_ms = np.where(has_moved, np.maximum(1, np.minimum(moved_ms, latest_ms) - since_ms[previous]), 0)
     measured = replace(
