@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from kafka_groups.commands import known_resets
 from tests.commands.change_commands import journal_files
 from tests.fakes.fake_admin import FakeCluster, member, run
+
+if TYPE_CHECKING:
+    from pytest_mock import MockerFixture
 
 
 @pytest.fixture
@@ -59,7 +64,7 @@ def test_a_damaged_record_leaves_the_others(cluster: FakeCluster, polls: str) ->
     cluster.add("g", state="Empty", commits={("t", 0): 500})
     assert run("reset", "g", "--topic", "t", "--to-offset", "300", "--execute", "--yes").exit_code == 0
     (record,) = journal_files()
-    record.with_stem(f"{record.stem}z").write_text("damaged")
+    record.with_stem(f"{record.stem}z").write_text("damaged\n")
     assert poll(cluster, polls, 300) == "incomplete"
 
 
@@ -69,3 +74,16 @@ def test_a_named_group_that_was_deleted_begins_again(cluster: FakeCluster, polls
         known.pop("g")
     assert run("lag", "g", "--polls", polls).exit_code == 1
     assert poll(cluster, polls, 50) == "incomplete"
+
+
+def test_the_journal_is_read_once_for_all_commits_of_a_poll(
+    cluster: FakeCluster, polls: str, mocker: MockerFixture
+) -> None:
+    read = mocker.spy(known_resets, "list_ids")
+    for offset in (500, 300):
+        cluster.add(
+            "g", state="Stable", members=[member("m", {"t": (0, 1)})], commits={("t", n): offset for n in (0, 1)}
+        )
+        cluster.end("t", 1_000, 1_000, starts=(0, 0))
+        assert run("lag", "--polls", polls).exit_code == 0
+    assert read.call_count == 1

@@ -18,14 +18,14 @@ RulesAt = dict[tuple[str, float], str]
 
 
 def samples(minutes: int, committed: int, produced: int, *, until: int) -> tuple[list[Row], list[Row]]:
-    """Samples of each minute: a group that moves by so much a minute until then, and log ends that grow by so much."""
+    """Return one sample a minute: commits and log ends grow by given numbers of records a minute."""
     times = range(minutes)
     commits = [commit(MINUTE * minute - BEFORE, 10 + committed * min(minute, until)) for minute in times]
     return commits, [ends(MINUTE * minute, 1_000 + produced * minute) for minute in times]
 
 
 def samples_of_runs(minutes: int) -> tuple[list[Row], list[Row]]:
-    """Samples of each minute: 20 records are written a minute, and every five minutes all are read at once."""
+    """Return one sample a minute: 20 records are written a minute, and every five minutes all are read at once."""
     times = range(minutes)
     commits = [commit(MINUTE * minute - BEFORE, 1_000 + 20 * (minute // 5 * 5)) for minute in times]
     return commits, [ends(MINUTE * minute, 1_000 + 20 * minute) for minute in times]

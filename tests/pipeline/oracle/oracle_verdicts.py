@@ -71,7 +71,7 @@ def see(evidence: Evidence, row: LagRow, built: Row, since: datetime | None) -> 
 
 
 def members_at(evidence: Evidence, key: ReaderKey, at: datetime) -> int | None:
-    """Return the number of members in the last sample with the commit, if it is of the last ten minutes."""
+    """Return the number of members in the last sample with the commit, unless that sample is over ten minutes old."""
     samples = evidence.samples.get(key, ())
     until = bisect_right(samples, at, key=attrgetter("at"))
     is_known = until > 0 and samples[until - 1].at >= at - MEMBERS_COUNT_FOR
