@@ -76,11 +76,12 @@ def test_groups_that_the_listing_returns_as_a_whole_are_not_described(
     }
     assert reported == {
         "billing": ("Classic", "Empty", False),
-        "connect": ("Classic", "Stable", False),
+        "connect": ("Classic", "Stable", True),
         "orders": ("Consumer", "Stable", True),
-        "shared": ("Share", "Stable", False),
+        "shared": ("Share", "Stable", True),
     }
-    assert cluster.requests()["DescribeGroups"] == 0
+    (request,) = cluster.requests_of("DescribeGroups")
+    assert request.body["groups"] == ["connect"]
     assert cluster.requests()["ConsumerGroupDescribe"] == 1
 
 
@@ -124,7 +125,9 @@ def test_a_sample_costs_few_requests(cluster: ScriptedCluster, storage: Storage)
     assert cluster.requests() == {
         "ListGroups": 3,
         "ConsumerGroupDescribe": 1,
-        "OffsetFetch": 3,
+        "DescribeGroups": 1,
+        "ShareGroupDescribe": 1,
+        "OffsetFetch": 2,
         "Metadata": 2,
         "ListOffsets": 9,
     }
