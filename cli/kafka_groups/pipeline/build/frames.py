@@ -99,7 +99,7 @@ class CommittedOffsets(Frame):
     is_deletion: Flags = column(BOOLEAN, "true if the commit was deleted")
     committed_offset: Ints = column(INT64, "the committed offset; NULL for a deletion", unit=OFFSET)
     topic_id: Ints = column(INT64, "a number that stands for the topic id; NULL if unknown")
-    members: Ints = column(INT64, "members of the group in this sample; NULL if unknown, and in records")
+    member_count: Ints = column(INT64, "number of members of the group in this sample; NULL if unknown, and in records")
 
 
 @frame
@@ -198,7 +198,7 @@ class Observations(Frame):
     log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
     lag: Ints = column(INT64, "records that can still be read; NULL if the commit is above the log end", unit=RECORDS)
     lost_records: Ints = column(INT64, "records deleted before the group read them; NULL if unknown", unit=RECORDS)
-    members: Ints = column(INT64, "members of the group; NULL if unknown")
+    member_count: Ints = column(INT64, "number of members of the group; NULL if unknown")
     commit_ms: Ints = column(INT64, "time of the last commit; NULL if no record shows it", unit=MILLISECONDS)
     repeated_commits: Ints = column(INT64, "commits at the same offset since its first one; NULL if unknown")
     highest: Ints = column(INT64, "highest offset committed since the previous observation", unit=OFFSET)
@@ -214,7 +214,7 @@ class KeyProgress(Frame):
     at_ms: Ints = column(INT64, "time of the last observation", unit=MILLISECONDS)
     committed_offset: Ints = column(INT64, "the last commit at that time", unit=OFFSET)
     log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
-    members: Ints = column(INT64, "members of the group; NULL if unknown")
+    member_count: Ints = column(INT64, "number of members of the group; NULL if unknown")
     since_ms: Ints = column(INT64, "last move, or last observation without lag if later", unit=MILLISECONDS)
     moves: Ints = column(INT64, "number of moves")
     longest_wait_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")

@@ -42,7 +42,7 @@ class EventRows(Frame):
     source_partition: Any = column(INT32, "partition of __consumer_offsets; null for samples")
     source_offset: Any = column(INT64, "offset of the record in that partition; null for samples", unit=OFFSET)
     at_us: Any = column(INT64, "time of the record or of the sample", unit=MICROSECONDS)
-    type: Any = column(STRING, "Kafka's name of the record, or Snapshot for samples")
+    record_name: Any = column(STRING, "Kafka's name of the record, or Snapshot for samples")
     event_type: Any = column(STRING, "the event, in one word")
     epoch: Any = column(INT32, "generation or epoch of the event")
     previous_epoch: Any = column(INT32, "epoch of the member before the event")
