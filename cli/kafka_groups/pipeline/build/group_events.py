@@ -16,7 +16,7 @@ from kafka_groups.pipeline.build.kernels.group_days import DayEvents
 from kafka_groups.pipeline.build.kernels.group_records import GroupRecord, log_position
 from kafka_groups.pipeline.build.kernels.group_timeline import Timeline
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, segment_maximum
-from kafka_groups.pipeline.frames.arrays import Ints, to_ints, to_sorted_codes
+from kafka_groups.pipeline.frames.arrays import Ints, to_flags, to_ints, to_sorted_codes
 
 # A group is its number, and a day is in days since 1970.
 _GroupDay = tuple[int, int]
@@ -67,7 +67,7 @@ def read_day_events(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]
 def _days_without_rebalances(events: Any, group: Ints) -> set[_GroupDay]:
     """Return the days on which an event shows a share or streams group, whose records do not show rebalances."""
     kinds = pc.coalesce(events["group_type"], events["record_name"])
-    is_other = np.asarray(pc.fill_null(pc.match_substring_regex(kinds, "^(Share|Streams)"), False))  # noqa: FBT003
+    is_other = to_flags(pc.match_substring_regex(kinds, "^(Share|Streams)"))
     days = to_ints(events["at_us"])[is_other] // DAY_US
     return set(zip(group[is_other].tolist(), days.tolist(), strict=True))
 

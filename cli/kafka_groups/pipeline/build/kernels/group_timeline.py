@@ -86,7 +86,8 @@ def drop_superseded(entries: Sequence[Entry]) -> list[Entry]:
     """
     valid = list[Entry]()
     earliest_us = LARGEST
-    for entry in reversed(sorted(entries, key=attrgetter("record_index"))):  # noqa: C413 - equal ones keep their order
+    in_log_order = sorted(entries, key=attrgetter("record_index"))
+    for entry in reversed(in_log_order):
         if entry.at_us <= earliest_us:
             valid.append(entry)
             earliest_us = entry.at_us
