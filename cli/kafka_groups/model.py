@@ -77,7 +77,8 @@ class Failure(NamedTuple):
         if self.code is None or (self.code == client_error.code and self.broker is None):
             return client_error(self.message)
         error = BrokerError(self.message)
-        error.code, error.name = self.code, self.name
+        error.code = self.code
+        error.name = self.name
         return error
 
 
@@ -230,7 +231,8 @@ class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
         *,
         is_stable: bool = False,
     ) -> None:
-        self.topics, self.is_stable = tuple(topics), is_stable
+        self.topics = tuple(topics)
+        self.is_stable = is_stable
         self.failed: Mapping[TopicPartition, Failure] = failed or {}
         self._by_key: dict[TopicPartition, CommittedOffset | None] | None = None
 

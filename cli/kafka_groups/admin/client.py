@@ -114,7 +114,8 @@ class GroupAdmin(ChangeClient):
         self._known.take_listing()
         requested = _to_partitions(groups)
         handler = handlers.ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
-        known, lookup = self._known.coordinators, CoordinatorStrategy()
+        known = self._known.coordinators
+        lookup = CoordinatorStrategy()
         driver = self._request("fetching offsets", handler, requested, known, deadline, lookup=lookup)
         store_locations(self._known.coordinators, driver.locations, driver.failed)
         return handler.with_unstable(driver.results())
@@ -134,7 +135,8 @@ class GroupAdmin(ChangeClient):
         """
         deadline = self._connect(timeout)
         keys = [TopicPartition(*partition) for partition in partitions]
-        handler, lookup = handlers.ListOffsetsHandler(spec, isolation_level), PartitionLeaderStrategy[TopicPartition]()
+        handler = handlers.ListOffsetsHandler(spec, isolation_level)
+        lookup = PartitionLeaderStrategy[TopicPartition]()
         driver = self._request("listing log offsets", handler, keys, self._known.leaders, deadline, lookup=lookup)
         store_locations(self._known.leaders, driver.locations, driver.failed)
         self._known.store_topics(lookup.leaders, self._clock(), requested=set(keys))
@@ -143,7 +145,8 @@ class GroupAdmin(ChangeClient):
     def describe_topics(self, topics: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, Topic]:
         """Describe topics: id and partitions. A topic that does not exist fails; none is created."""
         deadline = self._connect(timeout)
-        known, handler = dict.fromkeys(to_names(topics), ANY_BROKER), handlers.DescribeTopicsHandler()
+        known = dict.fromkeys(to_names(topics), ANY_BROKER)
+        handler = handlers.DescribeTopicsHandler()
         results = self._request("reading topics", handler, known, known, deadline).results()
         self._known.store_topics(handler.leaders, self._clock())
         return results
@@ -184,7 +187,8 @@ class GroupAdmin(ChangeClient):
         deadline = self._connect(timeout)
         keys = [handlers.PartitionTime(*time) for time in times]
         known = {key: self._known.leaders[TopicPartition(*key[:2])] for key in keys if key[:2] in self._known.leaders}
-        handler, lookup = handlers.OffsetsForTimesHandler(), PartitionLeaderStrategy[handlers.PartitionTime]()
+        handler = handlers.OffsetsForTimesHandler()
+        lookup = PartitionLeaderStrategy[handlers.PartitionTime]()
         driver = self._request("looking up times", handler, keys, known, deadline, lookup=lookup)
         located = {TopicPartition(*key[:2]): leader for key, leader in driver.locations.items()}
         store_locations(
@@ -218,7 +222,8 @@ class GroupAdmin(ChangeClient):
         from kafka_groups.admin.describer import GroupDescriber
 
         self._known.take_listing()
-        groups, fetched = to_names(described), to_names(fetched_groups)
+        groups = to_names(described)
+        fetched = to_names(fetched_groups)
         unlocated = self._locate(dict.fromkeys((*groups, *fetched)), deadline)
         located = (group for group in groups if group not in unlocated)
         describer = GroupDescriber(located, types=self._known.types, coordinators=self._known.coordinators)

@@ -91,7 +91,8 @@ def describe_groups(
     """
     plan = plan or TimePlan()
     read = _read_groups(admin, selection, details, plan)
-    groups, offsets = read.groups, read.offsets
+    groups = read.groups
+    offsets = read.offsets
     # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
     committing = dict.fromkeys(
         name for name, group in groups.items() if name in read.undescribed or supports(group, Operation.LIST_OFFSETS)
