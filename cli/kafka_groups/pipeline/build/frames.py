@@ -59,7 +59,7 @@ class LogEnds(ObservedOffsets):
 class PartitionSummary(Frame):
     """Row i is the summary of the earlier days of partition i."""
 
-    fact_day: Ints = column(INT64, "last day with a fact; NULL if there is none", unit=DAYS)
+    last_fact_day: Ints = column(INT64, "last day with a fact; NULL if there is none", unit=DAYS)
 
 
 @frame
@@ -125,8 +125,8 @@ class Commits(CommittedOffsets):
 class KeySummary(Frame):
     """Row i is the summary of the earlier days of key i; NULL where there is no value."""
 
-    fact_day: Ints = column(INT64, "last day with a fact", unit=DAYS)
-    moved_us: Ints = column(INT64, "last commit, or last sample that shows another offset", unit=MICROSECONDS)
+    last_fact_day: Ints = column(INT64, "last day with a fact", unit=DAYS)
+    last_move_us: Ints = column(INT64, "last commit, or last sample that shows another offset", unit=MICROSECONDS)
     last_commit_us: Ints = column(INT64, "time of the last commit", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "true if a record of __consumer_offsets was read")
     sampled_us: Ints = column(INT64, "last sample that saw the commit; NULL after its deletion", unit=MICROSECONDS)

@@ -58,7 +58,7 @@ class EventRows(Frame):
 
 @frame
 class KeyDays(Frame):
-    """One row per key and day, from the named frames; a group's day sums up these rows."""
+    """One row per key and day: what the named frames have for the key. The day of a group is the sum of its rows."""
 
     consumed: Ints = column(INT64, "see KeyActivity", unit=RECORDS)
     commits: Ints = column(INT64, "see KeyActivity")
@@ -67,7 +67,7 @@ class KeyDays(Frame):
     has_commit: Flags = column(BOOLEAN, "see KeyActivity")
     deleted_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
     clock_jump_ms: Ints = column(INT64, "see KeyActivity", unit=MILLISECONDS)
-    moved_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
+    last_move_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
     last_commit_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "see KeySummary")
     is_orphaned: Flags = column(BOOLEAN, "true if the partition of the commit no longer exists")

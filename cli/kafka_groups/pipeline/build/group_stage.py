@@ -228,7 +228,7 @@ def _make_topic_days(
     has_read = reduce_segments(np.logical_or, keys.key_days.consumed > 0, starts)
     has_commit = reduce_segments(np.logical_or, keys.key_days.has_commit, starts)
     # Each group is 0 or 1 reader of a topic; `merge_topic_days` adds them up.
-    of_keys = {
+    topics_of_keys = {
         "cluster_id": batch.cluster_id.take(pa.array(keys.group[starts])),
         "topic": topics.take(pa.array(keys.topic[starts])),
         "day": day,
@@ -236,11 +236,11 @@ def _make_topic_days(
         "groups_with_commits": has_commit.astype(np.int64),
     }
     named = [(group, topic) for group, group_day in group_days.items() for topic in group_day.topics]
-    of_members = {
+    topics_of_members = {
         "cluster_id": batch.cluster_id.take(pa.array([group for group, _ in named], pa.int64())),
         "topic": pa.array([topic for _, topic in named], pa.string()),
         "day": day,
         "is_named": True,
     }
-    parts = [make_batch(TopicDays, columns, fill_null=True) for columns in (of_keys, of_members)]
+    parts = [make_batch(TopicDays, columns, fill_null=True) for columns in (topics_of_keys, topics_of_members)]
     return merge_topic_days(pa.Table.from_batches(parts))

@@ -86,8 +86,8 @@ def new_deletions(key: Ints, at_us: Ints) -> Commits:
 def empty_key_summary(size: int) -> KeySummary:
     """Return the summary of `size` keys that have no earlier days: NULL and false everywhere."""
     return KeySummary(
-        fact_day=np.full(size, NULL),
-        moved_us=np.full(size, NULL),
+        last_fact_day=np.full(size, NULL),
+        last_move_us=np.full(size, NULL),
         last_commit_us=np.full(size, NULL),
         has_records=np.zeros(size, np.bool_),
         sampled_us=np.full(size, NULL),

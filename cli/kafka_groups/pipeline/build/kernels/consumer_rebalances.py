@@ -55,7 +55,7 @@ _HIGHEST_FIRST_EPOCH: Final = 2
 
 @dataclass
 class EpochChanges:
-    """Joins and leaves of a KIP-848 group since its last epoch, its removal or its online upgrade."""
+    """The joins and leaves of a KIP-848 group since its last epoch, its removal or its online upgrade."""
 
     # True if that epoch, removal or upgrade is among the records: then all later joins and leaves are, too.
     has_start: bool = False
@@ -70,11 +70,11 @@ class EpochChanges:
             self.steps[member_id] = self.steps.get(member_id, 0) + step
 
     def joined(self) -> tuple[str, ...]:
-        """Return the sorted ids of members that joined and did not leave."""
+        """Return the sorted ids of members that joined, except those that left again."""
         return tuple(sorted(member_id for member_id, step in self.steps.items() if step == 1))
 
     def left(self) -> tuple[str, ...]:
-        """Return the sorted ids of members that left and had not joined."""
+        """Return the sorted ids of members that left, except those that had joined since the epoch."""
         return tuple(sorted(member_id for member_id, step in self.steps.items() if step == -1))
 
     def all_left(self) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class DayEvents(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupDay:
-    """A group on one day."""
+    """The results for a group on one day."""
 
     day: int  # days since 1970
     timeline: Timeline

@@ -58,7 +58,7 @@ class GroupReader:
         self._generation = before.generation
         self._topics = dict(before.topics)
         self._has_no_rebalances = before.has_no_rebalances
-        self._newest = before.newest
+        self._last_position = before.last_position
         self._next_index = 0
         self._protocol_entries = list[Entry]()
         self._protocol_record: GroupRecord | None = None  # the last one of a classic or a KIP-848 group itself
@@ -72,7 +72,7 @@ class GroupReader:
         for record in records:
             index = self._next_index
             self._next_index += 1
-            self._newest = log_position(record)
+            self._last_position = log_position(record)
             last = self._incarnations[-1]
             if last.is_removed:
                 last = GroupIncarnation(last.membership(), last.changes)
@@ -172,5 +172,5 @@ class GroupReader:
             member_count=member_count,
             topics=dict(self._topics),
             has_no_rebalances=self._has_no_rebalances,
-            newest=self._newest,
+            last_position=self._last_position,
         )

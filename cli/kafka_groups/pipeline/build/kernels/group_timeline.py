@@ -40,7 +40,11 @@ class Entry(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """States of a group on one day, in the order of their times. The first, with time NULL, is from earlier days."""
+    """The states of a group on one day and its numbers of members, in the order of their times.
+
+    All arrays have one length. If `build_timeline` returned it, the first state, with the time NULL, is that of earlier
+    days. A timeline of samples has only the states that samples saw.
+    """
 
     times: Ints = np.zeros(0, np.int64)  # microseconds since 1970
     states: Array = np.zeros(0, np.object_)  # None where a state is not known
