@@ -71,7 +71,8 @@ class Failure(NamedTuple):
         if self.code is None or (self.code == client_error.code and self.broker is None):
             return client_error(self.message)
         error = BrokerError(self.message)
-        error.code, error.name = self.code, self.name
+        error.code = self.code
+        error.name = self.name
         return error
 
 

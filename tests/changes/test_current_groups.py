@@ -100,7 +100,7 @@ def test_a_group_without_members_is_not_active(cluster: FakeCluster, state: str)
 
 @pytest.mark.parametrize("state", ["Stable", "PreparingRebalance", "Assigning", "Reconciling", None])
 def test_a_group_in_another_state_is_active(cluster: FakeCluster, state: str | None) -> None:
-    cluster.add("a", state=state)  # type: ignore[arg-type]
+    cluster.add("a", state=state)
     assert read(cluster, "a").is_active
 
 

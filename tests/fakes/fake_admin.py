@@ -147,7 +147,7 @@ class FakeCluster(FakeChanges):
         self,
         group: str,
         *,
-        state: str = "Empty",
+        state: str | None = "Empty",
         kind: str = "Classic",
         protocol_type: str = "consumer",
         members: Sequence[Member] = (),
@@ -263,10 +263,15 @@ class FakeCluster(FakeChanges):
         )
 
     def _describe_topics(self, topics: Iterable[str], **_: Any) -> Results[str, Topic]:
-        unknown = {"code": 3, "name": "UNKNOWN_TOPIC_OR_PARTITION", "message": "the topic does not exist"}
+        name = "UNKNOWN_TOPIC_OR_PARTITION"
+        message = "the topic does not exist"
         wanted = list(topics)
-        failed = {topic: Failure(topic=topic, **unknown) for topic in wanted if topic not in self.partitions}  # type: ignore[arg-type]
-        return Results(succeeded={name: self._topic(name) for name in wanted if name not in failed}, failed=failed)
+        failed = {
+            topic: Failure(topic=topic, code=3, name=name, message=message)
+            for topic in wanted
+            if topic not in self.partitions
+        }
+        return Results(succeeded={topic: self._topic(topic) for topic in wanted if topic not in failed}, failed=failed)
 
     def _describe_topic_configs(
         self, topics: Iterable[str], names: Sequence[str], **_: Any

@@ -149,7 +149,8 @@ class ChangeClient(TopicClient):
     ) -> Results[str, V]:
         """Run a change of groups at their coordinators. A group that it creates or deletes has no known type."""
         self._known.take_listing()
-        wanted, known = tuple(groups), self._known.coordinators
+        wanted = tuple(groups)
+        known = self._known.coordinators
         self._known.forget_types(wanted)
         driver = ApiDriver(
             wanted,

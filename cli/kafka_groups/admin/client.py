@@ -144,7 +144,8 @@ class GroupAdmin(ChangeClient):
         self._known.take_listing()
         requested = _to_partitions(groups)
         fetch = handlers.ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
-        types, coordinators = self._known.types, self._known.coordinators
+        types = self._known.types
+        coordinators = self._known.coordinators
         lister = OffsetLister(fetch, requested, requested, types=types, coordinators=coordinators)
         self._run("fetching offsets", lister.drivers(), deadline, follow_up=lister.follow_up)
         results = lister.results()
@@ -186,7 +187,8 @@ class GroupAdmin(ChangeClient):
     ) -> Results[str, GroupOffsets]:
         deadline = self._connect(timeout)
         self._known.take_listing()
-        known, lookup = self._known.coordinators, CoordinatorStrategy()
+        known = self._known.coordinators
+        lookup = CoordinatorStrategy()
         driver = self._request("fetching offsets", handler, groups, known, deadline, lookup=lookup)
         store_locations(self._known.coordinators, driver.locations, driver.failed)
         return driver.results()
@@ -213,9 +215,11 @@ class GroupAdmin(ChangeClient):
         from kafka_groups.admin.offset_lister import OffsetLister
 
         self._known.take_listing()
-        groups, fetched = to_names(described), to_names(requested)
+        groups = to_names(described)
+        fetched = to_names(requested)
         unlocated = self._locate(dict.fromkeys((*groups, *fetched)), deadline)
-        types, coordinators = self._known.types, self._known.coordinators
+        types = self._known.types
+        coordinators = self._known.coordinators
         located = (group for group in groups if group not in unlocated)
         describer = GroupDescriber(located, kinds=kinds, types=types, coordinators=coordinators, topology=topology)
         to_fetch = (group for group in fetched if group not in unlocated)

@@ -30,7 +30,8 @@ class TopicClient(ClusterClient):
         """
         deadline = self._connect(timeout)
         keys = [TopicPartition(*partition) for partition in partitions]
-        handler, lookup = handlers.ListOffsetsHandler(spec, isolation_level), PartitionLeaderStrategy[TopicPartition]()
+        handler = handlers.ListOffsetsHandler(spec, isolation_level)
+        lookup = PartitionLeaderStrategy[TopicPartition]()
         driver = self._request("listing log offsets", handler, keys, self._known.leaders, deadline, lookup=lookup)
         store_locations(self._known.leaders, driver.locations, driver.failed)
         self._known.store_topics(lookup.leaders, self._clock(), requested=set(keys))
@@ -39,7 +40,8 @@ class TopicClient(ClusterClient):
     def describe_topics(self, topics: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, Topic]:
         """Describe topics: id and partitions. A topic that does not exist fails; none is created."""
         deadline = self._connect(timeout)
-        known, handler = dict.fromkeys(to_names(topics), ANY_BROKER), handlers.DescribeTopicsHandler()
+        known = dict.fromkeys(to_names(topics), ANY_BROKER)
+        handler = handlers.DescribeTopicsHandler()
         results = self._request("reading topics", handler, known, known, deadline).results()
         self._known.store_topics(handler.leaders, self._clock())
         return results
@@ -80,7 +82,8 @@ class TopicClient(ClusterClient):
         deadline = self._connect(timeout)
         keys = [handlers.PartitionTime(*time) for time in times]
         known = {key: self._known.leaders[TopicPartition(*key[:2])] for key in keys if key[:2] in self._known.leaders}
-        handler, lookup = handlers.OffsetsForTimesHandler(), PartitionLeaderStrategy[handlers.PartitionTime]()
+        handler = handlers.OffsetsForTimesHandler()
+        lookup = PartitionLeaderStrategy[handlers.PartitionTime]()
         driver = self._request("looking up times", handler, keys, known, deadline, lookup=lookup)
         located = {TopicPartition(*key[:2]): leader for key, leader in driver.locations.items()}
         store_locations(

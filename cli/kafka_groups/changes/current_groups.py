@@ -78,7 +78,8 @@ def read_groups(
     found: dict[str, CurrentGroup] = {}
     failed: dict[str, Failure] = {}
     for group in groups:
-        commits, why = offsets.succeeded.get(group), failures.get(group)
+        commits = offsets.succeeded.get(group)
+        why = failures.get(group)
         if commits is None:
             # The failure of the description of an absent group says nothing about its commits.
             failed[group] = offsets.failed[group] if why is None or why.code == GROUP_ID_NOT_FOUND else why

@@ -44,7 +44,8 @@ class Column(NamedTuple):
     @property
     def of(self) -> Callable[[Any], Any]:
         """Return the function that returns the column's cell of a row."""
-        get, show = attrgetter(self.attribute), self.show
+        get = attrgetter(self.attribute)
+        show = self.show
         return get if show is None else lambda row: show(get(row))
 
     @property

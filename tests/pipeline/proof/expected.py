@@ -148,7 +148,7 @@ EXPECTED: Final = (
     *_follow_rows(37),
     _expect(39, "rebalances", _MEMBERS | _ENDS, _UNSEEN, predicates.has_unseen_leave_after),
     _expect(39, "group_daily", {"max_members"}, _UNSEEN, predicates.has_unseen_leave_on_day),
-    _expect(39, "group_status", {"members"}, _UNSEEN, predicates.has_unseen_leave_on_day),
+    _expect(39, "group_status", {"member_count"}, _UNSEEN, predicates.has_unseen_leave_on_day),
     _expect(39, "rebalances", _MEMBERS | _ENDS, _UNSEEN_JOIN, predicates.has_unseen_join_after),
     _expect(39, "group_daily", {"max_members"}, _UNSEEN_JOIN, predicates.has_unseen_join_from_day_on),
     *_follow_rebalances(39, _ENDS | {"joined", "left"}),

@@ -44,7 +44,8 @@ class DescribeClassicGroupsHandler:
         """Return each group's description. An absent group has the state Dead before version 6, error 69 since."""
         result: ApiResult[str, GroupDescription] = ApiResult()
         for group in DESCRIBE_GROUPS.read_response(version, payload)["groups"]:
-            name, code = group["group_id"], group["error_code"]
+            name = group["group_id"]
+            code = group["error_code"]
             if code:
                 add_group_error(result, name, code, group["error_message"])
             elif group["group_state"] == "Dead":

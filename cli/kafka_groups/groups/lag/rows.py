@@ -46,7 +46,8 @@ def offset_rows(described: DescribedGroups, group: str) -> list[OffsetRow]:
     """Return the offset rows of a described group; none if its offsets are unknown."""
     if group not in described.offsets:
         return []
-    offsets, partitions = described.offsets[group], described.partitions
+    offsets = described.offsets[group]
+    partitions = described.partitions
     if partitions and offsets.failed:
         # A commit that the broker refused may be there.
         partitions = {

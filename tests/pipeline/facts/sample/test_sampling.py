@@ -36,8 +36,8 @@ def test_commits_of_all_groups_are_rows(cluster: ScriptedCluster, storage: Stora
         "committed_offset": 5,
         "leader_epoch": 3,
         "metadata": "here",
-        "tombstone": False,
-        "members": 1,
+        "is_tombstone": False,
+        "member_count": 1,
         "date": "2026-09-21",
     }
     assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 6}
@@ -53,8 +53,8 @@ def test_a_described_group_has_a_row_with_its_epoch_and_members(cluster: Scripte
         "cluster_id": "scripted",
         "origin": "sample",
         "group": "orders",
-        "tombstone": False,
-        "type": "Snapshot",
+        "is_tombstone": False,
+        "record_name": "Snapshot",
         "event_type": "state_seen",
         "epoch": 9,
         "protocol": "uniform",
