@@ -32,7 +32,6 @@ from kafka_groups.model import (
     TopicPartition,
 )
 from kafka_groups.protocol.errors import broker_error
-from kafka_groups.rendering.screen import Screen, inspect_streams
 from tests.fakes.fake_changes import FakeChanges
 from tests.fakes.mock_admin import MockAdmin, mock_class
 from tests.fakes.scripted_cluster import topic_id
@@ -296,12 +295,3 @@ class FakeCluster(FakeChanges):
 def unreachable() -> AdminError:
     """Return the error that the client raises when no broker responds."""
     return ConnectionFailedError("no broker responded at b1:9092; is it running?")
-
-
-def pretend_terminal(mocker: MockerFixture, *, width: int = 200) -> None:
-    """Let commands treat their stdout as a terminal without colours."""
-
-    def look(_colour: str) -> Screen:
-        return inspect_streams("never")._replace(out_is_terminal=True, width=width)
-
-    mocker.patch("kafka_groups.options.cluster_session.inspect_streams", side_effect=look)
