@@ -148,7 +148,7 @@ class GroupAdmin(ChangeClient):
         coordinators = self._known.coordinators
         lister = OffsetLister(fetch, requested, requested, types=types, coordinators=coordinators)
         self._run("fetching offsets", lister.drivers(), deadline, follow_up=lister.follow_up)
-        results = lister.results()
+        results = lister.results(types)
         store_locations(self._known.coordinators, lister.locations(), results.failed)
         return results
 
@@ -232,10 +232,10 @@ class GroupAdmin(ChangeClient):
             follow_up=lambda: [*describer.follow_up(), *lister.follow_up()],
         )
         descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)
-        offsets = lister.results()
+        types.update({group: found.type for group, found in descriptions.succeeded.items()})
+        offsets = lister.results(types)
         failed = {**descriptions.failed, **offsets.failed}
         store_locations(self._known.coordinators, {**describer.locations(), **lister.locations()}, failed)
-        self._known.types.update({group: found.type for group, found in descriptions.succeeded.items()})
         return descriptions, offsets.with_failed(fetched, unlocated)
 
 
