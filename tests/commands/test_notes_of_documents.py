@@ -108,6 +108,15 @@ def damage_record(_: FakeCluster, __: Path) -> tuple[str, ...]:
     return ()
 
 
+def poll_before_reset(cluster: FakeCluster, directory: Path) -> tuple[str, ...]:
+    """Poll a commit that the next poll finds set back, without a member."""
+    cluster.admin.cluster_id.side_effect = lambda **_: CLUSTER_ID
+    file = str(directory / "polls")
+    assert run("lag", "a", "--polls", file).exit_code == 0
+    cluster.add("a", commits={("t", 0): 20})
+    return ("--polls", file)
+
+
 CASES: Mapping[NoteKind, Case] = {
     NoteKind.NO_MATCH: Case("lag --match nope"),
     NoteKind.NO_GROUPS: Case("list", prepare=remove_groups),
@@ -134,6 +143,7 @@ CASES: Mapping[NoteKind, Case] = {
     NoteKind.UNDO: Case("undo", prepare=change),
     NoteKind.JOURNAL: Case("undo --list", prepare=damage_record),
     NoteKind.SUMMARY: Case("delete a"),
+    NoteKind.KNOWN_RESET: Case("lag a", "a", prepare=poll_before_reset),
     NoteKind.WAITING: Case("wait nope --until lag<=0 --for 1ms", "nope"),
 }
 

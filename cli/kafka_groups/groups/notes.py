@@ -36,6 +36,7 @@ class NoteKind(StrEnum):
     JOURNAL = "journal"
     SUMMARY = "summary"
     WAITING = "waiting"
+    KNOWN_RESET = "known_reset"
 
 
 class Note(NamedTuple):

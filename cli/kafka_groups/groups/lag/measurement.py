@@ -96,7 +96,7 @@ def summarize(measurement: LagMeasurement, by: LagKey = LagKey.GROUP) -> LagRead
 
 
 def add_poll(polls: Polls, measurement: LagMeasurement, at_ms: int) -> LagReading:
-    """Add a measurement to the polls, and return the lag of each group with rates, trend and verdict.
+    """Add a measurement to the polls, and return the lag of each group with rates, trend and verdict, and known resets.
 
     What was deleted since the last poll is forgotten.
     """
@@ -114,7 +114,7 @@ def add_poll(polls: Polls, measurement: LagMeasurement, at_ms: int) -> LagReadin
         },
         is_complete=measurement.is_whole_cluster and not measurement.failures,
     )
-    return with_pace(_reading(measurement, groups), polls.paces())
+    return with_pace(_reading(measurement, groups)._replace(resets=polls.resets), polls.paces())
 
 
 def read_lag(
