@@ -37,6 +37,7 @@ class NoteKind(StrEnum):
     SUMMARY = "summary"
     WAITING = "waiting"
     KNOWN_RESET = "known_reset"
+    RETENTION_UNKNOWN = "retention_unknown"
 
 
 class Note(NamedTuple):
