@@ -135,15 +135,25 @@ def empty_since(own: Sequence[Seen]) -> int | None:
 
 
 def highest_since_reset(own: Sequence[Seen]) -> int:
-    """Return the highest offset since the last lower one next to which the group had no members."""
+    """Return the highest offset since the last known reset."""
     highest = 0
     for before, after in pairwise([None, *own]):
         assert after is not None
-        members = (after.members,) if before is None else (before.members, after.members)
-        has_fallen = after.highest is not None and after.offset < after.highest
-        has_fallen |= before is not None and after.offset < before.offset
-        highest = min(after.offset, after.end) if has_fallen and 0 in members else max(highest, after.top)
+        is_reset = offset_before_reset(before, after) is not None
+        highest = min(after.offset, after.end) if is_reset else max(highest, after.top)
     return highest
+
+
+def offset_before_reset(before: Seen | None, after: Seen) -> int | None:
+    """Return the highest offset before a known reset that an observation of a log is the first one to see; else None.
+
+    A known reset is a lower offset next to which an observation saw the group without members. `before` is the
+    observation before it; None for the first one of the log.
+    """
+    known = [] if before is None else [before]
+    offsets = [seen.offset for seen in known] + ([] if after.highest is None else [after.highest])
+    has_fallen = bool(offsets) and after.offset < max(offsets)
+    return max(offsets) if has_fallen and 0 in [seen.members for seen in (*known, after)] else None
 
 
 def grow(own: Sequence[Seen], third_ms: int, usual_wait_ms: int) -> Growth | None:

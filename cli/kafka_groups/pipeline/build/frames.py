@@ -229,6 +229,9 @@ class KeyProgress(Frame):
     empty_since_ms: Ints = column(
         INT64, "beginning of the time without members; NULL if one was seen last", unit=MILLISECONDS
     )
+    offset_before_reset: Ints = column(
+        INT64, "highest offset before a known reset that this observation is the first to show; else NULL", unit=OFFSET
+    )
     rule: Ints = column(INT64, "the rule of the last verdict, by its index in RULE_NAMES", unit=INDEX)
     verdict_since_ms: Ints = column(INT64, "when this verdict began", unit=MILLISECONDS)
 

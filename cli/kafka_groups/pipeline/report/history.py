@@ -110,7 +110,7 @@ class GroupHistory:
 class Finding:
     """A finding on a group, on a topic (`group` is None), or on a cluster (both are None).
 
-    `kind` is retention_risk, clock_difference, orphaned_commit, idle_group, unread_topic or skew.
+    `kind` is retention_risk, clock_difference, orphaned_commit, idle_group, unread_topic, skew or known_reset.
     """
 
     kind: str

@@ -35,7 +35,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
     segment_starts,
     take,
 )
-from kafka_groups.pipeline.frames.arrays import NULL, Array, Floats, Ints
+from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Floats, Ints
 from kafka_groups.verdicts import STRENGTH_UNIT, WAIT_HALF_LIFE_MS, Limits
 
 # The columns with the two greatest strengths of waits, and of intervals between observations.
@@ -91,11 +91,14 @@ def measure_progress(
     before_ms = np.where(is_observed, interval_ms, rows.last_interval_ms)[previous] * 3 // 2
     latest_ms = take(rows.at_ms, previous) + np.where(before_ms > 0, np.minimum(interval_ms, before_ms), interval_ms)
     wait_ms = np.where(has_moved, np.maximum(1, np.minimum(moved_ms, latest_ms) - since_ms[previous]), 0)
+    has_fallen = _find_falls(rows, previous)
+    is_reset = _find_known_resets(rows, previous, has_fallen)
     measured = replace(
         rows,
         since_ms=since_ms,
         moves=running_count(has_moved, start_index) + np.where(is_observed, 0, rows.moves)[start_index],
-        highest=_find_highest(rows, previous, start_index),
+        highest=_find_highest(rows, has_fallen, is_reset, start_index),
+        offset_before_reset=np.where(is_reset, np.maximum(rows.highest, take(rows.committed_offset, previous)), NULL),
         unread_at_move=take(np.where(is_observed, unread, rows.unread_at_move), last_move),
         empty_since_ms=_find_empty_since(rows, start_index),
         **_find_strongest(rows, _WAITS, wait_ms, start_index),
@@ -169,18 +172,25 @@ def _previous_values(values: Ints, start_index: Ints) -> Ints:
     return np.where(np.arange(len(values)) == start_index, 0, shifted)
 
 
-def _find_highest(rows: KeyProgress, previous: Ints, start_index: Ints) -> Ints:
-    """Return for each row the highest committed offset since the last known reset of its segment.
-
-    A fall of the offset is a known reset if the group had no members at this observation or at the previous one.
-    """
+def _find_falls(rows: KeyProgress, previous: Ints) -> Flags:
+    """Return for each row whether it has a lower offset than the previous row, or than commits since that row."""
     has_fallen = (previous >= 0) & (rows.committed_offset < rows.committed_offset[previous])
     has_fallen |= (rows.rule == NULL) & (rows.committed_offset < rows.highest)
+    return has_fallen
+
+
+def _find_known_resets(rows: KeyProgress, previous: Ints, has_fallen: Flags) -> Flags:
+    """Return for each row whether its fall is a known reset: this row or the previous one has no members."""
+    is_empty = rows.members == 0
+    is_reset: Flags = has_fallen & (is_empty | ((previous >= 0) & is_empty[previous]))
+    return is_reset
+
+
+def _find_highest(rows: KeyProgress, has_fallen: Flags, is_reset: Flags, start_index: Ints) -> Ints:
+    """Return for each row the highest committed offset since the last known reset of its segment."""
     is_beyond_end = rows.committed_offset > rows.log_end
     if not (has_fallen.any() or is_beyond_end.any() or (rows.highest != rows.committed_offset).any()):
         return rows.highest
-    is_empty = rows.members == 0
-    is_reset = has_fallen & (is_empty | ((previous >= 0) & is_empty[previous]))
     offset = np.where(is_reset, rows.committed_offset, rows.highest)
     # An offset above the log end belongs to an earlier log.
     offset = np.where(rows.rule == NULL, np.minimum(offset, rows.log_end), offset)

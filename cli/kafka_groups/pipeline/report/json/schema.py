@@ -23,7 +23,15 @@ from kafka_groups.rendering.schemas import (
 from kafka_groups.verdicts import VERDICTS
 
 _LAG_QUALITIES: Final = ("exact", "lower_bound", "outdated", "unknown")
-_FINDINGS: Final = ("idle_group", "orphaned_commit", "unread_topic", "skew", "retention_risk", "clock_difference")
+_FINDINGS: Final = (
+    "idle_group",
+    "orphaned_commit",
+    "unread_topic",
+    "skew",
+    "retention_risk",
+    "clock_difference",
+    "known_reset",
+)
 
 
 def history_schema() -> Schema:
