@@ -195,6 +195,7 @@ class Observations(Frame):
     log_number: Ints = column(INT64, "number of the log")
     at_ms: Ints = column(INT64, "time of the observation", unit=MILLISECONDS)
     committed_offset: Ints = column(INT64, "the last commit at that time", unit=OFFSET)
+    log_start: Ints = column(INT64, "log start offset; NULL if unknown", unit=OFFSET)
     log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
     lag: Ints = column(INT64, "records that can still be read; NULL if the commit is above the log end", unit=RECORDS)
     lost_records: Ints = column(INT64, "records deleted before the group read them; NULL if unknown", unit=RECORDS)
@@ -248,6 +249,21 @@ class LagFloors(Frame):
     log_number: Ints = column(INT64, "number of the log")
     at_ms: Ints = column(INT64, "time of the observation", unit=MILLISECONDS)
     lag: Ints = column(INT64, "records that can still be read", unit=RECORDS)
+    log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
+
+
+@frame
+class LogStarts(Frame):
+    """One row per observation of a key with a higher log start offset than all before it, and its first observation.
+
+    Rows are sorted by key, incarnation, log number and time.
+    """
+
+    key: Ints = column(INT64, "number of the key")
+    incarnation: Ints = column(INT64, "incarnation of the commit")
+    log_number: Ints = column(INT64, "number of the log")
+    at_ms: Ints = column(INT64, "time of the observation", unit=MILLISECONDS)
+    log_start: Ints = column(INT64, "log start offset", unit=OFFSET)
     log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
 
 

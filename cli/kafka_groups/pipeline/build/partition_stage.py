@@ -229,8 +229,12 @@ class _DayBuilder:
         `commits` are numbered, and `points` is the time index of the day.
         """
         observations = make_observations(lag_rows, ends, commits)
-        progress, lag_floors = judge_observations(
-            observations, self.key_state.progress, self.key_state.lag_floors, self.settings.limits
+        progress, lag_floors, log_starts = judge_observations(
+            observations,
+            self.key_state.progress,
+            self.key_state.lag_floors,
+            self.key_state.log_starts,
+            self.settings.limits,
         )
         time_lags = measure_time_lag(lag_rows, ends, points)
         rate_rows, rates = measure_rates_of_day(self.key_state.rate_rows, lag_rows)
@@ -254,6 +258,7 @@ class _DayBuilder:
             ),
             progress=carry_progress(self.key_state.progress, progress),
             lag_floors=lag_floors,
+            log_starts=log_starts,
             rate_rows=rate_rows.take(rate_rows.at_us >= fresh_us),
             last_status=_carry_statuses(statuses, commits, fresh_us, len(key_summary)),
         )

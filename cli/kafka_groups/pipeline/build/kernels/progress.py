@@ -32,6 +32,7 @@ from kafka_groups.pipeline.build.kernels.segments import (
     previous_indices,
     running_count,
     running_maximum,
+    running_maximum_of_offsets,
     segment_starts,
     take,
 )
@@ -43,7 +44,9 @@ _WAITS: Final = ("longest_wait_strength", "second_wait_strength")
 _INTERVALS: Final = ("longest_interval_strength", "second_interval_strength")
 
 
-def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> Observations:
+def new_observations(
+    *, at_ms: Ints, committed_offset: Ints, log_end: Ints, log_start: Ints | None = None
+) -> Observations:
     """Return observations of key 0 with these columns. The lag is their difference; all other numbers are unknown."""
     size = len(at_ms)
     zeros = np.zeros(size, np.int64)
@@ -54,6 +57,7 @@ def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> O
         log_number=zeros,
         at_ms=at_ms,
         committed_offset=committed_offset,
+        log_start=unknown if log_start is None else log_start,
         log_end=log_end,
         lag=np.where(committed_offset > log_end, NULL, log_end - committed_offset),
         lost_records=unknown,
@@ -196,23 +200,7 @@ def _find_highest(rows: KeyProgress, has_fallen: Flags, is_reset: Flags, start_i
     offset = np.where(rows.rule == NULL, np.minimum(offset, rows.log_end), offset)
     indices = np.arange(len(rows))
     since_reset = np.maximum(start_index, np.maximum.accumulate(np.where(is_reset, indices, 0)))
-    return _running_maximum_of_offsets(offset, since_reset)
-
-
-def _running_maximum_of_offsets(offset: Ints, start_index: Ints) -> Ints:
-    """Return for each row the highest offset from the row at `start_index` to itself.
-
-    Unlike `running_maximum`, this works for all values of 64 bits.
-    """
-    indices = np.arange(len(offset))
-    highest = offset.copy()
-    longest = int((indices - start_index).max()) + 1
-    distance = 1
-    while distance < longest:
-        earlier = np.concatenate([np.zeros(distance, np.int64), highest[:-distance]])
-        highest = np.where(indices - distance >= start_index, np.maximum(highest, earlier), highest)
-        distance *= 2
-    return highest
+    return running_maximum_of_offsets(offset, since_reset)
 
 
 def _find_empty_since(rows: KeyProgress, start_index: Ints) -> Ints:
@@ -225,6 +213,20 @@ def _find_empty_since(rows: KeyProgress, start_index: Ints) -> Ints:
     last_begin = last_index_until(begins, start_index)
     since_ms = take(np.where(is_carried, rows.empty_since_ms, rows.at_ms), last_begin)
     return np.where(last_begin > last_present, since_ms, NULL)
+
+
+def find_previous_offsets(observations: Observations, carried: KeyProgress) -> Ints:
+    """Return for each observation the committed offset at the previous one of its log and incarnation; NULL if none.
+
+    `carried` is the progress of each key before the observations, by key.
+    """
+    previous = previous_indices(observations.key, observations.incarnation, observations.log_number)
+    index = np.minimum(np.searchsorted(carried.key, observations.key), max(0, len(carried) - 1))
+    is_carried = np.full(len(observations), len(carried) > 0)
+    for code in ("key", "incarnation", "log_number"):
+        is_carried &= take(getattr(carried, code), index, -1) == getattr(observations, code)
+    offset = np.where(is_carried, take(carried.committed_offset, index), NULL)
+    return np.where(previous >= 0, take(observations.committed_offset, previous), offset)
 
 
 def carry_progress(carried: KeyProgress, progress: KeyProgress) -> KeyProgress:

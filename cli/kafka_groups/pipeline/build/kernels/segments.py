@@ -157,6 +157,22 @@ def running_maximum(values: Ints, start_index: Ints) -> Ints:
     return highest
 
 
+def running_maximum_of_offsets(offset: Ints, start_index: Ints) -> Ints:
+    """Return for each row the highest offset from the row at `start_index` to itself.
+
+    Unlike `running_maximum`, this works for all values of 64 bits.
+    """
+    indices = np.arange(len(offset))
+    highest = offset.copy()
+    longest = int((indices - start_index).max(initial=0)) + 1
+    distance = 1
+    while distance < longest:
+        earlier = np.concatenate([np.zeros(distance, np.int64), highest[:-distance]])
+        highest = np.where(indices - distance >= start_index, np.maximum(highest, earlier), highest)
+        distance *= 2
+    return highest
+
+
 def reduce_segments(ufunc: Any, values: Array, is_start: Flags) -> Array:
     """Return the result of a ufunc such as `np.add` for each segment; `is_start` is from `is_segment_start`."""
     return ufunc.reduceat(values, np.flatnonzero(is_start)) if len(values) else values
