@@ -101,7 +101,8 @@ def simulate(setting: Setting) -> Stream:
 
 def _plan(setting: Setting, seconds: Floats, chance: Random) -> _Schedule:
     """Return the schedule of a group: pauses of its shape, and what a fault makes of it."""
-    shape, fault = setting.shape, setting.fault
+    shape = setting.shape
+    fault = setting.fault
     is_reading = np.ones(len(seconds), np.bool_)
     pauses_s = np.empty(0)
     if shape.pause_s:
@@ -116,7 +117,8 @@ def _plan(setting: Setting, seconds: Floats, chance: Random) -> _Schedule:
         pauses_s = np.append(pauses_s[pauses_s < fault.at_s], fault.at_s)
     if fault is not None and fault.is_reset:
         is_absent = np.abs(seconds - fault.at_s) <= fault.absent_s
-        is_reading, is_present = is_reading & ~is_absent, is_present & ~is_absent
+        is_reading &= ~is_absent
+        is_present &= ~is_absent
     return _Schedule(is_reading, is_present, pauses_s)
 
 
@@ -138,7 +140,8 @@ def _commit_times(setting: Setting, schedule: _Schedule, chance: Random) -> Floa
     A batch reader, and one that leaves, also commit at the end of their work. In a pause, groups of even numbers go on
     to commit one offset; those of odd numbers commit when the pause ends.
     """
-    shape, fault = setting.shape, setting.fault
+    shape = setting.shape
+    fault = setting.fault
     times = _clock(setting.commit_s, len(schedule.is_present) - 1, chance, is_jittered=setting.is_jittered)
     second = times.astype(np.int64)
     if shape.pause_s and not shape.is_leaving and (setting.number + setting.number // len(RATES)) % 2:

@@ -255,3 +255,10 @@ def test_a_reset_with_a_stale_log_end_is_seen_with_the_next_one() -> None:
 
 def test_a_commit_on_a_recreated_topic_is_no_reset() -> None:
     assert poll_offsets(Polls(), (50, 90, 0), (0, 10, 0), (5, 20, 0), (2, 20, 0)) == [(5, 2)]
+
+
+def test_a_verdict_lasts_over_the_recreation_of_a_topic_as_in_history() -> None:
+    read = observed((0, 500, 500), (60, 500, 500), (120, 3, 3), (180, 5, 5))
+    assert read.paces()["g"].verdict == Verdict("OK", "no_lag", 0)
+    stopped = observed((0, 400, 500), (1_200, 400, 500), (1_260, 3, 8), (1_320, 3, 9))
+    assert stopped.paces()["g"].verdict == Verdict("UNKNOWN", "incomplete", 1_260_000)

@@ -71,11 +71,13 @@ def measure_lag(
     plan = TimePlan(deadline, (*listing_steps(selected), *description_steps(details), *time_steps))
     selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, plan=plan)
     described = describe_groups(admin, selection, details=details, plan=plan)
-    time_lags, failures = None, described.failures
+    time_lags = None
+    failures = described.failures
     if with_time:
         rows = (row for group in described.descriptions for row in offset_rows(described, group))
         measured = read_time_lags(admin, rows, isolation_level=isolation_level, deadline=plan.until(steps.RECORDS))
-        time_lags, failures = measured.time_lags, (*failures, *measured.failures)
+        time_lags = measured.time_lags
+        failures = (*failures, *measured.failures)
     retentions = Retentions()
     if with_retention and time_lags is not None:
         retentions = read_retentions(admin, time_lags, deadline=plan.until(steps.CONFIGS))

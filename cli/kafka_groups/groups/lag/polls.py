@@ -188,14 +188,14 @@ def pace_without_polls(*, is_incomplete: bool) -> GroupPace:
 def _add(before: PartitionPolls | None, seen: Observation, limits: Limits) -> PartitionPolls:
     """Return the polls of a partition with an observation, which is ignored if it is not later than the others."""
     if before is None or _is_from_the_future(before.last.at_ms, seen.at_ms):
-        return _with_verdict((seen,), seen, observe(None, seen, seen, limits), None, limits)
+        return _begin(seen, None, limits)
     if seen.at_ms <= (before.fallen or before.last).at_ms:
         return before
     if seen.end < before.last.end:
         # A log end that stays lower is the one of another log: the topic was recreated. Once may be a stale answer.
         if before.fallen is None:
             return before._replace(fallen=seen)
-        return _add(_add(None, before.fallen, limits), seen, limits)
+        return _add(_begin(before.fallen, before.verdict, limits), seen, limits)
     moves = before.moves if seen.offset == before.last.offset else (*before.moves, seen)[-_MOVES:]
     progress = observe(before.progress, before.last, seen, limits)
     return _with_verdict(moves, seen, progress, before.verdict, limits)
@@ -211,6 +211,11 @@ def _previous(before: PartitionPolls | None, seen: Observation) -> Observation |
     if seen.at_ms <= (before.fallen or before.last).at_ms:
         return None
     return before.last if seen.end >= before.last.end else before.fallen
+
+
+def _begin(first: Observation, before: Verdict | None, limits: Limits) -> PartitionPolls:
+    """Return the polls of a log that begin with an observation; `before` is the verdict on an earlier log, if any."""
+    return _with_verdict((first,), first, observe(None, first, first, limits), before, limits)
 
 
 def _with_verdict(
@@ -250,9 +255,11 @@ def _pace(partitions: Sequence[PartitionPolls], lags: tuple[tuple[int, int], ...
 
 def _rates(partitions: Iterable[PartitionPolls]) -> tuple[float | None, float | None]:
     """Return how much is committed and how much is produced, in messages a second; None after one observation."""
-    consumed, produced = [], []
+    consumed = []
+    produced = []
     for each in partitions:
-        first, last = each.moves[0], each.last
+        first = each.moves[0]
+        last = each.last
         if (elapsed := last.at_ms - first.at_ms) > 0:
             consumed.append(1000 * (last.offset - first.offset) / elapsed)
             produced.append(1000 * (last.end - first.end) / elapsed)
