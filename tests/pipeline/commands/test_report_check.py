@@ -71,7 +71,7 @@ def test_a_group_without_a_verdict_is_unknown_as_in_lag(fakes: FakePipeline, dat
 def test_lags_of_groups_without_a_lag_are_not_checked(
     fakes: FakePipeline, data_dir: str, condition: str, exit_code: int
 ) -> None:
-    silent = group("silent", verdict=None, rule=None, lag=None, members=1)
+    silent = group("silent", verdict=None, rule=None, lag=None, member_count=1)
     fakes.report.return_value = replace(HISTORY, selected=(silent, silent))
     outcome = run("pipeline", "report", "--data-dir", data_dir, "--fail-if", condition)
     assert outcome.exit_code == exit_code

@@ -20,7 +20,7 @@ START_MS: Final = int(NOON.timestamp() * 1_000)
 def sampled(*offsets: int, members: int = 0, partition: int = 0, step_s: int = 60, group: str = "g") -> list[Row]:
     """Return samples of a commit, one after another; all see this number of members."""
     return [
-        commit(place * step_s, offset, members=members, partition=partition, group=group)
+        commit(place * step_s, offset, member_count=members, partition=partition, group=group)
         for place, offset in enumerate(offsets, 1)
     ]
 

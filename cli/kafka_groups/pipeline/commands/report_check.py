@@ -81,6 +81,6 @@ def judge_report(run: Run, condition: Condition, history: History, failed: Incom
 
 def _values(group: GroupHistory) -> dict[str, Any]:
     """Return the values of a group by the keys of a condition. A group without a verdict is UNKNOWN, as in `lag`."""
-    values: dict[str, Any] = {name: getattr(group, name) for name in _FIELDS if name != "time_lag"}
+    values: dict[str, Any] = {name: getattr(group, name) for name in _FIELDS if name not in {"members", "time_lag"}}
     verdict = _WITHOUT_LAG if group.verdict is None else {}
-    return {**values, **verdict, "time_lag": group.time_lag_ms}
+    return {**values, **verdict, "members": group.member_count, "time_lag": group.time_lag_ms}

@@ -61,7 +61,7 @@ def new_observations(
         log_end=log_end,
         lag=np.where(committed_offset > log_end, NULL, log_end - committed_offset),
         lost_records=unknown,
-        members=unknown,
+        member_count=unknown,
         commit_ms=unknown,
         repeated_commits=unknown,
         highest=committed_offset,
@@ -185,7 +185,7 @@ def _find_falls(rows: KeyProgress, previous: Ints) -> Flags:
 
 def _find_known_resets(rows: KeyProgress, previous: Ints, has_fallen: Flags) -> Flags:
     """Return for each row whether its fall is a known reset: this row or the previous one has no members."""
-    is_empty = rows.members == 0
+    is_empty = rows.member_count == 0
     is_reset: Flags = has_fallen & (is_empty | ((previous >= 0) & is_empty[previous]))
     return is_reset
 
@@ -206,8 +206,8 @@ def _find_highest(rows: KeyProgress, has_fallen: Flags, is_reset: Flags, start_i
 def _find_empty_since(rows: KeyProgress, start_index: Ints) -> Ints:
     """Return for each row when the time without members began (ms since 1970); NULL if a member was seen last."""
     is_carried = rows.rule != NULL
-    is_empty = np.where(is_carried, rows.empty_since_ms != NULL, rows.members == 0)
-    is_present = rows.members > 0
+    is_empty = np.where(is_carried, rows.empty_since_ms != NULL, rows.member_count == 0)
+    is_present = rows.member_count > 0
     last_present = last_index_until(is_present, start_index)
     begins = is_empty & (last_index_before(is_empty, start_index) <= last_index_before(is_present, start_index))
     last_begin = last_index_until(begins, start_index)
@@ -267,10 +267,10 @@ def _gather_evidence(observations: Observations, progress: KeyProgress) -> dict[
     silent_since_ms = np.where(
         has_commits, np.maximum(progress.since_ms, np.minimum(observations.commit_ms, at_ms)), progress.since_ms
     )
-    is_empty = (observations.members == 0) & (progress.empty_since_ms != NULL)
+    is_empty = (observations.member_count == 0) & (progress.empty_since_ms != NULL)
     return {
         "lag": observations.lag,
-        "members": observations.members,
+        "members": observations.member_count,
         "moves": progress.moves,
         "waiting_ms": at_ms - progress.since_ms,
         "silent_ms": at_ms - silent_since_ms,
