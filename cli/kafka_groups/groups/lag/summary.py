@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from kafka_groups.admin.api import IsolationLevel
 from kafka_groups.groups.assignments import has_unknown_assignments
 from kafka_groups.groups.lag.polls import GroupPace, pace_without_polls
+from kafka_groups.groups.lag.resets import KnownReset
 from kafka_groups.groups.lag.rows import distinct_partitions
 from kafka_groups.groups.lag.time_lag import NOT_MEASURED, TIME_NOTES, TimeLags, time_lag_of
 from kafka_groups.groups.lag.totals import total_lag
@@ -102,13 +103,15 @@ class GroupSummary(NamedTuple):
 class LagReading(NamedTuple):
     """The lag of the selected groups, those that are furthest behind first.
 
-    `anything_read` says whether a group was read, or none is there to read.
+    `anything_read` says whether a group was read, or none is there to read. `resets` are the known resets that a poll
+    is the first one to see.
     """
 
     groups: tuple[GroupSummary, ...]
     failures: tuple[Failure, ...]
     notes: tuple[Note, ...]
     anything_read: bool
+    resets: tuple[KnownReset, ...] = ()
 
 
 def summarize_lag(

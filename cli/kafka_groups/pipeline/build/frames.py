@@ -195,6 +195,7 @@ class ObservedKeys(Frame):
     log_number: Ints = column(INT64, "number of the log")
     at_ms: Ints = column(INT64, "time of the observation", unit=MILLISECONDS)
     committed_offset: Ints = column(INT64, "the last commit at that time", unit=OFFSET)
+    log_start: Ints = column(INT64, "log start offset; NULL if unknown", unit=OFFSET)
     log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
     member_count: Ints = column(INT64, "number of members of the group; NULL if unknown")
 
@@ -228,6 +229,9 @@ class KeyProgress(ObservedKeys):
     empty_since_ms: Ints = column(
         INT64, "beginning of the time without members; NULL if one was seen last", unit=MILLISECONDS
     )
+    offset_before_reset: Ints = column(
+        INT64, "highest offset before a known reset that this observation is the first to show; else NULL", unit=OFFSET
+    )
     rule: Ints = column(INT64, "the rule of the last verdict, by its index in RULE_NAMES", unit=INDEX)
     verdict_since_ms: Ints = column(INT64, "when this verdict began", unit=MILLISECONDS)
 
@@ -244,6 +248,21 @@ class LagFloors(Frame):
     log_number: Ints = column(INT64, "number of the log")
     at_ms: Ints = column(INT64, "time of the observation", unit=MILLISECONDS)
     lag: Ints = column(INT64, "records that can still be read", unit=RECORDS)
+    log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
+
+
+@frame
+class LogStarts(Frame):
+    """One row per observation of a key with a higher log start offset than all before it, and its first observation.
+
+    Rows are sorted by key, incarnation, log number and time.
+    """
+
+    key: Ints = column(INT64, "number of the key")
+    incarnation: Ints = column(INT64, "incarnation of the commit")
+    log_number: Ints = column(INT64, "number of the log")
+    at_ms: Ints = column(INT64, "time of the observation", unit=MILLISECONDS)
+    log_start: Ints = column(INT64, "log start offset", unit=OFFSET)
     log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
 
 

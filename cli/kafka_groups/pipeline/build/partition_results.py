@@ -40,8 +40,9 @@ class PartitionDay:
     """The results of a day (days since 1970) for a batch of partitions, and the state at its end.
 
     - `log_ends` are the used rows with a known log end; LagRows.observation refers to them.
-    - Row i of `statuses` belongs to row i of `lag_rows`. `carried_statuses` are statuses of the day before that may
-      still count, and `deletions` are the deletions of commits on the day.
+    - Row i of `statuses`, and of `offset_before_reset` (as in KeyProgress), belongs to row i of `lag_rows`.
+    - `carried_statuses` are statuses of the day before that may still count, and `deletions` are the deletions of
+      commits on the day.
     - Row i of `key_days` belongs to key i. `has_key_day` is true if key i has a commit, or had one on the day, and its
       cluster was read.
     """
@@ -50,6 +51,7 @@ class PartitionDay:
     log_ends: LogEnds
     lag_rows: LagRows
     statuses: PartitionStatuses
+    offset_before_reset: Ints
     carried_statuses: PartitionStatuses
     deletions: Commits
     key_days: KeyDays

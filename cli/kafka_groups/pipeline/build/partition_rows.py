@@ -47,6 +47,7 @@ def make_lag_history(batch: PartitionBatch, results: PartitionDay) -> Any:
         "log_end_offset": rows.log_end,
         "last_stable_offset": ends.last_stable,
         "retention_margin": rows.retention_margin,
+        "offset_before_reset": results.offset_before_reset,
     }
     return make_batch(LagHistory, columns)
 

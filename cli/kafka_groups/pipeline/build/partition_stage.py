@@ -105,7 +105,7 @@ class _DayBuilder:
         activity, key_summary = measure_activity(commits, key_summary, self._measure_clock_jumps())
         lag_rows = measure_lag(ends, commits, self.batch.partition_of_key)
         log_state = self._log_state_at_end(observed, numbered, points)
-        statuses, key_state = self._judge(commits, key_summary, ends, lag_rows, points)
+        statuses, offset_before_reset, key_state = self._judge(commits, key_summary, ends, lag_rows, points)
         extremes = find_lag_extremes(lag_rows, statuses.time_lag_ms, len(key_summary))
         is_idle = log_ends.find_idle_partitions(observed, partitions)[self.batch.partition_of_key]
         is_orphaned = self._find_orphans(activity, log_state.log_ends)
@@ -114,6 +114,7 @@ class _DayBuilder:
             log_ends=ends,
             lag_rows=lag_rows,
             statuses=statuses,
+            offset_before_reset=offset_before_reset,
             carried_statuses=self.key_state.last_status,
             deletions=commits.take(commits.is_deletion & ~commits.is_carried),
             key_days=join_key_days(activity, key_summary, extremes, is_orphaned=is_orphaned, is_idle=is_idle),
@@ -222,14 +223,18 @@ class _DayBuilder:
         ends: LogEnds,
         lag_rows: LagRows,
         points: TimePoints,
-    ) -> tuple[PartitionStatuses, KeyState]:
-        """Return the status at each lag row, and the state of the keys at the end of the day.
+    ) -> tuple[PartitionStatuses, Ints, KeyState]:
+        """Return the status and `offset_before_reset` at each lag row, and the state of the keys at the end of the day.
 
         `commits` are numbered, and `points` is the time index of the day.
         """
         observations = make_observations(lag_rows, ends, commits)
-        progress, lag_floors = judge_observations(
-            observations, self.key_state.progress, self.key_state.lag_floors, self.settings.limits
+        progress, lag_floors, log_starts = judge_observations(
+            observations,
+            self.key_state.progress,
+            self.key_state.lag_floors,
+            self.key_state.log_starts,
+            self.settings.limits,
         )
         time_lags = measure_time_lag(lag_rows, ends, points)
         rate_rows, rates = measure_rates_of_day(self.key_state.rate_rows, lag_rows)
@@ -246,16 +251,18 @@ class _DayBuilder:
             catch_up_ms=rates.catch_up_ms,
         )
         fresh_us = (self.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
-        return statuses, KeyState(
+        key_state = KeyState(
             summary=key_summary,
             commits=committed_offsets.carry_commits(
                 replace(commits, unseen_highest=find_unseen_highest(lag_rows, commits))
             ),
             progress=carry_progress(self.key_state.progress, progress),
             lag_floors=lag_floors,
+            log_starts=log_starts,
             rate_rows=rate_rows.take(rate_rows.at_us >= fresh_us),
             last_status=_carry_statuses(statuses, commits, fresh_us, len(key_summary)),
         )
+        return statuses, progress.offset_before_reset, key_state
 
     def _find_keys_to_report(self, commits: Commits) -> Flags:
         """Return for each key whether it has rows of commits, and its cluster was read on the day."""

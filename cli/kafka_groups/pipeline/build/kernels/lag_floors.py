@@ -207,7 +207,9 @@ def _tabulate_minima(rank: Ints) -> tuple[Ints, ...]:
 
 def _measure(rows: LagFloors, thirds: _Thirds, wait_ms: Floats, interval_ms: Floats, third_ms: int) -> dict[str, Array]:
     """Return the columns of Growth for rows whose floors are all known; the last third includes the current period."""
-    first, second, third = thirds.first, thirds.second, thirds.third
+    first = thirds.first
+    second = thirds.second
+    third = thirds.third
     last = np.where(rows.lag[thirds.current] < rows.lag[third], thirds.current, third)
     produced = (rows.log_end[last] - rows.log_end[first]).astype(np.float64)
     records_per_poll = interval_ms * produced / (rows.at_ms[last] - rows.at_ms[first]).astype(np.float64)

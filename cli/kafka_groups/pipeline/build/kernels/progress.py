@@ -32,10 +32,11 @@ from kafka_groups.pipeline.build.kernels.segments import (
     previous_indices,
     running_count,
     running_maximum,
+    running_maximum_of_offsets,
     segment_starts,
     take,
 )
-from kafka_groups.pipeline.frames.arrays import NULL, Array, Floats, Ints
+from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Floats, Ints
 from kafka_groups.verdicts import STRENGTH_UNIT, WAIT_HALF_LIFE_MS, Limits
 
 # The columns with the two greatest strengths of waits, and of intervals between observations.
@@ -43,7 +44,9 @@ _WAITS: Final = ("longest_wait_strength", "second_wait_strength")
 _INTERVALS: Final = ("longest_interval_strength", "second_interval_strength")
 
 
-def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> Observations:
+def new_observations(
+    *, at_ms: Ints, committed_offset: Ints, log_end: Ints, log_start: Ints | None = None
+) -> Observations:
     """Return observations of key 0 with these columns. The lag is their difference; all other numbers are unknown."""
     size = len(at_ms)
     zeros = np.zeros(size, np.int64)
@@ -54,6 +57,7 @@ def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> O
         log_number=zeros,
         at_ms=at_ms,
         committed_offset=committed_offset,
+        log_start=unknown if log_start is None else log_start,
         log_end=log_end,
         lag=np.where(committed_offset > log_end, NULL, log_end - committed_offset),
         lost_records=unknown,
@@ -91,11 +95,14 @@ def measure_progress(
     before_ms = np.where(is_observed, interval_ms, rows.last_interval_ms)[previous] * 3 // 2
     latest_ms = take(rows.at_ms, previous) + np.where(before_ms > 0, np.minimum(interval_ms, before_ms), interval_ms)
     wait_ms = np.where(has_moved, np.maximum(1, np.minimum(moved_ms, latest_ms) - since_ms[previous]), 0)
+    has_fallen = _find_falls(rows, previous)
+    is_reset = _find_known_resets(rows, previous, has_fallen)
     measured = replace(
         rows,
         since_ms=since_ms,
         moves=running_count(has_moved, start_index) + np.where(is_observed, 0, rows.moves)[start_index],
-        highest=_find_highest(rows, previous, start_index),
+        highest=_find_highest(rows, has_fallen, is_reset, start_index),
+        offset_before_reset=np.where(is_reset, np.maximum(rows.highest, take(rows.committed_offset, previous)), NULL),
         unread_at_move=take(np.where(is_observed, unread, rows.unread_at_move), last_move),
         empty_since_ms=_find_empty_since(rows, start_index),
         **_find_strongest(rows, _WAITS, wait_ms, start_index),
@@ -169,40 +176,31 @@ def _previous_values(values: Ints, start_index: Ints) -> Ints:
     return np.where(np.arange(len(values)) == start_index, 0, shifted)
 
 
-def _find_highest(rows: KeyProgress, previous: Ints, start_index: Ints) -> Ints:
-    """Return for each row the highest committed offset since the last known reset of its segment.
-
-    A fall of the offset is a known reset if the group had no members at this observation or at the previous one.
-    """
+def _find_falls(rows: KeyProgress, previous: Ints) -> Flags:
+    """Return for each row whether it has a lower offset than the previous row, or than commits since that row."""
     has_fallen = (previous >= 0) & (rows.committed_offset < rows.committed_offset[previous])
     has_fallen |= (rows.rule == NULL) & (rows.committed_offset < rows.highest)
+    return has_fallen
+
+
+def _find_known_resets(rows: KeyProgress, previous: Ints, has_fallen: Flags) -> Flags:
+    """Return for each row whether its fall is a known reset: this row or the previous one has no members."""
+    is_empty = rows.member_count == 0
+    is_reset: Flags = has_fallen & (is_empty | ((previous >= 0) & is_empty[previous]))
+    return is_reset
+
+
+def _find_highest(rows: KeyProgress, has_fallen: Flags, is_reset: Flags, start_index: Ints) -> Ints:
+    """Return for each row the highest committed offset since the last known reset of its segment."""
     is_beyond_end = rows.committed_offset > rows.log_end
     if not (has_fallen.any() or is_beyond_end.any() or (rows.highest != rows.committed_offset).any()):
         return rows.highest
-    is_empty = rows.member_count == 0
-    is_reset = has_fallen & (is_empty | ((previous >= 0) & is_empty[previous]))
     offset = np.where(is_reset, rows.committed_offset, rows.highest)
     # An offset above the log end belongs to an earlier log.
     offset = np.where(rows.rule == NULL, np.minimum(offset, rows.log_end), offset)
     indices = np.arange(len(rows))
     since_reset = np.maximum(start_index, np.maximum.accumulate(np.where(is_reset, indices, 0)))
-    return _running_maximum_of_offsets(offset, since_reset)
-
-
-def _running_maximum_of_offsets(offset: Ints, start_index: Ints) -> Ints:
-    """Return for each row the highest offset from the row at `start_index` to itself.
-
-    Unlike `running_maximum`, this works for all values of 64 bits.
-    """
-    indices = np.arange(len(offset))
-    highest = offset.copy()
-    longest = int((indices - start_index).max()) + 1
-    distance = 1
-    while distance < longest:
-        earlier = np.concatenate([np.zeros(distance, np.int64), highest[:-distance]])
-        highest = np.where(indices - distance >= start_index, np.maximum(highest, earlier), highest)
-        distance *= 2
-    return highest
+    return running_maximum_of_offsets(offset, since_reset)
 
 
 def _find_empty_since(rows: KeyProgress, start_index: Ints) -> Ints:
@@ -215,6 +213,20 @@ def _find_empty_since(rows: KeyProgress, start_index: Ints) -> Ints:
     last_begin = last_index_until(begins, start_index)
     since_ms = take(np.where(is_carried, rows.empty_since_ms, rows.at_ms), last_begin)
     return np.where(last_begin > last_present, since_ms, NULL)
+
+
+def find_previous_offsets(observations: Observations, carried: KeyProgress) -> Ints:
+    """Return for each observation the committed offset at the previous one of its log and incarnation; NULL if none.
+
+    `carried` is the progress of each key before the observations, by key.
+    """
+    previous = previous_indices(observations.key, observations.incarnation, observations.log_number)
+    index = np.minimum(np.searchsorted(carried.key, observations.key), max(0, len(carried) - 1))
+    is_carried = np.full(len(observations), len(carried) > 0)
+    for code in ("key", "incarnation", "log_number"):
+        is_carried &= take(getattr(carried, code), index, -1) == getattr(observations, code)
+    offset = np.where(is_carried, take(carried.committed_offset, index), NULL)
+    return np.where(previous >= 0, take(observations.committed_offset, previous), offset)
 
 
 def carry_progress(carried: KeyProgress, progress: KeyProgress) -> KeyProgress:
