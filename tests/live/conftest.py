@@ -15,6 +15,7 @@ from confluent_kafka.admin import AclOperation
 
 from kafka_groups import sandbox
 from kafka_groups.files import lock
+from kafka_groups.sandbox.versions import parse_version
 from tests.live.groups.kafka_tools import disable_features, run_tool
 from tests.live.groups.real_kinds import RealGroups, start_real_groups
 from tests.live.secured_broker import SecuredBroker, run_secured_broker
@@ -111,7 +112,7 @@ def kafka_tool(run_directory: Path) -> KafkaTool:
     """Return a function that runs Kafka's own tool."""
 
     def run(cluster: Cluster, *arguments: str) -> tuple[str, str, int]:
-        tools = sandbox.parse_version(cluster.version).tools
+        tools = parse_version(cluster.version).tools
         completed = run_tool(tools.groups_tool, cluster.bootstrap, run_directory, *arguments, version=str(tools))
         return completed.stdout, completed.stderr, completed.returncode
 
