@@ -18,6 +18,7 @@ The modules, in the order of a start:
     processes.py      background processes that later commands identify
     directory.py      the files and the lock of a sandbox; ports.py, its ports; state_file.py, its state
     members.py        the background process that creates the groups of group_fixtures.py from seed_data.py
+    application_groups.py  the groups of a Kafka Streams application and of a Connect worker
     profile.py        the entry in the user's profiles
     tour.py           the commands of `kafka-groups sandbox demo`
 """

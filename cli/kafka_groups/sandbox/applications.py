@@ -1,4 +1,4 @@
-"""A Kafka Streams application and Connect workers: their settings, topics and command lines; pure.
+"""Instances of a Kafka Streams application and Connect workers: their settings, topics and command lines; pure.
 
 The application is Kafka's example that counts words, whose topics have fixed names. Its store is in memory, so it needs
 no native library.

@@ -121,7 +121,10 @@ def _internal_topics(kafka: KafkaVersion, brokers: int) -> dict[str, str]:
             "share.coordinator.state.topic.min.isr": in_sync,
         }
     if kafka.has_streams_groups:
-        settings |= _heartbeats("streams") | {"group.streams.initial.rebalance.delay.ms": "500"}
+        settings |= _heartbeats("streams") | {
+            "group.streams.initial.rebalance.delay.ms": "500",
+            "group.streams.num.standby.replicas": "1",
+        }
     return settings | (_TASK_OFFSETS if kafka.has_task_offsets else {})
 
 
