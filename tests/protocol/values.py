@@ -25,6 +25,7 @@ VALUES: Mapping[str, st.SearchStrategy[Any]] = {
     "int16": integers(16),
     "int32": integers(32),
     "int64": integers(64),
+    "uint16": st.integers(0, 2**16 - 1) | st.sampled_from([0, 2**15, 2**16 - 1]),
     "bool": st.booleans(),
     "uuid": st.just(UUID(int=0)) | st.uuids(),
     "string": st.text(max_size=12) | st.just("") | st.sampled_from(_LONG_TEXTS),
