@@ -39,7 +39,7 @@ _FIRST_WORKER = f"{_WORKER}-1"
 _SOURCE, _SINK = "price-list", "order-archive"
 _TOPICS = (WORDS_TOPIC, COUNTS_TOPIC, "prices")
 _PARTITIONS = 2
-# The second instance of the Streams application has the standbys; a second worker would cost 2 s at the start.
+# Without a second instance the Streams application would have no standbys. A second worker would delay the start.
 _INSTANCES = {_STREAMS: (1, 2), _WORKER: (1,)}
 _MAINS = {_STREAMS: WORD_COUNT, _WORKER: CONNECT_WORKER}
 _LINES = "".join(f"item {number}\n" for number in range(40))
