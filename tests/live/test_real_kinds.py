@@ -22,8 +22,7 @@ def test_each_kind_is_listed_with_type_protocol_and_state(real_groups: RealGroup
         real_groups.empty_share: ("Share", "share", "Empty"),
         real_groups.streams.group: ("Streams", "streams", "Stable"),
         real_groups.connect.group: ("Classic", "connect", "Stable"),
-        # The consumers of the sink's tasks.
-        f"connect-{real_groups.connect.group}-archive": ("Classic", "consumer", "Stable"),
+        real_groups.connect.sink_group: ("Classic", "consumer", "Stable"),
     }
 
 
@@ -34,10 +33,10 @@ def test_kafkas_tool_shows_both_members_of_the_share_group(real_groups: RealGrou
     assert sorted(row["CLIENT-ID"] for row in rows) == [f"{real_groups.share}-{number}" for number in (1, 2)]
     assert {row["ASSIGNMENT"].partition(":")[0] for row in rows} == {real_groups.shared}
     states = describe_share_groups(real_groups.bootstrap, run_directory, "--all-groups", "--state", "--verbose")
-    assert sorted((row["GROUP"], row["STATE"], row["#MEMBERS"]) for row in states) == [
-        (real_groups.share, "Stable", "2"),
-        (real_groups.empty_share, "Empty", "0"),
-    ]
+    assert {row["GROUP"]: (row["STATE"], row["#MEMBERS"]) for row in states} == {
+        real_groups.share: ("Stable", "2"),
+        real_groups.empty_share: ("Empty", "0"),
+    }
 
 
 def test_kafkas_tool_shows_what_a_share_group_has_not_accepted(real_groups: RealGroups, run_directory: Path) -> None:
@@ -80,3 +79,18 @@ def test_rest_shows_connectors_and_tasks_on_both_workers(real_groups: RealGroups
     running = workers.running()
     assert {f"http://{worker}/" for worker in running} == {workers.url(number) for number in (1, 2)}
     assert sum(map(len, running.values())) == 3 + 4
+
+
+def test_members_that_stop_leave_their_work_to_the_others_until_they_return(real_groups: RealGroups) -> None:
+    application, workers = real_groups.streams, real_groups.connect
+    both = workers.running()
+    application.stop(2)
+    workers.stop(2)
+    application.await_stable(members=1)
+    workers.await_balanced()
+    (remaining,) = workers.running().values()
+    application.start(2)
+    workers.start(2)
+    application.await_stable(members=2)
+    workers.await_balanced()
+    assert remaining == set().union(*both.values()) == set().union(*workers.running().values())

@@ -17,12 +17,13 @@ from kafka_groups.sandbox.kafka import find_program
 from kafka_groups.sandbox.ports import HOST, free_ports
 from kafka_groups.sandbox.versions import parse_version
 from tests.live.groups.applications import Instances
-from tests.live.groups.conditions import wait_until
+from tests.live.groups.conditions import await_state, wait_until
 from tests.live.groups.topics import unique_name
 
 _REST_TIMEOUT_S = 10
 _TIMEOUT_S = 60
 _BAD_REQUEST = 400
+_SINK, _SINK_TASKS = "archive", 2
 # The number of a connector itself among its tasks, as in Connect's protocol.
 CONNECTOR = -1
 
@@ -36,6 +37,11 @@ class ConnectWorkers:
     instances: Instances
     ports: Mapping[int, int]
     _tasks: dict[str, int] = field(default_factory=dict, init=False)
+
+    @property
+    def sink_group(self) -> str:
+        """The group of the consumers of the sink's tasks."""
+        return f"connect-{self.group}-{_SINK}"
 
     def url(self, number: int) -> str:
         """Return the URL of a worker as its group's members report it."""
@@ -76,8 +82,12 @@ class ConnectWorkers:
         return found
 
     def await_balanced(self) -> None:
-        """Return when the live workers run all connectors and tasks, in numbers that differ by at most one."""
+        """Return when the live workers run all connectors and tasks, in numbers that differ by at most one.
+
+        The consumers of the sink are then in a Stable group.
+        """
         wait_until(self._is_balanced, lambda: f"{self.status()}\n{self.instances.last_lines()}", timeout_s=_TIMEOUT_S)
+        await_state(self.bootstrap, self.sink_group, "Stable", members=_SINK_TASKS)
 
     def await_available(self) -> None:
         """Return when each live worker is in the group."""
@@ -118,7 +128,7 @@ def connect_pair(
 ) -> Iterator[ConnectWorkers]:
     """Yield two balanced workers with two sources of one task each, and a sink with two tasks.
 
-    The sources write lines of files to the topic. The group of the sink's consumers is `connect-` and its name.
+    The sources write lines of files to the topic, which the sink reads.
     """
     group = name or unique_name("connect")
     kafka = find_program(connect_artifacts(parse_version(version)), report=lambda _: None)
@@ -141,4 +151,4 @@ def _create_connectors(workers: ConnectWorkers, directory: Path, topic: str) -> 
         file = directory / f"{stem}.txt"
         file.write_text("".join(f"{stem} {number}\n" for number in range(20)))
         workers.create(f"{workers.group}-{stem}", source_config(file, topic))
-    workers.create(f"{workers.group}-archive", sink_config(directory / "archive.txt", topic, tasks=2))
+    workers.create(f"{workers.group}-{_SINK}", sink_config(directory / "archive.txt", topic, tasks=_SINK_TASKS))
