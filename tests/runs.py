@@ -60,7 +60,7 @@ def run_directory(pytestconfig: pytest.Config) -> Path:
 def pytest_configure(config: pytest.Config) -> None:
     """Set the id of the run, and make SIGTERM tear down its fixtures, as Ctrl-C does."""
     if is_worker(config):
-        config.stash[_DIRECTORY] = Path(config.workerinput["run_directory"])  # type: ignore[attr-defined]
+        config.stash[_DIRECTORY] = Path(config.workerinput["run_directory"])  # type: ignore[attr-defined]  # set by pytest-xdist
         return
     config.stash[_DIRECTORY] = Path(tempfile.mkdtemp(prefix="kafka-groups-tests-"))
     os.environ[_RUN_ID] = config.stash[_DIRECTORY].name

@@ -28,22 +28,26 @@ def listing(group_type: str | None, protocol_type: str) -> GroupListing:
     [
         ("Classic", "consumer", True),
         ("Classic", "", True),
-        ("Classic", "connect", False),
         ("Classic", "sr", False),
         ("Consumer", "consumer", True),
-        ("Share", "share", False),
-        ("Streams", "streams", False),
+        ("Share", "share", True),
+        ("Streams", "streams", True),
         ("Unknown", "consumer", False),
     ],
 )
-def test_consumer_groups_and_groups_with_only_commits_support_every_operation(
+def test_all_but_connect_and_other_classic_groups_are_described_and_have_offsets(
     operation: Operation, group_type: str, protocol_type: str, *, supported: bool
 ) -> None:
     assert supports(listing(group_type, protocol_type), operation) is supported
 
 
+def test_a_connect_group_is_described_and_has_no_offsets() -> None:
+    connect = listing("Classic", "connect")
+    assert [each for each in Operation if supports(connect, each)] == [Operation.DESCRIBE]
+
+
 @pytest.mark.parametrize("operation", [Operation.DESCRIBE, Operation.LIST_OFFSETS])
-@pytest.mark.parametrize(("protocol_type", "supported"), [("consumer", True), ("", True), ("connect", False)])
+@pytest.mark.parametrize(("protocol_type", "supported"), [("consumer", True), ("", True), ("sr", False)])
 def test_a_group_without_a_type_of_an_old_broker_is_classic(
     operation: Operation, protocol_type: str, *, supported: bool
 ) -> None:
@@ -53,8 +57,8 @@ def test_a_group_without_a_type_of_an_old_broker_is_classic(
 @pytest.mark.parametrize(
     ("group_type", "protocol_type", "kind"),
     [
-        ("Share", "share", "Share"),
-        ("Streams", "streams", "Streams"),
+        ("Share", "share", "share"),
+        ("Queue", "queue", "Queue"),
         ("Classic", "connect", "connect"),
         (None, "connect", "connect"),
         ("Consumer", "consumer", "consumer"),
@@ -97,8 +101,8 @@ def test_the_kind_of_a_group_follows_from_its_type_and_protocol_type(
     assert find_kind(group_type, protocol_type).name == name
 
 
-def test_only_share_groups_have_no_commits() -> None:
-    assert [kind.name for kind in KINDS if not kind.has_commits] == ["share"]
+def test_connect_and_share_groups_have_no_commits() -> None:
+    assert [kind.name for kind in KINDS if not kind.has_commits] == ["Connect", "share"]
 
 
 def test_members_are_removed_from_classic_groups_of_consumers_only() -> None:

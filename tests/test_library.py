@@ -22,7 +22,7 @@ def test_every_exported_name_exists_and_is_documented() -> None:
 
 def test_a_name_that_is_not_exported_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'kafka_groups' has no attribute 'nothing'"):
-        kafka_groups.nothing  # type: ignore[attr-defined]  # noqa: B018
+        kafka_groups.nothing  # type: ignore[attr-defined]  # noqa: B018 - the access fails
 
 
 def test_the_names_are_listed_for_completion_in_a_notebook() -> None:
@@ -41,7 +41,7 @@ def test_the_failure_of_an_item_that_no_request_can_carry_is_an_invalid_request(
 def test_a_name_of_another_type_is_refused(name: object) -> None:
     refused = pytest.raises(TypeError, match="pass names of type str, not ")
     with ScriptedCluster(brokers=1) as cluster, cluster.admin() as admin, refused:
-        admin.describe_consumer_groups([name])  # type: ignore[list-item]
+        admin.describe_consumer_groups([name])  # type: ignore[list-item]  # no str
 
 
 def test_committed_offsets_are_found_by_topic_and_partition() -> None:

@@ -216,7 +216,8 @@ def _add_exit_codes(command: click.Command, path: str) -> None:
 
 
 def _set_help(command: click.Command, path: str) -> None:
-    text, paragraph = cleandoc(command.help or ""), PARAGRAPHS[path]
+    text = cleandoc(command.help or "")
+    paragraph = PARAGRAPHS[path]
     # A command is returned as often as somebody requests it.
     if paragraph not in text:
         # The paragraph on what a command needs is the last one before its examples.

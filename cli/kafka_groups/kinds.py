@@ -15,6 +15,7 @@ class Operation(Enum):
     """An operation that not every kind of group supports."""
 
     DESCRIBE = "describe"
+    DESCRIBE_TOPOLOGY = "describe the topology"
     LIST_OFFSETS = "list committed offsets"
     ALTER_OFFSETS = "alter committed offsets"
     DELETE_OFFSETS = "delete committed offsets"
@@ -24,15 +25,24 @@ class Operation(Enum):
     REMOVE_MEMBERS = "remove members"
 
 
+class Offsets(Enum):
+    """What the progress of a group is, and so which API returns it."""
+
+    COMMITTED = "committed offsets"
+    START = "start offsets"
+    NONE = "no offsets"
+
+
 class Kind(NamedTuple):
     """A kind of group.
 
     `group_type` and `states` are spelled as Kafka's tools print them. `protocol_types` are those of its members, None
-    for every one that no other kind of the same type has. `has_commits`: its offsets are those of OffsetFetch.
-    `has_epochs`: a description of an Empty group has more than its listing, which lacks the epochs.
-    `has_consumer_members`: members of the classic protocol are consumers, whose subscriptions and assignments have the
-    format of ConsumerProtocolSubscription.json. `needs_rights_on_topics`: brokers describe no group of it to a user
-    who may not describe each of its topics.
+    for every one that no other kind of the same type has. `offsets`: committed offsets are those of OffsetFetch, start
+    offsets those of DescribeShareGroupOffsets. `is_common`: most groups have such a kind, so a group of unknown type
+    is described as one of them first. `noun` is what texts call a group of it. `has_epochs`: a description of an Empty
+    group has more than its listing, which lacks the epochs. `has_consumer_members`: members of the classic protocol are
+    consumers, whose subscriptions and assignments have the format of ConsumerProtocolSubscription.json.
+    `needs_rights_on_topics`: brokers describe no group of it to a user who may not describe each of its topics.
     """
 
     name: str
@@ -40,7 +50,9 @@ class Kind(NamedTuple):
     protocol_types: frozenset[str] | None
     states: tuple[str, ...]
     operations: frozenset[Operation]
-    has_commits: bool = True
+    offsets: Offsets = Offsets.COMMITTED
+    is_common: bool = False
+    noun: str = "Consumer group"
     has_epochs: bool = False
     has_consumer_members: bool = False
     needs_rights_on_topics: bool = False
@@ -48,6 +60,11 @@ class Kind(NamedTuple):
     def __hash__(self) -> int:
         """Return the hash of the name: a large cluster looks views up by kind a hundred thousand times."""
         return hash(self.name)
+
+    @property
+    def has_commits(self) -> bool:
+        """Return whether its offsets are committed ones."""
+        return self.offsets is Offsets.COMMITTED
 
     def supports(self, operation: Operation) -> bool:
         """Return whether this tool has the operation for groups of this kind."""
@@ -72,7 +89,7 @@ STATES_WITHOUT_MEMBERS: Final = ("Empty", "Dead")
 GROUP_STATES: Final = ("Stable", "Empty", *REBALANCING_STATES, "NotReady", "Dead")
 
 _CLASSIC_STATES: Final = ("Stable", "Empty", "PreparingRebalance", "CompletingRebalance", "Dead")
-_EVERY_OPERATION: Final = frozenset(Operation)
+_EVERY_OPERATION: Final = frozenset(Operation) - {Operation.DESCRIBE_TOPOLOGY}
 _NO_OPERATION: Final[frozenset[Operation]] = frozenset()
 
 CLASSIC_CONSUMER: Final = Kind(
@@ -81,18 +98,29 @@ CLASSIC_CONSUMER: Final = Kind(
     frozenset({"consumer"}),
     _CLASSIC_STATES,
     _EVERY_OPERATION,
+    is_common=True,
     has_consumer_members=True,
 )
 # A group that only commits offsets.
-SIMPLE: Final = Kind("simple", "Classic", frozenset({""}), _CLASSIC_STATES, _EVERY_OPERATION)
-CONNECT: Final = Kind("Connect", "Classic", frozenset({"connect"}), _CLASSIC_STATES, _NO_OPERATION)
-OTHER_CLASSIC: Final = Kind("other classic", "Classic", None, _CLASSIC_STATES, _NO_OPERATION)
+SIMPLE: Final = Kind("simple", "Classic", frozenset({""}), _CLASSIC_STATES, _EVERY_OPERATION, is_common=True)
+# A group of Connect workers commits nothing: what it runs is in the metadata of its members.
+CONNECT: Final = Kind(
+    "Connect",
+    "Classic",
+    frozenset({"connect"}),
+    _CLASSIC_STATES,
+    frozenset({Operation.DESCRIBE}),
+    offsets=Offsets.NONE,
+    noun="Connect group",
+)
+OTHER_CLASSIC: Final = Kind("other classic", "Classic", None, _CLASSIC_STATES, _NO_OPERATION, noun="Group")
 CONSUMER: Final = Kind(
     "consumer (KIP-848)",
     "Consumer",
     frozenset({"consumer", ""}),
     ("Stable", "Empty", "Assigning", "Reconciling", "Dead"),
     _EVERY_OPERATION - {Operation.REMOVE_MEMBERS},
+    is_common=True,
     has_epochs=True,
     has_consumer_members=True,
     needs_rights_on_topics=True,
@@ -102,8 +130,9 @@ SHARE: Final = Kind(
     "Share",
     frozenset({"share"}),
     ("Stable", "Empty", "Dead"),
-    _NO_OPERATION,
-    has_commits=False,
+    frozenset({Operation.DESCRIBE, Operation.LIST_OFFSETS}),
+    offsets=Offsets.START,
+    noun="Share group",
     has_epochs=True,
     needs_rights_on_topics=True,
 )
@@ -112,7 +141,8 @@ STREAMS: Final = Kind(
     "Streams",
     frozenset({"streams"}),
     ("Stable", "Empty", "Assigning", "Reconciling", "NotReady", "Dead"),
-    _NO_OPERATION,
+    frozenset({Operation.DESCRIBE, Operation.LIST_OFFSETS, Operation.DESCRIBE_TOPOLOGY}),
+    noun="Streams group",
     has_epochs=True,
     needs_rights_on_topics=True,
 )
@@ -123,6 +153,16 @@ def group_types(operation: Operation | None = None) -> tuple[str, ...]:
     """Return the types of group, each once; with an operation those that have a kind with it."""
     kinds = (kind for kind in KINDS if operation is None or kind.supports(operation))
     return tuple(dict.fromkeys(kind.group_type for kind in kinds))
+
+
+def common_types() -> frozenset[str]:
+    """Return the types of group that a group of unknown type is described as first."""
+    return frozenset(kind.group_type for kind in KINDS if kind.is_common)
+
+
+def has_start_offsets(group_type: str | None) -> bool:
+    """Return whether the groups of a type have start offsets in place of committed ones."""
+    return any(kind.offsets is Offsets.START for kind in KINDS if kind.group_type == group_type)
 
 
 def kind_of(group: HasKind) -> Kind:
@@ -142,7 +182,7 @@ def find_kind(group_type: str, protocol_type: str) -> Kind:
     kinds = [kind for kind in KINDS if kind.group_type == group_type]
     named = (kind for kind in kinds if kind.protocol_types is not None and protocol_type in kind.protocol_types)
     other = (kind for kind in kinds if kind.protocol_types is None)
-    unknown = Kind(group_type, group_type, None, GROUP_STATES, _NO_OPERATION, has_epochs=True)
+    unknown = Kind(group_type, group_type, None, GROUP_STATES, _NO_OPERATION, noun="Group", has_epochs=True)
     return next(named, None) or next(other, None) or unknown
 
 

@@ -15,6 +15,8 @@ from kafka_groups.exit_codes import ResultStatus
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from kafka_groups.members import ConnectWorker, StreamsMember, Topology
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -60,15 +62,7 @@ class Failure(NamedTuple):
         broker: int | None = None,
     ) -> Failure:
         """Return the failure of one item from the error that caused it."""
-        return cls(
-            group=group,
-            topic=topic,
-            partition=partition,
-            broker=broker,
-            code=error.code,
-            name=error.name,
-            message=str(error),
-        )
+        return cls(error.code, error.name, str(error), group, topic, partition, broker)
 
     def to_error(self) -> AdminError:
         """Return the failure as an exception."""
@@ -77,7 +71,8 @@ class Failure(NamedTuple):
         if self.code is None or (self.code == client_error.code and self.broker is None):
             return client_error(self.message)
         error = BrokerError(self.message)
-        error.code, error.name = self.code, self.name
+        error.code = self.code
+        error.name = self.name
         return error
 
 
@@ -140,8 +135,10 @@ class Assignment(NamedTuple):
 class Member(NamedTuple):
     """A member of a group. `epoch` and both targets are None for members of classic groups.
 
-    `assignment` is None if it is unreadable: the member may own any partition. `upgraded` is True for a member that
-    uses KIP-848, False for a classic one in a KIP-848 group, None if the broker does not return it.
+    `assignment` is None if it is unreadable: the member may own any partition. In a streams group it has the partitions
+    of the active tasks. `upgraded` is True for a member that uses KIP-848, False for a classic one in a KIP-848 group,
+    None if unknown. `subscription` has the topics of a share group's member. `streams` and `worker` are None except for
+    members of streams and Connect groups; `worker` is None, too, if it is unreadable.
     """
 
     member_id: str
@@ -153,6 +150,10 @@ class Member(NamedTuple):
     target_epoch: int | None = None
     target_assignment: tuple[Assignment, ...] | None = None
     upgraded: bool | None = None
+    rack: str | None = None
+    subscription: tuple[str, ...] | None = None
+    streams: StreamsMember | None = None
+    worker: ConnectWorker | None = None
 
     @property
     def partition_count(self) -> int | None:
@@ -163,7 +164,8 @@ class Member(NamedTuple):
 class GroupDescription(NamedTuple):
     """The state and the members of a group, without both (`is_described` False) if only its offsets are known.
 
-    Epochs are None for classic groups, the assignor if unknown. `unnamed_topics` has ids whose names were not found.
+    Epochs are None for classic groups, the assignor if unknown, `topology` except for streams groups. `unnamed_topics`
+    has ids whose names were not found.
     """
 
     group: str
@@ -177,6 +179,7 @@ class GroupDescription(NamedTuple):
     members: tuple[Member, ...] = ()
     unnamed_topics: Mapping[str, Failure] = MappingProxyType({})
     is_described: bool = True
+    topology: Topology | None = None
 
     @property
     def member_count(self) -> int | None:
@@ -218,10 +221,10 @@ class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
 
     `topics` are the topics with their commits, in a form of the client's choice: a million commits may stay packed.
     Partitions that the broker refused are only in `failed`; with `is_stable`, so are those on which an open transaction
-    has a commit.
+    has a commit. A share group has start offsets, None if unknown, and `lags`, those that its coordinator computes.
     """
 
-    __slots__ = ("_by_key", "failed", "is_stable", "topics")
+    __slots__ = ("_by_key", "failed", "is_stable", "lags", "topics")
 
     def __init__(
         self,
@@ -229,8 +232,11 @@ class GroupOffsets(Mapping[TopicPartition, CommittedOffset | None]):
         failed: Mapping[TopicPartition, Failure] | None = None,
         *,
         is_stable: bool = False,
+        lags: Mapping[TopicPartition, int] | None = None,
     ) -> None:
-        self.topics, self.is_stable = tuple(topics), is_stable
+        self.topics = tuple(topics)
+        self.is_stable = is_stable
+        self.lags = lags
         self.failed: Mapping[TopicPartition, Failure] = failed or {}
         self._by_key: dict[TopicPartition, CommittedOffset | None] | None = None
 

@@ -107,7 +107,8 @@ class _Search:
         """
         found: list[str] = []
         rows = [list(range(len(name) + 1))]
-        last, place = "", 0
+        last = ""
+        place = 0
         while place < len(self._ordered) and self._rows_left > 0:
             known = self._ordered[place]
             place += 1
@@ -129,11 +130,13 @@ class _Search:
 
 def _next_row(rows: Sequence[Sequence[int]], known: str, at: int, name: str, most: int) -> tuple[list[int], int]:
     """Return the edits between the known name until its letter `at` and each beginning of the name, and the fewest."""
-    above, letter = rows[-1], known[at]
+    above = rows[-1]
+    letter = known[at]
     row = [most + 1] * len(above)
     row[0] = at + 1
     # Beginnings whose lengths differ by more have too many edits.
-    first, last = max(1, at + 1 - most), min(len(name), at + 1 + most)
+    first = max(1, at + 1 - most)
+    last = min(len(name), at + 1 + most)
     for end in range(first, last + 1):
         edits = min(above[end - 1] + (letter != name[end - 1]), above[end] + 1, row[end - 1] + 1)
         if at and end > 1 and letter == name[end - 2] and known[at - 1] == name[end - 1]:
@@ -144,7 +147,8 @@ def _next_row(rows: Sequence[Sequence[int]], known: str, at: int, name: str, mos
 
 def _has_other_numbers(name: str, other: str) -> bool:
     """Return whether two names have equally many numbers, and other ones; leading zeros are a matter of spelling."""
-    numbers, others = _NUMBER.findall(name), _NUMBER.findall(other)
+    numbers = _NUMBER.findall(name)
+    others = _NUMBER.findall(other)
     return len(numbers) == len(others) and numbers != others
 
 

@@ -46,7 +46,8 @@ def find_wide_encoding(data: bytes) -> str | None:
     zeros = sample.count(0)
     if zeros < max(1, len(sample) * _LEAST_ZEROS):
         return None
-    in_even, in_odd = 0 in sample[0::2], 0 in sample[1::2]
+    in_even = 0 in sample[0::2]
+    in_odd = 0 in sample[1::2]
     if in_even != in_odd:
         return "UTF-16BE" if in_even else "UTF-16LE"
     # Each character of ASCII text has three zeros.

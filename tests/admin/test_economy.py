@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.admin import GroupAdmin, OffsetSpec, Topic, event_loop
-from kafka_groups.admin.handlers import describe_consumer_groups, list_consumer_group_offsets
+from kafka_groups.admin.handlers import group_batches, list_consumer_group_offsets
 from tests.fakes.scripted_cluster import Group, ScriptedCluster, topic_id
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def test_more_named_partitions_than_the_maximum_of_one_fetch_are_split(monkeypat
 
 
 def test_more_groups_than_the_maximum_of_one_describe_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(describe_consumer_groups, "MAX_GROUPS", 2)
+    monkeypatch.setattr(group_batches, "MAX_GROUPS", 2)
     groups = {f"g{number}": Group() for number in range(5)}
     with ScriptedCluster(groups=groups) as cluster, cluster.admin() as admin:
         assert len(admin.describe_consumer_groups(groups).succeeded) == 5

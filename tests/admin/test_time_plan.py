@@ -6,7 +6,8 @@ import pytest
 
 from kafka_groups.admin.api import Deadline, Step, TimePlan
 from kafka_groups.groups import steps
-from kafka_groups.groups.descriptions import Details, description_steps
+from kafka_groups.groups.descriptions import description_steps
+from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.selection import Selectors, listing_steps
 
 LAG = (

@@ -8,8 +8,9 @@ from uuid import UUID
 import pytest
 
 from kafka_groups.admin.api import TimePlan
-from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups, description_steps
+from kafka_groups.groups.descriptions import DescribedGroups, describe_groups, description_steps
 from kafka_groups.groups.lag.rows import offset_rows
+from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors, select_groups
 from kafka_groups.kinds import Operation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from kafka_groups.admin.api import Admin
 from kafka_groups.changes.change import Action, Change, Outcome, PlannedChange, PlannedGroups, Status, to_change
@@ -111,10 +112,10 @@ def names(execution: Execution) -> list[tuple[str | None, int | None, str]]:
     return [(why.group, why.partition, why.name) for why in execution.failures]
 
 
-def idle(*commits: int, coordinator: int = 1, **fields: object) -> Group:
+def idle(*commits: int, coordinator: int = 1, **fields: Any) -> Group:
     """Return a group without members that has these commits on the partitions of `t`."""
     committed = {("t", partition): Commit(offset) for partition, offset in enumerate(commits)}
-    return Group(coordinator=coordinator, state="Empty", commits=committed, **fields)  # type: ignore[arg-type]
+    return Group(coordinator=coordinator, state="Empty", commits=committed, **fields)
 
 
 def offsets(cluster: ScriptedCluster, group: str) -> dict[tuple[str, int], int]:

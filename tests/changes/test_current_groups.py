@@ -100,7 +100,7 @@ def test_a_group_without_members_is_not_active(cluster: FakeCluster, state: str)
 
 @pytest.mark.parametrize("state", ["Stable", "PreparingRebalance", "Assigning", "Reconciling", None])
 def test_a_group_in_another_state_is_active(cluster: FakeCluster, state: str | None) -> None:
-    cluster.add("a", state=state)  # type: ignore[arg-type]
+    cluster.add("a", state=state)
     assert read(cluster, "a").is_active
 
 
@@ -136,7 +136,7 @@ def test_a_group_that_is_listed_with_another_type_is_refused_although_it_has_com
     cluster.add("streams", kind="Streams", protocol_type="streams", commits={("t", 0): 5})
     cluster.undescribable["streams"] = failure("GROUP_ID_NOT_FOUND", code=69, group="streams")
     (why,) = read_groups(cluster.admin, {"streams": None}).failed.values()
-    assert (why.name, why.message) == ("REFUSED", "it is not a consumer group (Streams)")
+    assert (why.name, why.message) == ("REFUSED", "it is not a consumer group (streams)")
 
 
 def test_a_group_that_is_listed_with_members_is_refused_although_it_is_not_described(cluster: FakeCluster) -> None:

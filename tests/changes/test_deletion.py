@@ -82,7 +82,7 @@ def test_groups_that_are_not_of_consumers_are_skipped_with_a_note_if_they_are_no
     cluster.add("idle")
     planned = plan_group_deletion(cluster.admin, ALL, DeletionRequest())
     assert (changes(planned), errors(planned)) == ([("idle", None, None, None)], [])
-    text = "2 groups of other kinds are skipped (Share, connect)."
+    text = "2 groups of other kinds are skipped (connect, share)."
     assert planned.notes == (Note(NoteKind.SKIPPED_GROUPS, None, text),)
 
 

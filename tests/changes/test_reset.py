@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -31,9 +31,9 @@ def cluster(mocker: MockerFixture) -> FakeCluster:
     return cluster
 
 
-def plan(cluster: FakeCluster, *groups: str, request: ResetRequest, **selectors: object) -> PlannedGroups:
+def plan(cluster: FakeCluster, *groups: str, request: ResetRequest, **selectors: Any) -> PlannedGroups:
     """Plan the reset of these groups."""
-    return plan_reset(cluster.admin, Selectors(named=groups, **selectors), request)  # type: ignore[arg-type]
+    return plan_reset(cluster.admin, Selectors(named=groups, **selectors), request)
 
 
 def offsets(planned: PlannedGroups) -> dict[tuple[str, str, int], tuple[int | None, int | None, str]]:
@@ -191,10 +191,10 @@ def test_an_absent_group_to_copy_from_is_an_error_and_nothing_is_planned(cluster
     assert (planned.rows, [why.group for why in planned.failures]) == ({}, ["absent"])
 
 
-def row(offset: int, committed: int | None, *, partition: int = 0, **fields: object) -> Change:
+def row(offset: int, committed: int | None, *, partition: int = 0, **fields: Any) -> Change:
     """Return a change of group `a` on topic `t` in a file."""
     change = Change(Action.COMMIT, "a", "t", partition, committed, metadata="", new_offset=offset, new_metadata="")
-    return change._replace(**fields)  # type: ignore[arg-type]
+    return change._replace(**fields)
 
 
 def test_the_rows_of_a_csv_are_clamped_to_the_log(cluster: FakeCluster) -> None:

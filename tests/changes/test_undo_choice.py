@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.changes.change import Action, Change
+from kafka_groups.changes.change import Action, Change, Status
 from kafka_groups.changes.undo_choice import choose_named_run, choose_newest_run
 from kafka_groups.errors import JournalError
 from tests.changes.written_runs import BACK, DONE, FAILED, RESETS, UNKNOWN, Journal
@@ -51,9 +51,9 @@ def test_the_newest_run_is_taken_whatever_the_clock_says(runs: Journal, step: ti
 
 
 @pytest.mark.parametrize("statuses", [(DONE, FAILED, DONE), (DONE, UNKNOWN, DONE), (UNKNOWN, UNKNOWN, UNKNOWN)])
-def test_a_run_that_changed_a_part_is_taken(runs: Journal, statuses: tuple[str, ...]) -> None:
+def test_a_run_that_changed_a_part_is_taken(runs: Journal, statuses: tuple[Status, ...]) -> None:
     runs.run()
-    newest = runs.run(RESETS, *statuses)  # type: ignore[arg-type]
+    newest = runs.run(RESETS, *statuses)
     assert choose(runs) == newest
 
 
@@ -88,10 +88,10 @@ def test_a_run_whose_undo_was_undone_is_taken_again(runs: Journal) -> None:
     ],
 )
 def test_a_newest_run_that_changed_no_commit_is_named_and_the_one_before_it_needs_its_id(
-    runs: Journal, changes: list[Change], statuses: tuple[str, ...], head: dict[str, Any], reason: str
+    runs: Journal, changes: list[Change], statuses: tuple[Status, ...], head: dict[str, Any], reason: str
 ) -> None:
     before = runs.run()
-    newest = runs.run(changes, *statuses, **head)  # type: ignore[arg-type]
+    newest = runs.run(changes, *statuses, **head)
     text = refusal(runs)
     assert text.startswith(f"the newest run, {newest} (")
     assert reason in text

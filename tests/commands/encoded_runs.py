@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
+import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -46,14 +51,50 @@ def environment_of(encoding: str, variables: Mapping[str, str] = MappingProxyTyp
     return {**own, **ENCODINGS[encoding], **variables}
 
 
+@cache
+def start_server(encoding: str) -> socket.socket:
+    """Start a process that forks for each run with an encoding, and return the socket for requests to it."""
+    requests, theirs = socket.socketpair()
+    command = [sys.executable, "-m", "tests.commands.command_server", str(theirs.fileno())]
+    with theirs:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment_of(encoding),
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def stop() -> None:
+        requests.close()
+        process.communicate()
+
+    atexit.register(stop)
+    return requests
+
+
+def _current_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return variables for a run, with those that tests may set after the start of its server."""
+    return {"XDG_STATE_HOME": os.environ["XDG_STATE_HOME"], **variables}
+
+
 def run_encoded(
     encoding: str,
     *arguments: str | bytes,
     stdin: bytes = b"",
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> EncodedOutcome:
-    """Run the command line as a user does; arguments may be any bytes."""
-    command = [sys.executable, "-m", "kafka_groups", *arguments]
-    environment = environment_of(encoding, variables)
-    outcome = subprocess.run(command, cwd=ROOT, env=environment, input=stdin, capture_output=True, check=False)
-    return EncodedOutcome(outcome.returncode, outcome.stdout, outcome.stderr)
+    """Run the command line in a process whose streams have that encoding; arguments may be any bytes."""
+    hexadecimal = [argument.encode().hex() if isinstance(argument, str) else argument.hex() for argument in arguments]
+    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        source.write(stdin)
+        source.seek(0)
+        server = start_server(encoding)
+        files = [file.fileno() for file in (source, stdout, stderr)]
+        socket.send_fds(server, [json.dumps([hexadecimal, _current_variables(variables)]).encode()], files)
+        exit_code = int(server.recv(16))
+        stdout.seek(0)
+        stderr.seek(0)
+        return EncodedOutcome(exit_code, stdout.read(), stderr.read())

@@ -172,7 +172,7 @@ def test_ndjson_states_have_the_number_of_members() -> None:
 @pytest.mark.parametrize("view", ["--members", "--state"])
 def test_views_without_offsets_fetch_none(cluster: FakeCluster, view: str) -> None:
     run("describe", "old", view)
-    cluster.admin.list_consumer_group_offsets.assert_not_called()
+    cluster.admin.list_group_offsets.assert_not_called()
     cluster.admin.describe_with_offsets.assert_not_called()
     cluster.admin.list_offsets.assert_not_called()
 

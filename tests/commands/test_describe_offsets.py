@@ -133,6 +133,7 @@ def test_json_is_one_document() -> None:
                     }
                 ],
                 "members": [],
+                "topology": None,
             }
         ],
         "notes": [

@@ -36,33 +36,32 @@ def test_a_commit_that_goes_back_while_members_are_there_is_a_rewind(cluster: Fa
     assert poll(cluster, polls, 300) == "rewound"
 
 
-def test_a_commit_that_a_recorded_reset_set_back_is_not_a_rewind(cluster: FakeCluster, polls: str) -> None:
-    assert poll(cluster, polls, 500) == "incomplete"
+def reset_to_300(cluster: FakeCluster) -> None:
+    """Reset the group, which is empty and has committed 500."""
     cluster.add("g", state="Empty", commits={("t", 0): 500})
     assert run("reset", "g", "--topic", "t", "--to-offset", "300", "--execute", "--yes").exit_code == 0
-    assert poll(cluster, polls, 300) == "incomplete"
+
+
+@pytest.mark.parametrize(("committed", "rule"), [(300, "incomplete"), (100, "rewound")])
+def test_a_recorded_reset_explains_its_own_commit_and_none_below(
+    cluster: FakeCluster, polls: str, committed: int, rule: str
+) -> None:
+    assert poll(cluster, polls, 500) == "incomplete"
+    reset_to_300(cluster)
+    assert poll(cluster, polls, committed) == rule
 
 
 def test_a_reset_of_another_cluster_explains_nothing(cluster: FakeCluster, polls: str) -> None:
     assert poll(cluster, polls, 500) == "incomplete"
     cluster.admin.cluster_id.side_effect = lambda **_: "cluster-2"
-    cluster.add("g", state="Empty", commits={("t", 0): 500})
-    assert run("reset", "g", "--topic", "t", "--to-offset", "300", "--execute", "--yes").exit_code == 0
+    reset_to_300(cluster)
     cluster.admin.cluster_id.side_effect = lambda **_: "cluster-1"
     assert poll(cluster, polls, 300) == "rewound"
 
 
-def test_a_reset_explains_no_commit_below_its_own(cluster: FakeCluster, polls: str) -> None:
-    assert poll(cluster, polls, 500) == "incomplete"
-    cluster.add("g", state="Empty", commits={("t", 0): 500})
-    assert run("reset", "g", "--topic", "t", "--to-offset", "300", "--execute", "--yes").exit_code == 0
-    assert poll(cluster, polls, 100) == "rewound"
-
-
 def test_a_damaged_record_leaves_the_others(cluster: FakeCluster, polls: str) -> None:
     assert poll(cluster, polls, 500) == "incomplete"
-    cluster.add("g", state="Empty", commits={("t", 0): 500})
-    assert run("reset", "g", "--topic", "t", "--to-offset", "300", "--execute", "--yes").exit_code == 0
+    reset_to_300(cluster)
     (record,) = journal_files()
     record.with_stem(f"{record.stem}z").write_text("damaged\n")
     assert poll(cluster, polls, 300) == "incomplete"

@@ -47,7 +47,7 @@ def test_groups_are_shown_in_total_the_worst_first() -> None:
             behind  m1           /10.0.0.1  client     100                  2            0     0      10     10.0  -
             lost    -            -          -           17                  1            0     7       0      0.0  data_loss
             behind  m2           /10.0.0.1  other        -                  0            1     -       -        -  -
-            """,  # noqa: E501
+            """,  # noqa: E501 - the table as it is printed
         ),
         (
             "partition",
@@ -57,7 +57,7 @@ def test_groups_are_shown_in_total_the_worst_first() -> None:
             lost    u              0               3                10              20   17     7       0      0.0  -            -          -          data_loss
             behind  t              1              90                 0             100   10     0      90     90.0  m1           /10.0.0.1  client     -
             behind  t              2               -                 0             100    -     -       -        -  m2           /10.0.0.1  other      -
-            """,  # noqa: E501
+            """,  # noqa: E501 - the table as it is printed
         ),
     ],
 )

@@ -55,7 +55,7 @@ def test_the_second_run_with_a_history_shows_rates_and_a_verdict(cluster: FakeCl
     assert second.stdout == dedent("""\
         GROUP   STATE   MEMBERS  LAG  PARTITIONS-BEHIND  CONSUME/S  PRODUCE/S  TREND  CATCH-UP  LAGS  VERDICT  RULE        UNCOMMITTED  NOTE
         moving  Stable        1  950                  1       10.0        5.0    -50     3m10s  ██    UNKNOWN  incomplete            0  -
-        """)  # noqa: E501
+        """)  # noqa: E501 - the table as it is printed
 
 
 def test_json_has_rates_verdict_and_retention(cluster: FakeCluster, history: History) -> None:

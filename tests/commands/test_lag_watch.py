@@ -14,7 +14,8 @@ import pytest
 
 from kafka_groups.errors import AuthenticationFailedError
 from kafka_groups.model import TopicPartition
-from tests.fakes.fake_admin import FakeCluster, failure, member, pretend_terminal, run, unreachable
+from tests.fakes.fake_admin import FakeCluster, failure, member, run, unreachable
+from tests.fakes.fake_terminal import pretend_terminal
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 from tests.rendering.streams import read_terminal
 

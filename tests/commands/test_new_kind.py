@@ -13,7 +13,7 @@ from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.kind_handlers import DESCRIBE_HANDLERS
 from kafka_groups.admin.lookup import add_group_error
 from kafka_groups.errors import AdminError
-from kafka_groups.kinds import Kind, Operation
+from kafka_groups.kinds import Kind, Offsets, Operation
 from kafka_groups.model import Failure, GroupDescription, Member
 from kafka_groups.protocol import INT16, INT32, STRING, Array, Field, Struct, messages
 from kafka_groups.protocol.schema import Api
@@ -55,12 +55,13 @@ QUEUE: Final = Kind(
     frozenset({"queue"}),
     ("Stable", "Empty"),
     frozenset({Operation.DESCRIBE}),
-    has_commits=False,
+    offsets=Offsets.NONE,
     has_epochs=True,
 )
 
 
-QUEUE_VIEWS: Final = CONSUMER_VIEWS._replace(state_columns=dict.fromkeys((False, True), (GROUP, STATE)))
+QUEUE_STATE: Final = CONSUMER_VIEWS.tables["state"]._replace(columns=lambda _rows, _style: (GROUP, STATE))
+QUEUE_VIEWS: Final = CONSUMER_VIEWS._replace(tables={**CONSUMER_VIEWS.tables, "state": QUEUE_STATE})
 
 
 class DescribeQueueGroupsHandler:
@@ -109,7 +110,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[QueueCluster]:
     """A queue group beside a classic one, at brokers that have the API of queue groups."""
     monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, QUEUE))
     monkeypatch.setitem(DESCRIBE_HANDLERS, QUEUE, DescribeQueueGroupsHandler)
-    monkeypatch.setitem(KIND_VIEWS, QUEUE, QUEUE_VIEWS)
+    monkeypatch.setitem(KIND_VIEWS, QUEUE, lambda: QUEUE_VIEWS)
     monkeypatch.setattr("tests.fakes.scripted_broker.ALL", (*messages.ALL, QUEUE_GROUP_DESCRIBE))
     monkeypatch.setitem(scripted_broker.APIS, 1000, QUEUE_GROUP_DESCRIBE)
     caches = (kinds.find_kind, kinds._spellings)

@@ -56,23 +56,23 @@ def test_many_groups_without_rows_are_one_note(cluster: FakeCluster) -> None:
 @needs_selector
 def test_skipped_groups_of_other_kinds_are_a_note(cluster: FakeCluster, command: str) -> None:
     cluster.add("mine", state="Stable", members=[member("m")], commits={("t", 0): 1})
-    cluster.add("share", state="Stable", kind="Share", protocol_type="share")
-    cluster.add("flow", state="Stable", kind="Streams", protocol_type="streams")
-    cluster.add("sink", state="Stable", protocol_type="connect")
+    cluster.add("queue", state="Stable", kind="Queue", protocol_type="queue")
+    cluster.add("flow", state="Stable", kind="Flow", protocol_type="flow")
+    cluster.add("registry", state="Stable", protocol_type="sr")
     cluster.end("t", 1)
     outcome = run(command, "--all-groups", "--format", "csv")
     assert [line.split(",")[0] for line in outcome.stdout.splitlines()] == ["GROUP", "mine"]
     assert (outcome.exit_code, outcome.stderr) == (
         0,
-        "3 groups of other kinds are skipped (Share, Streams, connect).\n",
+        "3 groups of other kinds are skipped (Flow, Queue, sr).\n",
     )
 
 
 @needs_selector
 def test_a_selector_that_matches_other_kinds_only_matches_no_group(cluster: FakeCluster, command: str) -> None:
-    cluster.add("share", state="Stable", kind="Share", protocol_type="share")
-    notes = "1 group of another kind is skipped (Share).\nNo group matches.\n"
-    assert run(command, "--match", "share", "--format", "ndjson") == (0, "", notes)
+    cluster.add("queue", state="Stable", kind="Queue", protocol_type="queue")
+    notes = "1 group of another kind is skipped (Queue).\nNo group matches.\n"
+    assert run(command, "--match", "queue", "--format", "ndjson") == (0, "", notes)
 
 
 @needs_selector

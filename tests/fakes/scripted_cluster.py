@@ -17,6 +17,7 @@ from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.scripted_broker import Reaction, ReceivedRequest, ScriptedBroker
 from tests.fakes.scripted_changes import ScriptedChanges
+from tests.fakes.scripted_kinds import ScriptedKinds
 from tests.fakes.scripted_logs import ScriptedLogs
 from tests.fakes.simulated_clock import SimulatedClock
 
@@ -40,7 +41,8 @@ class Commit:
 class Group:
     """A group as its coordinator knows it. All APIs but ListGroups return `error` for it.
 
-    `subscribed` are the topics whose commits cannot be deleted.
+    `subscribed` are the topics whose commits cannot be deleted. The commits of a share group are its start offsets;
+    `lags` are those that its coordinator computes. `topology` and `nodes` are those of a streams group.
     """
 
     coordinator: int = 1
@@ -53,9 +55,12 @@ class Group:
     subscribed: Collection[str] = ()
     epoch: int = 4
     error: int = 0
+    lags: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    topology: Struct | None = None
+    nodes: Struct | None = None
 
 
-class ScriptedCluster(ScriptedChanges, ScriptedLogs):
+class ScriptedCluster(ScriptedChanges, ScriptedLogs, ScriptedKinds):
     """Brokers 1 to `brokers`; use it as a context manager, or close it.
 
     `topics` maps a topic to the leader of each of its partitions. `ends` and `starts` have log end and log start
@@ -203,6 +208,8 @@ class ScriptedCluster(ScriptedChanges, ScriptedLogs):
     def _offsets(self, broker: int, name: str, topics: Sequence[Struct] | None) -> Struct:
         group = self.groups.get(name, Group())
         error = _NOT_COORDINATOR if group.coordinator != broker else group.error
+        if group.type == "Share" and not error:
+            error = _GROUP_NOT_FOUND
         if error:
             return {"group_id": name, "topics": [], "error_code": error}
         named = [(topic["name"], partition) for topic in topics or () for partition in topic["partition_indexes"]]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import socket
 import threading
 import time
 
 import pytest
 
+from kafka_groups.admin.network.channel import Address
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
 from tests.fakes.scripted_broker import ReceivedRequest, delayed, silent
@@ -41,15 +43,15 @@ def test_a_delay_is_compared_with_the_deadline_and_takes_no_time(delay_s: float,
 
 
 def test_a_name_lookup_is_awaited() -> None:
-    def look_up(_endpoint: object) -> list[object]:
+    def look_up(_endpoint: Endpoint) -> list[Address]:
         time.sleep(0.2)
-        return [(2, (address.host, address.port))]
+        return [(socket.AF_INET, (address.host, address.port))]
 
     with ScriptedCluster(brokers=1) as cluster:
         address = cluster.brokers[1].endpoint
         name = Endpoint(host="kafka.example", port=address.port)
         settings = ConnectionSettings(bootstrap=(name,), connect_timeout_s=0.1)
-        with cluster.clock.client(settings, resolve=look_up) as admin:  # type: ignore[arg-type]
+        with cluster.clock.client(settings, resolve=look_up) as admin:
             assert list(admin.brokers()) == [1]
 
 

@@ -114,7 +114,7 @@ def test_a_program_that_overlaps_with_another_one_creates_nothing(endpoint: str)
             except FileExistsError:
                 refused.append("other")
 
-    root._put = put_after_the_other  # type: ignore[assignment, method-assign]
+    root._put = put_after_the_other  # type: ignore[assignment, method-assign]  # for this object only
     root.create_small(path, b"own")
     assert (refused, root.read_small(path)) == (["other"], b"own")
 
@@ -128,7 +128,7 @@ def test_a_name_whose_creation_was_cut_off_is_not_given_again(endpoint: str) -> 
         if ".claims" not in name:
             raise OSError(errno.ETIMEDOUT, "the response was lost")
 
-    root._put = lose  # type: ignore[assignment, method-assign]
+    root._put = lose  # type: ignore[assignment, method-assign]  # for this object only
     with pytest.raises(JournalError, match=f"cannot write in {path}: .*the response was lost"):
         root.create_small(path, b"own")
     with pytest.raises(FileExistsError):

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.admin.api import TimePlan
-from kafka_groups.groups.descriptions import Details, describe_groups, description_steps
+from kafka_groups.groups.descriptions import describe_groups, description_steps
 from kafka_groups.groups.lag.rows import offset_rows
+from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Broker
@@ -108,8 +109,8 @@ def test_a_group_without_commits_among_others_is_in_json_with_no_offsets(mocker:
 
 def test_an_absent_group_beside_groups_that_cannot_be_described_is_exit_1(mocker: MockerFixture) -> None:
     cluster = FakeCluster(mocker)
-    cluster.add("shared", state="Stable", kind="Share", protocol_type="share")
-    outcome = run("describe", "--match", "sh.*", "-g", "absent", "--format", "csv")
+    cluster.add("queue", state="Stable", kind="Queue", protocol_type="queue")
+    outcome = run("describe", "--match", "qu.*", "-g", "absent", "--format", "csv")
     assert (outcome.exit_code, outcome.stdout) == (1, "")
 
 

@@ -34,7 +34,7 @@ def commit(seconds: float, offset: int | None, *, source: int | None = None, **o
         "topic": "t",
         "partition": 0,
         "committed_offset": offset,
-        "tombstone": offset is None,
+        "is_tombstone": offset is None,
     }
     return row | others
 
@@ -48,7 +48,8 @@ def ends(seconds: float, end: int | None, *, start: int | None = 0, **others: An
 def event(seconds: float, event_type: str, kind: str, *, source: int, **others: Any) -> Row:
     """A record of a group."""
     row = {"cluster_id": "c", "origin": "topic", "source_partition": 0, "source_offset": source, "group": "g"}
-    return row | {"record_time": at(seconds), "type": kind, "event_type": event_type, "tombstone": False} | others
+    row |= {"record_time": at(seconds), "record_name": kind, "event_type": event_type, "is_tombstone": False}
+    return row | others
 
 
 def put(storage: Storage, table: Table, batch: str, rows: Iterable[Row]) -> None:

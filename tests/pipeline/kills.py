@@ -21,56 +21,26 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import click
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyarrow.fs import FileSelector
 
-from kafka_groups.pipeline.store import Storage, open_storage
-from kafka_groups.pipeline.store.root_directory import open_file
-from kafka_groups.pipeline.tables import (
-    GROUP_EVENTS,
-    OFFSET_COMMITS,
-    PARTITION_OFFSETS,
-    SAMPLE_RUNS,
-    UNKNOWN_RECORDS,
-    Table,
-)
+from kafka_groups.pipeline.store import open_storage
 from tests.bench.pipeline.filled_broker import one_broker
 from tests.live.groups.topics import make_topic
-from tests.live.pipeline.offsets_topic import commit, places
-from tests.pipeline.build.builds import build_here, read
-from tests.pipeline.fact_rows import new_storage
-from tests.pipeline.proof.random_facts import DERIVED
+from tests.live.pipeline.offsets_topic import commit
 from tests.pipeline.store.object_stores import new_bucket, object_store
+from tests.pipeline.table_errors import find_errors
 
 COMMANDS: Final = ("ingest", "sample", "build", "compact")
-_FACTS: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS)
 # Commands that run at the same time after the kills.
 _CONCURRENT: Final = ("sample", "ingest", "sample", "compact")
 _COMMAND_TIMEOUT_S: Final = 300
-
-
-class _SampleColumns(NamedTuple):
-    """A table of facts with its time, and the columns of sample_runs with that time and the number of rows."""
-
-    table: Table
-    time: str
-    run_time: str
-    run_rows: str
-
-
-_SAMPLE_COLUMNS: Final = (
-    _SampleColumns(GROUP_EVENTS, "record_time", "groups_at", "groups"),
-    _SampleColumns(OFFSET_COMMITS, "record_time", "commits_at", "commits"),
-    _SampleColumns(PARTITION_OFFSETS, "observed_at", "sampled_at", "partitions"),
-)
 
 
 class TablesUnderTest:
@@ -113,66 +83,6 @@ class TablesUnderTest:
 
     def _stderr_file(self, command: str) -> Path:
         return self.home / f"{command}.err"
-
-
-def check(tables: TablesUnderTest) -> list[str]:
-    """Return what is wrong with the tables, after an ingest and a build that ran to their ends."""
-    storage = open_storage(tables.data_dir)
-    errors = [*_record_errors(storage, tables.bootstrap), *_sample_errors(storage)]
-    with tempfile.TemporaryDirectory() as scratch:
-        fresh = new_storage(Path(scratch, "fresh"))
-        for table in _FACTS:
-            copy_rows(storage, fresh, table)
-        build_here(fresh)
-        errors += [f"rows of {name} differ" for name in DERIVED if read(fresh, name) != read(storage, name)]
-    return errors
-
-
-def _record_errors(storage: Storage, bootstrap: str) -> Iterator[str]:
-    """Yield an error if a record of the topic is not a row, and one if a record is several rows."""
-    rows_of_record = Counter[tuple[int, int]]()
-    for table in (OFFSET_COMMITS, GROUP_EVENTS, UNKNOWN_RECORDS):
-        rows = rows_in(storage, table, ["source_partition", "source_offset"])
-        # The rows of samples have no place in the topic.
-        rows_of_record.update(place for place in pairs(rows) if place[0] is not None)
-    if repeated := sum(number > 1 for number in rows_of_record.values()):
-        yield f"{repeated} records are rows more than once"
-    if lost := places(bootstrap).keys() - rows_of_record.keys():
-        yield f"{len(lost)} records are no rows"
-
-
-def _sample_errors(storage: Storage) -> Iterator[str]:
-    """Yield an error for each table of facts whose rows of a sample are not as many as sample_runs has them."""
-    for columns in _SAMPLE_COLUMNS:
-        rows = rows_in(storage, columns.table, ["origin", columns.time])
-        runs = rows_in(storage, SAMPLE_RUNS, [columns.run_time, columns.run_rows])
-        written = Counter(at for origin, at in pairs(rows) if origin == "sample")
-        expected = {at: number for at, number in pairs(runs) if number}
-        if written != expected:
-            yield f"rows of samples in {columns.table.name} are not those of the runs"
-
-
-def rows_in(storage: Storage, table: Table, columns: Sequence[str]) -> Any:
-    """Return columns of all rows that readers see, as an Arrow table."""
-    parts = [pa.schema([table.arrow().field(name) for name in columns]).empty_table()]
-    for file in storage.files(table):
-        with open_file(storage.directory.address(file.path)) as opened:
-            parts.append(pq.ParquetFile(opened).read(list(columns)).select(columns))
-    return pa.concat_tables(parts, promote_options="permissive")
-
-
-def pairs(rows: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the values of the two columns of a table."""
-    return zip(*(column.to_pylist() for column in rows.columns), strict=True)
-
-
-def copy_rows(source: Storage, target: Storage, table: Table) -> None:
-    """Write the rows that readers see as one batch of another storage."""
-    with target.writer("copied") as writer:
-        for rows in rows_in(source, table, table.arrow().names).cast(table.arrow()).to_batches():
-            writer.write(table, rows)
-        files = writer.close()
-    target.append(files)
 
 
 class CommitSource:
@@ -226,7 +136,9 @@ def _prove_kills(
     tables.run("build")
     click.echo(f"  killed: {', '.join(f'{name} {number} times' for name, number in killed.items())}")
     missing = [f"only {killed.total()} commands were killed"] if killed.total() < kills else []
-    return missing + [f"after {killed.total()} kills: {error}" for error in check(tables)]
+    return missing + [
+        f"after {killed.total()} kills: {error}" for error in find_errors(tables.data_dir, tables.bootstrap)
+    ]
 
 
 def _prove_concurrency(tables: TablesUnderTest) -> list[str]:
@@ -234,7 +146,10 @@ def _prove_concurrency(tables: TablesUnderTest) -> list[str]:
     processes = [(command, tables.start(command)) for command in _CONCURRENT]
     failed = [f"{command} failed" for command, process in processes if process.wait(_COMMAND_TIMEOUT_S)]
     tables.run("build")
-    return [f"with writers at the same time: {error}" for error in (*failed, *check(tables))]
+    return [
+        f"with writers at the same time: {error}"
+        for error in (*failed, *find_errors(tables.data_dir, tables.bootstrap))
+    ]
 
 
 def _prove_restored_backup(tables: TablesUnderTest, commits: CommitSource) -> list[str]:
@@ -246,7 +161,7 @@ def _prove_restored_backup(tables: TablesUnderTest, commits: CommitSource) -> li
         restore()
     tables.run("ingest")
     tables.run("build")
-    return [f"after a backup was restored: {error}" for error in check(tables)]
+    return [f"after a backup was restored: {error}" for error in find_errors(tables.data_dir, tables.bootstrap)]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 from kafka_groups.verdicts import (
@@ -82,7 +82,7 @@ def gather_evidence(own: Sequence[Seen], limits: Limits) -> Evidence:
     """Return the evidence at the last one of the observations of one log."""
     now = own[-1]
     moves = [(before, after) for before, after in pairwise(own) if before.offset != after.offset]
-    since_ms = [waits_since(own[: count + 1], limits) for count in range(len(own))]
+    since_ms = waits_since(own, limits)
     steps = [after.at_ms - before.at_ms for before, after in pairwise(own)]
     waits = [
         (max(1, min(after.moved_ms(before), before.at_ms + min(step, last_step * 3 // 2)) - since), after.at_ms)
@@ -110,11 +110,20 @@ def gather_evidence(own: Sequence[Seen], limits: Limits) -> Evidence:
     )
 
 
-def waits_since(own: Sequence[Seen], limits: Limits) -> int:
-    """Return since when the group waits at the last observation: its last move, or when it had no lag, if later."""
-    times = [after.moved_ms(before) for before, after in pairwise(own) if before.offset != after.offset]
-    times += [one.at_ms for one in own if one.lag is not None and one.lag <= limits.allowed_lag]
-    return max([own[0].moved_ms(None), *times])
+def waits_since(own: Sequence[Seen], limits: Limits) -> list[int]:
+    """Return since when the group waits at each observation: its last move, or when it had no lag, if later."""
+    return [*accumulate((last_progress(before, now, limits) for before, now in pairwise([None, *own])), max)]
+
+
+def last_progress(before: Seen | None, now: Seen | None, limits: Limits) -> int:
+    """Return when an observation saw the group move or without a lag, whichever is later; 0 if it saw neither."""
+    assert now is not None
+    times = [0]
+    if before is None or before.offset != now.offset:
+        times.append(now.moved_ms(before))
+    if now.lag is not None and now.lag <= limits.allowed_lag:
+        times.append(now.at_ms)
+    return max(times)
 
 
 def usual_wait(waits: Sequence[tuple[int, int]], now_ms: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -90,8 +92,8 @@ def test_an_id_that_is_not_utf_8_keeps_its_bytes_as_surrogates() -> None:
 def test_only_the_first_row_of_each_kind_is_decoded_by_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[str] = []
 
-    def compile_counted(*arguments: object, **keywords: object) -> object:
-        read = compile_reader(*arguments, **keywords)  # type: ignore[arg-type]
+    def compile_counted(*arguments: Any, **keywords: Any) -> object:
+        read = compile_reader(*arguments, **keywords)
 
         def counted(cursor: Cursor) -> Struct:
             found: Struct = read(cursor)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,9 +63,9 @@ class Remote:
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    def __init__(self, *arguments: object, remote: Remote) -> None:
+    def __init__(self, *arguments: Any, remote: Remote) -> None:
         self.remote = remote
-        super().__init__(*arguments, directory=str(remote.files))  # type: ignore[arg-type]
+        super().__init__(*arguments, directory=str(remote.files))
 
     def do_GET(self) -> None:
         self.remote.requests += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from confluent_kafka import Consumer
 
@@ -12,9 +14,9 @@ from kafka_groups.settings.librdkafka import client_properties
 SERVERS = (Endpoint(host="b1", port=9092), Endpoint(host="::1", port=9093))
 
 
-def properties(**settings: object) -> dict[str, str]:
+def properties(**settings: Any) -> dict[str, str]:
     """Return the properties of a cluster with these settings."""
-    return client_properties(ConnectionSettings(bootstrap=SERVERS, **settings))  # type: ignore[arg-type]
+    return client_properties(ConnectionSettings(bootstrap=SERVERS, **settings))
 
 
 def test_a_plain_cluster_has_addresses_a_client_id_and_a_timeout() -> None:

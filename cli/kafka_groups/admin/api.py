@@ -192,19 +192,19 @@ class Admin(Protocol):
     ) -> Results[str, GroupListing]:
         """List the groups of every type, by id."""
 
-    def describe_consumer_groups(
-        self, groups: Iterable[str], *, timeout: Timeout | None = None
+    def describe_groups(
+        self, groups: Iterable[str], *, topology: bool = False, timeout: Timeout | None = None
     ) -> Results[str, GroupDescription]:
-        """Describe groups: state and members."""
+        """Describe groups of every kind: state and members; with `topology` the nodes of topologies, too."""
 
-    def list_consumer_group_offsets(
+    def list_group_offsets(
         self,
         groups: Mapping[str, Sequence[tuple[str, int]] | None],
         *,
         require_stable: bool = False,
         timeout: Timeout | None = None,
     ) -> Results[str, GroupOffsets]:
-        """List the committed offsets of groups."""
+        """List the committed offsets of groups, and the start offsets of share groups."""
 
     def describe_with_offsets(
         self,
@@ -212,6 +212,7 @@ class Admin(Protocol):
         offsets: Mapping[str, Sequence[tuple[str, int]] | None],
         *,
         require_stable: bool = False,
+        topology: bool = False,
         timeout: Timeout | None = None,
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
         """Describe groups and list committed offsets of groups, in the same round of requests."""
@@ -264,6 +265,16 @@ class Admin(Protocol):
         self, partitions: Mapping[str, Iterable[tuple[str, int]]], *, timeout: Timeout | None = None
     ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
         """Delete committed offsets of groups; None for each partition that is done."""
+
+    def alter_share_group_offsets(
+        self, offsets: Mapping[str, Mapping[tuple[str, int], int]], *, timeout: Timeout | None = None
+    ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
+        """Alter start offsets of share groups; None for each partition that is done."""
+
+    def delete_share_group_offsets(
+        self, topics: Mapping[str, Iterable[str]], *, timeout: Timeout | None = None
+    ) -> Results[str, Mapping[str, Failure | None]]:
+        """Delete start offsets of share groups, of whole topics; None for each topic that is done."""
 
     def delete_consumer_groups(
         self, groups: Iterable[str], *, record_bytes: Mapping[str, int] = ..., timeout: Timeout | None = None

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from kafka_groups.admin import handlers
 from kafka_groups.admin.api import Deadline, MemberIdentity, Timeout, to_names
 from kafka_groups.admin.api_handler import ApiHandler
-from kafka_groups.admin.cluster_client import ClusterClient
 from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.lookup import CoordinatorStrategy, store_locations
+from kafka_groups.admin.topic_client import TopicClient
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ V = TypeVar("V")
 _CHANGE_CONNECTIONS: Final = 28
 
 
-class ChangeClient(ClusterClient):
+class ChangeClient(TopicClient):
     """A client that changes groups. A change whose response is lost is not sent again: it fails as OUTCOME_UNKNOWN."""
 
     def alter_consumer_group_offsets(
@@ -69,6 +69,33 @@ class ChangeClient(ClusterClient):
         wanted = {group: [TopicPartition(*key) for key in keys] for group, keys in partitions.items()}
         handler = handlers.DeleteConsumerGroupOffsetsHandler(wanted)
         return self._change_items("deleting offsets", handler, wanted, deadline)
+
+    def alter_share_group_offsets(
+        self, offsets: Mapping[str, Mapping[tuple[str, int], int]], *, timeout: Timeout | None = None
+    ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
+        """Alter start offsets of share groups without members (KIP-932). A group that does not exist is created.
+
+        In `succeeded` each partition of a group is None, or its failure. Brokers do not compare a start offset with the
+        log. What was delivered and is not yet acknowledged is forgotten.
+        """
+        deadline = self._connect(timeout)
+        wanted = {
+            group: {TopicPartition(*key): offset for key, offset in starts.items()} for group, starts in offsets.items()
+        }
+        handler = handlers.AlterShareGroupOffsetsHandler(wanted)
+        return self._change_items("altering start offsets", handler, wanted, deadline)
+
+    def delete_share_group_offsets(
+        self, topics: Mapping[str, Iterable[str]], *, timeout: Timeout | None = None
+    ) -> Results[str, Mapping[str, Failure | None]]:
+        """Delete the start offsets of share groups without members, for whole topics (KIP-932).
+
+        In `succeeded` each topic of a group is None, or its failure.
+        """
+        deadline = self._connect(timeout)
+        wanted = {group: to_names(names) for group, names in topics.items()}
+        handler = handlers.DeleteShareGroupOffsetsHandler(wanted)
+        return self._change_items("deleting start offsets", handler, wanted, deadline)
 
     def delete_consumer_groups(
         self,
@@ -122,7 +149,8 @@ class ChangeClient(ClusterClient):
     ) -> Results[str, V]:
         """Run a change of groups at their coordinators. A group that it creates or deletes has no known type."""
         self._known.take_listing()
-        wanted, known = tuple(groups), self._known.coordinators
+        wanted = tuple(groups)
+        known = self._known.coordinators
         self._known.forget_types(wanted)
         driver = ApiDriver(
             wanted,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from kafka_groups.admin import handlers
-from kafka_groups.admin.api import Deadline, IsolationLevel, OffsetSpec, Timeout, Topic, to_names
+from kafka_groups.admin.api import Deadline, Timeout, to_names
+from kafka_groups.admin.api_handler import ApiHandler
 from kafka_groups.admin.change_client import ChangeClient
-from kafka_groups.admin.driver import ApiDriver
-from kafka_groups.admin.lookup import CoordinatorStrategy, PartitionLeaderStrategy, store_locations
-from kafka_groups.admin.network.connection_pool import ANY_BROKER
+from kafka_groups.admin.lookup import CoordinatorStrategy, store_locations
+from kafka_groups.kinds import CLASSIC_CONSUMER, CONSUMER, SHARE, SIMPLE, STREAMS, Kind
 from kafka_groups.model import (
     GroupDescription,
     GroupListing,
@@ -65,17 +66,43 @@ class GroupAdmin(ChangeClient):
         self._known.listed = listings
         return Results(succeeded=listings, failed=driver.failed)
 
+    def describe_groups(
+        self, groups: Iterable[str], *, topology: bool = False, timeout: Timeout | None = None
+    ) -> Results[str, GroupDescription]:
+        """Describe groups of every kind that can be described: state and members.
+
+        A group whose type the client does not know yet is requested as a classic and as a KIP-848 group at once, and if
+        it is neither, as a share and as a streams group; one whose type has changed since (an online upgrade, or back)
+        as the others. An absent group fails with GROUP_ID_NOT_FOUND, code 69, and a classic one that is neither of
+        consumers nor of Connect workers with code 23. `topology` is that of `describe_streams_groups`.
+        """
+        return self._describe_kinds(None, groups, timeout, topology=topology)
+
     def describe_consumer_groups(
         self, groups: Iterable[str], *, timeout: Timeout | None = None
     ) -> Results[str, GroupDescription]:
         """Describe classic, simple and KIP-848 groups: state and members.
 
-        A group whose type the client does not know yet is requested by the APIs of all types at once; one whose type
-        has changed since (an online upgrade, or back) by the others. An absent, share or streams group fails with
-        GROUP_ID_NOT_FOUND, code 69, and a classic one that is not of consumers with code 23.
+        An absent, share or streams group fails with GROUP_ID_NOT_FOUND, code 69, and a classic one that is not of
+        consumers with code 23.
         """
-        fetch = handlers.ListConsumerGroupOffsetsHandler({})
-        return self._describe("describing groups", groups, fetch, (), self._connect(timeout))[0]
+        return self._describe_kinds((CLASSIC_CONSUMER, SIMPLE, CONSUMER), groups, timeout)
+
+    def describe_share_groups(
+        self, groups: Iterable[str], *, timeout: Timeout | None = None
+    ) -> Results[str, GroupDescription]:
+        """Describe share groups: state and members (KIP-932). A group of another kind fails with GROUP_ID_NOT_FOUND."""
+        return self._describe_kinds((SHARE,), groups, timeout)
+
+    def describe_streams_groups(
+        self, groups: Iterable[str], *, topology: bool = False, timeout: Timeout | None = None
+    ) -> Results[str, GroupDescription]:
+        """Describe streams groups: state, topology, and members with their tasks (KIP-1071).
+
+        With `topology` also the nodes of the topology (KIP-1331, Kafka 4.4); `Topology.description` says whether the
+        broker has them. A group of another kind fails with GROUP_ID_NOT_FOUND.
+        """
+        return self._describe_kinds((STREAMS,), groups, timeout, topology=topology)
 
     def describe_with_offsets(
         self,
@@ -83,19 +110,47 @@ class GroupAdmin(ChangeClient):
         offsets: Mapping[str, Sequence[tuple[str, int]] | None],
         *,
         require_stable: bool = False,
+        topology: bool = False,
         timeout: Timeout | None = None,
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
-        """Describe the groups in `described` and list the committed offsets of those in `offsets`.
+        """Describe the groups in `described` and list the offsets of those in `offsets`.
 
-        Both take one round of requests. The results are those of `describe_consumer_groups` and
-        `list_consumer_group_offsets`, except for `require_stable`: nothing waits for open transactions. A partition on
-        which one has a commit is in `failed` of the offsets, with UNSTABLE_OFFSET_COMMIT. Brokers before 2.5 are read
-        without it, as `is_stable` of the offsets shows.
+        Both take one round of requests. The results are those of `describe_groups` and `list_group_offsets`, except for
+        `require_stable`: nothing waits for open transactions. A partition on which one has a commit is in `failed` of
+        the offsets, with UNSTABLE_OFFSET_COMMIT. Brokers before 2.5 are read without it, as `is_stable` of the offsets
+        shows.
         """
-        fetch = handlers.ListConsumerGroupOffsetsHandler(
-            _to_partitions(offsets), require_stable=require_stable, waits=False
+        deadline = self._connect(timeout)
+        requested = _to_partitions(offsets)
+        fetch = handlers.ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable, waits=False)
+        return self._describe(
+            "reading groups", described, deadline, topology=topology, fetch=fetch, requested=requested
         )
-        return self._describe("reading groups", described, fetch, offsets, self._connect(timeout))
+
+    def list_group_offsets(
+        self,
+        groups: Mapping[str, Sequence[tuple[str, int]] | None],
+        *,
+        require_stable: bool = False,
+        timeout: Timeout | None = None,
+    ) -> Results[str, GroupOffsets]:
+        """List the offsets of groups of every kind: committed offsets, and the start offsets of share groups.
+
+        They are those of `list_consumer_group_offsets` and `list_share_group_offsets`.
+        """
+        from kafka_groups.admin.offset_lister import OffsetLister
+
+        deadline = self._connect(timeout)
+        self._known.take_listing()
+        requested = _to_partitions(groups)
+        fetch = handlers.ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
+        types = self._known.types
+        coordinators = self._known.coordinators
+        lister = OffsetLister(fetch, requested, requested, types=types, coordinators=coordinators)
+        self._run("fetching offsets", lister.drivers(), deadline, follow_up=lister.follow_up)
+        results = lister.results()
+        store_locations(self._known.coordinators, lister.locations(), results.failed)
+        return results
 
     def list_consumer_group_offsets(
         self,
@@ -107,133 +162,81 @@ class GroupAdmin(ChangeClient):
         """List the committed offsets of each group: of the partitions that it is mapped to, of all if None (KIP-709).
 
         A partition without a commit is None. A group that does not exist has no commits; brokers return the same for
-        a group that never committed. With `require_stable` the call waits for open transactions that commit
-        offsets; what is still unstable at the deadline is in `failed` of the offsets, with UNSTABLE_OFFSET_COMMIT.
+        a group that never committed. A share group fails with GROUP_ID_NOT_FOUND. With `require_stable` the call waits
+        for open transactions that commit offsets; what is still unstable at the deadline is in `failed` of the offsets,
+        with UNSTABLE_OFFSET_COMMIT.
         """
-        deadline = self._connect(timeout)
-        self._known.take_listing()
         requested = _to_partitions(groups)
         handler = handlers.ListConsumerGroupOffsetsHandler(requested, require_stable=require_stable)
-        known, lookup = self._known.coordinators, CoordinatorStrategy()
-        driver = self._request("fetching offsets", handler, requested, known, deadline, lookup=lookup)
+        return handler.with_unstable(self._list_group_offsets(handler, requested, timeout))
+
+    def list_share_group_offsets(
+        self, groups: Mapping[str, Sequence[tuple[str, int]] | None], *, timeout: Timeout | None = None
+    ) -> Results[str, GroupOffsets]:
+        """List the start offsets of each share group: of the partitions that it is mapped to, of all if None (KIP-932).
+
+        `lags` has the records that are not finally delivered, as the coordinator computes them (Kafka 4.2); a partition
+        without a known lag is absent. A start offset that the broker does not know is None. A group that does not exist
+        has no offsets.
+        """
+        requested = _to_partitions(groups)
+        return self._list_group_offsets(handlers.ListShareGroupOffsetsHandler(requested), requested, timeout)
+
+    def _list_group_offsets(
+        self, handler: ApiHandler[str, GroupOffsets], groups: Iterable[str], timeout: Timeout | None
+    ) -> Results[str, GroupOffsets]:
+        deadline = self._connect(timeout)
+        self._known.take_listing()
+        known = self._known.coordinators
+        lookup = CoordinatorStrategy()
+        driver = self._request("fetching offsets", handler, groups, known, deadline, lookup=lookup)
         store_locations(self._known.coordinators, driver.locations, driver.failed)
-        return handler.with_unstable(driver.results())
-
-    def list_offsets(
-        self,
-        partitions: Iterable[tuple[str, int]],
-        *,
-        spec: OffsetSpec = OffsetSpec.latest(),
-        isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
-        timeout: Timeout | None = None,
-    ) -> Results[TopicPartition, int | None]:
-        """List the log offset of each partition that `spec` specifies; None if no record is at or after its time.
-
-        With READ_COMMITTED the latest offset is the last stable offset, where a consumer of that level stops.
-        Leaders are looked up for all topics in one request.
-        """
-        deadline = self._connect(timeout)
-        keys = [TopicPartition(*partition) for partition in partitions]
-        handler, lookup = handlers.ListOffsetsHandler(spec, isolation_level), PartitionLeaderStrategy[TopicPartition]()
-        driver = self._request("listing log offsets", handler, keys, self._known.leaders, deadline, lookup=lookup)
-        store_locations(self._known.leaders, driver.locations, driver.failed)
-        self._known.store_topics(lookup.leaders, self._clock(), requested=set(keys))
         return driver.results()
 
-    def describe_topics(self, topics: Iterable[str], *, timeout: Timeout | None = None) -> Results[str, Topic]:
-        """Describe topics: id and partitions. A topic that does not exist fails; none is created."""
+    def _describe_kinds(
+        self, kinds: Collection[Kind] | None, groups: Iterable[str], timeout: Timeout | None, *, topology: bool = False
+    ) -> Results[str, GroupDescription]:
         deadline = self._connect(timeout)
-        known, handler = dict.fromkeys(to_names(topics), ANY_BROKER), handlers.DescribeTopicsHandler()
-        results = self._request("reading topics", handler, known, known, deadline).results()
-        self._known.store_topics(handler.leaders, self._clock())
-        return results
-
-    def describe_topic_configs(
-        self, topics: Iterable[str], names: Sequence[str], *, timeout: Timeout | None = None
-    ) -> Results[str, Mapping[str, str | None]]:
-        """Return the values that the topics have for these names of the configuration, such as retention.ms.
-
-        Needs DESCRIBE_CONFIGS on the topics.
-        """
-        deadline = self._connect(timeout)
-        known = dict.fromkeys(to_names(topics), ANY_BROKER)
-        handler = handlers.DescribeTopicConfigsHandler(names)
-        return self._request("reading configurations of topics", handler, known, known, deadline).results()
-
-    def list_partitions(
-        self, topics: Iterable[str], *, max_age_s: float | None = None, timeout: Timeout | None = None
-    ) -> Results[str, tuple[int, ...]]:
-        """List the partitions of each topic, ascending. A topic that does not exist fails; none is created.
-
-        With `max_age_s` only those topics are requested that no response has contained within this time.
-        """
-        recent = {} if max_age_s is None else self._known.partitions_since(self._clock() - max_age_s)
-        names = to_names(topics)
-        read = self.describe_topics([name for name in names if name not in recent], timeout=timeout)
-        found = {**recent, **{name: topic.partitions for name, topic in read.succeeded.items()}}
-        return Results(succeeded={name: found[name] for name in names if name in found}, failed=read.failed)
-
-    def offsets_for_times(
-        self, times: Iterable[tuple[str, int, int]], *, timeout: Timeout | None = None
-    ) -> Results[handlers.PartitionTime, handlers.OffsetAndTimestamp | None]:
-        """Return the first record at or after each time; each is (topic, partition, milliseconds since 1970).
-
-        None if there is no such record. A request may name a partition only once (brokers refuse it otherwise, with
-        INVALID_REQUEST), so a leader gets as many requests as one of its partitions has times.
-        """
-        deadline = self._connect(timeout)
-        keys = [handlers.PartitionTime(*time) for time in times]
-        known = {key: self._known.leaders[TopicPartition(*key[:2])] for key in keys if key[:2] in self._known.leaders}
-        handler, lookup = handlers.OffsetsForTimesHandler(), PartitionLeaderStrategy[handlers.PartitionTime]()
-        driver = self._request("looking up times", handler, keys, known, deadline, lookup=lookup)
-        located = {TopicPartition(*key[:2]): leader for key, leader in driver.locations.items()}
-        store_locations(
-            self._known.leaders, located, {TopicPartition(*key[:2]): why for key, why in driver.failed.items()}
-        )
-        return driver.results()
-
-    def list_topics(self, *, timeout: Timeout | None = None) -> Results[str, Topic]:
-        """List all topics that the user may see, internal ones included. Raises AdminError if the request fails."""
-        deadline = self._connect(timeout)
-        known = {ANY_BROKER: ANY_BROKER}
-        driver = self._request("listing topics", handlers.ListTopicsHandler(), known, known, deadline)
-        listing = driver.results().all()[ANY_BROKER]
-        self._known.store_topics(listing.leaders, self._clock())
-        return Results(succeeded=listing.topics, failed=listing.failed)
-
-    def describe_features(self, *, timeout: Timeout | None = None) -> Results[int, handlers.Features]:
-        """Return the features that each broker supports and that the cluster uses, by broker id."""
-        deadline = self._connect(timeout)
-        known = {broker: broker for broker in sorted(self._pool.brokers)}
-        return self._request("reading versions", handlers.DescribeFeaturesHandler(), known, known, deadline).results()
+        descriptions, _ = self._describe("describing groups", groups, deadline, kinds=kinds, topology=topology)
+        return descriptions
 
     def _describe(
         self,
         operation: str,
         described: Iterable[str],
-        fetch_handler: handlers.ListConsumerGroupOffsetsHandler,
-        fetched_groups: Iterable[str],
         deadline: Deadline,
+        *,
+        kinds: Collection[Kind] | None = None,
+        topology: bool = False,
+        fetch: handlers.ListConsumerGroupOffsetsHandler | None = None,
+        requested: Mapping[str, Sequence[TopicPartition] | None] = MappingProxyType({}),
     ) -> tuple[Results[str, GroupDescription], Results[str, GroupOffsets]]:
         from kafka_groups.admin.describer import GroupDescriber
+        from kafka_groups.admin.offset_lister import OffsetLister
 
         self._known.take_listing()
-        groups, fetched = to_names(described), to_names(fetched_groups)
+        groups = to_names(described)
+        fetched = to_names(requested)
         unlocated = self._locate(dict.fromkeys((*groups, *fetched)), deadline)
+        types = self._known.types
+        coordinators = self._known.coordinators
         located = (group for group in groups if group not in unlocated)
-        describer = GroupDescriber(located, types=self._known.types, coordinators=self._known.coordinators)
-        fetch: ApiDriver[str, GroupOffsets] = ApiDriver(
-            (group for group in fetched if group not in unlocated),
-            handler=fetch_handler,
-            lookup=CoordinatorStrategy(),
-            known=self._known.coordinators,
+        describer = GroupDescriber(located, kinds=kinds, types=types, coordinators=coordinators, topology=topology)
+        to_fetch = (group for group in fetched if group not in unlocated)
+        fetch = fetch or handlers.ListConsumerGroupOffsetsHandler({})
+        lister = OffsetLister(fetch, to_fetch, requested, types=types, coordinators=coordinators)
+        self._run(
+            operation,
+            [*describer.drivers(), *lister.drivers()],
+            deadline,
+            follow_up=lambda: [*describer.follow_up(), *lister.follow_up()],
         )
-        self._run(operation, [*describer.drivers(), fetch], deadline, follow_up=describer.follow_up)
         descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)
-        failed = {**descriptions.failed, **fetch.failed}
-        store_locations(self._known.coordinators, {**describer.locations(), **fetch.locations}, failed)
+        offsets = lister.results()
+        failed = {**descriptions.failed, **offsets.failed}
+        store_locations(self._known.coordinators, {**describer.locations(), **lister.locations()}, failed)
         self._known.types.update({group: found.type for group, found in descriptions.succeeded.items()})
-        return descriptions, fetch.results().with_failed(fetched, unlocated)
+        return descriptions, offsets.with_failed(fetched, unlocated)
 
 
 def _to_partitions(

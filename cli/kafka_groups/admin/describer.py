@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 from uuid import UUID
 
 from kafka_groups.admin.driver import ApiDriver
-from kafka_groups.admin.handlers.describe_consumer_groups import sort_assignments
-from kafka_groups.admin.handlers.kind_handlers import DESCRIBE_HANDLERS
+from kafka_groups.admin.handlers.kind_handlers import handlers_by_type
 from kafka_groups.admin.handlers.list_topic_names import ListTopicNamesHandler
+from kafka_groups.admin.handlers.member_assignment import sort_assignments
 from kafka_groups.admin.lookup import CoordinatorStrategy
 from kafka_groups.admin.network.connection_pool import ANY_BROKER
 from kafka_groups.errors import MissingFromResponseError, UnsupportedVersionError
-from kafka_groups.kinds import SIMPLE
+from kafka_groups.kinds import SIMPLE, Kind, common_types
 from kafka_groups.model import Assignment, Broker, Failure, GroupDescription, Results
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 from kafka_groups.protocol.topic_ids import format_topic_id
@@ -23,26 +23,35 @@ from kafka_groups.protocol.topic_ids import format_topic_id
 class GroupDescriber:
     """The drivers of one call, by the type of group that each describes.
 
-    A group of unknown type is described as every type at once. `types` are the types known from earlier
-    calls, `coordinators` maps groups to broker ids.
+    A group of unknown type is described as a classic and as a KIP-848 group at once; if it is neither, as every other
+    type. `types` are the types known from earlier calls, `coordinators` maps groups to broker ids. `kinds` are those to
+    describe, None for every kind; a group of another kind fails. With `topology` the nodes of topologies are read, too.
     """
 
     def __init__(
-        self, groups: Iterable[str], *, types: Mapping[str, str | None], coordinators: Mapping[str, int]
+        self,
+        groups: Iterable[str],
+        *,
+        types: Mapping[str, str | None],
+        coordinators: Mapping[str, int],
+        kinds: Collection[Kind] | None = None,
+        topology: bool = False,
     ) -> None:
         self._groups = tuple(groups)
         self._coordinators = coordinators
-        self._handlers = {kind.group_type: handler for kind, handler in DESCRIBE_HANDLERS.items()}
-        self._types = {
-            group: (types[group],) if types.get(group) in self._handlers else tuple(self._handlers)
-            for group in self._groups
+        self._handlers = handlers_by_type(kinds, topology=topology)
+        # Each type would cost a request to each coordinator.
+        common = tuple(each for each in self._handlers if each in common_types()) or tuple(self._handlers)
+        self._types: dict[str, tuple[str | None, ...]] = {
+            group: (types[group],) if types.get(group) in self._handlers else common for group in self._groups
         }
         if "" in self._types:
             # Only a simple group has the empty id. Kafka 4.0 returns UNKNOWN_SERVER_ERROR to any other describe of it.
             self._types[""] = (SIMPLE.group_type,)
         self._first = {
-            group_type: self._driver(group_type, (group for group in self._groups if group_type in self._types[group]))
+            group_type: self._driver(group_type, groups_of_type)
             for group_type in self._handlers
+            if (groups_of_type := [group for group in self._groups if group_type in self._types[group]])
         }
         self._second: list[ApiDriver[str, GroupDescription]] = []
         self._topic_names: list[ApiDriver[UUID, str]] = []
@@ -61,30 +70,36 @@ class GroupDescriber:
         return [*self._retries(), *self._lookups_of_topics()]
 
     def _retries(self) -> Sequence[ApiDriver[str, GroupDescription]]:
-        """Return, once the first drivers are settled, those for groups that are no longer of their known type.
+        """Return, once the first drivers are settled, those for groups of a type not yet described.
 
-        An online upgrade to KIP-848, or back, changes the type of a group.
+        The type was not known, or it has changed: an online upgrade to KIP-848, or back, changes it.
         """
         first = list(self._first.values())
         if not self._has_more(first, "failed"):
             return ()
         retried = {group for driver in self._second for group in driver.keys}
-        changed = [
-            group
-            for driver in first
-            for group, failure in driver.failed.items()
-            if group and failure.code == GROUP_ID_NOT_FOUND and len(self._types[group]) == 1 and group not in retried
-        ]
+        failed = dict.fromkeys(group for driver in first for group in driver.failed if group and group not in retried)
+        changed = [group for group in failed if self._has_another_type(group)]
         if not changed:
             return ()
         # The first drivers may have found other coordinators.
         self._coordinators = {**self._coordinators, **self.locations()}
         drivers = [
-            self._driver(group_type, [group for group in changed if group_type not in self._types[group]])
+            self._driver(group_type, untried)
             for group_type in self._handlers
+            if (untried := [group for group in changed if group_type not in self._types[group]])
         ]
         self._second += drivers
         return drivers
+
+    def _has_another_type(self, group: str) -> bool:
+        """Return whether no broker found the group as one of the types described first, and other types are left."""
+        tried = self._types[group]
+        failures = [driver.failed[group] for driver in self._first.values() if group in driver.failed]
+        if len(failures) < len(tried) or len(tried) == len(self._handlers):
+            return False
+        is_absent = any(failure.code == GROUP_ID_NOT_FOUND for failure in failures)
+        return is_absent and all(map(_lacks_group, failures))
 
     def _lookups_of_topics(self) -> Sequence[ApiDriver[UUID, str]]:
         """Return, once all groups are described or late, the driver for the topics without names."""
@@ -150,13 +165,18 @@ class GroupDescriber:
     def _failure(self, group: str) -> Failure:
         # A retry that was not finished says more than the first driver, which did not find the group.
         retries = [driver.failed[group] for driver in self._second if group in driver.failed]
-        unfinished = [failure for failure in retries if failure.code != GROUP_ID_NOT_FOUND]
+        unfinished = [failure for failure in retries if not _lacks_group(failure)]
         first = [driver.failed[group] for driver in self._first.values() if group in driver.failed]
         return reduce(_more_informative, unfinished or first)
 
     def _driver(self, group_type: str, groups: Iterable[str]) -> ApiDriver[str, GroupDescription]:
         handler = self._handlers[group_type]()
         return ApiDriver(groups, handler=handler, lookup=CoordinatorStrategy(), known=self._coordinators)
+
+
+def _lacks_group(failure: Failure) -> bool:
+    """Return whether a broker does not have the group as one of a type: it lacks the group, or groups of the type."""
+    return failure.code == GROUP_ID_NOT_FOUND or failure.name == UnsupportedVersionError.name
 
 
 def _more_informative(newer: Failure, older: Failure) -> Failure:

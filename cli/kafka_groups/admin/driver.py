@@ -218,7 +218,8 @@ class ApiDriver(Generic[K, V]):
         """Fail every remaining key with a timeout, and with the reasons of the broker's delay and of the last retry."""
         for key in self._records.select(self.keys, KeyRecord.is_unfinished):
             record = self._records[key]
-            setbacks, at = record.setbacks, record.requested_at
+            setbacks = record.setbacks
+            at = record.requested_at
             delay = setbacks.withdrawn_because or (reason_for_delay(at) if at is not None else None)
             last = f"last: {setbacks.reason}" if setbacks.reason is not None else None
             error = timeout_error(waited_s, is_unsent=setbacks.withdrawn_because is not None, reasons=(delay, last))

@@ -84,7 +84,8 @@ class KeyRecord:
 
     def after_retry(self, event: Event, reason: str, broker: int | None) -> KeyRecord:
         """Return the record after an event that causes a retry: at a broker, or (None) after a lookup."""
-        setbacks, record = self.setbacks, self.after(event)
+        setbacks = self.setbacks
+        record = self.after(event)
         last = setbacks.broker if broker is None else broker
         return record.with_setbacks(retries=setbacks.retries + 1, reason=reason, broker=last)
 
@@ -161,7 +162,8 @@ class KeyRecords(Generic[K]):
         """Replace the records of keys by changed ones, and return those, each once."""
         records = self._records
         changed: dict[KeyRecord, KeyRecord] = {}
-        before, after = None, _FIRST
+        before = None
+        after = _FIRST
         for key in keys:
             record = records[key]
             if record is not before:

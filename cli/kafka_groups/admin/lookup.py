@@ -61,7 +61,8 @@ class CoordinatorStrategy:
         rows = response["coordinators"] if version >= BATCHED_SINCE else [{**response, "key": keys[0]}]
         result: ApiResult[str, int] = ApiResult()
         for row in rows:
-            group, code = row["key"], row["error_code"]
+            group = row["key"]
+            code = row["error_code"]
             error = broker_error(code, row["error_message"] if code in _RETRIABLE else None)
             if code in _RETRIABLE:
                 result.retriable[group] = str(error)

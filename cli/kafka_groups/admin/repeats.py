@@ -118,7 +118,8 @@ class Repeats:
 
     def add(self, sent: SentRequest) -> None:
         """Record a request that was sent."""
-        endpoint, spec = self._connections.endpoint_of(sent.broker), sent.spec
+        endpoint = self._connections.endpoint_of(sent.broker)
+        spec = sent.spec
         self._wakes_at = 0.0
         if spec.is_repeat:
             for part in (part for part in self._open if part.spec.connection == spec.connection):
@@ -154,7 +155,8 @@ class Repeats:
         for part in list(self._open):
             if not part.driver.awaited(part.spec):
                 self._open.remove(part)
-                part.split.took_s, part.split.at = now - part.at, now
+                part.split.took_s = now - part.at
+                part.split.at = now
                 self._took[part.driver, part.spec.broker] = part.split
                 self._fruitless[part.spec.broker] = 0
                 self._release(part)
@@ -227,23 +229,27 @@ class Repeats:
         return min(parts, key=lambda each: len(each.spec.keys))
 
     def _may_split(self, part: _Part) -> bool:
-        broker, may_continue = part.spec.broker, part.split.took_s is not None
+        broker = part.spec.broker
+        may_continue = part.split.took_s is not None
         return (may_continue or self._fruitless[broker] < _MOST_FRUITLESS) and self._repeated[broker] < _MOST_REPEATS
 
     def _split(self, driver: Driver, spec: Spec, keys: Sequence[Any], parts: int) -> None:
         """Add parts of the keys before all others; none for a single key."""
         if len(keys) > 1:
-            split, size = _Split(), -(-len(keys) // parts)
+            split = _Split()
+            size = -(-len(keys) // parts)
             each = (tuple(keys[at : at + size]) for at in range(0, len(keys), size))
             self._waiting[:0] = [_Part(driver, spec._replace(keys=part), split) for part in each]
 
     def _start(self, now: float) -> list[tuple[Driver, Spec]]:
         """Return the waiting parts for which there are connections."""
-        started, waiting = [], self._waiting
+        started = []
+        waiting = self._waiting
         self._waiting = []
         counts = Counter(part.spec.broker for part in self._open)
         for part in waiting:
-            keys, broker = part.driver.awaited(part.spec), part.spec.broker
+            keys = part.driver.awaited(part.spec)
+            broker = part.spec.broker
             if not keys:
                 continue
             if counts[broker] >= _MOST_CONNECTIONS:

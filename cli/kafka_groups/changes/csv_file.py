@@ -50,7 +50,8 @@ def read_csv(text: str, *, name: str, groups: Sequence[str]) -> tuple[CsvRow, ..
     last of several offsets of one partition counts.
     """
     rows: dict[tuple[str, str, int], CsvRow] = {}
-    only, columns = "", 0
+    only = ""
+    columns = 0
     for line, fields in _read_lines(text, name):
         if not columns:
             columns = _count_columns(fields, _at(name, line))

@@ -78,7 +78,8 @@ def read_groups(
     found: dict[str, CurrentGroup] = {}
     failed: dict[str, Failure] = {}
     for group in groups:
-        commits, why = offsets.succeeded.get(group), failures.get(group)
+        commits = offsets.succeeded.get(group)
+        why = failures.get(group)
         if commits is None:
             # The failure of the description of an absent group says nothing about its commits.
             failed[group] = offsets.failed[group] if why is None or why.code == GROUP_ID_NOT_FOUND else why
@@ -123,7 +124,7 @@ def with_existing_groups(
         for group, scope in groups.items()
         if scope is not None and group in read.failed and read.failed[group].code == GROUP_ID_NOT_FOUND
     ]
-    commits = admin.list_consumer_group_offsets(dict.fromkeys(absent), timeout=timeout).succeeded if absent else {}
+    commits = admin.list_group_offsets(dict.fromkeys(absent), timeout=timeout).succeeded if absent else {}
     existing = [group for group in absent if group in commits and commits[group].has_commits()]
     found = {group: CurrentGroup(group, offsets=dict.fromkeys(groups[group] or ())) for group in existing}
     return Results({**read.succeeded, **found}, {g: why for g, why in read.failed.items() if g not in found})

@@ -28,7 +28,7 @@ def plan_member_removal(
     A member that uses the KIP-848 protocol is refused: brokers remove only members of the classic protocol
     (`throwIfMemberDoesNotUseClassicProtocol`).
     """
-    described = admin.describe_consumer_groups([group], timeout=deadline)
+    described = admin.describe_groups([group], timeout=deadline)
     if group in described.failed:
         why = [described.failed[group]]
         return PlannedGroups(

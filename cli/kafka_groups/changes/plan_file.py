@@ -126,7 +126,8 @@ def read_change(document: object, where: str) -> Change:
         msg = f"{where} is {_show(document)}; it must be an object"
         raise PlanFileError(msg)
     values = {key: _read_value(document.get(key), key, where) for key in KEYS if document.get(key) is not None}
-    action, group = values.pop("action", None), values.pop("group", None)
+    action = values.pop("action", None)
+    group = values.pop("group", None)
     if action not in {*Action}:
         msg = f"{where}.action is {_show(action)}; it must be one of {', '.join(Action)}"
         raise PlanFileError(msg)
@@ -200,7 +201,8 @@ def _require_keys(change: Change, where: str) -> None:
     elif change.action is Action.DELETE_OFFSETS:
         required = ("topic", "partition")
     elif (change.topic, change.partition) != (None, None):
-        required, reason = ("topic", "partition"), "topic and partition belong together"
+        required = ("topic", "partition")
+        reason = "topic and partition belong together"
     for key in required:
         if getattr(change, key) in {None, ""}:
             msg = f"{where}.{key} is missing; {reason}"

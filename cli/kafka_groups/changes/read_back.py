@@ -80,7 +80,8 @@ def read_changes(admin: Admin, changes: Sequence[Change], timeout_s: float) -> d
 
 
 def _see(change: Change, read: Results[str, CurrentGroup], listed: Results[str, GroupListing]) -> State:
-    current, failure = read.succeeded.get(change.group), read.failed.get(change.group)
+    current = read.succeeded.get(change.group)
+    failure = read.failed.get(change.group)
     if change.action is Action.DELETE_GROUP:
         return _see_group(change, current, listed)
     if current is None:

@@ -230,7 +230,8 @@ def _find_target(
     specification: Specification, group: str, key: TopicPartition, commit: CommittedOffset | None, logs: _Logs
 ) -> Target | Refusal:
     """Return the new offset of a partition."""
-    start, end = logs.starts.get(key), logs.ends.get(key)
+    start = logs.starts.get(key)
+    end = logs.ends.get(key)
     if start is None or end is None:
         return Refusal("its log offsets are unknown")
     found = {spec: offsets.get(key) for spec, offsets in logs.found.items()} if logs.found else _NOTHING

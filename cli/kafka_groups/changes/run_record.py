@@ -162,7 +162,8 @@ def _read_head(head: Any, path: str, run_id: str) -> dict[str, Any]:
         raise PlanFileError(msg)
     numbers = [head.get("changes"), head.get("refused", 0), head.get("failures", 0)]
     are_counts = all(isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in numbers)
-    sequence, undoes = head.get("sequence"), head.get("undoes")
+    sequence = head.get("sequence")
+    undoes = head.get("undoes")
     are_optional = (sequence is None or isinstance(sequence, int)) and (undoes is None or isinstance(undoes, str))
     are_texts = all(isinstance(head.get(key), str) for key in ("command", "cluster_id", "created_at"))
     are_lists = all(_is_list_of_texts(head.get(key, [])) for key in ("bootstrap_servers", "other_groups"))
@@ -197,7 +198,8 @@ def _read_outcomes(lines: Iterable[str], count: int) -> tuple[dict[int, Recorded
         with suppress(ValueError, RecursionError, TypeError, AttributeError):
             document = json.loads(line)
             has_end = has_end or document.get("finished") is True
-            message, note = document.get("message") or "", document.get("note") or ""
+            message = document.get("message") or ""
+            note = document.get("note") or ""
             outcome = RecordedOutcome(Status(document.get("status")), str(message), str(note))
             first, last = document.get("changes")
             if first in range(count) and last in range(first, count):

@@ -73,7 +73,9 @@ def plan_undo(admin: Admin, run: Run, *, force: bool = False, timeout: Timeout |
 def _plan(current: CurrentGroup, change: Change, now: _Current, *, force: bool) -> PlannedChange | None:
     """Return the change that restores the commit before; None if nothing has to be restored."""
     assert change.key is not None
-    commit, before, after = current.offsets.get(change.key), change.before, change.after
+    commit = current.offsets.get(change.key)
+    before = change.before
+    after = change.after
     action = Action.DELETE_OFFSETS if before is None else Action.COMMIT
     back = to_change(action, change.group, change.key, commit, before, topic_id=change.topic_id)
     if change.key in current.unreadable:

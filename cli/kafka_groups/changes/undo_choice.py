@@ -103,7 +103,8 @@ def _require_order(listed: RunList, candidates: list[ListedRun]) -> None:
 
 def _require_servers(run: Run, bootstrap_servers: Collection[str]) -> None:
     """Raise JournalError if a run and this command share no server: two clusters may have one id."""
-    then, now = set(map(_normalize, run.bootstrap_servers)), set(map(_normalize, bootstrap_servers))
+    then = set(map(_normalize, run.bootstrap_servers))
+    now = set(map(_normalize, bootstrap_servers))
     if then & now:
         return
     msg = (

@@ -104,7 +104,8 @@ class ChangeRun:
 
     def _execute(self, planned: PlannedGroups) -> None:
         """Execute the plan. A first signal lets the changes that were sent end; a second one ends the run at once."""
-        admin, deadline = self.session.admin, self.session.deadline.renew()
+        admin = self.session.admin
+        deadline = self.session.deadline.renew()
         run: JournalWriter | None = None
         with defer_signals() as stop:
             try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from kafka_groups.admin.api import TimePlan
@@ -24,6 +26,7 @@ from kafka_groups.rendering.writers import FORMATS
 @click.option(
     "--members", is_flag=True, help="Show members, and how many partitions each one has; with --verbose, which ones."
 )
+@click.option("--topology", is_flag=True, help="Show the nodes of the topologies of streams groups (Kafka 4.4).")
 @click.option("--state", is_flag=True, help="Show state, coordinator and assignor. --in-state selects by state.")
 @click.option(
     "--in-state",
@@ -54,6 +57,7 @@ def describe(
     offsets: bool,
     members: bool,
     state: bool,
+    topology: bool,
     in_state: tuple[str, ...],
     types: tuple[str, ...],
     verbose: bool,
@@ -95,7 +99,7 @@ def describe(
         states=parse_names(in_state, option="--in-state", valid=GROUP_STATES),
         types=parse_names(types, option="--type", valid=group_types()),
     )
-    name = _one_view(offsets=offsets, members=members, state=state)
+    name = _one_view(offsets=offsets, members=members, state=state, topology=topology)
     view = DescribeView(name=name, verbose=verbose, output_format=output_format)
     with open_session(connection, colour=colour, make_writer=view.make_writer) as session:
         _describe(session, selectors, view)
@@ -104,10 +108,13 @@ def describe(
 def _describe(session: ClusterSession, selectors: Selectors, view: DescribeView) -> None:
     details = view.details()
     plan = TimePlan(session.deadline, (*listing_steps(selectors), *description_steps(details)))
-    selection = select_groups(session.admin, selectors, operation=Operation.DESCRIBE, plan=plan)
+    operation = view.operation()
+    selection = select_groups(session.admin, selectors, operation=operation, plan=plan)
     session.failures = selection.failures
-    groups = describe_groups(session.admin, selection, details=details, plan=plan)
-    failures = session.suggest_groups(groups.failures, selectors, Operation.DESCRIBE)
+    groups = describe_groups(session.admin, selection, details=details, operation=operation, plan=plan)
+    if view.output_format == "csv":
+        _require_one_table(view.kinds_by_columns(groups))
+    failures = session.suggest_groups(groups.failures, selectors, operation)
     session.add_notes(groups.notes)
     if several := [group for group in groups.descriptions.values() if len(group.members) > 1]:
         session.add_notes(note_shared(several))
@@ -119,6 +126,16 @@ def _describe(session: ClusterSession, selectors: Selectors, view: DescribeView)
         anything_succeeded=bool(groups.descriptions) or (not selection.groups and selection.anything_listed),
         notes_after_rows=lambda: view.notes_after_rows(groups, named=selection.named),
     )
+
+
+def _require_one_table(kinds: Sequence[Sequence[str]]) -> None:
+    """Raise UsageError if groups have different columns; `kinds` has the kinds of groups for each set of columns."""
+    if len(kinds) > 1:
+        nouns = " and ".join(f"{noun.lower()}s" for each in kinds for noun in each[:1])
+        msg = (
+            f"CSV has one set of columns, and {nouns} have different ones; select one kind by --type, --match or names"
+        )
+        raise click.UsageError(msg)
 
 
 def _one_view(**flags: bool) -> str:

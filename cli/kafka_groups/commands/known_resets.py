@@ -45,7 +45,8 @@ class KnownResets:
 def _runs_between(cluster_id: str, since_ms: int, until_ms: int) -> Iterator[Offsets]:
     """Yield what the runs on a cluster have committed that began between two times, or shortly before."""
     journal = open_journal()
-    since, until = _moment(since_ms) - _LONGEST_RUN, _moment(until_ms)
+    since = _moment(since_ms) - _LONGEST_RUN
+    until = _moment(until_ms)
     for run_id in list_ids(journal):
         began_at = datetime.strptime(run_id.rpartition("-")[0], ID_TIME).replace(tzinfo=UTC)
         if began_at < since:

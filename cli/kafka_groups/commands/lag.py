@@ -13,7 +13,13 @@ from kafka_groups.admin import Deadline
 from kafka_groups.commands.condition_options import needs_time, read_condition
 from kafka_groups.commands.known_resets import KnownResets
 from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, judge_at_end
-from kafka_groups.commands.lag_options import read_limits, read_watch_options, require_consistent
+from kafka_groups.commands.lag_options import (
+    LagOptions,
+    lag_options,
+    read_limits,
+    read_watch_options,
+    require_consistent,
+)
 from kafka_groups.commands.lag_output import LagOutput
 from kafka_groups.commands.lag_polls import PollsFile, open_polls
 from kafka_groups.commands.lag_watch import WatchOptions, watch_lag
@@ -33,15 +39,11 @@ from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.kinds import Operation
 from kafka_groups.model import status_of
-from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
 from kafka_groups.options.output import output_options
-from kafka_groups.options.parameters import NAME, IntegerRange
 from kafka_groups.options.selectors import filter_options, selector_options
 from kafka_groups.options.signals import raise_on_sigterm
-from kafka_groups.options.suggestions import Choice
-from kafka_groups.options.verdicts import retention_alert_option, stop_after_option
 from kafka_groups.rendering.views.lag import LAG_VIEWS, PACE_VIEW
 from kafka_groups.rendering.writers import FORMATS
 from kafka_groups.verdicts import Limits
@@ -52,67 +54,13 @@ _ISOLATION_LEVELS = {name: level for level, name in ISOLATION_LEVELS.items()}
 @click.command()
 @selector_options
 @filter_options
-@click.option(
-    "--by",
-    type=Choice([key.value for key in LagKey]),
-    default=LagKey.GROUP.value,
-    show_default=True,
-    help="What a row is for.",
-)
-@click.option("--time", "with_time", is_flag=True, help="Add time lag: the age of the first record not processed.")
-@click.option("--top", metavar="N", type=IntegerRange(1), help="Only the N rows that are furthest behind.")
-@click.option(
-    "--isolation",
-    type=Choice(tuple(_ISOLATION_LEVELS)),
-    default="uncommitted",
-    show_default=True,
-    help="Measure to the log end offset, or (committed) to the last stable offset, where consumers with "
-    "isolation.level=read_committed stop.",
-)
-@click.option(
-    "--fail-if",
-    metavar="COND",
-    type=NAME,
-    help="Exit with 4 if the condition holds for a row, such as 'lag>1000 and state==Stable'.",
-)
-@click.option(
-    "--watch",
-    metavar="INTERVAL",
-    help="Poll in this interval, such as 5s, and show rates, a verdict and its rule for each group.",
-)
-@stop_after_option()
-@retention_alert_option
-@click.option("--samples", metavar="N", type=IntegerRange(1), help="With --watch: end after N polls.")
-@click.option(
-    "--polls",
-    "polls_file",
-    metavar="FILE",
-    shell_complete=offer("files"),
-    help="Keep the last polls in FILE, so that each run, such as one of cron, can show rates and verdicts. It is "
-    "written after each poll.",
-)
-@click.option(
-    "--metrics-file",
-    metavar="FILE",
-    shell_complete=offer("files"),
-    help="Also write the metrics of --format openmetrics to FILE, in one step, for node_exporter's textfile collector.",
-)
+@lag_options
 @output_options(formats=(*FORMATS, "openmetrics"))
 @connection_options
 def lag(
     *,
     selectors: Selectors,
-    by: str,
-    with_time: bool,
-    top: int | None,
-    isolation: str,
-    fail_if: str | None,
-    watch: str | None,
-    stop_after: int | None,
-    retention_alert: int | None,
-    samples: int | None,
-    polls_file: str | None,
-    metrics_file: str | None,
+    options: LagOptions,
     output_format: str,
     colour: str,
     connection: Connection,
@@ -154,33 +102,17 @@ def lag(
       kafka-groups lag -b localhost:9092
       kafka-groups lag --by partition --top 10 -b localhost:9092
     """
-    key = LagKey(by)
-    view = PACE_VIEW if watch is not None or polls_file is not None else LAG_VIEWS[key]
-    condition = None if fail_if is None else read_condition(fail_if, option="--fail-if", view=view)
-    output = LagOutput(view, key, with_time or needs_time(condition), output_format, metrics_file)
-    options = read_watch_options(watch, samples, top, output)
-    require_consistent(key, output_format, options, polls_file=polls_file, metrics_file=metrics_file)
-    limits = read_limits(
-        stop_after, retention_alert, has_polls=watch is not None or polls_file is not None, with_time=output.with_time
-    )
-    request = _Request(selectors, output, isolation, condition, top, limits)
+    request = _read_request(selectors, options, output_format)
     # The file of polls is written also if the command is terminated.
-    with (
-        raise_on_sigterm(),
-        open_session(connection, colour=colour, make_writer=output.make_writer) as session,
-    ):
-        if isolation == "committed":
-            text = "Lag is measured to the last stable offset (--isolation committed)."
-            session.add_notes([Note(NoteKind.ISOLATION, None, text)])
-        result = _run(session, request, options, polls_file)
-        # The condition is judged last, whatever could not be written.
-        judge_at_end(session, condition, result)
+    with raise_on_sigterm(), open_session(connection, colour=colour, make_writer=request.output.make_writer) as session:
+        _show_lag(session, request)
 
 
 class _Request(NamedTuple):
-    """What a caller wants to know, and how it is shown; `top` is the number of rows, None for all.
+    """What a caller wants to know, and how it is shown.
 
-    `limits` are those of verdicts.
+    `top` is the number of rows, None for all. `limits` are those of verdicts. `watch` is None for one poll, and
+    `polls_file` is None without --polls.
     """
 
     selectors: Selectors
@@ -189,16 +121,53 @@ class _Request(NamedTuple):
     condition: Condition | None
     top: int | None
     limits: Limits
+    watch: WatchOptions | None
+    polls_file: str | None
 
 
-def _run(session: ClusterSession, request: _Request, watch: WatchOptions | None, polls_file: str | None) -> LagResult:
+def _read_request(selectors: Selectors, options: LagOptions, output_format: str) -> _Request:
+    """Return the request of the options. Raises UsageError for options that are wrong, or contradict each other."""
+    view = PACE_VIEW if options.has_polls else LAG_VIEWS[options.key]
+    condition = None if options.fail_if is None else read_condition(options.fail_if, option="--fail-if", view=view)
+    with_time = options.with_time or needs_time(condition)
+    output = LagOutput(view, options.key, with_time, output_format, options.metrics_file)
+    watch = read_watch_options(options, output)
+    require_consistent(options, output_format)
+    limits = read_limits(options, with_time=with_time)
+    return _Request(
+        selectors=selectors,
+        output=output,
+        isolation=options.isolation,
+        condition=condition,
+        top=options.top,
+        limits=limits,
+        watch=watch,
+        polls_file=options.polls_file,
+    )
+
+
+def _show_lag(session: ClusterSession, request: _Request) -> None:
+    """Write the lag of one poll, or of all polls of a watch.
+
+    Raises CheckFailedError if the condition holds for a row at the end.
+    """
+    if request.isolation == "committed":
+        text = "Lag is measured to the last stable offset (--isolation committed)."
+        session.add_notes([Note(NoteKind.ISOLATION, None, text)])
+    result = _run(session, request)
+    # The condition is judged last, whatever could not be written.
+    judge_at_end(session, request.condition, result)
+
+
+def _run(session: ClusterSession, request: _Request) -> LagResult:
     """Poll once, or watch. A file of polls is read before, and written after the output."""
+    watch = request.watch
     poll = partial(_poll_once, session, request) if watch is None else partial(_watch, session, request, watch)
-    if polls_file is None:
+    if request.polls_file is None:
         return poll(None)
     result: LagResult | None = None
     try:
-        with open_polls(session, polls_file, isolation=request.isolation) as file:
+        with open_polls(session, request.polls_file, isolation=request.isolation) as file:
             _prepare(file.polls, session, request)
             result = poll(file)
     except (IncompleteResultError, ExportError) as error:
@@ -217,7 +186,8 @@ def _prepare(polls: Polls, session: ClusterSession, request: _Request) -> Polls:
 
 def _poll_once(session: ClusterSession, request: _Request, file: PollsFile | None) -> LagResult:
     """Write the lag; with a file of polls with rates and verdicts."""
-    key, output = request.output.key, request.output
+    key = request.output.key
+    output = request.output
     measurement = _measure(session, request, session.deadline, has_polls=file is not None)
     reading = summarize(measurement, key) if file is None else add_poll(file.polls, measurement, _now_ms())
     reading = _with_suggestions(session, request, reading)

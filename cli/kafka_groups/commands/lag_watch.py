@@ -56,7 +56,8 @@ def watch_lag(
     with _open_display(session, options.columns, output_format) as show:
         done = 0
         while True:
-            started, at = time.monotonic(), datetime.now(UTC)
+            started = time.monotonic()
+            at = datetime.now(UTC)
             session.begin_poll()
             rows: list[LagRow] = []
             failures: list[Failure] = []

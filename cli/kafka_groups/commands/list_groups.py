@@ -82,26 +82,38 @@ def list_groups(
       kafka-groups list --state Stable,Empty -b localhost:9092
       kafka-groups list -b localhost:9092 --format json | jq '.groups[] | select(.state == "Empty")'
     """
-    if nul and not quiet:
-        raise click.UsageError("-0 needs -q: give both or none")
+    end_of_id = _read_end_of_id(quiet=quiet, nul=nul)
     if quiet:
         _require_bare(output_format, verbose=verbose, colour=colour)
-    selectors = selectors._replace(
-        states=parse_names(states, option="--state", valid=GROUP_STATES, may_be_bare=True),
-        types=parse_names(types, option="--type", valid=group_types(), may_be_bare=True),
-    )
+    selectors = _add_filters(selectors, states, types)
     if topics and output_format == "kafka":
         raise click.UsageError("--topic contradicts --format kafka: Kafka's tool lists no groups of a topic")
     partitions = parse_topics(topics)
     given = {"--type": types, "--state": states, "--verbose": verbose}
     columns = (TOPIC_GROUPS if topics else LISTING).table(options=[option for option, value in given.items() if value])
-    end_of_id = None if not quiet else "\0" if nul else "\n"
     view = ListView(columns=columns, output_format=output_format, end_of_id=end_of_id, of_topics=bool(topics))
     with open_session(connection, colour=colour, make_writer=view.make_writer) as session:
         if topics:
             _list_of_topics(session, selectors, partitions, view)
         else:
             _list(session, selectors, view)
+
+
+def _read_end_of_id(*, quiet: bool, nul: bool) -> str | None:
+    """Return the character behind each id of -q; None without -q. Raises UsageError for -0 without -q."""
+    if nul and not quiet:
+        raise click.UsageError("-0 needs -q: give both or none")
+    if not quiet:
+        return None
+    return "\0" if nul else "\n"
+
+
+def _add_filters(selectors: Selectors, states: Sequence[str], types: Sequence[str]) -> Selectors:
+    """Return the selectors with the names in --state and --type. Raises UsageError for an unknown name."""
+    return selectors._replace(
+        states=parse_names(states, option="--state", valid=GROUP_STATES, may_be_bare=True),
+        types=parse_names(types, option="--type", valid=group_types(), may_be_bare=True),
+    )
 
 
 def _list(session: ClusterSession, selectors: Selectors, view: ListView) -> None:

@@ -86,42 +86,55 @@ def orphans(
       kafka-groups orphans -b localhost:9092
       kafka-groups orphans --match 'bill.*' --export - -b localhost:9092
     """
-    if idle is not None and polls_file is None:
-        raise click.UsageError("--idle needs --polls: brokers do not return when a group committed")
-    idle_ms = round(parse_option_duration("--idle", _IDLE if idle is None else idle) * 1000)
+    idle_ms = _read_idle_ms(idle, has_polls=polls_file is not None)
     if export == STDOUT and output_format != "table":
         msg = f"--export - prints the plan in place of the table; --format {output_format} contradicts it"
         raise click.UsageError(msg)
     make_writer = partial(_make_writer, output_format, is_silent=export == STDOUT)
     with open_session(connection, colour=colour, make_writer=make_writer) as session:
-        rule = None
-        if polls_file is not None:
-            polls = load_polls(session.admin, polls_file, timeout=session.deadline)
-            rule = IdleRule(polls, idle_ms=idle_ms, now_ms=time.time_ns() // 1_000_000)
-        found = find_orphans(session.admin, selectors, idle=rule, deadline=session.deadline)
-        session.failures = found.failures
-        if export is not None and (found.groups or found.anything_read):
-            _export(session, export, found)
-        is_noted = found.groups or found.failures or not found.anything_read or NO_MATCH in found.notes
-        session.add_notes([*found.notes, *([] if is_noted else [Note(NoteKind.NO_ORPHANS, None, "No orphans.")])])
-        session.write(
-            starmap(orphans_entry, found.groups.items()),
-            total=len(found.groups),
-            failures=found.failures,
-            anything_succeeded=found.anything_read,
-        )
+        rule = None if polls_file is None else _read_idle_rule(session, polls_file, idle_ms)
+        orphaned = find_orphans(session.admin, selectors, idle=rule, deadline=session.deadline)
+        session.failures = orphaned.failures
+        if export is not None and (orphaned.groups or orphaned.anything_read):
+            _export(session, export, orphaned)
+        _write_orphans(session, orphaned)
 
 
-def _export(session: ClusterSession, name: str, found: Orphans) -> None:
+def _read_idle_ms(idle: str | None, *, has_polls: bool) -> int:
+    """Return the duration of --idle in ms, or the default. Raises UsageError if it is given without --polls."""
+    if idle is not None and not has_polls:
+        raise click.UsageError("--idle needs --polls: brokers do not return when a group committed")
+    return round(parse_option_duration("--idle", _IDLE if idle is None else idle) * 1000)
+
+
+def _read_idle_rule(session: ClusterSession, polls_file: str, idle_ms: int) -> IdleRule:
+    """Return the rule that finds idle groups now, by the polls in a file."""
+    polls = load_polls(session.admin, polls_file, timeout=session.deadline)
+    return IdleRule(polls, idle_ms=idle_ms, now_ms=time.time_ns() // 1_000_000)
+
+
+def _write_orphans(session: ClusterSession, orphaned: Orphans) -> None:
+    """Write a row for each orphan, and a note if there is none."""
+    is_noted = orphaned.groups or orphaned.failures or not orphaned.anything_read or NO_MATCH in orphaned.notes
+    session.add_notes([*orphaned.notes, *([] if is_noted else [Note(NoteKind.NO_ORPHANS, None, "No orphans.")])])
+    session.write(
+        starmap(orphans_entry, orphaned.groups.items()),
+        total=len(orphaned.groups),
+        failures=orphaned.failures,
+        anything_succeeded=orphaned.anything_read,
+    )
+
+
+def _export(session: ClusterSession, name: str, orphaned: Orphans) -> None:
     cluster_id = session.admin.cluster_id(timeout=session.deadline)
-    changes = tuple(_change(orphan) for rows in found.groups.values() for orphan in rows)
+    changes = tuple(_change(orphan) for rows in orphaned.groups.values() for orphan in rows)
     text = format_plan(Plan(cluster_id, datetime.now(UTC), changes))
     session.end_progress()
     if name == STDOUT:
         session.screen.write_utf8(text)
         return
     export_text(name, text, what="the plan")
-    session.print_messages([f"The plan was written to {name}.{_describe_use(found.groups.values())}"])
+    session.print_messages([f"The plan was written to {name}.{_describe_use(orphaned.groups.values())}"])
 
 
 def _describe_use(groups: Iterable[Iterable[Orphan]]) -> str:

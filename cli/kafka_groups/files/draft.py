@@ -74,7 +74,8 @@ def copy_access(source: int, target: int) -> None:
 
     The bits set-user-ID and set-group-ID are dropped, as the kernel does when a file is written.
     """
-    old, new = os.fstat(source), os.fstat(target)
+    old = os.fstat(source)
+    new = os.fstat(target)
     if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
         os.fchown(target, old.st_uid, old.st_gid)
     for name in _KEPT_ATTRIBUTES if hasattr(os, "getxattr") else ():

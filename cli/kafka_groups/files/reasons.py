@@ -49,7 +49,8 @@ def as_failure(failure: Failure, what: str, where: str) -> Iterator[None]:
 
 def next_step(error: Exception) -> str:
     """Return what happened and what helps, without a full stop at the end."""
-    number, text = getattr(error, "errno", None), str(error)
+    number = getattr(error, "errno", None)
+    text = str(error)
     if number in _NEXT_STEPS:
         return _NEXT_STEPS[number]
     if _WANTS_CREDENTIALS.search(text):

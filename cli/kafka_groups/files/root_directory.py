@@ -46,7 +46,10 @@ class RootDirectory:
     """
 
     def __init__(self, location: str, store: str, root: str, failure: Failure = FileSystemError) -> None:
-        self.location, self.root, self.failure, self._store = location, root, failure, store
+        self.location = location
+        self.root = root
+        self.failure = failure
+        self._store = store
         self.is_local = not store  # on this machine, or mounted on it
         # What delta-rs needs to know of the store; credentials are in the environment.
         self.options: dict[str, str] = {} if self.is_local else _STORE_OPTIONS
@@ -215,7 +218,8 @@ class RootDirectory:
         whose outcome is open stays, and nobody gets this name any more.
         """
         folder, _, name = path.rpartition("/")
-        claims, claim = f"{folder}/{_CLAIMS}/{name}", os.urandom(8).hex()
+        claims = f"{folder}/{_CLAIMS}/{name}"
+        claim = os.urandom(8).hex()
         self._put(f"{claims}/{claim}", b"claim")
         is_free = self._object_names(claims) == [claim] and self.fs.get_file_info(path).type.name == "NotFound"
         if is_free:

@@ -12,7 +12,8 @@ from contextlib import suppress
 from typing import Final
 
 _WRITE: Final = os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY
-_STDOUT, _STDERR = 1, 2
+_STDOUT = 1
+_STDERR = 2
 _OWN_DESCRIPTORS: Final = ("/proc/self/fd", "/proc/thread-self/fd")
 _MOST_LINKS: Final = 40  # what Linux follows
 # A script may start the writer of a FIFO before its reader.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from kafka_groups.groups.notes import Note, NoteKind, note_each
@@ -45,14 +45,13 @@ def has_unknown_assignments(group: GroupDescription) -> bool:
 
 def note_unreadable(groups: Iterable[GroupDescription]) -> list[Note]:
     """Return a note for each group with unreadable assignments; beyond a limit one note counts the groups."""
-    kind = NoteKind.UNREADABLE_ASSIGNMENT
-    notes = [
-        Note(kind, group.group, _describe_unreadable(group.group, members))
+    texts = {
+        group.group: _describe_unreadable(group.group, members)
         for group in groups
         if (members := unreadable_members(group))
-    ]
+    }
     others = "The assignments of members of {:,} more groups cannot be read."
-    return note_each(notes, most=_MAX_NOTES, others=lambda rest: Note(kind, None, others.format(rest)))
+    return _note_groups(NoteKind.UNREADABLE_ASSIGNMENT, texts, others)
 
 
 def _describe_unreadable(group: str, members: Collection[Member]) -> str:
@@ -64,14 +63,11 @@ def _describe_unreadable(group: str, members: Collection[Member]) -> str:
 
 def note_shared(groups: Iterable[GroupDescription]) -> list[Note]:
     """Return a note for each group in which members share partitions; beyond a limit one note counts the groups."""
-    kind = NoteKind.SHARED_PARTITIONS
-    notes = [
-        Note(kind, group.group, _describe_shared(group.group, shared))
-        for group in groups
-        if (shared := _shared_partitions(group))
-    ]
+    texts = {
+        group.group: _describe_shared(group.group, shared) for group in groups if (shared := _shared_partitions(group))
+    }
     others = "In {:,} more groups partitions are assigned to several members."
-    return note_each(notes, most=_MAX_NOTES, others=lambda rest: Note(kind, None, others.format(rest)))
+    return _note_groups(NoteKind.SHARED_PARTITIONS, texts, others)
 
 
 def _describe_shared(group: str, shared: Collection[TopicPartition]) -> str:
@@ -83,3 +79,9 @@ def _describe_shared(group: str, shared: Collection[TopicPartition]) -> str:
 def _shared_partitions(group: GroupDescription) -> list[TopicPartition]:
     owners = Counter(key for member in group.members for key in assigned_partitions(member))
     return sorted(key for key, count in owners.items() if count > 1)
+
+
+def _note_groups(kind: NoteKind, texts: Mapping[str, str], others: str) -> list[Note]:
+    """Return a note for each group with a text; beyond a limit, one note with `others` formatted by the number."""
+    notes = [Note(kind, group, text) for group, text in texts.items()]
+    return note_each(notes, most=_MAX_NOTES, others=lambda rest: Note(kind, None, others.format(rest)))

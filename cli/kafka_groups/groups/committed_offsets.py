@@ -50,7 +50,7 @@ def list_group_offsets(
         failures += suggest_topics(admin, unknown, plan.deadline)
     if partitions == []:
         return ListedOffsets(offsets={}, failures=tuple(failures), notes=tuple(selection.notes()))
-    results = admin.list_consumer_group_offsets(
+    results = admin.list_group_offsets(
         dict.fromkeys(selection.groups, partitions),
         require_stable=require_stable,
         timeout=plan.until(steps.STABLE_COMMITS if require_stable else steps.COMMITS),
@@ -59,7 +59,7 @@ def list_group_offsets(
     failures += remaining
     failures += [failure for offsets in results.succeeded.values() for failure in offsets.failed.values()]
     empty = _named_without_commits(selection, results.succeeded)
-    absent = admin.describe_consumer_groups(empty, timeout=plan.until(steps.ABSENT_GROUPS)).failed if empty else {}
+    absent = admin.describe_groups(empty, timeout=plan.until(steps.ABSENT_GROUPS)).failed if empty else {}
     failures += suggest_groups(
         admin, absent.values(), named=selection.named, operation=Operation.LIST_OFFSETS, deadline=plan.deadline
     )

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kafka_groups.admin.api import Admin, IsolationLevel, OffsetSpec, Step, TimePlan
+from kafka_groups.admin.api import Admin, Step, TimePlan
 from kafka_groups.groups import steps
 from kafka_groups.groups.assignments import note_unreadable
+from kafka_groups.groups.log_offsets import Details, LogOffsets, by_topic, read_log_offsets, without_absent_tasks
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selection
 from kafka_groups.groups.undescribed_groups import find_undescribed_groups, read_dead_groups
-from kafka_groups.kinds import Operation, kind_of, supports
+from kafka_groups.kinds import Offsets, Operation, kind_of, supports
 from kafka_groups.model import (
     Broker,
     Failure,
@@ -20,39 +21,17 @@ from kafka_groups.model import (
     GroupListing,
     GroupOffsets,
     Results,
-    TopicPartition,
 )
 from kafka_groups.name_lists import first_names
 from kafka_groups.protocol.errors import (
     GROUP_ID_NOT_FOUND,
+    INCONSISTENT_GROUP_PROTOCOL,
     UNKNOWN_TOPIC_ID,
+    broker_error,
 )
 
-# A poll sees a partition that was added to a topic this late at most.
-_PARTITIONS_MAX_AGE_S: Final = 10.0
 # The number of topic ids in a note.
 _MAX_IDS: Final = 5
-
-
-class Details(NamedTuple):
-    """What a caller wants to know of the groups besides their states.
-
-    `offsets`: committed offsets, with `log_offsets` log end offsets, and with `log_start_offsets` log start offsets,
-    too. `whole_topics`: also the partitions of these topics that have neither an owner nor a commit, such as those that
-    were added to a topic. `members`: members and epochs even of an empty group, which an `offsets` view does not show.
-    `undescribed`: a group whose description failed is there without members, if it has commits. `offsets_only` implies
-    it; a group whose committed offsets are unknown then has nothing to show, and is dropped. `isolation_level` is that
-    of the log end offsets.
-    """
-
-    offsets: bool
-    log_offsets: bool = True
-    log_start_offsets: bool = False
-    whole_topics: bool = False
-    members: bool = True
-    undescribed: bool = False
-    offsets_only: bool = False
-    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
 
 
 class DescribedGroups(NamedTuple):
@@ -78,38 +57,47 @@ def description_steps(details: Details) -> tuple[Step, ...]:
         steps.ABSENT_GROUPS,
         *((steps.LOG_ENDS,) if has_logs else ()),
         *((steps.PARTITIONS, steps.OTHER_LOG_ENDS) if has_logs and details.whole_topics else ()),
-        *((steps.LOG_STARTS,) if has_logs and details.log_start_offsets else ()),
+        *((steps.LOG_STARTS,) if has_logs and (details.log_start_offsets or details.streams_log_starts) else ()),
     )
 
 
 def describe_groups(
-    admin: Admin, selection: Selection, *, details: Details, plan: TimePlan | None = None
+    admin: Admin,
+    selection: Selection,
+    *,
+    details: Details,
+    operation: Operation = Operation.DESCRIBE,
+    plan: TimePlan | None = None,
 ) -> DescribedGroups:
-    """Describe the selected groups: descriptions and committed offsets in one round, then log offsets.
+    """Describe the selected groups: descriptions and offsets in one round, then log offsets.
 
-    The plan has the `description_steps` of these details.
+    A group of a kind without the operation fails; a selection has one only if the user named it. The plan has the
+    `description_steps` of these details.
     """
     plan = plan or TimePlan()
     read = _read_groups(admin, selection, details, plan)
-    groups, offsets = read.groups, read.offsets
+    refused = {
+        name: _refuse(group, operation) for name, group in read.groups.items() if not read.allows(name, operation)
+    }
+    groups = {name: group for name, group in read.groups.items() if name not in refused}
+    offsets = read.offsets
     # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
-    committing = dict.fromkeys(
-        name for name, group in groups.items() if name in read.undescribed or supports(group, Operation.LIST_OFFSETS)
-    )
+    committing = dict.fromkeys(name for name in groups if read.allows(name, Operation.LIST_OFFSETS))
     unread = {
         group: offsets.failed[group]
         for group in committing
         if group in offsets.failed and offsets.failed[group] != read.failed.get(group)
     }
     offsets_by_group = {group: offsets.succeeded[group] for group in committing if group in offsets.succeeded}
-    failures, notes = selection.without_deleted(read.failed, unread)
+    failures, notes = selection.without_deleted({**read.failed, **refused}, unread)
     failures += [failure for group in offsets_by_group.values() for failure in group.failed.values()]
     unnamed, unnamed_notes = _unnamed_topics(groups.values())
     unreadable = [group for group in groups.values() if any(member.assignment is None for member in group.members)]
     unreadable_notes = note_unreadable(unreadable) if unreadable else []
-    has_logs = details.offsets and details.log_offsets
-    partitions = _partitions(groups.values(), offsets_by_group.values()) if has_logs else []
-    logs = _log_offsets(admin, partitions, details, plan)
+    logs = LogOffsets()
+    if details.offsets and details.log_offsets:
+        logs = read_log_offsets(admin, groups, offsets_by_group, details, plan)
+        groups = without_absent_tasks(groups, logs)
     return DescribedGroups(
         descriptions={
             name: group
@@ -117,12 +105,18 @@ def describe_groups(
             if name in offsets_by_group or name not in committing or not details.offsets_only
         },
         offsets=offsets_by_group,
-        log_end_offsets=_by_topic(logs.ends),
-        log_start_offsets=_by_topic(logs.starts),
+        log_end_offsets=by_topic(logs.ends),
+        log_start_offsets=by_topic(logs.starts),
         failures=(*selection.failures, *failures, *unnamed, *logs.failures),
         notes=(*selection.notes(), *notes, *unnamed_notes, *unreadable_notes),
         partitions=logs.partitions,
     )
+
+
+def _refuse(group: GroupDescription, operation: Operation) -> Failure:
+    """Return the failure of a group of a kind that does not have the operation."""
+    text = f"{kind_of(group).name} groups do not have the operation: {operation.value}"
+    return Failure.of(broker_error(INCONSISTENT_GROUP_PROTOCOL, text), group=group.group)
 
 
 class _GroupReading(NamedTuple):
@@ -133,17 +127,24 @@ class _GroupReading(NamedTuple):
     undescribed: Mapping[str, GroupDescription]
     offsets: Results[str, GroupOffsets]
 
+    def allows(self, group: str, operation: Operation) -> bool:
+        """Return whether the group has the operation; its kind may be unknown if its description failed."""
+        return group in self.undescribed or supports(self.groups[group], operation)
+
 
 def _read_groups(admin: Admin, selection: Selection, details: Details, plan: TimePlan) -> _GroupReading:
     """Read descriptions and committed offsets in one round, and again what is described as absent."""
     listed = _from_listings(selection, admin.brokers(timeout=plan.deadline), details)
     described = [group for group in selection.groups if group not in listed]
     if not details.offsets:
-        descriptions = admin.describe_consumer_groups(described, timeout=plan.until(steps.GROUPS))
+        descriptions = admin.describe_groups(described, topology=details.topology, timeout=plan.until(steps.GROUPS))
         offsets: Results[str, GroupOffsets] = Results()
     else:
         descriptions, offsets = admin.describe_with_offsets(
-            described, dict.fromkeys(selection.groups), timeout=plan.until(steps.GROUPS)
+            described,
+            dict.fromkeys(_with_offsets(selection)),
+            topology=details.topology,
+            timeout=plan.until(steps.GROUPS),
         )
     undescribed: Mapping[str, GroupDescription] = {}
     if descriptions.failed:
@@ -199,71 +200,16 @@ def _merge(
     return {group: everything[group] for group in selection.groups if group in everything}
 
 
+def _with_offsets(selection: Selection) -> list[str]:
+    """Return the selected groups that may have offsets: those that were not listed, and those of such a kind."""
+    listings = selection.listings
+    return [
+        group
+        for group in selection.groups
+        if group not in listings or listings[group].type is None or kind_of(listings[group]).offsets is not Offsets.NONE
+    ]
+
+
 def _has_epochs(listing: GroupListing) -> bool:
     """Return whether a group may have epochs, which its listing lacks. Brokers before 3.8 return no type."""
     return listing.type is None or kind_of(listing).has_epochs
-
-
-class _LogOffsets(NamedTuple):
-    """Log end offsets, log start offsets, what failed, and all partitions of topics if they were wanted."""
-
-    ends: Mapping[TopicPartition, int | None]
-    starts: Mapping[TopicPartition, int | None]
-    failures: tuple[Failure, ...]
-    partitions: Mapping[str, frozenset[int]]
-
-
-def _log_offsets(admin: Admin, partitions: list[TopicPartition], details: Details, plan: TimePlan) -> _LogOffsets:
-    """Return the log offsets of partitions, and of all others of their topics if the caller wants whole topics."""
-    if not partitions:
-        return _LogOffsets({}, {}, (), {})
-    ends = admin.list_offsets(partitions, isolation_level=details.isolation_level, timeout=plan.until(steps.LOG_ENDS))
-    found = _LogOffsets(ends.succeeded, {}, (*ends.failed.values(),), {})
-    if details.whole_topics:
-        found = _with_other_partitions(admin, found, partitions, details, plan)
-    if not details.log_start_offsets:
-        return found
-    # A partition whose end is unknown would only fail a second time.
-    starts = admin.list_offsets([*found.ends], spec=OffsetSpec.earliest(), timeout=plan.until(steps.LOG_STARTS))
-    return found._replace(starts=starts.succeeded, failures=(*found.failures, *starts.failed.values()))
-
-
-def _with_other_partitions(
-    admin: Admin, found: _LogOffsets, requested: Iterable[TopicPartition], details: Details, plan: TimePlan
-) -> _LogOffsets:
-    """Add the other partitions of the topics with a log end. The lookup of their leaders has just read most topics."""
-    names = dict.fromkeys(key.topic for key in found.ends)
-    listed = admin.list_partitions(names, max_age_s=_PARTITIONS_MAX_AGE_S, timeout=plan.until(steps.PARTITIONS))
-    keys = (TopicPartition(topic, each) for topic, numbers in listed.succeeded.items() for each in numbers)
-    known = {*requested}
-    others = [key for key in keys if key not in known]
-    ends: Results[TopicPartition, int | None] = Results()
-    if others:
-        ends = admin.list_offsets(
-            others, isolation_level=details.isolation_level, timeout=plan.until(steps.OTHER_LOG_ENDS)
-        )
-    return found._replace(
-        ends={**found.ends, **ends.succeeded},
-        failures=(*found.failures, *listed.failed.values(), *ends.failed.values()),
-        partitions={topic: frozenset(numbers) for topic, numbers in listed.succeeded.items()},
-    )
-
-
-def _partitions(groups: Iterable[GroupDescription], offsets: Iterable[GroupOffsets]) -> list[TopicPartition]:
-    topics: dict[str, set[int]] = {}
-    for group_offsets in offsets:
-        for topic, partitions in group_offsets.partitions():
-            topics.setdefault(topic, set()).update(partitions)
-    for group in groups:
-        for member in group.members:
-            for assigned in member.assignment or ():
-                topics.setdefault(assigned.topic, set()).update(assigned.partitions)
-    return [TopicPartition(topic, partition) for topic, found in topics.items() for partition in sorted(found)]
-
-
-def _by_topic(offsets: Mapping[TopicPartition, int | None]) -> dict[str, dict[int, int]]:
-    topics: dict[str, dict[int, int]] = {}
-    for (topic, partition), offset in offsets.items():
-        if offset is not None:
-            topics.setdefault(topic, {})[partition] = offset
-    return topics

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple, TypeAlias
 from kafka_groups.admin.api import Admin, Deadline, TimePlan
 from kafka_groups.groups import steps
 from kafka_groups.groups.assignments import has_unknown_assignments
-from kafka_groups.groups.descriptions import Details, describe_groups, description_steps
+from kafka_groups.groups.descriptions import describe_groups, description_steps
 from kafka_groups.groups.lag.polls import PartitionPolls, Polls
+from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.notes import Note
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.groups.suggestions import suggest_groups

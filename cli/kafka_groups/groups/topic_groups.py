@@ -8,7 +8,8 @@ from typing import NamedTuple
 from kafka_groups.admin.api import Admin, Deadline, TimePlan
 from kafka_groups.groups import steps
 from kafka_groups.groups.assignments import assigned_partitions, has_unknown_assignments
-from kafka_groups.groups.descriptions import Details, describe_groups, description_steps
+from kafka_groups.groups.descriptions import describe_groups, description_steps
+from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
@@ -54,7 +55,7 @@ def list_topic_groups(
     details = Details(offsets=True, log_offsets=False, undescribed=True)
     plan = TimePlan(deadline, (steps.TOPICS, *listing_steps(selected), *description_steps(details)))
     known = admin.describe_topics(topics, timeout=plan.until(steps.TOPICS))
-    selection = select_groups(admin, selected, operation=Operation.DESCRIBE, plan=plan)
+    selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, plan=plan)
     described = describe_groups(admin, selection, details=details, plan=plan)
     named = {topic: frozenset(partitions) for topic, partitions in topics.items()}
     counts = [
@@ -73,7 +74,7 @@ def list_topic_groups(
     unknown = suggest_topics(admin, known.failed.values(), deadline)
     unlisted = selected.ids_without_listing()
     failures = suggest_groups(
-        admin, described.failures, named=unlisted, operation=Operation.DESCRIBE, deadline=deadline
+        admin, described.failures, named=unlisted, operation=Operation.LIST_OFFSETS, deadline=deadline
     )
     return TopicGroups(
         groups=groups,

@@ -10,7 +10,7 @@ from typing import Final
 
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.groups.selection import Selection
-from kafka_groups.kinds import KINDS, Operation, supports
+from kafka_groups.kinds import KINDS, Operation, kind_of
 from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOffsets, Results
 from kafka_groups.protocol.errors import (
     GROUP_AUTHORIZATION_FAILED,
@@ -38,7 +38,7 @@ def read_dead_groups(
     commits show that it exists, and only a listing shows its type. `offsets` are the commits that were read, None if
     none were: then those of the absent groups are requested. Groups are listed only if one was not listed before.
     """
-    commits = offsets or admin.list_consumer_group_offsets(dict.fromkeys(absent), timeout=deadline)
+    commits = offsets or admin.list_group_offsets(dict.fromkeys(absent), timeout=deadline)
     present = [group for group in absent if group in commits.succeeded and commits.succeeded[group].has_commits()]
     if not present:
         return {}
@@ -48,7 +48,7 @@ def read_dead_groups(
     for group in present:
         # A broker that does not list the group has only classic ones, or hides those without members.
         listing = listings.get(group) or GroupListing(group, None, DEAD, "", None)
-        if supports(listing, Operation.DESCRIBE):
+        if kind_of(listing).is_common:
             coordinator = None if listing.coordinator is None else brokers.get(listing.coordinator)
             dead[group] = GroupDescription(group, listing.type, DEAD, listing.protocol_type, coordinator)
     return dead

@@ -213,5 +213,6 @@ def broker_error(code: int, message: str | None = None) -> BrokerError:
     """Return a code as an error with the broker's own message, or with the code's sentence if there is none."""
     found = error_code(code)
     error = BrokerError(message or found.sentence)
-    error.code, error.name = code, found.name
+    error.code = code
+    error.name = found.name
     return error

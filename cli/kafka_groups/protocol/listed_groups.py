@@ -57,7 +57,9 @@ def _read_known(cursor: Cursor, most: int, ids_by_bytes: dict[bytes, list[str]],
     """
     if not ids_by_bytes:
         return 0
-    data, at, rows = cursor.data, cursor.position, 0
+    data = cursor.data
+    at = cursor.position
+    rows = 0
     # A row that is cut off is left to the schema, too.
     with suppress(IndexError):
         while rows < most and data[at] < _LONG:

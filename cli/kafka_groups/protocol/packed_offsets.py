@@ -151,7 +151,9 @@ def _skip_rows(cursor: Cursor, version: int, rows: int, topic: str, refused: dic
 
 
 def _to_commit(row: Struct) -> PartitionCommit:
-    partition, offset, epoch = row["partition_index"], row["committed_offset"], row["committed_leader_epoch"]
+    partition = row["partition_index"]
+    offset = row["committed_offset"]
+    epoch = row["committed_leader_epoch"]
     if offset < 0:
         return partition, None, None, None
     return partition, offset, None if epoch < 0 else epoch, row["metadata"] or ""

@@ -172,7 +172,8 @@ def _sized(
         layout = _INT32 if wide else _INT16
 
         def read(cursor: Cursor) -> Any:
-            at, data = cursor.position, cursor.data
+            at = cursor.position
+            data = cursor.data
             # A short value, as nearly all names are: its length takes one byte, and all of its bytes are there.
             if flexible and at < len(data) and 0 < data[at] < _MORE_FOLLOWS and at + data[at] <= len(data):
                 cursor.position = end = at + data[at]

@@ -44,7 +44,8 @@ class Column(NamedTuple):
     @property
     def of(self) -> Callable[[Any], Any]:
         """Return the function that returns the column's cell of a row."""
-        get, show = attrgetter(self.attribute), self.show
+        get = attrgetter(self.attribute)
+        show = self.show
         return get if show is None else lambda row: show(get(row))
 
     @property
@@ -99,7 +100,8 @@ class View(NamedTuple):
 class Entry(NamedTuple):
     """One group to write: its rows, and the function that makes its JSON object.
 
-    `columns` may differ from group to group where a column is shown only if it has a value.
+    `columns` may differ from group to group where a column is shown only if it has a value. `view` and
+    `csv_columns`, the columns of a CSV, are given where they differ from kind to kind of group.
     `is_header_kept` means that a block without rows has its header, as in Kafka's members view.
     """
 
@@ -107,6 +109,8 @@ class Entry(NamedTuple):
     rows: Sequence[Any]
     document: Callable[[], Document]
     is_header_kept: bool = False
+    view: View | None = None
+    csv_columns: Sequence[Column] | None = None
 
 
 def name_column(header: str, attribute: str, *, kafka_width: int, **more: Any) -> Column:

@@ -50,7 +50,8 @@ class LiveTable:
         The caption names the columns that the window has no place for: the first ones of `hideable`, by header.
         """
         capacity = max(1, self._console.height - _OTHER_LINES - len(messages))
-        shown, hidden = rows[:capacity], len(rows) - capacity
+        shown = rows[:capacity]
+        hidden = len(rows) - capacity
         fitting = fit_columns(columns, shown, width=self._console.width, hideable=hideable)
         missing = [column.header for column in columns if column not in fitting]
         title = f"{caption} (too narrow for {', '.join(missing)})" if missing else caption

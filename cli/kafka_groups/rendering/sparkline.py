@@ -18,7 +18,8 @@ def draw_sparkline(peaks: Sequence[int | None], *, blocks: str = BLOCKS) -> str 
     known = [peak for peak in peaks if peak is not None]
     if not known:
         return None
-    top, gap = max(known), GAPS[blocks]
+    top = max(known)
+    gap = GAPS[blocks]
     return "".join(gap if peak is None else blocks[level_of(peak, top, len(blocks) - 1)] for peak in peaks)
 
 

@@ -124,7 +124,8 @@ def _wants_canonical_names(setting: Setting | None) -> bool:
 def _milliseconds(setting: Setting | None, default: int) -> int:
     if setting is None:
         return default
-    text, source = setting.value, setting.source
+    text = setting.value
+    source = setting.source
     digits = text.removeprefix("+")
     if not (digits.isascii() and digits.isdigit()) or not digits.strip("0"):
         hint = hint_of_integer(text) or "; write for example 10000"

@@ -162,7 +162,8 @@ def to_settings(pairs: Iterable[tuple[str, str]], *, source: str) -> dict[str, S
     """
     settings: dict[str, Setting] = {}
     for key, text in pairs:
-        name, value = canonical_name(key), trim(text)
+        name = canonical_name(key)
+        value = trim(text)
         if name == "enable.ssl.certificate.verification" and value.lower() in _FALSE:
             msg = f"{source}{key}={value} is not supported; set ssl.ca.location to the CA of the brokers instead"
             raise SettingsError(msg)

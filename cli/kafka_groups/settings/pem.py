@@ -12,7 +12,10 @@ REVOCATIONS: Final = "X509 CRL"
 _BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=\s]*")
 _JAVA_STORES: Final = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
-_LONG_FORM = 0x80
+# A DER value begins with its tag and its length; a long length has this bit, and further bytes.
+_DER_SEQUENCE: Final = 0x30
+_DER_HEADER_BYTES: Final = 2
+_LONG_FORM: Final = 0x80
 
 
 class PemBlock(NamedTuple):
@@ -83,6 +86,6 @@ def _wrap(label: str, body: str) -> str:
 
 def _der_body(data: bytes) -> bytes:
     """Return the content of a DER sequence, empty if the data is none."""
-    if len(data) < 2 or data[0] != 0x30:  # noqa: PLR2004
+    if len(data) < _DER_HEADER_BYTES or data[0] != _DER_SEQUENCE:
         return b""
-    return data[2 + (data[1] & ~_LONG_FORM if data[1] & _LONG_FORM else 0) :]
+    return data[_DER_HEADER_BYTES + (data[1] & ~_LONG_FORM if data[1] & _LONG_FORM else 0) :]

@@ -48,7 +48,9 @@ class ConfigProviders:
         return _VARIABLE.sub(self._value_of, text)
 
     def _value_of(self, match: re.Match[str]) -> str:
-        name, path, key = match[1], match[2] or "", match[3]
+        name = match[1]
+        path = match[2] or ""
+        key = match[3]
         if name not in self._names:
             return match[0]
         if name not in self._providers:
@@ -171,7 +173,8 @@ def replace_variables(
         name: _replace(setting, providers) if "${" in setting.value and is_used(name) else setting
         for name, setting in settings.items()
     }
-    before, jaas = settings.get("sasl.jaas.config"), replaced.get("sasl.jaas.config")
+    before = settings.get("sasl.jaas.config")
+    jaas = replaced.get("sasl.jaas.config")
     if before is None or jaas is None or before == jaas:
         return replaced
     # The user and the password that were read from the text with variables.

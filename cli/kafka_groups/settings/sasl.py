@@ -56,7 +56,8 @@ def check_jaas(settings: Mapping[str, Setting]) -> None:
 
 def has_token(settings: Mapping[str, Setting]) -> bool:
     """Return whether the user is the ID of a delegation token: the JAAS text that names it has `tokenauth=true`."""
-    jaas, user = settings.get("sasl.jaas.config"), settings.get("sasl.username")
+    jaas = settings.get("sasl.jaas.config")
+    user = settings.get("sasl.username")
     if jaas is None or user is None or user.source != jaas.source:
         return False
     from kafka_groups.settings.jaas import parse_jaas

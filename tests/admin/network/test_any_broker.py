@@ -9,7 +9,7 @@ import pytest
 
 from kafka_groups.admin import Topic, event_loop
 from kafka_groups.admin.network.channel import Address
-from kafka_groups.admin.network.resolver import resolve
+from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.errors import AdminError, NameNotResolvedError
 from kafka_groups.protocol import Struct
 from kafka_groups.settings import ConnectionSettings, Endpoint
@@ -84,7 +84,7 @@ def test_a_lookup_that_moves_on_leaves_a_slow_request_on_its_connection() -> Non
         assert fetched.count("slow") == 1
 
 
-def _resolver(places: Mapping[str, Endpoint | None]) -> object:
+def _resolver(places: Mapping[str, Endpoint | None]) -> Resolve:
     def find(endpoint: Endpoint) -> list[Address]:
         place = places.get(endpoint.host, endpoint)
         if place is None:
@@ -101,7 +101,7 @@ def test_a_broker_without_an_address_is_skipped_by_requests_for_any_broker(opera
     nowhere = Endpoint(host="nowhere", port=1)
     with ScriptedCluster(brokers=3, groups=groups, topics={"t": {0: 3}}, advertised={2: nowhere}) as cluster:
         settings = cluster.settings()
-        with cluster.clock.client(settings, resolve=_resolver({"nowhere": None})) as admin:  # type: ignore[arg-type]
+        with cluster.clock.client(settings, resolve=_resolver({"nowhere": None})) as admin:
             admin.brokers()
             cluster.stop(1)
             if operation == "list_topics":
@@ -120,7 +120,7 @@ def test_lookups_that_are_spread_over_brokers_survive_one_without_an_address(mon
     nowhere = Endpoint(host="nowhere", port=1)
     with ScriptedCluster(brokers=3, groups=groups, advertised={2: nowhere}) as cluster:
         settings = cluster.settings()
-        with cluster.clock.client(settings, resolve=_resolver({"nowhere": None})) as admin:  # type: ignore[arg-type]
+        with cluster.clock.client(settings, resolve=_resolver({"nowhere": None})) as admin:
             assert sorted(admin.describe_consumer_groups(groups).all()) == sorted(groups)
 
 

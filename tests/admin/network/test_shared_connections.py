@@ -55,9 +55,9 @@ def test_a_silent_bootstrap_connection_does_not_shorten_the_setup_of_others(monk
     timeouts: dict[int, float] = {}
     connect = BrokerPool._connect
 
-    def record(pool: BrokerPool, endpoint: object, setup_timeout_s: float, number: int = 0) -> object:
-        timeouts[endpoint.port] = setup_timeout_s  # type: ignore[attr-defined]
-        return connect(pool, endpoint, setup_timeout_s, number)  # type: ignore[arg-type]
+    def record(pool: BrokerPool, endpoint: Endpoint, setup_timeout_s: float, number: int = 0) -> object:
+        timeouts[endpoint.port] = setup_timeout_s
+        return connect(pool, endpoint, setup_timeout_s, number)
 
     monkeypatch.setattr(BrokerPool, "_connect", record)
     with ScriptedCluster(brokers=3, groups={"g": Group(coordinator=3)}) as cluster, cluster.admin() as admin:

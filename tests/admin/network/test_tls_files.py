@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,11 +18,11 @@ from tests.fakes.scripted_broker import ScriptedBroker
 pytestmark = pytest.mark.timeout(20)
 
 
-def _settings_error(**values: str | None) -> str:
+def _settings_error(**values: Any) -> str:
     """Return the text of the error that these settings of TLS give at the first connection."""
     with (
         ScriptedBroker() as broker,
-        GroupAdmin(broker.settings(tls=Tls(**values))) as admin,  # type: ignore[arg-type]
+        GroupAdmin(broker.settings(tls=Tls(**values))) as admin,
         pytest.raises(SettingsError) as caught,
     ):
         admin.list_groups()

@@ -35,7 +35,7 @@ KEY = "-----BEGIN PRIVATE KEY-----\nTUlJ\n-----END PRIVATE KEY-----\n"
 def error_of(reason: str | None, text: str = "") -> ssl.SSLError:
     """Return an error of OpenSSL's as Python raises it."""
     error = ssl.SSLError(1, text or f"[SSL: {reason}] {(reason or '').lower().replace('_', ' ')} (_ssl.c:1006)")
-    error.reason = reason  # type: ignore[assignment]
+    error.reason = reason  # type: ignore[assignment]  # it may be None, as typeshed does not know
     return error
 
 

@@ -190,9 +190,9 @@ def _facts(groups: int, minutes: Any) -> Iterator[tuple[Table, pa.RecordBatch]]:
     records["source_partition"] = pa.array(group % 50, pa.int32())
     records["source_offset"] = pa.array(source_offsets, pa.int64())
     sampled = keys | _commit_columns((minutes_written - 1) * 100, sampled_us)
-    sampled["members"] = pa.array(np.full(len(partition), 3), pa.int32())
+    sampled["member_count"] = pa.array(np.full(len(partition), 3), pa.int32())
     for origin, columns in (("topic", records), ("sample", sampled)):
-        same = _same(origin, tombstone=False)
+        same = _same(origin, is_tombstone=False)
         yield OFFSET_COMMITS, make_batch(OFFSET_COMMITS.frame, {**same, **columns}, fill_null=True)
     # The first of the two groups of a topic stands for the topic.
     is_first_group = group % 2 == 0
@@ -211,7 +211,7 @@ def _facts(groups: int, minutes: Any) -> Iterator[tuple[Table, pa.RecordBatch]]:
         "group": keys["group"].filter(pa.array(is_first_partition)),
         "record_time": _times(sampled_us[is_first_partition]),
     }
-    same = _same("sample", type="Snapshot", event_type="state_seen", state="Stable", tombstone=False)
+    same = _same("sample", record_name="Snapshot", event_type="state_seen", state="Stable", is_tombstone=False)
     yield GROUP_EVENTS, make_batch(GROUP_EVENTS.frame, {**same, **states}, fill_null=True)
 
 

@@ -16,11 +16,17 @@ from tests.pipeline.fact_rows import new_storage
 try:
     from kafka_groups.pipeline.tables import TABLES
 except ModuleNotFoundError:
-    # The old commit has the tables in another module.
+    # The old commit has the tables in another module, which mypy does not find here.
     from kafka_groups.pipeline.schemas import TABLES  # type: ignore[import-not-found, no-redef]
 
 # Columns that the old commit names otherwise.
-_OLD_NAMES = {"lookup_offset": "point_offset", "lookup_timestamp": "point_time"}
+_OLD_NAMES = {
+    "is_tombstone": "tombstone",
+    "lookup_offset": "point_offset",
+    "lookup_timestamp": "point_time",
+    "member_count": "members",
+    "record_name": "type",
+}
 
 
 def main(facts: Path, data_dir: str) -> None:

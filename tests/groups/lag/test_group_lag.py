@@ -68,7 +68,8 @@ def test_a_group_that_its_broker_calls_dead_has_its_commits(newest: int, named: 
     ):
         found = list_lag(admin, ["dead", "deleted", "streams"] if named else None)
         requests = cluster.requests()
-    (lag,) = found.succeeded.values()
+    lag = found.succeeded["dead"]
+    assert [*found.succeeded] == ["dead", "streams"]
     assert (lag.description.group, lag.description.state, lag.description.members, lag.total) == (
         "dead",
         "Dead",
@@ -76,7 +77,7 @@ def test_a_group_that_its_broker_calls_dead_has_its_commits(newest: int, named: 
         60,
     )
     assert {group: failure.name for group, failure in found.failed.items()} == (
-        dict.fromkeys(["deleted", "streams"], "GROUP_ID_NOT_FOUND") if named else {}
+        {"deleted": "GROUP_ID_NOT_FOUND"} if named else {}
     )
     assert requests["ListGroups"] == 1
 
@@ -115,13 +116,14 @@ def test_a_denied_group_and_an_absent_one_fail_and_the_others_succeed(cluster: S
     }
 
 
-def test_without_ids_all_consumer_groups_are_listed_and_others_are_not(cluster: ScriptedCluster) -> None:
+def test_without_ids_all_groups_with_offsets_are_listed(cluster: ScriptedCluster) -> None:
     cluster.groups["connect"] = Group(protocol_type="connect")
-    cluster.groups["share"] = Group(type="Share", protocol_type="share")
+    cluster.groups["share"] = Group(type="Share", protocol_type="share", commits={("t", 0): 5}, lags={("t", 0): 3})
     with cluster.admin() as admin:
         results = list_lag(admin)
         assert cluster.requests()["FindCoordinator"] == 0
-    assert (list(results.succeeded), list(results.failed)) == (["a", "b"], ["denied"])
+    assert (list(results.succeeded), list(results.failed)) == (["a", "b", "share"], ["denied"])
+    assert results.succeeded["share"].total == 3
 
 
 def test_a_broker_that_cannot_list_its_groups_fails_by_its_id(cluster: ScriptedCluster) -> None:

@@ -6,7 +6,7 @@ import socket
 import struct
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from enum import Enum
 from typing import Final
@@ -101,8 +101,8 @@ def cutting(bootstrap: str, *, api_key: int, cut: Cut) -> Iterator[CuttingProxy]
         yield proxy
 
 
-def _start(target: object, *arguments: object) -> None:
-    threading.Thread(target=target, args=arguments, daemon=True).start()  # type: ignore[arg-type]
+def _start(target: Callable[..., object], *arguments: object) -> None:
+    threading.Thread(target=target, args=arguments, daemon=True).start()
 
 
 def _shut(*sockets: socket.socket) -> None:

@@ -26,7 +26,7 @@ from tests.pipeline.fact_rows import new_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pytest import TempPathFactory  # noqa: PT013 for the type alone
+    from pytest import TempPathFactory  # noqa: PT013 - only its type is needed
 
 __all__ = ["spark", "storage"]
 

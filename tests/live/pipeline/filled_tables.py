@@ -42,7 +42,7 @@ class FilledTables:
     def commits(self, group: str) -> list[tuple[int, int | None]]:
         """Partition and offset of each record about a commit, as they stand in the log; None where it was removed."""
         rows = sorted(self.rows(OFFSET_COMMITS, group=group, origin="topic"), key=_place)
-        assert all(row["tombstone"] == (row["committed_offset"] is None) for row in rows)
+        assert all(row["is_tombstone"] == (row["committed_offset"] is None) for row in rows)
         return [(row["partition"], row["committed_offset"]) for row in rows]
 
     def events(self, group: str, *event_types: str) -> list[Row]:

@@ -30,7 +30,7 @@ def _client_ids(filled: FilledTables, group: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_group_writes_records_of_its_own(filled: FilledTables, kind: str) -> None:
-    assert any(row["type"].startswith(kind) for row in filled.rows(GROUP_EVENTS, origin="topic"))
+    assert any(row["record_name"].startswith(kind) for row in filled.rows(GROUP_EVENTS, origin="topic"))
 
 
 def test_no_record_of_any_kind_of_group_is_unknown_or_lost(filled: FilledTables) -> None:

@@ -89,9 +89,9 @@ def test_no_existing_group_is_reported_as_deleted(filled: FilledTables, state_at
 def test_an_empty_classic_group_that_a_kip_848_member_joins_has_moved(filled: FilledTables, state_at: StateAt) -> None:
     group = filled.kinds.upgraded
     tombstone = next(row for row in filled.events(group) if row["event_type"] == "group_removed")
-    after = [row["type"] for row in filled.events(group) if row["source_offset"] > tombstone["source_offset"]]
+    after = [row["record_name"] for row in filled.events(group) if row["source_offset"] > tombstone["source_offset"]]
 
-    assert tombstone["type"] == "GroupMetadata"
+    assert tombstone["record_name"] == "GroupMetadata"
     assert state_at(group, tombstone["record_time"])[0] != "Dead"
     assert after
     assert all(each.startswith("ConsumerGroup") for each in after)
@@ -102,7 +102,7 @@ def test_a_group_that_is_upgraded_and_downgraded_is_never_deleted(filled: Filled
     group = filled.kinds.migrated
     tombstones = filled.events(group, "group_removed")
 
-    assert [row["type"] for row in tombstones] == ["GroupMetadata", "ConsumerGroupMetadata"]
+    assert [row["record_name"] for row in tombstones] == ["GroupMetadata", "ConsumerGroupMetadata"]
     assert "Dead" not in {state_at(group, row["record_time"])[0] for row in tombstones}
     assert None not in {offset for _, offset in filled.commits(group)}
 

@@ -61,12 +61,12 @@ def test_an_id_that_looks_like_an_option_is_offered_where_it_is_read_as_an_id(cl
 def test_only_list_offers_groups_of_other_kinds(cluster: ScriptedCluster) -> None:
     cluster.groups = {
         "consumer": Group(),
-        "connect": Group(protocol_type="connect"),
-        "share": Group(type="Share", protocol_type="share"),
+        "registry": Group(protocol_type="sr"),
+        "queue": Group(type="Queue", protocol_type="queue"),
     }
     assert offered("describe", "") == ["consumer"]
     assert offered("offsets", "-g", "") == ["consumer"]
-    assert offered("list", "") == ["connect", "consumer", "share"]
+    assert offered("list", "") == ["consumer", "queue", "registry"]
 
 
 @pytest.mark.usefixtures("cluster")

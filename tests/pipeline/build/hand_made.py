@@ -124,7 +124,7 @@ def epochs() -> list[Row]:
         ),
         consumer(12, "member_assignment", "CurrentMemberAssignment", 8, epoch=2, member_id="m1", member_state="STABLE"),
         consumer(14, "member_assignment", "CurrentMemberAssignment", 9, epoch=2, member_id="m2", member_state="STABLE"),
-        consumer(20, "member_left", "MemberMetadata", 10, member_id="m1", tombstone=True),
+        consumer(20, "member_left", "MemberMetadata", 10, member_id="m1", is_tombstone=True),
         consumer(20, "group_epoch", "Metadata", 11, epoch=3),
     ]
 

@@ -169,7 +169,7 @@ class History:
             "topic": reader.log.topic,
             "partition": reader.log.partition,
             "committed_offset": offset,
-            "tombstone": offset is None,
+            "is_tombstone": offset is None,
         }
 
     def _sample(self, seconds: float) -> None:
@@ -179,8 +179,8 @@ class History:
             offsets = [each.offset for each in self._readers if each.group == reader.group and each.log is reader.log]
             if offsets[-1] is not None and chance.random() > 0.02:
                 row = self._row(round(asked_s, 3), "sample", reader, offsets[-1])
-                members = self._random_members.choice((None, 0, 2, 2, 2))
-                self.facts["offset_commits"].append(row | {"members": members})
+                member_count = self._random_members.choice((None, 0, 2, 2, 2))
+                self.facts["offset_commits"].append(row | {"member_count": member_count})
         self._list_groups(round(asked_s, 3))
         at = FIRST + timedelta(seconds=round(asked_s + 0.3, 3))
         for log in self._logs:
@@ -221,7 +221,7 @@ class History:
                 continue
             at = FIRST + timedelta(seconds=seconds)
             row: Row = {"cluster_id": self._cluster, "origin": "sample", "group": group, "record_time": at}
-            row |= {"type": "Snapshot", "event_type": "state_seen", "tombstone": False}
+            row |= {"record_name": "Snapshot", "event_type": "state_seen", "is_tombstone": False}
             members = [{"member_id": "m-1"}] if self._random.random() < 0.5 else None
             state = "Stable" if members else self._random.choice(("Empty", "Stable"))
             self.facts["group_events"].append(row | {"state": state, "members": members, "group_type": "Classic"})

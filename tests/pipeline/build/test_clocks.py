@@ -90,7 +90,7 @@ FACTS: list[Row] = [
     ends(30, 100, cluster_id="minus one"),
     ends(90, 100, cluster_id="minus one"),
     commit(0, 5, source=1, cluster_id="no offset"),
-    commit(60, None, source=2, cluster_id="no offset", tombstone=False),
+    commit(60, None, source=2, cluster_id="no offset", is_tombstone=False),
     ends(30, 100, cluster_id="no offset"),
     ends(90, 100, cluster_id="no offset"),
 ]

@@ -89,7 +89,7 @@ def events() -> list[Row]:
                 event(1, "member_metadata", "ShareGroupMemberMetadata", source=2, member_id="n", topics=["left"]),
                 event(2, "share_partitions", "ShareGroupStatePartitionMetadata", source=3, topics=["kept"]),
                 event(3, "member_metadata", "ShareGroupMemberMetadata", source=4, member_id="m", topics=["t"]),
-                event(9, "member_left", "ShareGroupMemberMetadata", source=5, member_id="n", tombstone=True),
+                event(9, "member_left", "ShareGroupMemberMetadata", source=5, member_id="n", is_tombstone=True),
             ],
         ),
         *of(
@@ -98,7 +98,7 @@ def events() -> list[Row]:
                 event(0, "generation", "GroupMetadata", source=1, members=[{"member_id": "m", "topics": ["classic"]}]),
                 expression(1, 2, "m.*", topics=["matched"]),
                 expression(2, 3, "n.*", topics=["no more"]),
-                expression(3, 4, "n.*", event_type="regex_removed", tombstone=True),
+                expression(3, 4, "n.*", event_type="regex_removed", is_tombstone=True),
             ],
         ),
         *of("assigned", [event(0, "state_seen", "Snapshot", source=0, members=has_t) | {"origin": "sample"}]),

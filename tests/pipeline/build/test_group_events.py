@@ -41,7 +41,7 @@ def test_events_are_those_of_each_group_and_day() -> None:
 
     assert [sorted(events[group]) for group in (7, 8)] == [[TODAY, TODAY + 1]] * 2
     assert [record.member_id for record in events[7][TODAY + 1].records] == ["c"]
-    assert events[8][TODAY + 1].samples.members.tolist() == [1]
+    assert events[8][TODAY + 1].samples.member_counts.tolist() == [1]
 
 
 def test_records_are_in_the_order_of_their_log_each_once() -> None:
@@ -80,4 +80,4 @@ def test_a_sample_without_a_list_leaves_members_unknown() -> None:
     rows = [sample(0, "Stable"), sample(60, "Empty"), sample(120, "Stable", "a"), sample(120, "Stable", "a")]
     events = read_day_events(table(rows), np.zeros(4, np.int64))
 
-    assert events[0][TODAY].samples.members.tolist() == [NULL, 0, 1]
+    assert events[0][TODAY].samples.member_counts.tolist() == [NULL, 0, 1]

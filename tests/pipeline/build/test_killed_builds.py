@@ -20,6 +20,11 @@ BEFORE_MIDNIGHT = 43_200 - 60
 THE_END = "all tables are replaced, and the note is not saved"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def delayed_commits() -> None:
+    """A killed build leaves Delta logs, as those of users are."""
+
+
 def rows_in(storage: Storage) -> dict[str, list[Row]]:
     return {name: read(storage, name) for name in DERIVED}
 

@@ -61,7 +61,7 @@ def facts() -> Iterator[Any]:
             "is_record": np.ones(COMMITS, np.bool_),
             "is_deletion": np.zeros(COMMITS, np.bool_),
             "topic_id": np.full(COMMITS, NULL),
-            "members": np.full(COMMITS, NULL),
+            "member_count": np.full(COMMITS, NULL),
         }
         rows = _rows(commits, COMMITS, group=f"group-{group:03}")
         yield from _in_small_batches(pack_commits(iter([rows])))

@@ -16,6 +16,7 @@ from kafka_groups.pipeline.store.compaction import compact
 from kafka_groups.pipeline.store.retention import MIN_RETENTION, uniform_retention
 from kafka_groups.pipeline.tables import GROUP_DAILY, LAG_HISTORY, PARTITION_OFFSETS
 from tests.pipeline.build.builds import build_here, built, of, read
+from tests.pipeline.delayed_log import write_commits
 from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all
 from tests.pipeline.proof import DERIVED, facts_of
 
@@ -136,7 +137,9 @@ def built_and_removed(directory: Path, retention_days: int) -> Storage:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(built_and_removed(tmp_path_factory.mktemp("template"), 8).location)
+    storage = built_and_removed(tmp_path_factory.mktemp("template"), 8)
+    write_commits(storage)
+    return Path(storage.location)
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ def test_state_and_members_at_each_observation_are_those_of_the_kernels(tables: 
     days = build(STORIES[name], DAYS)
     rows = [row for row in tables["group_status"] if (row["cluster_id"], row["group"]) == (name, "g")]
 
-    assert {seconds_after_noon(row["evaluated_at"]): (row["state"], row["members"]) for row in rows} == {
+    assert {seconds_after_noon(row["evaluated_at"]): (row["state"], row["member_count"]) for row in rows} == {
         seconds: at_time(days, seconds) for seconds in OBSERVED
     }
 
@@ -134,7 +134,7 @@ def test_old_records_that_retention_removed_do_not_change_later_dates(tmp_path: 
     build_here(cut)
 
     assert of_today(cut) == of_today(whole)
-    assert [row["members"] for row in read(cut, "group_status")] == [4, 5]
+    assert [row["member_count"] for row in read(cut, "group_status")] == [4, 5]
 
 
 @pytest.mark.parametrize("replayed", [False, True])

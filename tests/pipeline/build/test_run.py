@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.fixture(scope="module", autouse=True)
+def delayed_commits() -> None:
+    """These builds use Delta logs, as those of users do."""
+
+
 def all_rows(storage: Storage) -> dict[str, Any]:
     return {name: rows_of(storage, name) for name in DERIVED}
 

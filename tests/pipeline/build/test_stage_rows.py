@@ -93,7 +93,7 @@ def test_a_key_with_many_rows_has_payloads_of_about_64_kib() -> None:
             "is_deletion": [False] * size,
             "committed_offset": np.arange(size),
             "topic_id": pa.nulls(size, pa.int64()),
-            "members": pa.nulls(size, pa.int64()),
+            "member_count": pa.nulls(size, pa.int64()),
         }
     )
     parts = [rows.slice(first, 1_000) for first in range(0, size, 1_000)]

@@ -54,7 +54,7 @@ def test_a_group_that_dies_is_stopped_within_two_minutes_and_a_sample(tmp_path: 
 
 
 def test_a_group_without_members_is_stopped_after_two_minutes(tmp_path: Path) -> None:
-    commits = [commit(60 * n, 10, members=0) for n in range(5)]
+    commits = [commit(60 * n, 10, member_count=0) for n in range(5)]
     logs = [ends(60 * n + 1, 1_000 + n) for n in range(5)]
     found = statuses(tmp_path, {"offset_commits": commits, "partition_offsets": logs})
     assert [row["rule"] for row in found if row["topic"] is None] == ["incomplete"] * 2 + ["stopped"] * 3
@@ -64,7 +64,7 @@ def test_a_group_without_members_is_stopped_after_two_minutes(tmp_path: Path) ->
 def test_a_group_that_commits_one_offset_again_and_again_is_stalled(tmp_path: Path, is_sampled: bool) -> None:
     """It commits every five seconds, and moves on for a minute only."""
     commits = [commit(5 * n, min(5 * n, 60), source=n) for n in range(1, 72)]
-    commits += [commit(60 * n + 1, min(60 * n, 60), members=2) for n in range(1, 6) if is_sampled]
+    commits += [commit(60 * n + 1, min(60 * n, 60), member_count=2) for n in range(1, 6) if is_sampled]
     logs = [ends(60 * n + 2, 1_000 + n) for n in range(1, 6)]
     found = statuses(tmp_path, {"offset_commits": commits, "partition_offsets": logs})
     assert [row["rule"] for row in found if row["topic"] is None] == [*["incomplete"] * 2, *["stalled"] * 3]
@@ -80,7 +80,7 @@ def test_a_lower_offset_is_a_rewind_unless_the_group_had_no_members(
     """
     offsets = [(5 * n, 5 * n - 200 * (n >= 60)) for n in range(1, 121)]
     commits = [commit(seconds, offset, source=seconds) for seconds, offset in offsets]
-    commits += [commit(60 * n + 1, 60 * n - 200 * (n > 4), members=members if n == 5 else 2) for n in range(1, 11)]
+    commits += [commit(60 * n + 1, 60 * n - 200 * (n > 4), member_count=members if n == 5 else 2) for n in range(1, 11)]
     logs = [ends(60 * n + 2, 60 * n + 5) for n in range(1, 11)]
     found = statuses(tmp_path, {"offset_commits": commits, "partition_offsets": logs})
     rules = [row["rule"] for row in found if row["topic"] is None]
@@ -124,7 +124,7 @@ def a_partition(chance: random.Random, partition: int, *, slowness: int = 1) -> 
         source = 100 * partition + place if partition % 3 and place % 4 else None
         is_removal = source is not None and chance.random() < 0.05
         members = chance.choice([members, members, members, None, 0, 2])
-        others = own if source is not None else own | {"members": members}
+        others = own if source is not None else own | {"member_count": members}
         yield (
             "offset_commits",
             commit(at_ms * slowness / 1_000, None if is_removal else offset, source=source, **others),
@@ -154,7 +154,7 @@ def seen_in(row: Row, commits: Sequence[Row], since: datetime | None) -> Seen:
     `since` is the time of the row before.
     """
     before = [fact for fact in commits if fact["commit_time"] <= row["observed_at"]]
-    removed = max((place for place, fact in enumerate(before) if fact["tombstone"]), default=-1)
+    removed = max((place for place, fact in enumerate(before) if fact["is_tombstone"]), default=-1)
     records = [fact for fact in before[removed + 1 :] if fact["origin"] == "topic"]
     repeats = takewhile(lambda fact: fact["committed_offset"] == row["committed_offset"], reversed(records))
     samples = [fact for fact in before if fact["origin"] == "sample"]
@@ -168,7 +168,7 @@ def seen_in(row: Row, commits: Sequence[Row], since: datetime | None) -> Seen:
         end=row["log_end_offset"],
         start=row["committed_offset"] - row["retention_margin"],
         log=removed,
-        members=samples[-1]["members"] if is_fresh else None,
+        members=samples[-1]["member_count"] if is_fresh else None,
         commit_ms=None if commit_time is None else ms_of(commit_time),
         repeated=None if commit_time is None else len([*repeats]) - 1,
         highest=None

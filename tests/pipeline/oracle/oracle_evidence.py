@@ -81,7 +81,7 @@ def gather_evidence(facts: Mapping[str, Sequence[Row]]) -> Evidence:
         else:
             at = row["commit_time"]
             topic_id = topic_ids.get((row["topic"], row["partition"], sampled_at.get(at)))
-            samples[key].append(SampledCommit(row["committed_offset"], at, topic_id, row.get("members")))
+            samples[key].append(SampledCommit(row["committed_offset"], at, topic_id, row.get("member_count")))
     return Evidence(
         {key: order_records(rows.values()) for key, rows in records.items()},
         {key: sorted(rows, key=lambda sample: sample.at) for key, rows in samples.items()},
@@ -96,7 +96,7 @@ def order_records(rows: Iterable[Row]) -> list[RecordedCommit]:
     for row in sorted(rows, key=lambda row: row["source_offset"]):
         at = row["commit_time"]
         earliest = ordered[-1].ordered_at if ordered else at
-        offset = None if row["tombstone"] else row["committed_offset"]
+        offset = None if row["is_tombstone"] else row["committed_offset"]
         ordered.append(RecordedCommit(offset, at, max(at, earliest), row["source_offset"], row.get("topic_id")))
     return ordered
 

@@ -95,7 +95,7 @@ def generations_around_midnight() -> dict[str, list[Row]]:
 def test_the_newest_generation_of_the_log_has_the_members_after_midnight(tmp_path: Path) -> None:
     rows = read(built(tmp_path, generations_around_midnight()), "group_status")
 
-    assert [row["members"] for row in rows] == [2, 2, 2]
+    assert [row["member_count"] for row in rows] == [2, 2, 2]
 
 
 def test_generations_around_midnight_follow_each_other_in_the_log(tmp_path: Path) -> None:

@@ -37,8 +37,10 @@ def test_a_removed_member_that_was_never_seen_overtakes_no_epoch(tmp_path: Path)
         consumer(0, "member_metadata", "MemberMetadata", 1, member_id="m1"),
         consumer(0, "group_epoch", "Metadata", 2, epoch=1),
         stable(2, "m1", 1, 3),
-        consumer(2 * HOUR, "member_assignment_removed", "CurrentMemberAssignment", 9, member_id="m2", tombstone=True),
-        consumer(2 * HOUR, "member_left", "MemberMetadata", 10, member_id="m2", tombstone=True),
+        consumer(
+            2 * HOUR, "member_assignment_removed", "CurrentMemberAssignment", 9, member_id="m2", is_tombstone=True
+        ),
+        consumer(2 * HOUR, "member_left", "MemberMetadata", 10, member_id="m2", is_tombstone=True),
         consumer(2 * HOUR, "group_epoch", "Metadata", 11, epoch=3),
         stable(2 * HOUR + 1, "m1", 3, 12),
     ]
@@ -110,9 +112,9 @@ def test_a_member_lost_the_next_day_makes_no_empty_group_unknown(tmp_path: Path)
     """The only member left on the first day. The next day another one joined and left: only its tombstone remains."""
     events = [
         *member_joins(0, "m1", 1, source=1),
-        consumer(HOUR, "member_left", "MemberMetadata", 20, member_id="m1", tombstone=True),
+        consumer(HOUR, "member_left", "MemberMetadata", 20, member_id="m1", is_tombstone=True),
         consumer(HOUR, "group_epoch", "Metadata", 21, epoch=2),
-        consumer(DAY, "member_left", "MemberMetadata", 40, member_id="m2", tombstone=True),
+        consumer(DAY, "member_left", "MemberMetadata", 40, member_id="m2", is_tombstone=True),
         consumer(DAY, "group_epoch", "Metadata", 41, epoch=4),
     ]
 

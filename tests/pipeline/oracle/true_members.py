@@ -74,12 +74,12 @@ def compare_members(world: World, rows: Sequence[Row]) -> Iterator[str]:
         since += [members for at, members in group.membership if ms - world.skew_ms <= at <= ms]
         allowed = {len(members) for members in since if members is not None}
         name = f"group_status {group.name} at {row['evaluated_at']:%d %H:%M:%S}"
-        if row["members"] is None and group.kind == "admin":
+        if row["member_count"] is None and group.kind == "admin":
             continue  # Only a sample shows that such a group has no members.
-        if row["members"] not in allowed:
-            yield f"{name}: members is {row['members']}, and was {allowed}"
+        if row["member_count"] not in allowed:
+            yield f"{name}: members is {row['member_count']}, and was {allowed}"
             continue
         # A group that prepares its first generation has no members yet.
         has_members = {"Empty": False, "Stable": True}.get(row["state"])
-        if not world.has_skew and has_members is not None and has_members != (row["members"] > 0):
-            yield f"{name}: the state is {row['state']} with {row['members']} members"
+        if not world.has_skew and has_members is not None and has_members != (row["member_count"] > 0):
+            yield f"{name}: the state is {row['state']} with {row['member_count']} members"

@@ -90,7 +90,7 @@ class World:
     def sample(self, ms: float) -> None:
         """Sample groups, commits 50 ms later, and log ends 100 ms later, of the brokers that can be reached."""
         self.samples_ms.append(ms + 100)
-        shared: Row = {"cluster_id": "c", "origin": "sample", "tombstone": False}
+        shared: Row = {"cluster_id": "c", "origin": "sample", "is_tombstone": False}
         failures = 0
         sizes = {name: len(self.facts[name]) for name in ("group_events", "offset_commits", "partition_offsets")}
         for group in self.groups:
@@ -125,7 +125,7 @@ class World:
         state = "PreparingRebalance" if is_joining else "Stable" if group.members else "Empty"
         members = [{"member_id": name} for name in group.members]
         kind = "Consumer" if group.kind == "consumer" else "Classic"
-        row: Row = {"group": group.name, "type": "Snapshot", "event_type": "state_seen", "group_type": kind}
+        row: Row = {"group": group.name, "record_name": "Snapshot", "event_type": "state_seen", "group_type": kind}
         return row | {"state": state, "members": members, "epoch": group.generation if kind == "Consumer" else None}
 
     def _sampled_commit(self, group: Group, reader: Reader, ms: float) -> Row:
@@ -136,7 +136,7 @@ class World:
             "topic": reader.log.topic,
             "partition": reader.log.number,
             "committed_offset": reader.committed,
-            "members": len(group.members),
+            "member_count": len(group.members),
         }
 
     def _sampled_end(self, log: DataPartition, ms: float) -> Row:

@@ -95,7 +95,7 @@ class Group:
     def write(self, ms: float, kind: str, event_type: str, *, is_tombstone: bool = False, **others: Any) -> None:
         """Write a record of the group or of one of its members."""
         key = (kind, self.name, others.get("member_id"))
-        row = {"group": self.name, "type": kind, "event_type": event_type} | others
+        row = {"group": self.name, "record_name": kind, "event_type": event_type} | others
         self.coordinator.append(ms, key, "group_events", row, is_tombstone=is_tombstone)
 
     def new_member(self) -> str:

@@ -136,7 +136,7 @@ class OffsetsPartition:
         at = moment(round(ms) + self.leader.clock_ahead_ms)
         times = {"record_time": at, "commit_time": at} if table == "offset_commits" else {"record_time": at}
         source = {"origin": "topic", "source_partition": self.number, "source_offset": self.next_offset}
-        whole = {"cluster_id": "c"} | row | times | source | {"tombstone": is_tombstone}
+        whole = {"cluster_id": "c"} | row | times | source | {"is_tombstone": is_tombstone}
         record = LogRecord(self.next_offset, key, table, whole, ms, is_tombstone)
         self.records.append(record)
         self.written.append(record)

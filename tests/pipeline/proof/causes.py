@@ -199,7 +199,7 @@ def _read_key(rows: list[Row], partition: PartitionFacts) -> KeyFacts:
     commits = []
     for row in rows:
         is_record = row["origin"] == "topic"
-        topic_id = None if row["tombstone"] else partition.topic_id_of(row["commit_time"], is_record=is_record)
+        topic_id = None if row["is_tombstone"] else partition.topic_id_of(row["commit_time"], is_record=is_record)
         commits.append(Commit(row["commit_time"], is_record, row["committed_offset"], topic_id))
     known = [commit for commit in commits if commit.topic_id is not None]
     changes = [other.at for one, other in pairwise(known) if one.topic_id != other.topic_id]
@@ -226,8 +226,8 @@ def _read_group(records: Sequence[Row]) -> GroupFacts:
     for record in records:
         at: datetime = record["record_time"]
         member = record["member_id"]
-        if record["type"] == _CLASSIC:
-            if record["tombstone"]:
+        if record["record_name"] == _CLASSIC:
+            if record["is_tombstone"]:
                 # An upgrade keeps these members, so that their joins are not unseen ones.
                 seen |= classic_members
                 generation, removed_at, has_generation = 0, None, False

@@ -26,6 +26,7 @@ from tests.pipeline.proof.trees import REPORT_DOCUMENT, REPORT_FINDINGS, REPORT_
 _CONSUMPTION: Final = frozenset({"consume_rate", "catch_up_ms"})
 _RATES: Final = _CONSUMPTION | {"produce_rate"}
 _TIME_LAG: Final = frozenset({"time_lag_ms", "time_lag_quality"})
+_LAG: Final = frozenset({"lag"})
 _LAG_STARTS: Final = frozenset({"evaluated_at", "lagging_since", "lagging_since_is_bound", "points"})
 _MEMBERS: Final = frozenset({"members_before", "members_after", "joined", "left"})
 _ENDS: Final = frozenset({"duration_ms", "duration_quality", "ended_at"})
@@ -48,7 +49,12 @@ def _expect(
 
 def _follow_rows(defect: int) -> Iterator[Expected]:
     """Yield the entries for what follows from rows and numbers of lag_history that a defect explains."""
-    of_rows = frozenset({"lag"})
+    yield from _follow_rows_in_tables(defect)
+    yield from _follow_rows_in_reports(defect)
+
+
+def _follow_rows_in_tables(defect: int) -> Iterator[Expected]:
+    """Yield the entries of tables that are derived from lag_history."""
     yield Consequence(
         defect=defect,
         table="group_status",
@@ -65,7 +71,7 @@ def _follow_rows(defect: int) -> Iterator[Expected]:
         why="A day has the lags of the group on the day.",
         source="group_status",
         is_source=is_on_day,
-        from_columns={"max_lag": of_rows, "last_lag": of_rows},
+        from_columns={"max_lag": _LAG, "last_lag": _LAG},
     )
     yield Consequence(
         defect=defect,
@@ -76,6 +82,10 @@ def _follow_rows(defect: int) -> Iterator[Expected]:
         is_source=is_on_day,
         from_columns={"max_time_lag_ms": frozenset({"time_lag_ms"})},
     )
+
+
+def _follow_rows_in_reports(defect: int) -> Iterator[Expected]:
+    """Yield the entries of reports on tables that are derived from lag_history."""
     yield Consequence(
         defect=defect,
         table=REPORT_POINTS,
@@ -100,7 +110,7 @@ def _follow_rows(defect: int) -> Iterator[Expected]:
         why="The report has the beginning of the group's lag.",
         source="group_status",
         is_source=is_before,
-        from_columns=dict.fromkeys(_LAG_STARTS, of_rows),
+        from_columns=dict.fromkeys(_LAG_STARTS, _LAG),
     )
 
 
@@ -148,7 +158,7 @@ EXPECTED: Final = (
     *_follow_rows(37),
     _expect(39, "rebalances", _MEMBERS | _ENDS, _UNSEEN, predicates.has_unseen_leave_after),
     _expect(39, "group_daily", {"max_members"}, _UNSEEN, predicates.has_unseen_leave_on_day),
-    _expect(39, "group_status", {"members"}, _UNSEEN, predicates.has_unseen_leave_on_day),
+    _expect(39, "group_status", {"member_count"}, _UNSEEN, predicates.has_unseen_leave_on_day),
     _expect(39, "rebalances", _MEMBERS | _ENDS, _UNSEEN_JOIN, predicates.has_unseen_join_after),
     _expect(39, "group_daily", {"max_members"}, _UNSEEN_JOIN, predicates.has_unseen_join_from_day_on),
     *_follow_rebalances(39, _ENDS | {"joined", "left"}),

@@ -13,7 +13,7 @@ from tests.pipeline.proof.differences import Difference, ExplainedDifferences
 
 # Qualities of a time lag that is interpolated between points of the index, or is the age of the oldest point.
 _FROM_POINTS: Final = frozenset({"interpolated", "lower_bound", "data_loss"})
-_COUNTS: Final = frozenset({"members", "max_members"})
+_COUNTS: Final = frozenset({"member_count", "max_members"})
 _RATE_WINDOW: Final = timedelta(minutes=10)
 
 # The words of the old and of the new sentences, by the kind of the finding.

@@ -29,18 +29,18 @@ def sample(minutes: float, log_end: int, topic_id: str) -> Row:
 
 
 def commit(minutes: float, offset: int | None, origin: str = "topic") -> Row:
-    row = {"origin": origin, "group": "g", "topic": "t", "partition": 0, "tombstone": offset is None}
+    row = {"origin": origin, "group": "g", "topic": "t", "partition": 0, "is_tombstone": offset is None}
     source_offset = int(minutes * 60) if origin == "topic" else None
     return row | {"commit_time": at(minutes), "committed_offset": offset, "source_offset": source_offset}
 
 
 def event(number: int, kind: str, event_type: str, member: str | None = None, epoch: int | None = None) -> Row:
-    row = {"origin": "topic", "group": "g", "type": kind, "event_type": event_type, "member_id": member}
+    row = {"origin": "topic", "group": "g", "record_name": kind, "event_type": event_type, "member_id": member}
     return row | {
         "epoch": epoch,
         "source_offset": number,
         "record_time": at(number),
-        "tombstone": event_type in {"group_removed", "member_left"},
+        "is_tombstone": event_type in {"group_removed", "member_left"},
     }
 
 

@@ -30,6 +30,7 @@ REPORT_DOCUMENT: Final = "report document"
 _NEW_NAMES: Final = {
     "messages_consumed": "records_consumed",
     "messages_produced": "records_produced",
+    "members": "member_count",
     "members_max": "max_members",
     "readers": "active_groups",
     "committed": "groups_with_commits",
@@ -38,7 +39,13 @@ _NEW_NAMES: Final = {
     "removed_at_is_bound": "deleted_at_is_bound",
 }
 # Columns of facts that the old commit names otherwise. Each tree reads the names that it knows.
-_OLD_FACT_NAMES: Final = {"lookup_offset": "point_offset", "lookup_timestamp": "point_time"}
+_OLD_FACT_NAMES: Final = {
+    "is_tombstone": "tombstone",
+    "lookup_offset": "point_offset",
+    "lookup_timestamp": "point_time",
+    "member_count": "members",
+    "record_name": "type",
+}
 # The old commit calls an upper bound that follows from a timeout a bound, too.
 _OLD_QUALITIES: Final = {"timeout": "bound"}
 # The old commit has other rules of verdicts, so verdicts and the columns that describe them are not compared. It has no

@@ -38,7 +38,7 @@ def group(name: str = "orders", **given: Any) -> GroupHistory:
         "cluster_id": "c-1",
         "group": name,
         "state": None,
-        "members": None,
+        "member_count": None,
         "verdict": None,
         "rule": None,
         "evaluated_ms": None,
@@ -124,7 +124,9 @@ FINDINGS: Final = (
 
 def eventful(*, many: int = 8, dots: int = 1_000) -> History:
     """Groups of every verdict, one of them hostile by name, with findings, gaps and things missing."""
-    quiet = group("audit", state="Stable", members=1, verdict="OK", lag=0, points=points(0, 0, None, 2, None, 0, 0, 1))
+    quiet = group(
+        "audit", state="Stable", member_count=1, verdict="OK", lag=0, points=points(0, 0, None, 2, None, 0, 0, 1)
+    )
     return history(
         *(_stopped(dots), *(_lagging(at, dots) for at in range(many - 2)), quiet),
         clusters=("c-1",),
@@ -140,7 +142,7 @@ def _stopped(dots: int) -> GroupHistory:
     return group(
         HOSTILE,
         state="Empty",
-        members=0,
+        member_count=0,
         verdict="STOP",
         rule="stopped",
         lag=1_234_567,
@@ -159,7 +161,7 @@ def _lagging(at: int, dots: int) -> GroupHistory:
     return group(
         NAMES[at % 5] + (f"-{at}" if at > 4 else ""),
         state="Stable",
-        members=3,
+        member_count=3,
         verdict=("STALL", "WARN", "OK", "REWIND", "OK")[at % 5],
         rule=("stalled", "falling_behind", None, "rewound", None)[at % 5],
         lag=40_000 // (at + 1),

@@ -72,6 +72,6 @@ def test_only_the_selected_groups_show_a_difference_of_clocks(tmp_path: Path) ->
 
 
 def test_a_removed_group_shows_no_difference_of_clocks(tmp_path: Path) -> None:
-    removal = event(120, "group_removed", "GroupMetadata", source=90, tombstone=True)
+    removal = event(120, "group_removed", "GroupMetadata", source=90, is_tombstone=True)
 
     assert clock_findings(tmp_path, [*commits_across_a_move(20), commit(119, None, source=89)], [removal]) == []

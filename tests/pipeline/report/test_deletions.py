@@ -108,7 +108,7 @@ def events() -> list[Row]:
         # A broker that does not respond, say: the records, read until the end, know of no deletion.
         *of("read", [listed(250, "g")]),
         # The sampler's clock is ahead.
-        *of("clocks", [event(60, "group_removed", CLASSIC, source=3, tombstone=True), listed(80, "g")]),
+        *of("clocks", [event(60, "group_removed", CLASSIC, source=3, is_tombstone=True), listed(80, "g")]),
     ]
 
 
@@ -156,7 +156,7 @@ def test_the_first_sample_without_a_group_bounds_the_time_of_its_removal(reporte
     """Every coordinator listed its groups. A partition without any log end offset does not matter."""
     deleted = named(reported, "sampled")
     assert (deleted.deleted_ms, deleted.deleted_is_bound) == (START + 300_000, True)
-    assert (deleted.state, deleted.members, deleted.lag, deleted.verdict) == ("Dead", 0, None, None)
+    assert (deleted.state, deleted.member_count, deleted.lag, deleted.verdict) == ("Dead", 0, None, None)
     assert [finding for finding in reported.findings if (finding.cluster_id, finding.group) == ("sampled", "g")] == []
 
 

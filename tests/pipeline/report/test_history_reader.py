@@ -75,7 +75,7 @@ def test_a_group_has_its_points_its_rebalances_and_since_when_it_lags(reported: 
     assert [point.lag for point in slow.points] == [50, 100, 150, 200, 250, 300, 350, 400]
     assert slow.points[0].at_ms == slow.lagging_since_ms == START + STEP * 1_000
     assert slow.lagging_since_is_bound
-    assert (slow.lag, slow.state, slow.members, slow.catch_up_ms) == (400, "Stable", 1, None)
+    assert (slow.lag, slow.state, slow.member_count, slow.catch_up_ms) == (400, "Stable", 1, None)
     assert [(rebalance.generation, rebalance.joined) for rebalance in slow.rebalances or ()] == [(1, 1)]
     assert slow.time_lag_quality == "interpolated"
     assert abs((slow.time_lag_ms or 0) - 4 * STEP * 1_000) <= 1_000

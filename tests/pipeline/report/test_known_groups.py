@@ -54,10 +54,10 @@ EVENTS: Final = [
     event(3, "generation", CLASSIC, source=1, group="turning", epoch=1, members=[{"member_id": "a"}]),
     event(1, "group_epoch", "ShareGroupMetadata", source=2, group="sharing", epoch=1),
     event(2, "state_seen", "Snapshot", source=0, origin="sample", group="sharing", state="Stable"),
-    *(event(400, "group_removed", CLASSIC, source=3, group=name, tombstone=True) for name in ("deleted", "reborn")),
-    event(400, "group_removed", CLASSIC, source=4, group="upgraded", tombstone=True),
+    *(event(400, "group_removed", CLASSIC, source=3, group=name, is_tombstone=True) for name in ("deleted", "reborn")),
+    event(400, "group_removed", CLASSIC, source=4, group="upgraded", is_tombstone=True),
     event(400, "group_epoch", CONSUMER, source=5, group="upgraded", epoch=2),
-    event(-100_000, "group_removed", CLASSIC, source=6, group="deleted earlier", tombstone=True),
+    event(-100_000, "group_removed", CLASSIC, source=6, group="deleted earlier", is_tombstone=True),
 ]
 
 
@@ -92,7 +92,7 @@ def test_a_group_is_shown_even_if_its_lag_is_unknown(reported: History) -> None:
 
 def test_a_group_that_was_removed_is_the_last_and_has_no_lag_any_more(reported: History) -> None:
     deleted = reported.groups[-1]
-    assert (deleted.group, deleted.state, deleted.members, deleted.deleted_ms) == (
+    assert (deleted.group, deleted.state, deleted.member_count, deleted.deleted_ms) == (
         "deleted",
         "Dead",
         0,
@@ -192,6 +192,6 @@ def test_selected_groups_without_any_lag_are_reported_as_such(storage: Storage) 
 
 def test_numbers_from_records_alone_are_numbers_in_json(reported: History) -> None:
     turning = named(reported, "turning")
-    assert (turning.evaluated_ms, turning.members) == (None, 1)
+    assert (turning.evaluated_ms, turning.member_count) == (None, 1)
     document = json.loads(json.dumps(history_document(reported)))
     assert {group["group"]: group["members"] for group in document["groups"]}["turning"] == 1

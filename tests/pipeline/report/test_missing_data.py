@@ -87,7 +87,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Storage:
         commit(MIDNIGHT - 3 * HOUR, 100, source=4, group="gone", topic="u"),
         commit(MIDNIGHT - 2 * HOUR, None, source=5, group="gone", topic="u"),
     ]
-    removal = event(MIDNIGHT - 2 * HOUR, "group_removed", "GroupMetadata", source=6, group="gone", tombstone=True)
+    removal = event(MIDNIGHT - 2 * HOUR, "group_removed", "GroupMetadata", source=6, group="gone", is_tombstone=True)
     runs = range(0, 3 * HOUR + 1_201, 600)
     began = MIDNIGHT - 3 * HOUR
     logs = [ends(began + at, 5_000, start=at // 12) for at in runs]

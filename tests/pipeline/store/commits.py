@@ -32,7 +32,7 @@ def commits(offsets: Iterable[int], *, day: int = 0, cluster: str = "here") -> p
                 "partition": 0,
                 "committed_offset": offset,
                 "commit_time": FIRST + dt.timedelta(days=day, seconds=offset),
-                "tombstone": False,
+                "is_tombstone": False,
             }
             for offset in offsets
         ],

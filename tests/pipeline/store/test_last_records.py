@@ -55,7 +55,7 @@ def test_the_last_record_of_each_member_and_group_is_kept(storage: Storage) -> N
         of_day(20, 2, "member_metadata", MEMBER, member_id="stays"),
         of_day(20, 3, "member_metadata", MEMBER, member_id="goes"),
         of_day(19, 4, "group_epoch", EPOCH, epoch=2),
-        of_day(19, 5, "member_left", MEMBER, member_id="goes", tombstone=True),
+        of_day(19, 5, "member_left", MEMBER, member_id="goes", is_tombstone=True),
         of_day(18, 6, "group_epoch", EPOCH, group="other", epoch=7),
     ]
     assert thinned(storage, rows) == {date_of(20): [2], date_of(19): [4], date_of(18): [6]}
@@ -92,7 +92,7 @@ def test_the_greater_offset_is_last_though_its_clock_is_behind(storage: Storage)
     """Also across midnight, which is twelve hours before the facts' noon."""
     midnight = -20.5 * DAY
     came = event(midnight + 5, "member_metadata", MEMBER, source=1, member_id="m")
-    left = event(midnight - 3, "member_left", MEMBER, source=2, member_id="m", tombstone=True)
+    left = event(midnight - 3, "member_left", MEMBER, source=2, member_id="m", is_tombstone=True)
     assert thinned(storage, [came, left]) == {}
 
 
@@ -109,7 +109,7 @@ def test_a_record_without_a_time_is_older_than_one_with_a_time(storage: Storage)
 def test_a_record_of_a_recreated_topic_with_the_same_offset_is_kept(storage: Storage) -> None:
     rows = [
         of_day(20, 10, "member_metadata", MEMBER, member_id="old"),
-        of_day(19, 11, "member_left", MEMBER, member_id="old", tombstone=True),
+        of_day(19, 11, "member_left", MEMBER, member_id="old", is_tombstone=True),
         of_day(15, 10, "member_metadata", MEMBER, member_id="new"),
     ]
     assert thinned(storage, rows) == {date_of(15): [10]}

@@ -151,10 +151,10 @@ def test_a_sample_is_whole_or_absent(
 ) -> None:
     commit = DeltaLog.commit
 
-    def until_the_last(log: DeltaLog, **changes: object) -> None:
+    def until_the_last(log: DeltaLog, **changes: Any) -> None:
         if log._table == SAMPLE_RUNS:
             raise KeyboardInterrupt
-        commit(log, **changes)  # type: ignore[arg-type]
+        commit(log, **changes)
 
     with monkeypatch.context() as patch:
         patch.setattr(DeltaLog, "commit", until_the_last)

@@ -36,7 +36,7 @@ def sample(storage: Storage, minutes: Iterable[int], *, few_at: Collection[int] 
                 "committed_offset": (group * PARTITIONS + partition) * (10**6 + minute),
                 "commit_time": at,
                 "record_time": at,
-                "tombstone": False,
+                "is_tombstone": False,
             }
             for group in range(0, groups, 2 if minute in few_at else 1)
             for partition in range(PARTITIONS)

@@ -51,7 +51,7 @@ def test_each_record_is_a_row_of_exactly_one_table() -> None:
         "unknown_records": 1,
     }
     assert found["offset_commits"][0]["origin"] == found["group_events"][0]["origin"] == "topic"
-    assert found["group_events"][0]["type"] == "GroupMetadata"
+    assert found["group_events"][0]["record_name"] == "GroupMetadata"
     assert found["unknown_records"][0]["key"] == b"\x7f\x7f"
 
 
@@ -81,7 +81,7 @@ def test_a_tombstone_has_the_time_of_its_record() -> None:
     (row,) = parts(decoded((commit_key(), None)))["offset_commits"]
 
     assert row["commit_time"] == row["record_time"]
-    assert row["tombstone"] is True
+    assert row["is_tombstone"] is True
 
 
 def _write(into: Path, batch: pa.RecordBatch) -> FileWriter:

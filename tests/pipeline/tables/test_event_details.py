@@ -24,7 +24,7 @@ CASES = [
 
 def test_builds_and_retention_read_the_same_expressions() -> None:
     types, events, details, expressions = (list(values) for values in zip(*CASES, strict=True))
-    columns = {"type": types, "event_type": events, "details": details}
+    columns = {"record_name": types, "event_type": events, "details": details}
     rows = make_batch(GROUP_EVENTS.frame, columns, fill_null=True)
 
     in_builds = convert_events(rows.select(EVENT_NAMES), 0)["expression"].to_pylist()

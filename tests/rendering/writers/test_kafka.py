@@ -12,6 +12,7 @@ from kafka_groups.model import Assignment, Broker, Failure, GroupDescription, Gr
 from kafka_groups.rendering.columns import Entry
 from kafka_groups.rendering.screen import Screen
 from kafka_groups.rendering.views.changes import RESETS, change_rows
+from kafka_groups.rendering.views.group_views import TableStyle
 from kafka_groups.rendering.views.list_groups import LISTING
 from kafka_groups.rendering.views.members import MemberRow, member_columns
 from kafka_groups.rendering.views.partition_lag import OFFSETS
@@ -120,12 +121,12 @@ DYNAMIC = MemberRow("g", STATIC_MEMBER._replace(group_instance_id=None))
 
 def test_members_are_padded_as_by_kafkas_printf() -> None:
     # %-15s+ %-15s+ %-15s+ %-15s+ %-15s and a blank
-    assert kafka_lines(member_columns([DYNAMIC], verbose=False), [DYNAMIC]) == [
+    assert kafka_lines(member_columns([DYNAMIC], TableStyle(verbose=False)), [DYNAMIC]) == [
         "GROUP           CONSUMER-ID     HOST            CLIENT-ID       #PARTITIONS     ",
         "g               m               /10.0.0.1       client          2               ",
     ]
     # %-17s+ more for the instance
-    assert kafka_lines(member_columns([MEMBER], verbose=False), [MEMBER]) == [
+    assert kafka_lines(member_columns([MEMBER], TableStyle(verbose=False)), [MEMBER]) == [
         "GROUP           CONSUMER-ID     GROUP-INSTANCE-ID HOST            CLIENT-ID       #PARTITIONS     ",
         "g               m               i                 /10.0.0.1       client          2               ",
     ]
@@ -134,7 +135,7 @@ def test_members_are_padded_as_by_kafkas_printf() -> None:
 def test_verbose_members_are_padded_as_by_kafkas_printf() -> None:
     # … %-15s %-15s %-20s+ %-15s %-20s+ [%s]
     both = [DYNAMIC, MemberRow("g", DYNAMIC.member._replace(upgraded=False))]
-    head, row, _ = kafka_lines(member_columns(both, verbose=True), both)
+    head, row, _ = kafka_lines(member_columns(both, TableStyle(verbose=True)), both)
     assert head.removeprefix("GROUP           CONSUMER-ID     HOST            CLIENT-ID       ") == (
         "#PARTITIONS     CURRENT-EPOCH   CURRENT-ASSIGNMENT   TARGET-EPOCH    TARGET-ASSIGNMENT     UPGRADED"
     )
@@ -170,7 +171,7 @@ def test_the_type_and_state_that_a_broker_does_not_return_are_unknown_and_an_emp
 
 def test_a_dynamic_member_beside_a_static_one_has_an_empty_instance_id() -> None:
     rows = [MEMBER, DYNAMIC]
-    assert kafka_lines(member_columns(rows, verbose=False), rows)[1:] == [
+    assert kafka_lines(member_columns(rows, TableStyle(verbose=False)), rows)[1:] == [
         "g               m               i                 /10.0.0.1       client          2               ",
         "g               m                                 /10.0.0.1       client          2               ",
     ]

@@ -10,22 +10,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from kafka_groups.admin.handlers.alter_consumer_group_offsets import AlterConsumerGroupOffsetsHandler
+    from kafka_groups.admin.handlers.alter_share_group_offsets import AlterShareGroupOffsetsHandler
     from kafka_groups.admin.handlers.delete_consumer_group_offsets import DeleteConsumerGroupOffsetsHandler
     from kafka_groups.admin.handlers.delete_consumer_groups import DeleteConsumerGroupsHandler
+    from kafka_groups.admin.handlers.delete_share_group_offsets import DeleteShareGroupOffsetsHandler
     from kafka_groups.admin.handlers.describe_features import DescribeFeaturesHandler, Features
     from kafka_groups.admin.handlers.describe_topic_configs import DescribeTopicConfigsHandler
     from kafka_groups.admin.handlers.describe_topics import DescribeTopicsHandler
     from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
     from kafka_groups.admin.handlers.list_groups import ListGroupsHandler, merge_listings
     from kafka_groups.admin.handlers.list_offsets import ListOffsetsHandler
+    from kafka_groups.admin.handlers.list_share_group_offsets import ListShareGroupOffsetsHandler
     from kafka_groups.admin.handlers.list_topics import ListTopicsHandler
     from kafka_groups.admin.handlers.offsets_for_times import OffsetAndTimestamp, OffsetsForTimesHandler, PartitionTime
     from kafka_groups.admin.handlers.remove_members_from_consumer_group import RemoveMembersFromConsumerGroupHandler
 
 _MODULES: Final = {
     "AlterConsumerGroupOffsetsHandler": "alter_consumer_group_offsets",
+    "AlterShareGroupOffsetsHandler": "alter_share_group_offsets",
     "DeleteConsumerGroupOffsetsHandler": "delete_consumer_group_offsets",
     "DeleteConsumerGroupsHandler": "delete_consumer_groups",
+    "DeleteShareGroupOffsetsHandler": "delete_share_group_offsets",
     "DescribeFeaturesHandler": "describe_features",
     "DescribeTopicConfigsHandler": "describe_topic_configs",
     "DescribeTopicsHandler": "describe_topics",
@@ -33,6 +38,7 @@ _MODULES: Final = {
     "ListConsumerGroupOffsetsHandler": "list_consumer_group_offsets",
     "ListGroupsHandler": "list_groups",
     "ListOffsetsHandler": "list_offsets",
+    "ListShareGroupOffsetsHandler": "list_share_group_offsets",
     "ListTopicsHandler": "list_topics",
     "OffsetAndTimestamp": "offsets_for_times",
     "OffsetsForTimesHandler": "offsets_for_times",
@@ -43,8 +49,10 @@ _MODULES: Final = {
 
 __all__ = [
     "AlterConsumerGroupOffsetsHandler",
+    "AlterShareGroupOffsetsHandler",
     "DeleteConsumerGroupOffsetsHandler",
     "DeleteConsumerGroupsHandler",
+    "DeleteShareGroupOffsetsHandler",
     "DescribeFeaturesHandler",
     "DescribeTopicConfigsHandler",
     "DescribeTopicsHandler",
@@ -52,6 +60,7 @@ __all__ = [
     "ListConsumerGroupOffsetsHandler",
     "ListGroupsHandler",
     "ListOffsetsHandler",
+    "ListShareGroupOffsetsHandler",
     "ListTopicsHandler",
     "OffsetAndTimestamp",
     "OffsetsForTimesHandler",

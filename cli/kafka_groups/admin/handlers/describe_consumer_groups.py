@@ -1,52 +1,56 @@
 """Describe consumer groups: DescribeGroups for classic groups, ConsumerGroupDescribe for KIP-848 groups.
 
 Each handler is for one type of group; a group of another type fails there with GROUP_ID_NOT_FOUND. The kind of a
-classic group decides whether it can be described.
+classic group decides whether it can be described. The members of a Connect group are its workers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from kafka_groups.admin.api_handler import ApiResult
-from kafka_groups.admin.handlers.member_assignment import decode_assignment
+from kafka_groups.admin.handlers.group_batches import split_groups
+from kafka_groups.admin.handlers.member_assignment import decode_assignment, named_assignments, sort_assignments
 from kafka_groups.admin.lookup import add_group_error
 from kafka_groups.errors import AdminError
-from kafka_groups.kinds import CONSUMER, SIMPLE, Operation, canonical_name, find_kind
-from kafka_groups.model import Assignment, Failure, GroupDescription, Member
+from kafka_groups.kinds import CLASSIC_CONSUMER, CONNECT, CONSUMER, SIMPLE, Kind, canonical_name, find_kind
+from kafka_groups.model import Failure, GroupDescription, Member
 from kafka_groups.protocol import Struct
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, INCONSISTENT_GROUP_PROTOCOL, broker_error
 from kafka_groups.protocol.messages import CONSUMER_GROUP_DESCRIBE, DESCRIBE_GROUPS
 
-# The response for this many groups with some ten members each has a few megabytes.
-MAX_GROUPS: Final = 2_000
-# Bytes of a group id that fits into a message of a broker, which has 32,767 at most.
-_LONGEST_ID: Final = 32_000
 _CLASSIC: Final = SIMPLE.group_type
 _UPGRADED: Final[Mapping[int, bool]] = {0: False, 1: True}
 
 
 class DescribeClassicGroupsHandler:
-    """Group ids to descriptions of classic groups, without the coordinator, which the response lacks."""
+    """Group ids to descriptions of classic groups, without the coordinator, which the response lacks.
+
+    `kinds` are those that are described; a group of another kind fails with INCONSISTENT_GROUP_PROTOCOL.
+    """
 
     api = DESCRIBE_GROUPS
     idempotent = True
 
+    def __init__(self, kinds: Collection[Kind] = (CLASSIC_CONSUMER, SIMPLE, CONNECT)) -> None:
+        self._kinds = kinds
+
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the limit allows; every version of this API takes many groups."""
-        return [(part, {"groups": list(part)}) for part in _split(keys)]
+        return [(part, {"groups": list(part)}) for part in split_groups(keys)]
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupDescription]:
         """Return each group's description. An absent group has the state Dead before version 6, error 69 since."""
         result: ApiResult[str, GroupDescription] = ApiResult()
         for group in DESCRIBE_GROUPS.read_response(version, payload)["groups"]:
-            name, code = group["group_id"], group["error_code"]
+            name = group["group_id"]
+            code = group["error_code"]
             if code:
                 add_group_error(result, name, code, group["error_message"])
             elif group["group_state"] == "Dead":
                 result.failed[name] = broker_error(GROUP_ID_NOT_FOUND)
-            elif not find_kind(_CLASSIC, group["protocol_type"]).supports(Operation.DESCRIBE):
+            elif find_kind(_CLASSIC, group["protocol_type"]) not in self._kinds:
                 text = f"it is not a consumer group ({group['protocol_type']})"
                 result.failed[name] = broker_error(INCONSISTENT_GROUP_PROTOCOL, text)
             else:
@@ -66,7 +70,7 @@ class DescribeConsumerGroupsHandler:
 
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the limit allows."""
-        return [(part, {"group_ids": list(part)}) for part in _split(keys)]
+        return [(part, {"group_ids": list(part)}) for part in split_groups(keys)]
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupDescription]:
         """Return each group's description; error 69 for a group that is absent or of another type."""
@@ -84,6 +88,7 @@ class DescribeConsumerGroupsHandler:
 
 
 def _classic(group: Struct) -> GroupDescription:
+    read_member = _connect_worker if group["protocol_type"] in (CONNECT.protocol_types or ()) else _classic_consumer
     return GroupDescription(
         group=group["group_id"],
         type=_CLASSIC,
@@ -91,22 +96,33 @@ def _classic(group: Struct) -> GroupDescription:
         protocol_type=group["protocol_type"],
         coordinator=None,
         assignor=group["protocol_data"] or None,
-        members=tuple(
-            Member(
-                member_id=member["member_id"],
-                group_instance_id=member["group_instance_id"],
-                client_id=member["client_id"],
-                host=member["client_host"],
-                assignment=_classic_assignment(member["member_assignment"]),
-            )
-            for member in group["members"]
-        ),
+        members=tuple(read_member(member) for member in group["members"]),
     )
 
 
-def _classic_assignment(packed: bytes) -> tuple[Assignment, ...] | None:
-    topics = decode_assignment(packed)
-    return None if topics is None else sort_assignments(topics)
+def _classic_consumer(member: Struct) -> Member:
+    topics = decode_assignment(member["member_assignment"])
+    return Member(
+        member_id=member["member_id"],
+        group_instance_id=member["group_instance_id"],
+        client_id=member["client_id"],
+        host=member["client_host"],
+        assignment=None if topics is None else sort_assignments(topics),
+    )
+
+
+def _connect_worker(member: Struct) -> Member:
+    # Imported here, as most commands describe no Connect group.
+    from kafka_groups.protocol.connect_protocol import decode_worker
+
+    return Member(
+        member_id=member["member_id"],
+        group_instance_id=member["group_instance_id"],
+        client_id=member["client_id"],
+        host=member["client_host"],
+        assignment=(),
+        worker=decode_worker(member["member_metadata"], member["member_assignment"]),
+    )
 
 
 def _consumer(group: Struct) -> GroupDescription:
@@ -126,41 +142,12 @@ def _consumer(group: Struct) -> GroupDescription:
                 group_instance_id=member["instance_id"],
                 client_id=member["client_id"],
                 host=member["client_host"],
-                assignment=_assignments(member["assignment"]),
+                assignment=named_assignments(member["assignment"]["topic_partitions"]),
                 epoch=member["member_epoch"],
                 target_epoch=assignment_epoch,
-                target_assignment=_assignments(member["target_assignment"]),
+                target_assignment=named_assignments(member["target_assignment"]["topic_partitions"]),
                 upgraded=_UPGRADED.get(member["member_type"]),
             )
             for member in group["members"]
         ),
     )
-
-
-def _assignments(assignment: Struct) -> tuple[Assignment, ...]:
-    topics = assignment["topic_partitions"]
-    named = sort_assignments((topic["topic_name"], topic["partitions"]) for topic in topics if topic["topic_name"])
-    unnamed = (
-        Assignment(topic="", topic_id=topic["topic_id"], partitions=tuple(sorted(topic["partitions"])))
-        for topic in topics
-        if not topic["topic_name"]
-    )
-    return (*named, *unnamed)
-
-
-def sort_assignments(topics: Iterable[tuple[str, Iterable[int]]]) -> tuple[Assignment, ...]:
-    """Return topics by name with their partitions, ascending. Each partition is there once."""
-    partitions_of: dict[str, set[int]] = {}
-    for topic, partitions in topics:
-        partitions_of.setdefault(topic, set()).update(partitions)
-    return tuple(
-        Assignment(topic=topic, partitions=tuple(sorted(partitions)))
-        for topic, partitions in sorted(partitions_of.items())
-    )
-
-
-def _split(keys: Sequence[str]) -> list[Sequence[str]]:
-    # If a broker's message on a long id does not fit into the response, it fails all groups of the request.
-    long = [key for key in keys if len(key.encode(errors="replace")) > _LONGEST_ID]
-    others = [key for key in keys if key not in long] if long else keys
-    return [others[at : at + MAX_GROUPS] for at in range(0, len(others), MAX_GROUPS)] + [[key] for key in long]

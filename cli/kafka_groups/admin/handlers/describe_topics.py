@@ -35,7 +35,8 @@ class DescribeTopicsHandler:
         if not response["brokers"]:
             return ApiResult(retriable=dict.fromkeys(keys, NO_BROKERS))
         for row in response["topics"]:
-            name, code = row["name"], row["error_code"]
+            name = row["name"]
+            code = row["error_code"]
             if code == LEADER_NOT_AVAILABLE:
                 result.retriable[name] = str(broker_error(code))
             elif code:

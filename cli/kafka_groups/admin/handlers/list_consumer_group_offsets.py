@@ -158,7 +158,8 @@ class ListConsumerGroupOffsetsHandler:
             size = len(self._partitions_by_group[group] or ())
             if part and (len(part) >= MAX_GROUPS or weight + size > MAX_NAMED_PARTITIONS):
                 yield part
-                part, weight = [], 0
+                part = []
+                weight = 0
             part.append(group)
             weight += size
         yield part

@@ -116,7 +116,8 @@ def _listings(
 ) -> list[GroupListing]:
     listings: list[GroupListing] = []
     for kind, ids in ids_by_kind.items():
-        group_type, state = canonical_name(kind.type) or assumed_type, canonical_name(kind.state)
+        group_type = canonical_name(kind.type) or assumed_type
+        state = canonical_name(kind.state)
         constants = map(repeat, (group_type, state, kind.protocol_type, broker))
         listings += map(_as_listing, zip(ids, *constants, strict=False))
     return listings

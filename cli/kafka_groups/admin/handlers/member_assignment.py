@@ -1,10 +1,11 @@
-"""The assignment of a member of a classic group: bytes that its client wrote (ConsumerProtocolAssignment.json)."""
+"""The assignments of members: the bytes of a classic consumer (ConsumerProtocolAssignment.json), or topics by id."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
 
+from kafka_groups.model import Assignment
 from kafka_groups.protocol import INT16, INT32, Cursor, SchemaError, Struct, compile_reader, compile_writer
 from kafka_groups.protocol.messages.describe_groups import ASSIGNMENT
 
@@ -53,3 +54,26 @@ def _skip_user_data(cursor: Cursor) -> None:
     size = _read_size(cursor)
     if size != _NO_USER_DATA:
         cursor.take(size)
+
+
+def named_assignments(topics: Iterable[Struct]) -> tuple[Assignment, ...]:
+    """Return an assignment (TopicPartitions of a describe response); topics without a name are last, with their ids."""
+    rows = list(topics)
+    named = sort_assignments((row["topic_name"], row["partitions"]) for row in rows if row["topic_name"])
+    unnamed = (
+        Assignment(topic="", topic_id=row["topic_id"], partitions=tuple(sorted(row["partitions"])))
+        for row in rows
+        if not row["topic_name"]
+    )
+    return (*named, *unnamed)
+
+
+def sort_assignments(topics: Iterable[tuple[str, Iterable[int]]]) -> tuple[Assignment, ...]:
+    """Return topics by name with their partitions, ascending. Each partition is there once."""
+    partitions_of: dict[str, set[int]] = {}
+    for topic, partitions in topics:
+        partitions_of.setdefault(topic, set()).update(partitions)
+    return tuple(
+        Assignment(topic=topic, partitions=tuple(sorted(partitions)))
+        for topic, partitions in sorted(partitions_of.items())
+    )

@@ -66,10 +66,12 @@ class Bootstrap:
         `select` waits for a number of seconds, or until another thread calls `wakeup`.
         """
         if self._has_aliases:
-            names, until = CanonicalNames(self.servers, wakeup=wakeup), clock() + self._setup_timeout_s
+            names = CanonicalNames(self.servers, wakeup=wakeup)
+            until = clock() + self._setup_timeout_s
             while not names.are_known() and (remaining_s := until - clock()) > 0:
                 select(remaining_s)
-            self.servers, self._has_aliases = names.endpoints(), False
+            self.servers = names.endpoints()
+            self._has_aliases = False
         return self.servers
 
     def setup_timeout_s(self, remaining_s: float, later_servers: int) -> float:
@@ -95,12 +97,14 @@ class Bootstrap:
         again while they are starting: for a tenth of the time if they refuse connections, until the deadline if their
         metadata has no brokers. Raises an AdminError of the last failure's type if none responds.
         """
-        started, backoff_s = clock(), _MIN_BACKOFF_S
+        started = clock()
+        backoff_s = _MIN_BACKOFF_S
         while True:
             failures: list[tuple[Endpoint, AdminError]] = []
             to_try = endpoints()
             for later, endpoint in zip(range(len(to_try) - 1, -1, -1), to_try, strict=True):
-                now, turns = clock(), min(later, _MOST_LATER_SHARES) + 1
+                now = clock()
+                turns = min(later, _MOST_LATER_SHARES) + 1
                 self.current = endpoint
                 try:
                     setup_timeout_s = self.setup_timeout_s(deadline - now, turns - 1)

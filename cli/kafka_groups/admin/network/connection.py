@@ -240,10 +240,10 @@ class Connection:
             return self._continue_handshake(in_flight.part, payload, now)
         if in_flight.is_released:
             return []
-        self._has_responded, self.window = True, min(2 * self.window, _MAX_IN_FLIGHT)
-        self._throttled_until = max(
-            self._throttled_until, now + in_flight.request.api.throttle_s(in_flight.version, payload)
-        )
+        self._has_responded = True
+        self.window = min(2 * self.window, _MAX_IN_FLIGHT)
+        throttle_s = in_flight.request.api.throttle_s(in_flight.version, payload)
+        self._throttled_until = max(self._throttled_until, now + throttle_s)
         return [Response(request=in_flight.request, part=in_flight.part, version=in_flight.version, payload=payload)]
 
     def _continue_handshake(self, message: HandshakeRequest, payload: bytes, now: float) -> list[Response]:
@@ -258,8 +258,8 @@ class Connection:
         return [response for request in unversioned for response in self._encode(request)]
 
     def _with_cause(self, error: AdminError) -> AdminError:
-        waiting, credentials = self._in_flight.values(), self._handshake.credentials
-        return error if self._has_responded else with_cause(error, self.channel, waiting, credentials)
+        waiting = self._in_flight.values()
+        return error if self._has_responded else with_cause(error, self.channel, waiting, self._handshake.credentials)
 
     def _reconnect(self, error: AdminError, now: float) -> bool:
         """Connect again with an older first request if the peer closed the connection at it; return whether it did."""

@@ -26,12 +26,10 @@ from kafka_groups.admin.network.selector import Selector
 from kafka_groups.admin.network.setup_errors import idle_error, with_settings
 from kafka_groups.errors import AdminError, BrokerTimeoutError, ConnectionFailedError, TimeoutExceededError
 from kafka_groups.model import Broker
-from kafka_groups.settings import Endpoint
+from kafka_groups.settings import ConnectionSettings, Endpoint
 
 if TYPE_CHECKING:
     import ssl
-
-    from kafka_groups.settings import ConnectionSettings
 
 # The broker id of requests that any broker can serve.
 ANY_BROKER: Final = -1
@@ -163,11 +161,13 @@ class BrokerPool:
         metadata = self._bootstrap.find_metadata(
             self._request_metadata, endpoints, deadline, clock=self._clock, pause=self._selector.select
         )
-        self.cluster_id, self.brokers = metadata.cluster_id, metadata.brokers
+        self.cluster_id = metadata.cluster_id
+        self.brokers = metadata.brokers
 
     def _request_metadata(self, endpoint: Endpoint, setup_timeout_s: float, until: float) -> ClusterMetadata:
         """Request Metadata from one address. AdminError if that fails or takes longer than until then."""
-        request, started = metadata_request(self), self._clock()
+        request = metadata_request(self)
+        started = self._clock()
         self.set_deadline(until)
         kept = self._connections.get((endpoint, 0))
         try:
@@ -218,10 +218,10 @@ class BrokerPool:
 
     def _release(self, connection: Connection) -> list[Response]:
         """Return the requests of a silent connection that another broker can serve, with an error."""
-        now, endpoint = self._clock(), connection.endpoint
-        if not connection.may_release(now, self._idle_timeout_s):
-            return []
-        if not self._bootstrap.has_other(endpoint, self.brokers.values(), now):
+        now = self._clock()
+        endpoint = connection.endpoint
+        may_release = connection.may_release(now, self._idle_timeout_s)
+        if not may_release or not self._bootstrap.has_other(endpoint, self.brokers.values(), now):
             return []
         self._bootstrap.note_failure(endpoint, until=now + self._settings.timeout_s, silent=True)
         return connection.release(self._describe(endpoint, idle_error(self._idle_timeout_s), connected=True))

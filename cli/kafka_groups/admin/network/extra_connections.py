@@ -44,7 +44,8 @@ class ExtraConnections:
 
         None if it owes none, if the connection is not ready, and while the broker throttles this client.
         """
-        connection, now = self._connections.get((endpoint, number)), self._clock()
+        connection = self._connections.get((endpoint, number))
+        now = self._clock()
         if connection is None or not connection.is_idle(now, 0.0) or connection.is_throttled(now):
             return None
         return connection.active_at

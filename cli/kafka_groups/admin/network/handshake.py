@@ -67,7 +67,8 @@ class Handshake:
         """
         if not self._may_be_old:
             return None
-        self._may_be_old, self._is_old = False, True
+        self._may_be_old = False
+        self._is_old = True
         return _api_versions_request(API_VERSIONS.lowest)
 
     def next_request(self, request: HandshakeRequest, payload: bytes) -> HandshakeRequest | None:

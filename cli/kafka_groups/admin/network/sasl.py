@@ -57,12 +57,14 @@ class _ScramClient:
         # The import takes a while, and most connections do not need it.
         from scramp import ScramClient
 
-        name, password = credentials.username, credentials.password
+        name = credentials.username
+        password = credentials.password
         is_plain = (name + password).isascii() and (name + password).isprintable()
         self._client = ScramClient([credentials.mechanism], *((name, password) if is_plain else ("user", "password")))
         if not is_plain:
             # scramp changes or refuses such characters by SASLprep (RFC 4013); Kafka uses the bytes as they are.
-            self._client.username, self._client.password = _Verbatim(name), _Verbatim(password)
+            self._client.username = _Verbatim(name)
+            self._client.password = _Verbatim(password)
         self._extensions = ",tokenauth=true" if credentials.is_token else ""
         self._is_last = False
 

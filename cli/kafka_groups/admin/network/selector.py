@@ -29,7 +29,8 @@ class Selector:
         """Wait for the events that the connection now needs; call it after each change of the connection."""
         if connection.channel is None:
             return
-        sock, events = connection.channel.socket, connection.channel.wanted_events()
+        sock = connection.channel.socket
+        events = connection.channel.wanted_events()
         before = self._registered.get(id(connection))
         if before == (sock, events):
             return

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Timeout, TimePlan, to_names
-from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups, description_steps
+from kafka_groups.groups.descriptions import DescribedGroups, describe_groups, description_steps
 from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
+from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, GroupDescription, OffsetRow, Results

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, TimePlan
 from kafka_groups.groups import steps
-from kafka_groups.groups.descriptions import DescribedGroups, Details, describe_groups, description_steps
+from kafka_groups.groups.descriptions import DescribedGroups, describe_groups, description_steps
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.retention import Retention, read_retentions
 from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
 from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagReading, order_of, summarize_lag, with_pace
 from kafka_groups.groups.lag.time_lag import CAUGHT_UP, NOT_MEASURED, TimeLags, read_time_lags, time_lag_of
+from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.kinds import Operation
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
@@ -71,11 +72,13 @@ def measure_lag(
     plan = TimePlan(deadline, (*listing_steps(selected), *description_steps(details), *time_steps))
     selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, plan=plan)
     described = describe_groups(admin, selection, details=details, plan=plan)
-    time_lags, failures = None, described.failures
+    time_lags = None
+    failures = described.failures
     if with_time:
         rows = (row for group in described.descriptions for row in offset_rows(described, group))
         measured = read_time_lags(admin, rows, isolation_level=isolation_level, deadline=plan.until(steps.RECORDS))
-        time_lags, failures = measured.time_lags, (*failures, *measured.failures)
+        time_lags = measured.time_lags
+        failures = (*failures, *measured.failures)
     retentions_ms = {}
     if with_retention and time_lags is not None:
         retentions_ms = read_retentions(admin, time_lags, deadline=plan.until(steps.CONFIGS))

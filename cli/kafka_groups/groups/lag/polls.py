@@ -227,9 +227,11 @@ def _pace(partitions: Sequence[PartitionPolls], lags: tuple[tuple[int, int], ...
 
 def _rates(partitions: Iterable[PartitionPolls]) -> tuple[float | None, float | None]:
     """Return how much is committed and how much is produced, in messages a second; None after one observation."""
-    consumed, produced = [], []
+    consumed = []
+    produced = []
     for each in partitions:
-        first, last = each.moves[0], each.last
+        first = each.moves[0]
+        last = each.last
         if (elapsed := last.at_ms - first.at_ms) > 0:
             consumed.append(1000 * (last.offset - first.offset) / elapsed)
             produced.append(1000 * (last.end - first.end) / elapsed)

@@ -39,7 +39,8 @@ def read_polls(text: str, *, name: str, cluster_id: str, isolation: str | None =
         head = json.loads(first)
         # Only the schema is known of a file of another version.
         _require_schema(head["schema"], name)
-        found_id, level = head["cluster_id"], head.get("isolation")
+        found_id = head["cluster_id"]
+        level = head.get("isolation")
         polls = _polls(head, [json.loads(line) for line in rest])
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, OverflowError) as error:
         msg = f"{name} is not a file of lag --polls, or it is damaged; use another file, or remove it"
@@ -86,7 +87,9 @@ def _line(group: str, topic: str, number: int, partition: PartitionPolls) -> str
     times as long for the numbers.
     """
     names = f"{json.dumps(group)}, {json.dumps(topic)}, {number}"
-    last, progress, verdict = partition.last, partition.progress, partition.verdict
+    last = partition.last
+    progress = partition.progress
+    verdict = partition.verdict
     moves = ", ".join(map(_format_observation, partition.moves))
     head = [
         progress.since_ms,

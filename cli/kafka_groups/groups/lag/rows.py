@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from kafka_groups.groups.descriptions import DescribedGroups
-from kafka_groups.model import Member, OffsetRow, PartitionCommit, TopicCommits
+from kafka_groups.model import Member, OffsetRow, PartitionCommit, TopicCommits, TopicPartition
 
 Ends: TypeAlias = Mapping[str, Mapping[int, int]]
 
@@ -46,20 +46,27 @@ def offset_rows(described: DescribedGroups, group: str) -> list[OffsetRow]:
     """Return the offset rows of a described group; none if its offsets are unknown."""
     if group not in described.offsets:
         return []
-    offsets, partitions = described.offsets[group], described.partitions
+    offsets = described.offsets[group]
+    partitions = described.partitions
     if partitions and offsets.failed:
         # A commit that the broker refused may be there.
         partitions = {
             topic: frozenset(each for each in numbers if (topic, each) not in offsets.failed)
             for topic, numbers in partitions.items()
         }
-    return join_offsets(
+    lags = offsets.lags
+    # Several members of a share group may have a partition, so that none owns it.
+    members = described.descriptions[group].members if lags is None else ()
+    rows = join_offsets(
         group,
-        members=described.descriptions[group].members,
+        members=members,
         committed=offsets.topics,
         ends=described.log_end_offsets,
         starts=described.log_start_offsets,
         partitions=partitions,
+    )
+    return (
+        rows if lags is None else [row._replace(lag=lags.get(TopicPartition(row.topic, row.partition))) for row in rows]
     )
 
 

@@ -87,7 +87,8 @@ def read_time_lags(
     ]
     ends = admin.list_offsets(dict.fromkeys(TopicPartition(*key[:2]) for key in finished), timeout=deadline)
     for key in finished:
-        end, stable = ends.succeeded.get(TopicPartition(*key[:2])), committed[key].log_end_offset
+        end = ends.succeeded.get(TopicPartition(*key[:2]))
+        stable = committed[key].log_end_offset
         # A commit above the log end stays unknown, unlike one that is only above the last stable offset.
         if end is not None and stable is not None and end > stable and end >= key.offset:
             time_lags[key] = TimeLag(0, LOWER_BOUND, (OPEN_TRANSACTION, *time_lags[key].notes))

@@ -52,7 +52,10 @@ def _total_of_known(rows: Iterable[OffsetRow]) -> LagTotals:
     share: float | None = None
     is_beyond_end = is_incomplete = False
     for row in rows:
-        committed, end, each_lag, start = row.committed_offset, row.log_end_offset, row.lag, row.log_start_offset
+        committed = row.committed_offset
+        end = row.log_end_offset
+        each_lag = row.lag
+        start = row.log_start_offset
         is_incomplete = is_incomplete or end is None
         if committed is None:
             uncommitted += 1

@@ -53,7 +53,8 @@ class BashShell(Shell):
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
         """Return the text that replaces the end of the line."""
-        text, quote = self._line.written(item.value), self._line.quote
+        text = self._line.written(item.value)
+        quote = self._line.quote
         # readline takes a quote at the start of the text for the open one, and one at its end for the closing one.
         if quote and text.startswith(quote):
             text = f"{quote}{text}"

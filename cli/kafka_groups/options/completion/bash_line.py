@@ -127,7 +127,8 @@ class _Scanner:
             self._words.append(self._word)
         if self._word is not None or is_redirection:
             self._is_redirection = is_redirection
-        self._word, self._replaced_from = None, 0
+        self._word = None
+        self._replaced_from = 0
 
 
 def _in_ansi_quotes(text: str) -> str:

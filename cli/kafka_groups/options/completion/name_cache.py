@@ -59,7 +59,8 @@ class NameCache:
 
 def _fingerprint(kind: str, settings: ConnectionSettings) -> str:
     """Return a hash of what decides which names a user sees: the brokers, and who the user is to them."""
-    tls, credentials = settings.tls, settings.credentials
+    tls = settings.tls
+    credentials = settings.credentials
     identity = (
         kind,
         sorted(map(str, settings.bootstrap)),

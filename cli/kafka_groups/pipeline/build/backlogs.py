@@ -24,7 +24,10 @@ _SAMPLED_ENDS: Final = """
 
 
 class SampledEnd(NamedTuple):
-    """A sampled partition of `__consumer_offsets`: its offsets are None where the sample has none."""
+    """A partition of `__consumer_offsets` in a sample; None stands for an unknown value.
+
+    `start` is its log start offset, and `stable_end` its last stable offset.
+    """
 
     topic_id: str | None
     partition: int

@@ -31,12 +31,12 @@ class Coverage:
 
     @property
     def last_record_ms(self) -> int | None:
-        """The time of the newest record that was read from `__consumer_offsets`, in ms; None without one."""
+        """The time of the newest record that was read from `__consumer_offsets`, in ms since 1970; None without one."""
         return max((time_ms for (_, origin), time_ms in self.last_ms.items() if origin == "topic"), default=None)
 
     @property
     def last_sample_ms(self) -> int | None:
-        """The time of the last sample of log end offsets, in ms; None without one."""
+        """The time of the last sample of log end offsets, in ms since 1970; None without one."""
         return self.last_ms.get(_SAMPLED_ENDS)
 
 

@@ -16,7 +16,10 @@ from kafka_groups.pipeline.tables import GROUP_DAILY, REBALANCES, Table
 
 
 def find_changed_rebalances(storage: Storage, day: str, files: Iterable[DataFile]) -> Any:
-    """Return the rebalances in new files if they differ from the table's on a date (YYYY-MM-DD), else None."""
+    """Return the rebalances in new files as an Arrow table; None if the table has the same ones on the date.
+
+    `files` have the rebalances of one date, `day` (YYYY-MM-DD).
+    """
     new = _read_rows(storage, REBALANCES, files)
     old = _read_rows(storage, REBALANCES, storage.files(REBALANCES, [day]))
     return None if new.equals(old) else new
@@ -25,8 +28,9 @@ def find_changed_rebalances(storage: Storage, day: str, files: Iterable[DataFile
 def recount_group_days(storage: Storage, state: FactState, day: str, rebalances: Any) -> list[NewFile]:
     """Count the rebalances of a date (YYYY-MM-DD) again, and return new files of `group_daily` with the new counts.
 
-    There is no file if nothing differs. The count of a group without a rebalance is null if it was null before, or if
-    no record of its cluster was read on the date; otherwise it is 0.
+    `rebalances` are all rebalances of the date, as an Arrow table. There is no file if nothing differs. The count of a
+    group without a rebalance is null if it was null before, or if no record of its cluster was read on the date;
+    otherwise it is 0.
     """
     old = _read_rows(storage, GROUP_DAILY, storage.files(GROUP_DAILY, [day]))
     key = ["cluster_id", "group"]

@@ -25,7 +25,7 @@ EVENT_NAMES: Final = (
     "origin",
     "source_partition",
     "source_offset",
-    "type",
+    "record_name",
     "event_type",
     "epoch",
     "previous_epoch",
@@ -56,10 +56,10 @@ COMMIT_NAMES: Final = (
     "origin",
     "source_offset",
     "commit_time",
-    "tombstone",
+    "is_tombstone",
     "committed_offset",
     "topic_id",
-    "members",
+    "member_count",
 )
 PARTITION_STATE_NAMES: Final = (*PARTITION_KEY, "group", "state")
 GROUP_STATE_NAMES: Final = ("cluster_id", "group", "state")
@@ -71,9 +71,9 @@ def convert_commits(rows: Any, day: int) -> Any:
     Rows keep their order. Values that are NULL in CommittedOffsets are null here.
     """
     offset = rows["committed_offset"]
-    # Brokers accept -1 as an offset, and then return no offset. `to_flags` makes null false, so a null tombstone is not
+    # Brokers accept -1 as an offset, and then return no offset. `to_flags` makes null false, so a null flag is not
     # a deletion.
-    is_deletion = pa.array(to_flags(rows["tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
+    is_deletion = pa.array(to_flags(rows["is_tombstone"]) | ~to_flags(pc.greater_equal(offset, 0)))
     return _add_columns(
         rows.select([*PARTITION_KEY, "group", "source_offset"]),
         {
@@ -83,7 +83,7 @@ def convert_commits(rows: Any, day: int) -> Any:
             "is_deletion": is_deletion,
             "committed_offset": pc.if_else(is_deletion, None, offset),
             "topic_id": _number_ids(rows["topic_id"]),
-            "members": rows["members"].cast(pa.int64()),
+            "member_count": rows["member_count"].cast(pa.int64()),
         },
     )
 
@@ -114,7 +114,7 @@ def convert_events(rows: Any, day: int) -> Any:
 
     `at_us` is midnight if the time of a record is not on the day (`times_within`).
     """
-    details = select_details(rows["type"], rows["details"])
+    details = select_details(rows["record_name"], rows["details"])
     expressions = [read_expression(text) for text in details.to_pylist()]
     return _add_columns(
         rows.drop_columns(["record_time", "state_time", "details"]),

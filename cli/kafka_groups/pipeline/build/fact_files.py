@@ -102,7 +102,7 @@ def read_columns(path: str, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def day_number(day: date) -> int:
-    """Return the days since 1970."""
+    """Return the number of days from 1970-01-01 to a date."""
     return (day - date(1970, 1, 1)).days
 
 

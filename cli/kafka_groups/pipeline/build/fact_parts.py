@@ -1,6 +1,7 @@
 """The parts of the summary of the facts, from the columns of their tables.
 
-Each function takes a record batch of a table, and the day of its file (days since 1970).
+Each function takes a record batch of a table, and the day of its file (days since 1970). A part summarizes one fact;
+`FactSummaryParts` adds parts up.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_T
 
 
 def summarize_commits(rows: Any, day: int) -> list[Any]:
-    """Return the parts of rows of `offset_commits`."""
+    """Return one record batch of FactSummaries, with a part for each row of `offset_commits`."""
     return [_summarize_groups(OFFSET_COMMITS, rows, rows["commit_time"], day)]
 
 
 def summarize_events(rows: Any, day: int) -> list[Any]:
-    """Return the parts of rows of `group_events`."""
+    """Return one record batch of FactSummaries, with a part for each row of `group_events`."""
     return [_summarize_groups(GROUP_EVENTS, rows, rows["record_time"], day)]
 
 

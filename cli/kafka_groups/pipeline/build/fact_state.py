@@ -154,7 +154,7 @@ class FactState:
         return sorted(day for day in self.dates if day.isoformat() >= first)
 
     def dates_to_read(self, dates: Sequence[date]) -> list[date]:
-        """Return the dates to build, ascending, and earlier dates with facts that no state includes.
+        """Return the dates whose facts a build reads, ascending: `dates`, and earlier ones that no state includes.
 
         `dates` are the dates to build, ascending and at least one. The caller also reads the events of the day before
         the first date again (`BuildPlan.days_before_ranges`), because a rebalance of that day may end on the first

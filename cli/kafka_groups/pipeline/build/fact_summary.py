@@ -151,7 +151,8 @@ def summarize(parts: Any, days: Collection[int]) -> FactSummary:
     groups: dict[tuple[str, str, int], dict[str, int]] = defaultdict(dict)
     samples: dict[tuple[str, int], dict[int, dict[bool, bool]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows.filter(pc.invert(is_partition)).to_pylist():
-        cluster, day = row["cluster_id"], row["day"]
+        cluster = row["cluster_id"]
+        day = row["day"]
         key = (row["table"], row["origin"], cluster, day)
         last_us[key] = max(row["last_us"], last_us.get(key, NULL))
         if row["sample_us"] is not None:

@@ -59,7 +59,7 @@ class LogEnds(ObservedOffsets):
 class PartitionSummary(Frame):
     """Row i is the summary of the earlier days of partition i."""
 
-    fact_day: Ints = column(INT64, "last day with a fact; NULL if there is none", unit=DAYS)
+    last_fact_day: Ints = column(INT64, "last day with a fact; NULL if there is none", unit=DAYS)
 
 
 @frame
@@ -99,7 +99,7 @@ class CommittedOffsets(Frame):
     is_deletion: Flags = column(BOOLEAN, "true if the commit was deleted")
     committed_offset: Ints = column(INT64, "the committed offset; NULL for a deletion", unit=OFFSET)
     topic_id: Ints = column(INT64, "a number that stands for the topic id; NULL if unknown")
-    members: Ints = column(INT64, "members of the group in this sample; NULL if unknown, and in records")
+    member_count: Ints = column(INT64, "number of members of the group in this sample; NULL if unknown, and in records")
 
 
 @frame
@@ -125,8 +125,8 @@ class Commits(CommittedOffsets):
 class KeySummary(Frame):
     """Row i is the summary of the earlier days of key i; NULL where there is no value."""
 
-    fact_day: Ints = column(INT64, "last day with a fact", unit=DAYS)
-    moved_us: Ints = column(INT64, "last commit, or last sample that shows another offset", unit=MICROSECONDS)
+    last_fact_day: Ints = column(INT64, "last day with a fact", unit=DAYS)
+    last_move_us: Ints = column(INT64, "last commit, or last sample that shows another offset", unit=MICROSECONDS)
     last_commit_us: Ints = column(INT64, "time of the last commit", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "true if a record of __consumer_offsets was read")
     sampled_us: Ints = column(INT64, "last sample that saw the commit; NULL after its deletion", unit=MICROSECONDS)
@@ -187,8 +187,8 @@ class LagExtremes(Frame):
 
 
 @frame
-class Observations(Frame):
-    """One row per observation of a key, as evidence for verdicts, sorted by key and time."""
+class ObservedKeys(Frame):
+    """One row per observation of a key: its commit, its log and its group at that time."""
 
     key: Ints = column(INT64, "number of the key")
     incarnation: Ints = column(INT64, "incarnation of the commit")
@@ -196,25 +196,24 @@ class Observations(Frame):
     at_ms: Ints = column(INT64, "time of the observation", unit=MILLISECONDS)
     committed_offset: Ints = column(INT64, "the last commit at that time", unit=OFFSET)
     log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
+    member_count: Ints = column(INT64, "number of members of the group; NULL if unknown")
+
+
+@frame
+class Observations(ObservedKeys):
+    """One row per observation of a key, as evidence for verdicts, sorted by key and time."""
+
     lag: Ints = column(INT64, "records that can still be read; NULL if the commit is above the log end", unit=RECORDS)
     lost_records: Ints = column(INT64, "records deleted before the group read them; NULL if unknown", unit=RECORDS)
-    members: Ints = column(INT64, "members of the group; NULL if unknown")
     commit_ms: Ints = column(INT64, "time of the last commit; NULL if no record shows it", unit=MILLISECONDS)
     repeated_commits: Ints = column(INT64, "commits at the same offset since its first one; NULL if unknown")
     highest: Ints = column(INT64, "highest offset committed since the previous observation", unit=OFFSET)
 
 
 @frame
-class KeyProgress(Frame):
-    """One row per key: its progress until its last observation, which the verdicts of later days need."""
+class KeyProgress(ObservedKeys):
+    """One row per key: its last observation, and its progress until then, which the verdicts of later days need."""
 
-    key: Ints = column(INT64, "number of the key")
-    incarnation: Ints = column(INT64, "incarnation of the commit")
-    log_number: Ints = column(INT64, "number of the log")
-    at_ms: Ints = column(INT64, "time of the last observation", unit=MILLISECONDS)
-    committed_offset: Ints = column(INT64, "the last commit at that time", unit=OFFSET)
-    log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
-    members: Ints = column(INT64, "members of the group; NULL if unknown")
     since_ms: Ints = column(INT64, "last move, or last observation without lag if later", unit=MILLISECONDS)
     moves: Ints = column(INT64, "number of moves")
     longest_wait_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")

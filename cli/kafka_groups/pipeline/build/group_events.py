@@ -16,7 +16,7 @@ from kafka_groups.pipeline.build.kernels.group_days import DayEvents
 from kafka_groups.pipeline.build.kernels.group_records import GroupRecord, log_position
 from kafka_groups.pipeline.build.kernels.group_timeline import Timeline
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, segment_maximum
-from kafka_groups.pipeline.frames.arrays import Ints, to_ints, to_sorted_codes
+from kafka_groups.pipeline.frames.arrays import Ints, to_flags, to_ints, to_sorted_codes
 
 # A group is its number, and a day is in days since 1970.
 _GroupDay = tuple[int, int]
@@ -25,7 +25,7 @@ _SCALARS: Final = (
     "source_partition",
     "source_offset",
     "at_us",
-    "type",
+    "record_name",
     "event_type",
     "epoch",
     "previous_epoch",
@@ -66,8 +66,8 @@ def read_day_events(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]
 
 def _days_without_rebalances(events: Any, group: Ints) -> set[_GroupDay]:
     """Return the days on which an event shows a share or streams group, whose records do not show rebalances."""
-    kinds = pc.coalesce(events["group_type"], events["type"])
-    is_other = np.asarray(pc.fill_null(pc.match_substring_regex(kinds, "^(Share|Streams)"), False))  # noqa: FBT003
+    kinds = pc.coalesce(events["group_type"], events["record_name"])
+    is_other = to_flags(pc.match_substring_regex(kinds, "^(Share|Streams)"))
     days = to_ints(events["at_us"])[is_other] // DAY_US
     return set(zip(group[is_other].tolist(), days.tolist(), strict=True))
 
@@ -163,13 +163,13 @@ def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupDay, tuple
     states = np.array([*names, None], np.object_)[np.where(codes >= 0, codes, -1)]
     # A sample of a group without members has no list of members either.
     listed = to_ints(pc.list_value_length(events["members"]))
-    members = np.where(np.isin(states, STATES_WITHOUT_MEMBERS), 0, listed)
-    order = np.lexsort((members, codes, times, group))
-    order = order[is_segment_start(group[order], times[order], codes[order], members[order])]
+    member_counts = np.where(np.isin(states, STATES_WITHOUT_MEMBERS), 0, listed)
+    order = np.lexsort((member_counts, codes, times, group))
+    order = order[is_segment_start(group[order], times[order], codes[order], member_counts[order])]
     group = group[order]
     times = times[order]
     days = times // DAY_US
-    timeline = Timeline(times, states[order], members[order])
+    timeline = Timeline(times, states[order], member_counts[order])
     topics = defaultdict[_GroupDay, set[str]](set)
     newest = np.flatnonzero(times == segment_maximum(times, group, days))
     for index, names_of_row in zip(newest.tolist(), _read_topics(events.take(pa.array(order[newest]))), strict=True):
@@ -178,5 +178,5 @@ def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupDay, tuple
     for first, end in pairwise([*begins, len(group)]):
         group_day = int(group[first]), int(days[first])
         rows = slice(first, end)
-        samples = Timeline(timeline.times[rows], timeline.states[rows], timeline.members[rows])
+        samples = Timeline(timeline.times[rows], timeline.states[rows], timeline.member_counts[rows])
         yield group_day, (samples, frozenset(topics[group_day]))

@@ -42,7 +42,7 @@ class EventRows(Frame):
     source_partition: Any = column(INT32, "partition of __consumer_offsets; null for samples")
     source_offset: Any = column(INT64, "offset of the record in that partition; null for samples", unit=OFFSET)
     at_us: Any = column(INT64, "time of the record or of the sample", unit=MICROSECONDS)
-    type: Any = column(STRING, "Kafka's name of the record, or Snapshot for samples")
+    record_name: Any = column(STRING, "Kafka's name of the record, or Snapshot for samples")
     event_type: Any = column(STRING, "the event, in one word")
     epoch: Any = column(INT32, "generation or epoch of the event")
     previous_epoch: Any = column(INT32, "epoch of the member before the event")
@@ -58,7 +58,7 @@ class EventRows(Frame):
 
 @frame
 class KeyDays(Frame):
-    """One row per key and day, from the named frames; a group's day sums up these rows."""
+    """One row per key and day: what the named frames have for the key. The day of a group is the sum of its rows."""
 
     consumed: Ints = column(INT64, "see KeyActivity", unit=RECORDS)
     commits: Ints = column(INT64, "see KeyActivity")
@@ -67,7 +67,7 @@ class KeyDays(Frame):
     has_commit: Flags = column(BOOLEAN, "see KeyActivity")
     deleted_us: Ints = column(INT64, "see KeyActivity", unit=MICROSECONDS)
     clock_jump_ms: Ints = column(INT64, "see KeyActivity", unit=MILLISECONDS)
-    moved_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
+    last_move_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
     last_commit_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "see KeySummary")
     is_orphaned: Flags = column(BOOLEAN, "true if the partition of the commit no longer exists")

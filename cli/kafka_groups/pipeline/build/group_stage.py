@@ -98,15 +98,15 @@ def _make_rebalances(batch: GroupBatch, group_days: Mapping[int, GroupDay]) -> A
 
 
 def _make_group_status(batch: GroupBatch, statuses: GroupStatuses, group_days: Mapping[int, GroupDay]) -> Any:
-    """Return the rows of `group_status`, with the state and the members of the group at each of their times."""
-    states, members = _find_states(group_days, statuses.group, statuses.at_us)
+    """Return the rows of `group_status`: each has the state of its group and the number of members at its time."""
+    states, member_counts = _find_states(group_days, statuses.group, statuses.at_us)
     columns = {
         **batch.group_columns(statuses.group),
         **make_status_columns(_status_arrays(statuses)),
         "evaluated_at": statuses.at_us,
         "partitions": statuses.partitions,
         "state": pa.array(states, pa.string()),
-        "members": _null_if_unknown(members),
+        "member_count": _null_if_unknown(member_counts),
     }
     return make_batch(GROUP_STATUS.frame, columns)
 
@@ -133,16 +133,16 @@ def _find_states(group_days: Mapping[int, GroupDay], group: Ints, at_us: Ints) -
     follow each other.
     """
     states = np.full(len(group), None, np.object_)
-    members = np.full(len(group), UNKNOWN)
+    member_counts = np.full(len(group), UNKNOWN)
     starts = np.flatnonzero(is_segment_start(group)).tolist()
     for first, end in pairwise([*starts, len(group)]):
         timeline = group_days.get(int(group[first]), _WITHOUT_EVENTS).timeline
-        states[first:end], members[first:end] = timeline.at_times(at_us[first:end])
-    return states, members
+        states[first:end], member_counts[first:end] = timeline.at_times(at_us[first:end])
+    return states, member_counts
 
 
-def _null_if_unknown(members: Ints) -> Ints:
-    return np.where(members < 0, NULL, members)
+def _null_if_unknown(member_counts: Ints) -> Ints:
+    return np.where(member_counts < 0, NULL, member_counts)
 
 
 def _count_events(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: int, summary: FactSummary) -> GroupCounts:
@@ -228,7 +228,7 @@ def _make_topic_days(
     has_read = reduce_segments(np.logical_or, keys.key_days.consumed > 0, starts)
     has_commit = reduce_segments(np.logical_or, keys.key_days.has_commit, starts)
     # Each group is 0 or 1 reader of a topic; `merge_topic_days` adds them up.
-    of_keys = {
+    topics_of_keys = {
         "cluster_id": batch.cluster_id.take(pa.array(keys.group[starts])),
         "topic": topics.take(pa.array(keys.topic[starts])),
         "day": day,
@@ -236,11 +236,11 @@ def _make_topic_days(
         "groups_with_commits": has_commit.astype(np.int64),
     }
     named = [(group, topic) for group, group_day in group_days.items() for topic in group_day.topics]
-    of_members = {
+    topics_of_members = {
         "cluster_id": batch.cluster_id.take(pa.array([group for group, _ in named], pa.int64())),
         "topic": pa.array([topic for _, topic in named], pa.string()),
         "day": day,
         "is_named": True,
     }
-    parts = [make_batch(TopicDays, columns, fill_null=True) for columns in (of_keys, of_members)]
+    parts = [make_batch(TopicDays, columns, fill_null=True) for columns in (topics_of_keys, topics_of_members)]
     return merge_topic_days(pa.Table.from_batches(parts))

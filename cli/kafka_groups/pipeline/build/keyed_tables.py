@@ -28,11 +28,11 @@ def batch_by_key(
     parts: Sequence[str] = (),
     measure: Callable[[Any], int] = len,
 ) -> Iterator[Any]:
-    """Yield tables of about `size` each; all rows of a key are in one table.
+    """Yield the rows as tables of about `size` each, in their order; all rows of a key are in one table.
 
-    In `batches`, rows that are equal in the columns `key` must follow each other. Without key columns, a table may end
-    at any row. A key that is larger than `size` is divided if possible; rows that are also equal in the columns `parts`
-    stay together. `measure` returns the size of a batch, its number of rows by default.
+    `measure` returns the size of a batch, which is its number of rows by default. In `batches`, rows that are equal in
+    the columns `key` must follow each other. Without key columns, a table may end at any row. A key that is larger than
+    `size` is divided if possible; rows that are also equal in the columns `parts` stay together.
     """
     waiting: list[Any] = []
     waiting_size = 0

@@ -16,7 +16,7 @@ from kafka_groups.pipeline.store import DataFile
 
 
 class LocalEngine:
-    """Reads facts into the memory of this process, and runs both stages as one task each."""
+    """An engine that reads facts into the memory of this process, and runs each stage as one task."""
 
     def __init__(self) -> None:
         self._rows: Any = None

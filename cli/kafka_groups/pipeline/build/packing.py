@@ -32,25 +32,28 @@ _COUNT_MASK: Final = (1 << _COUNT_BITS) - 1
 
 @dataclass(frozen=True, slots=True)
 class ListOfRows:
-    """The rows of one list in each of many values: `owner` is the index of the value that each row is in, ascending."""
+    """The rows of one list in many values, one value after another.
+
+    `owner` has the index of the value that each row belongs to, ascending. `columns` has the values by column name.
+    """
 
     owner: Ints
     columns: Mapping[str, Array]
 
 
 def list_of(rows: Frame, owner: str) -> ListOfRows:
-    """Return the rows of a frame that are sorted by a column of owners; the list has all other columns."""
+    """Return the rows of a frame as a list; the column named `owner` has the owner of each row, ascending."""
     arrays = dict(rows.arrays())
     return ListOfRows(owner=arrays.pop(owner), columns=arrays)
 
 
 def list_of_singles(rows: Frame) -> ListOfRows:
-    """Return the rows of a frame whose row i belongs to value i."""
+    """Return the rows of a frame as a list in which row i belongs to value i."""
     return ListOfRows(owner=np.arange(len(rows)), columns=rows.arrays())
 
 
 def columns_of(frame: type[Frame], owner: str = "") -> list[Column]:
-    """Return the columns of a frame without the column of owners."""
+    """Return the columns of a frame, without the column named `owner`, in the order of their declaration."""
     return [column for column in frame.columns() if column.name != owner]
 
 

@@ -88,7 +88,7 @@ class PartitionBatch:
 
     @property
     def cluster_of_key(self) -> Ints:
-        """The index in `clusters` of each key."""
+        """The cluster of each key, as an index in `clusters`."""
         return self.cluster_of_partition[self.partition_of_key]
 
     def partition_columns(self, partitions: Ints) -> dict[str, Any]:

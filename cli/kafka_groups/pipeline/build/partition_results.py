@@ -62,7 +62,7 @@ class PartitionDay:
 def join_key_days(
     activity: KeyActivity, key_summary: KeySummary, extremes: LagExtremes, *, is_orphaned: Flags, is_idle: Flags
 ) -> KeyDays:
-    """Return the day of each key, from frames and arrays that have a row for each key, in the same order."""
+    """Return the days of the keys of a batch: row i of the result and of all arguments is key i."""
     return KeyDays(
         consumed=activity.consumed,
         commits=activity.commits,
@@ -71,7 +71,7 @@ def join_key_days(
         has_commit=activity.has_commit,
         deleted_us=activity.deleted_us,
         clock_jump_ms=activity.clock_jump_ms,
-        moved_us=key_summary.moved_us,
+        last_move_us=key_summary.last_move_us,
         last_commit_us=key_summary.last_commit_us,
         has_records=key_summary.has_records,
         is_orphaned=is_orphaned,

@@ -72,8 +72,8 @@ def make_states(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
     Partitions and keys without a fact in the last `lookback_days` have no row. The state of a partition in several
     batches is written with the first one.
     """
-    has_log_state = batch.is_first & (results.log_state.summary.fact_day != NULL)
-    has_key_state = results.key_state.summary.fact_day != NULL
+    has_log_state = batch.is_first & (results.log_state.summary.last_fact_day != NULL)
+    has_key_state = results.key_state.summary.last_fact_day != NULL
     partitions = np.flatnonzero(has_log_state)
     keys = np.flatnonzero(has_key_state)
     of_logs = batch.partition_columns(partitions) | {"group": None}

@@ -148,7 +148,7 @@ class _DayBuilder:
         has_facts = np.bincount(of_day.key, minlength=keys) > 0
         return rows, replace(
             key_summary,
-            fact_day=np.where(has_facts, self.day, key_summary.fact_day),
+            last_fact_day=np.where(has_facts, self.day, key_summary.last_fact_day),
             sampled_us=np.where(deleted_us >= key_summary.sampled_us, NULL, key_summary.sampled_us),
         )
 
@@ -205,7 +205,7 @@ class _DayBuilder:
         carried = log_ends.carry_log_ends(numbered, size=partitions)
         has_facts = np.bincount(observed.partition, minlength=partitions) > 0
         return LogState(
-            summary=PartitionSummary(fact_day=np.where(has_facts, self.day, self.log_state.summary.fact_day)),
+            summary=PartitionSummary(last_fact_day=np.where(has_facts, self.day, self.log_state.summary.last_fact_day)),
             log_ends=carried,
             time_points=thin_points(
                 points,

@@ -82,7 +82,7 @@ class LogState:
 
         All others keep their place, with an empty state.
         """
-        is_kept = self.summary.fact_day >= oldest_day
+        is_kept = self.summary.last_fact_day >= oldest_day
         return type(self)(
             summary=_keep_singles(self.summary, is_kept),
             log_ends=self.log_ends.take(is_kept[self.log_ends.partition]),
@@ -129,7 +129,7 @@ class KeyState:
 
         All others keep their place, with an empty state.
         """
-        is_kept = self.summary.fact_day >= oldest_day
+        is_kept = self.summary.last_fact_day >= oldest_day
         return type(self)(
             summary=_keep_singles(self.summary, is_kept),
             commits=self.commits.take(is_kept[self.commits.key]),

@@ -61,7 +61,8 @@ def build(
     state at the end of the date before. Commits and log ends count for `lookback_days`, members until they leave.
 
     A rebalance that ends after midnight also changes the date before. Compaction and retention change nothing. Dates
-    that are not selected are left to a later build. Raises StorageError, also if another build is running.
+    that are not selected are left to a later build. With `full`, every selected date counts as changed. Without
+    `limits`, the default limits of verdicts are used. Raises StorageError, also if another build is running.
     """
     with storage.lock("build"):
         plan = plan_build(storage, limits, lookback_days, selection, full=full)

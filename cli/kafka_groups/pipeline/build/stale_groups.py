@@ -21,7 +21,7 @@ _LAST_DAYS: Final = """
 
 
 class GroupLastDay(NamedTuple):
-    """A group's last row of group_daily, if it has commits. `last_commit_date` is None if unknown."""
+    """The date of a group's last row in group_daily, and the date of its last commit then; None if that is unknown."""
 
     cluster_id: str
     group: str
@@ -29,10 +29,10 @@ class GroupLastDay(NamedTuple):
     last_commit_date: date | None
 
     def is_stale(self, next_date: date | None, lookback_days: int) -> bool:
-        """Return whether the group lacks a row on the cluster's next date because its last commit is too old.
+        """Return whether the group has no row on the cluster's next date because its last commit is too old.
 
-        If the last commit is recent enough, the group was deleted instead. `next_date` is None if the cluster has no
-        later date.
+        It is too old if it was made more than `lookback_days` before that date, or at an unknown time. If it is recent
+        enough, the group was deleted instead. `next_date` is None if the cluster has no later date.
         """
         if next_date is None:
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,12 +11,16 @@ from kafka_groups.options.output import output_options
 from kafka_groups.options.parameters import NAME, IntegerRange
 from kafka_groups.options.selectors import selector_options
 from kafka_groups.pipeline.commands.clock import now_ms
-from kafka_groups.pipeline.commands.command_run import start_run
+from kafka_groups.pipeline.commands.command_run import Run, start_run
 from kafka_groups.pipeline.commands.options import data_dir_option, past_option
 from kafka_groups.pipeline.commands.page_file import check_page, check_page_directory
 from kafka_groups.pipeline.commands.report_check import judge_report, read_report_condition
 from kafka_groups.pipeline.commands.report_output import write_report
-from kafka_groups.pipeline.commands.report_request import choose_groups, choose_limits
+from kafka_groups.pipeline.commands.report_request import GroupChoice, GroupLimits, choose_groups, choose_limits
+
+if TYPE_CHECKING:
+    from kafka_groups.pipeline.report.history import History
+    from kafka_groups.pipeline.store import Storage
 
 _MS: Final = 1_000
 
@@ -78,7 +82,6 @@ def report(
     """
     condition = None if fail_if is None else read_report_condition(fail_if)
     with start_run("report", output_format=output_format, colour=colour) as run:
-        from kafka_groups.pipeline.report.history_reader import read_history
         from kafka_groups.pipeline.store import open_storage
 
         check_page_directory(html)
@@ -86,19 +89,27 @@ def report(
         check_page(html)
         choice = choose_groups(selectors)
         limits = choose_limits(top, choice.groups, output_format, has_page=html is not None)
-        until_ms = now_ms()
-        history = read_history(
-            storage,
-            since_ms=until_ms - round(since * _MS),
-            until_ms=until_ms,
-            **choice._asdict(),
-            shown=limits.shown,
-            drawn=limits.drawn,
-            progress=run.bar,
-        )
-        run.bar.stop()
+        history = _read_until_now(run, storage, choice, limits, period_ms=round(since * _MS))
         failed = write_report(run, history, page=html, on_page=limits.on_page, has_pattern=choice.has_pattern)
         if condition is not None:
             judge_report(run, condition, history, failed)
         if failed is not None:
             raise failed
+
+
+def _read_until_now(run: Run, storage: Storage, choice: GroupChoice, limits: GroupLimits, *, period_ms: int) -> History:
+    """Return the history of the chosen groups in the period (ms) until now. Raises PipelineError."""
+    from kafka_groups.pipeline.report.history_reader import read_history
+
+    until_ms = now_ms()
+    history = read_history(
+        storage,
+        since_ms=until_ms - period_ms,
+        until_ms=until_ms,
+        **choice._asdict(),
+        shown=limits.shown,
+        drawn=limits.drawn,
+        progress=run.bar,
+    )
+    run.bar.stop()
+    return history

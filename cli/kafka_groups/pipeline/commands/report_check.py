@@ -74,5 +74,5 @@ def judge_report(run: Run, condition: Condition, history: History, failed: Incom
 
 def _values(group: GroupHistory) -> dict[str, Any]:
     """Return the values of a group by the keys of a condition."""
-    values: dict[str, Any] = {name: getattr(group, name) for name in _FIELDS if name != "time_lag"}
-    return {**values, "time_lag": group.time_lag_ms}
+    values: dict[str, Any] = {name: getattr(group, name) for name in _FIELDS if name not in {"members", "time_lag"}}
+    return {**values, "members": group.member_count, "time_lag": group.time_lag_ms}

@@ -68,7 +68,8 @@ def sample(
             _sample_repeatedly(run, settings, storage, interval)
             return
         sampled = _sample_once(run, settings, storage)
-        rows, numbers = dict(sampled.rows), {"samples": 1}
+        rows = dict(sampled.rows)
+        numbers = {"samples": 1}
         summary = Summary(cluster_id=sampled.cluster_id, rows=rows, numbers=numbers, seconds=run.seconds())
         run.finish(summary, sampled.failures)
 
@@ -104,7 +105,8 @@ def _sample_repeatedly(run: Run, settings: ConnectionSettings, storage: Storage,
                 run.print_note(f"{timestamp()} Error: {error}")
                 failures = (Failure.of(error),)
             else:
-                samples, cluster_id = samples + 1, sampled.cluster_id
+                samples = samples + 1
+                cluster_id = sampled.cluster_id
                 rows.update(sampled.rows)
                 run.print_note(_describe_sample(sampled.rows, sampled.failures))
                 failures = sampled.failures or failures

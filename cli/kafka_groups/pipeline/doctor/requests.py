@@ -80,8 +80,8 @@ def _check_description(admin: GroupAdmin, groups: Mapping[str, GroupListing]) ->
     if group is None:
         return []
     responses: tuple[Results[Any, Any], ...] = (
-        admin.describe_consumer_groups([group]),
-        admin.list_consumer_group_offsets({group: None}),
+        admin.describe_groups([group]),
+        admin.list_group_offsets({group: None}),
     )
     for response in responses:
         if response.failed:

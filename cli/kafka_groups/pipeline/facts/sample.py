@@ -117,10 +117,10 @@ def _request(admin: GroupAdmin, now_ms: Callable[[], int]) -> _Responses:
     groups = admin.list_groups(timeout=plan.until(steps.LISTING))
     listing_brokers = admin.brokers().keys() - groups.failed.keys()
     described = [name for name, group in groups.succeeded.items() if _needs_description(group)]
-    descriptions = admin.describe_consumer_groups(described, timeout=plan.until(steps.GROUPS))
+    descriptions = admin.describe_groups(described, timeout=plan.until(steps.GROUPS))
     commits_at = now_ms() * 1_000
     readers = {name: None for name, group in groups.succeeded.items() if kind_of(group).has_commits}
-    commits = admin.list_consumer_group_offsets(readers, timeout=plan.until(steps.COMMITS))
+    commits = admin.list_group_offsets(readers, timeout=plan.until(steps.COMMITS))
     topics = admin.list_topics(timeout=plan.until(steps.TOPICS))
     partitions = _existing_partitions(topics, commits.succeeded)
     # In this order, log start offset <= last stable offset <= log end offset holds in every row.

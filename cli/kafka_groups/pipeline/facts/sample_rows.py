@@ -59,7 +59,7 @@ def group_batches(
 
     A group without a description has the type and the state of the listing; its epoch, assignor and members are null.
     """
-    shared = {**shared, "type": "Snapshot", "event_type": "state_seen", "tombstone": False}
+    shared = {**shared, "record_name": "Snapshot", "event_type": "state_seen", "is_tombstone": False}
     for first in range(0, len(groups), _BATCH_ROWS):
         listings = groups[first : first + _BATCH_ROWS]
         described = [descriptions.get(listing.group) for listing in listings]
@@ -91,16 +91,16 @@ def _member(member: Member) -> dict[str, Any]:
 
 
 def offset_commit_batches(
-    commits: Mapping[str, GroupOffsets], members: Mapping[str, int], *, shared: SharedValues
+    commits: Mapping[str, GroupOffsets], member_counts: Mapping[str, int], *, shared: SharedValues
 ) -> Iterator[Any]:
     """Yield batches of OFFSET_COMMITS with a row for each committed offset of each group.
 
-    `commits` and `members` are by id of the group. `members` has the number of members of groups for which it is known.
+    Both mappings are by id of the group. `member_counts` has the groups whose number of members is known.
     """
-    shared = {**shared, "tombstone": False}
+    shared = {**shared, "is_tombstone": False}
     columns = _CommitColumns()
     for group, offsets in commits.items():
-        columns.add(group, offsets, members.get(group))
+        columns.add(group, offsets, member_counts.get(group))
         if len(columns) >= _BATCH_ROWS:
             yield columns.batch(shared)
             columns = _CommitColumns()
@@ -118,12 +118,12 @@ class _CommitColumns:
         self._offsets: list[int | None] = []
         self._leader_epochs: list[int | None] = []
         self._metadata: list[str | None] = []
-        self._members: list[int | None] = []
+        self._member_counts: list[int | None] = []
 
     def __len__(self) -> int:
         return len(self._groups)
 
-    def add(self, group: str, offsets: GroupOffsets, members: int | None) -> None:
+    def add(self, group: str, offsets: GroupOffsets, member_count: int | None) -> None:
         """Add a row for each partition of a group."""
         for topic, commits in offsets.topics:
             if len(commits):
@@ -134,7 +134,7 @@ class _CommitColumns:
                 self._offsets.extend(committed_offsets)
                 self._leader_epochs.extend(leader_epochs)
                 self._metadata.extend(metadata)
-                self._members.extend(repeat(members, len(partitions)))
+                self._member_counts.extend(repeat(member_count, len(partitions)))
 
     def batch(self, shared: SharedValues) -> Any:
         """Return the rows as a batch, except for partitions that have no committed offset."""
@@ -145,7 +145,7 @@ class _CommitColumns:
             "committed_offset": self._offsets,
             "leader_epoch": self._leader_epochs,
             "metadata": self._metadata,
-            "members": self._members,
+            "member_count": self._member_counts,
         }
         rows = make_batch(OFFSET_COMMITS.frame, {**shared, **columns}, fill_null=True)
         return rows.filter(pc.is_valid(rows["committed_offset"]))

@@ -126,7 +126,8 @@ class TimeGrid:
         columns = np.where(records_between <= _FEW_RECORDS, first, middle)
         is_requested = np.array([partition in partitions for partition in self._partitions], np.bool_)
         is_wanted = ~is_implied & is_requested[rows]
-        rows, columns = rows[is_wanted], columns[is_wanted]
+        rows = rows[is_wanted]
+        columns = columns[is_wanted]
         number_in_row = np.arange(len(rows)) - np.searchsorted(rows, rows)
         order = np.argsort(number_in_row, kind="stable")[:limit]
         return [

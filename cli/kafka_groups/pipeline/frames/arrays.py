@@ -28,7 +28,7 @@ def to_ints(column: Any) -> Ints:
 
 def to_flags(column: Any) -> Flags:
     """Return a column of booleans as an array; null is false."""
-    return np.asarray(pc.fill_null(column, False))  # noqa: FBT003 - the value to fill in
+    return np.asarray(pc.fill_null(column, fill_value=False))
 
 
 def to_floats(column: Any) -> Floats:

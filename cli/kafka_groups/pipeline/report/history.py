@@ -71,7 +71,7 @@ class GroupHistory:
     cluster_id: str
     group: str
     state: str | None
-    members: int | None
+    member_count: int | None
     verdict: str | None
     rule: str | None
     verdict_since_ms: int | None

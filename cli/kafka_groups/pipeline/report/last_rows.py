@@ -14,8 +14,8 @@ from kafka_groups.pipeline.tables import GROUP_DAILY, GROUP_EVENTS, GROUP_STATUS
 _LAST_STATUSES: Final = """
     SELECT cluster_id, "group", last_ms AS evaluated_ms, first_ms, has_unknown_time_lag, newest_ms = last_ms AS is_last,
         newest_of_cluster_ms > {until_ms} AND last_of_cluster_ms = last_ms AS is_newest_of_cluster,
-        rule, CAST(verdict_since AS BIGINT) / 1000 AS verdict_since_ms, lag, state, members, partitions, time_lag_ms,
-        time_lag_quality, consume_rate, produce_rate, catch_up_ms
+        rule, CAST(verdict_since AS BIGINT) / 1000 AS verdict_since_ms, lag, state, member_count, partitions,
+        time_lag_ms, time_lag_quality, consume_rate, produce_rate, catch_up_ms
     FROM period_rows AS last JOIN (
         SELECT *, max(newest_ms) OVER (PARTITION BY cluster_id) AS newest_of_cluster_ms,
             max(last_ms) OVER (PARTITION BY cluster_id) AS last_of_cluster_ms
@@ -30,19 +30,20 @@ _LAST_STATUSES: Final = """
 # Records of members do not show that the group exists: their tombstones are also written when it is deleted.
 _LAST_EVENTS: Final = """
     SELECT cluster_id, "group", record_ms, is_removal, state['at_ms'] AS state_ms, state['state'] AS state,
-        state['members'] AS members, listed_ms, has_unknown_rebalances
+        state['member_count'] AS member_count, listed_ms, has_unknown_rebalances
     FROM (
         SELECT cluster_id, "group", last_value(at_ms ORDER BY source_offset) FILTER (WHERE is_of_group) AS record_ms,
             last_value(event_type = 'group_removed' ORDER BY source_offset) FILTER (WHERE is_of_group) AS is_removal,
             last_value(
-                named_struct('at_ms', at_ms, 'state', known_state, 'members', CASE WHEN known_state = 'Empty' THEN 0
+                named_struct('at_ms', at_ms, 'state', known_state, 'member_count', CASE
+                    WHEN known_state = 'Empty' THEN 0
                     WHEN members IS NOT NULL THEN CAST(cardinality(members) AS BIGINT) END)
                 ORDER BY at_ms, coalesce(source_offset, -1)
             ) FILTER (WHERE known_state IS NOT NULL) AS state,
             max(at_ms) FILTER (WHERE origin = 'sample' AND event_type = 'state_seen') AS listed_ms,
             bool_or(kind LIKE 'Share%' OR kind LIKE 'Streams%') AS has_unknown_rebalances
         FROM (
-            SELECT *, coalesce(group_type, type) AS kind, coalesce(state,
+            SELECT *, coalesce(group_type, record_name) AS kind, coalesce(state,
                     CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END
                 ) AS known_state,
                 origin = 'topic' AND event_type IN ('generation', 'group_emptied', 'group_epoch', 'group_removed')
@@ -85,7 +86,7 @@ class LastStatus(NamedTuple):
     verdict_since_ms: int | None
     lag: int | None
     state: str | None
-    members: int | None
+    member_count: int | None
     partitions: int
     time_lag_ms: int | None
     time_lag_quality: str
@@ -99,7 +100,7 @@ class LastEvent(NamedTuple):
 
     - `record_ms` is the time of the last record about the group itself, not about a member. `is_removal` is true if it
       is the group's tombstone. Both are None without such a record.
-    - `state` is the last known state, with its time `state_ms` and the number of `members`; all are None if unknown.
+    - `state` is the last known state, with its time `state_ms` and its `member_count`; all are None if unknown.
     - `listed_ms` is the time of the last sample that lists the group.
     - `has_unknown_rebalances`: no rebalances are derived for groups of this kind. None if the kind is unknown.
     """
@@ -110,7 +111,7 @@ class LastEvent(NamedTuple):
     is_removal: bool | None = None
     state_ms: int | None = None
     state: str | None = None
-    members: int | None = None
+    member_count: int | None = None
     listed_ms: int | None = None
     has_unknown_rebalances: bool | None = None
 

@@ -17,7 +17,7 @@ class _State(NamedTuple):
     """The state of a group and its number of members; None if unknown."""
 
     state: str | None
-    members: int | None
+    member_count: int | None
 
 
 def summarize(group: KnownGroup) -> GroupHistory:
@@ -34,7 +34,7 @@ def summarize(group: KnownGroup) -> GroupHistory:
         cluster_id=group.key.cluster_id,
         group=group.key.group,
         state=last.state,
-        members=last.members,
+        member_count=last.member_count,
         verdict=None if rule is None else VERDICT_OF.get(rule),
         rule=rule,
         verdict_since_ms=None if status is None else status.verdict_since_ms,
@@ -100,5 +100,5 @@ def _last_state(group: KnownGroup) -> _State:
         return _State("Dead", 0)
     evaluated_ms = -1 if group.status is None else group.status.evaluated_ms
     if group.event is not None and group.event.state_ms is not None and group.event.state_ms > evaluated_ms:
-        return _State(group.event.state, group.event.members)
-    return _State(None, None) if group.status is None else _State(group.status.state, group.status.members)
+        return _State(group.event.state, group.event.member_count)
+    return _State(None, None) if group.status is None else _State(group.status.state, group.status.member_count)

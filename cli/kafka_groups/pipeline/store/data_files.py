@@ -65,13 +65,13 @@ DATA_FILE_SCHEMA: Final = DataFileRows.schema()
 
 
 def to_rows(files: Sequence[DataFile]) -> Any:
-    """Return an Arrow record batch of DATA_FILE_SCHEMA with one row for each file, in the order of the files."""
+    """Return an Arrow record batch of DataFileRows with one row for each file, in the order of the files."""
     columns = {name: [getattr(file, name) for file in files] for name in DataFileRows.names()}
     return make_batch(DataFileRows, columns)
 
 
 def from_rows(rows: Any) -> list[DataFile]:
-    """Return the data file of each row of an Arrow record batch or table with the columns of DATA_FILE_SCHEMA."""
+    """Return the data file of each row of an Arrow record batch or table with the columns of DataFileRows."""
     return [DataFile(**row) for row in rows.select(DataFileRows.names()).to_pylist()]
 
 

@@ -34,10 +34,10 @@ class _Event(NamedTuple):
 
     cluster_id: str
     group: str
-    type: str
+    record_name: str
     member_id: str | None
     origin: str
-    tombstone: bool | None
+    is_tombstone: bool | None
     source_offset: int
     at_us: int
     details: str | None
@@ -45,14 +45,14 @@ class _Event(NamedTuple):
     @property
     def key(self) -> Key:
         """The key of a record: regular expressions of one group have different keys."""
-        return self.cluster_id, self.group, self.type, self.member_id, read_expression(self.details)
+        return self.cluster_id, self.group, self.record_name, self.member_id, read_expression(self.details)
 
 
 # The values of the fields of _Event, as expressions on the columns of group_events.
 _EXPRESSIONS: Final = {
     **{name: ds.field(name) for name in _Event._fields if name not in {"at_us", "details"}},
     "at_us": pc.coalesce(ds.field("record_time").cast(pa.timestamp("us", "UTC")).cast(pa.int64()), pa.scalar(0)),
-    "details": select_details(ds.field("type"), ds.field("details")),
+    "details": select_details(ds.field("record_name"), ds.field("details")),
 }
 
 
@@ -119,7 +119,7 @@ def _read_records(directory: RootDirectory, day: str, files: Sequence[DataFile])
     """Yield the records of `__consumer_offsets` in all files of a date, in their order, each with its key."""
     for row, event in enumerate(_read_events(directory, files)):
         if event.origin == "topic":
-            record = _Record(bool(event.tombstone), event.source_offset, event.at_us, day, row)
+            record = _Record(bool(event.is_tombstone), event.source_offset, event.at_us, day, row)
             yield event.key, record
 
 

@@ -8,7 +8,7 @@ from kafka_groups.progress import Progress
 class StepCounter:
     """The number of finished items of one step, which has `total` items.
 
-    It reports 0 at once, and each new number by `add`. A step without items reports nothing.
+    It reports 0 at once, and the new number whenever `add` is called. A step without items reports nothing.
     """
 
     def __init__(self, progress: Progress, step: str, total: int) -> None:

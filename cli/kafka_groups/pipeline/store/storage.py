@@ -90,11 +90,11 @@ class Storage:
         expected: Mapping[str, Versions] = _EMPTY,
         tables: Sequence[Table] = (),
     ) -> None:
-        """Add files to their tables, with one commit for each table.
+        """Add files to their tables, with one commit for each table that gets a file.
 
-        Commit `tables` first, in this order. With `transactions`, every commit records them, so tables without new
-        files are committed as well. `expected` has, by table name, the versions that a log must have: a commit on
-        another version raises StorageError, and earlier commits stay.
+        `tables` are committed first, in this order. With `transactions`, every commit records them, and `tables`
+        without a new file are committed as well. `expected` has, by table name, the versions that applications must
+        have in its log: a commit on others raises StorageError, and earlier commits stay.
         """
         files_by_table: dict[str, list[NewFile]] = {table.name: [] for table in tables}
         for file in files:

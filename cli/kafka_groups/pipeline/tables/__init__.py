@@ -1,8 +1,9 @@
 """The tables of the pipeline. This package is also their documentation: each column declares its description.
 
+A table declares all of its columns, also those that other tables have, so that a reader finds them in one place.
 All times are UTC; `*_ms` are milliseconds; rates are records per second. Every table is partitioned by `date`: the
-date (UTC) of its time column (`Table.time_column`). `SCHEMA_VERSION` increases when a column is removed or
-changes its meaning, but not when a column is added.
+date (UTC) of its time column (`Table.time_column`). `SCHEMA_VERSION` increases when a column is removed,
+gets another name or changes its meaning, but not when a column is added.
 
 facts.py    tables of facts, which ingest, sample and backfill read from brokers
 derived.py  tables that a build derives from facts
@@ -20,7 +21,7 @@ from kafka_groups.pipeline.tables.table import Table
 
 __all__ = ["Table"]
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 # The log end offset of a partition of OFFSETS_TOPIC in a sample whose coordinator did not list its groups: null. The
 # leader of a partition coordinates the groups whose records are in it. A sample is complete if no partition of the

@@ -119,7 +119,7 @@ class GroupStatus(Frame):
         unit=MILLISECONDS,
     )
     state: Any = column(STRING, "state of the group, such as Stable or Empty; null if unknown")
-    members: Any = column(INT32, "number of members; null if unknown")
+    member_count: Any = column(INT32, "number of members; null if unknown")
 
 
 @frame

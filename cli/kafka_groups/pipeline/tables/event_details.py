@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 _REGULAR_EXPRESSION: Final = "ConsumerGroupRegularExpression"
 
 
-def select_details(types: Any, details: Any) -> Any:
+def select_details(record_names: Any, details: Any) -> Any:
     """Return the details of events that resolve regular expressions; null for all others, whose details are long.
 
-    `types` and `details` are the columns `type` and `details` of
-    `group_events`. Both are Arrow columns, or both are expressions on a dataset; the result is then the same.
+    `record_names` and `details` are the columns `record_name` and `details` of `group_events`: Arrow columns, or
+    expressions on a dataset. The result is an Arrow column, too, or an expression.
     """
-    return pc.if_else(pc.equal(types, _REGULAR_EXPRESSION), details, pa.scalar(None, pa.string()))
+    return pc.if_else(pc.equal(record_names, _REGULAR_EXPRESSION), details, pa.scalar(None, pa.string()))
 
 
 def read_expression(selected_details: str | None) -> str | None:

@@ -67,11 +67,11 @@ class OffsetCommits(Frame):
     )
     expire_time: Any = column(TIMESTAMP, "when the commit expires, if the client requested a retention time")
     topic_id: Any = column(STRING, "id of the topic, where the broker wrote it (since 4.1)")
-    tombstone: Any = column(
+    is_tombstone: Any = column(
         BOOLEAN, "true if the row is a deletion: the commit expired, or the commit or its topic was deleted"
     )
     value_version: Any = column(INT16, "version of OffsetCommitValue; null for tombstones and samples")
-    members: Any = column(INT32, "number of members of the group in the sample; null if unknown, and for records")
+    member_count: Any = column(INT32, "number of members of the group in the sample; null if unknown, and for records")
 
 
 @frame
@@ -90,14 +90,14 @@ class GroupEvents(Frame):
     group: Any = column(STRING, "id of the group")
     record_type: Any = column(INT16, "type of the record's key; null for samples")
     value_version: Any = column(INT16, "version of the value; null for tombstones and samples")
-    tombstone: Any = column(BOOLEAN, "true if the record deletes an earlier one (a tombstone)")
-    type: Any = column(STRING, "Kafka's name of the record (ConsumerGroupMetadata, …), or Snapshot for samples")
+    is_tombstone: Any = column(BOOLEAN, "true if the record deletes an earlier one (a tombstone)")
+    record_name: Any = column(STRING, "Kafka's name of the record (ConsumerGroupMetadata, …); Snapshot for samples")
     event_type: Any = column(
         STRING,
         "the event: generation, group_emptied, group_epoch, group_removed, member_metadata, member_assignment, "
         "member_left and others, named alike in all versions of Kafka; state_seen for samples",
     )
-    epoch: Any = column(INT32, "generation, group epoch, target epoch or member epoch, depending on the type")
+    epoch: Any = column(INT32, "generation, group epoch, target epoch or member epoch, depending on the record")
     previous_epoch: Any = column(INT32, "the member's epoch before this event")
     member_id: Any = column(STRING, "id of the member that the event is about; null if it is about the group")
     member_state: Any = column(

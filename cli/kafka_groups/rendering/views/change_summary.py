@@ -20,7 +20,8 @@ def summarize_offsets(changes: Sequence[Change]) -> str:
         for change in changes
         if change.new_offset is not None and change.committed_offset is not None
     ]
-    again, skipped = -sum(delta for delta in deltas if delta < 0), sum(delta for delta in deltas if delta > 0)
+    again = -sum(delta for delta in deltas if delta < 0)
+    skipped = sum(delta for delta in deltas if delta > 0)
     parts = [
         count_of(len({change.group for change in changes}), "group"),
         count_of(len(changes), "partition"),

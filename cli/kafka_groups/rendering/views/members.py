@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from kafka_groups.groups.lag.rows import sort_members
-from kafka_groups.model import Assignment, GroupDescription, Member
+from kafka_groups.model import Assignment, Member
 from kafka_groups.rendering.columns import Column, View, name_column, number_column, text_column
 from kafka_groups.rendering.schemas import (
     Document,
@@ -16,6 +16,7 @@ from kafka_groups.rendering.schemas import (
     object_schema,
     text_schema,
 )
+from kafka_groups.rendering.views.group_views import GroupRows, GroupTable, TableStyle
 from kafka_groups.rendering.views.list_groups import GROUP
 
 HOST_TEXT: Final = "The member's host, as the broker sees it."
@@ -29,22 +30,28 @@ class MemberRow(NamedTuple):
     member: Member
 
 
-def member_rows(group: GroupDescription) -> list[MemberRow]:
+def member_rows(group: GroupRows) -> list[MemberRow]:
     """Return a row for each member, those with the most partitions first."""
-    return [MemberRow(group.group, member) for member in sort_members(group.members)]
+    description = group.description
+    return [MemberRow(description.group, member) for member in sort_members(description.members)]
 
 
-def member_columns(rows: Sequence[MemberRow], *, verbose: bool) -> tuple[Column, ...]:
-    """Return the columns of these members: instance ids if one has one, UPGRADED if both kinds are present."""
+def member_columns(rows: Sequence[MemberRow], style: TableStyle) -> tuple[Column, ...]:
+    """Return the columns of these members: instance ids if one has one, UPGRADED if both kinds are present.
+
+    Those of Kafka's tool are the same.
+    """
     upgraded = {row.member.upgraded for row in rows}
     hidden = {
         _INSTANCE.header: all(row.member.group_instance_id is None for row in rows),
         _UPGRADED.header: not {True, False} <= upgraded,
     }
     columns = [
-        column for column in MEMBERS.table(options={"--verbose"} if verbose else ()) if not hidden.get(column.header)
+        column
+        for column in MEMBERS.table(options={"--verbose"} if style.verbose else ())
+        if not hidden.get(column.header)
     ]
-    if not verbose:
+    if not style.verbose:
         columns[columns.index(_PARTITION_COUNT)] = _LAST_PARTITION_COUNT
     return tuple(columns)
 
@@ -75,13 +82,14 @@ _ASSIGNED: Final = object_schema(
 )
 
 
-def _assignment_column(header: str, attribute: str, description: str) -> Column:
+def assignment_column(header: str, attribute: str, description: str, *, option: str | None = "--verbose") -> Column:
+    """Return a column of assigned partitions, as `topic:0,1;other:2`; null if the assignment cannot be read."""
     return name_column(
         header,
         attribute,
         kafka_width=20,
         when_narrow="fold",
-        option="--verbose",
+        option=option,
         show=_show_assignment,
         encode=_encode_assignment,
         schema=array_schema(description, _ASSIGNED, nullable=True),
@@ -124,7 +132,7 @@ MEMBERS: Final = View(
             option="--verbose",
             schema=number_schema("The member's epoch; null in a classic group.", minimum=None),
         ),
-        _assignment_column(
+        assignment_column(
             "CURRENT-ASSIGNMENT",
             "member.assignment",
             "The partitions that the member owns, by topic; null if its assignment cannot be read.",
@@ -136,7 +144,7 @@ MEMBERS: Final = View(
             option="--verbose",
             schema=number_schema("The epoch of the target assignment; null in a classic group."),
         ),
-        _assignment_column(
+        assignment_column(
             "TARGET-ASSIGNMENT",
             "member.target_assignment",
             "The partitions that the member will own; null in a classic group.",
@@ -144,3 +152,4 @@ MEMBERS: Final = View(
         _UPGRADED,
     )
 )
+MEMBER_TABLE: Final = GroupTable(MEMBERS, member_rows, member_columns)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from kafka_groups.model import OffsetRow
 from kafka_groups.rendering.columns import View, name_column, number_column, text_column
 from kafka_groups.rendering.schemas import number_schema, text_schema
+from kafka_groups.rendering.views.group_views import GroupRows, GroupTable, fixed_columns
 from kafka_groups.rendering.views.list_groups import GROUP
 from kafka_groups.rendering.views.members import CLIENT_ID_TEXT, HOST_TEXT
 from kafka_groups.rendering.views.offsets import COMMITTED_SCHEMA, LEADER_EPOCH, METADATA, PARTITION, TOPIC
@@ -57,9 +60,11 @@ OFFSETS: Final = View(
         METADATA,
     )
 )
-# The columns of the table by (verbose, as Kafka's tool).
-OFFSET_COLUMNS: Final = {
-    (verbose, as_kafka): OFFSETS.table(options={"--verbose"} if verbose else (), as_kafka=as_kafka)
-    for verbose in (False, True)
-    for as_kafka in (False, True)
-}
+
+
+def partition_rows(group: GroupRows) -> Sequence[OffsetRow]:
+    """Return the rows of the group's partitions."""
+    return group.offsets
+
+
+OFFSET_TABLE: Final = GroupTable(OFFSETS, partition_rows, fixed_columns(OFFSETS))

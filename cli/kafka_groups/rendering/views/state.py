@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafka_groups.model import Broker
+from kafka_groups.model import Broker, GroupDescription
 from kafka_groups.rendering.columns import View, name_column, number_column, text_column
 from kafka_groups.rendering.schemas import Document, number_schema, object_schema, text_schema
+from kafka_groups.rendering.views.group_views import GroupRows, GroupTable, fixed_columns
 from kafka_groups.rendering.views.list_groups import GROUP, PROTOCOL, STATE, TYPE
 
 
@@ -73,5 +74,12 @@ STATES: Final = View(
         ),
     )
 )
-# The columns of the table by verbosity.
-STATE_COLUMNS: Final = {verbose: STATES.table(options={"--verbose"} if verbose else ()) for verbose in (False, True)}
+encode_state: Final = STATES.encoder(without=("members",))
+
+
+def state_rows(group: GroupRows) -> list[GroupDescription]:
+    """Return the row of the group."""
+    return [group.description]
+
+
+STATE_TABLE: Final = GroupTable(STATES, state_rows, fixed_columns(STATES))

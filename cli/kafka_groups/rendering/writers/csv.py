@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
@@ -17,17 +17,23 @@ if TYPE_CHECKING:
 
 
 class CsvWriter:
-    """RFC 4180 with one header, unless everything failed; a missing value is empty."""
+    """RFC 4180 with one header, unless everything failed; a missing value is empty.
+
+    The columns are `columns`, or those that the first group has for CSV.
+    """
 
     def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
         self._writer = _open_csv(screen)
         self._columns = columns
-        self._cells = [column.of for column in columns]
+        self._cells: Sequence[Callable[[Any], Any]] = ()
         self._show = csv_cell(screen)
         self._is_fresh = True
 
     def add(self, entry: Entry) -> None:
         """Write the rows with the columns of the header, not those of the entry."""
+        if self._is_fresh:
+            self._columns = entry.csv_columns or self._columns
+            self._cells = [column.of for column in self._columns]
         self._write_header()
         self._writer.writerows(zip(*(map(self._show, map(cell, entry.rows)) for cell in self._cells), strict=True))
 

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from kafka_groups.groups.notes import Note
 from kafka_groups.model import Failure
 from kafka_groups.rendering.columns import Entry, View
 from kafka_groups.rendering.documents import failure_document, format_json, note_document
+from kafka_groups.rendering.schemas import Document
 from kafka_groups.rendering.screen import Screen
 
 
 class NdjsonWriter:
-    """One JSON object for each row, with its group."""
+    """One JSON object for each row, with its group; `view` is that of groups that have none of their own."""
 
     def __init__(self, screen: Screen, view: View) -> None:
         self._screen = screen
-        self._encode = view.encoder()
+        self._view = view
+        self._encoded = view
+        self._encode: Callable[[Any], Document] = view.encoder()
 
     def add(self, entry: Entry) -> None:
         """Write the rows of a group."""
+        view = entry.view or self._view
+        if view is not self._encoded:
+            self._encoded = view
+            self._encode = view.encoder()
         self._screen.out.writelines(format_json(self._screen, self._encode(row)) + "\n" for row in entry.rows)
 
     def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:

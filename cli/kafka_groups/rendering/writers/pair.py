@@ -14,7 +14,8 @@ class PairWriter:
     """A writer that writes each group in two formats."""
 
     def __init__(self, first: Writer, second: Writer) -> None:
-        self._first, self._second = first, second
+        self._first = first
+        self._second = second
         # Once the reader of the first one has read enough, as `head` does.
         self._broken: BrokenPipeError | None = None
 
@@ -29,7 +30,8 @@ class PairWriter:
 
     def end(self, notes: Iterable[Note], failures: Iterable[Failure], *, status: str) -> None:
         """End both. Raises the BrokenPipeError of the first one."""
-        noted, known = list(notes), list(failures)
+        noted = list(notes)
+        known = list(failures)
         try:
             if self._broken is not None:
                 raise self._broken

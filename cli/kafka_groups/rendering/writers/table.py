@@ -50,7 +50,8 @@ class BlockWriter:
     def _add_text(self, entry: Entry) -> None:
         # Sixty thousand small blocks: one grid serves those of the same columns, and many are written at once.
         if self._grid is None or self._columns is not entry.columns:
-            self._grid, self._columns = _grid(self._screen, entry.columns), entry.columns
+            self._grid = _grid(self._screen, entry.columns)
+            self._columns = entry.columns
         self._grid.restart()
         self._texts += ("\n", self._grid.text_of(entry.rows))
         if len(self._texts) >= _CHUNK_BLOCKS:

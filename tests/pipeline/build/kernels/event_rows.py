@@ -45,7 +45,7 @@ def number(day: date) -> int:
 def record(seconds: float, event_type: str, kind: str, offset: int = 0, **others: Any) -> Row:
     """A record of a group; without an offset, `placed` gives it one."""
     row = dict.fromkeys(COLUMNS) | {"origin": "topic", "source_partition": 0, "source_offset": offset}
-    row |= {"record_time": at(seconds), "type": kind, "event_type": event_type, "tombstone": False} | others
+    row |= {"record_time": at(seconds), "record_name": kind, "event_type": event_type, "is_tombstone": False} | others
     for member in row["members"] or ():
         for name in ("group_instance_id", "rebalance_timeout_ms", "topics", "assignment"):
             member.setdefault(name, None)
@@ -64,11 +64,11 @@ def joined(seconds: float, name: str, **others: Any) -> Row:
 
 
 def left(seconds: float, name: str) -> Row:
-    return record(seconds, "member_left", "ConsumerGroupMemberMetadata", member_id=name, tombstone=True)
+    return record(seconds, "member_left", "ConsumerGroupMemberMetadata", member_id=name, is_tombstone=True)
 
 
 def removed(seconds: float, kind: str = "ConsumerGroupMetadata") -> Row:
-    return record(seconds, "group_removed", kind, tombstone=True)
+    return record(seconds, "group_removed", kind, is_tombstone=True)
 
 
 def epoch(seconds: float, number: int) -> Row:

@@ -54,8 +54,9 @@ MEMBERS: Mapping[str, Sequence[Row]] = {
     "sampled": [sample(-5, "Stable", "a", "b", "c"), *joins(0, 4, "d"), sample(20, "Reconciling", "a", "b", "c", "d")],
     "sampled without members": [*joins(0, 4, "d", "a"), sample(60, "Stable")],
     "of another protocol before": [
-        *(joined(0, "s") | {"type": "ShareGroupMemberMetadata"}, left(10, "s") | {"type": "ShareGroupMemberMetadata"}),
-        left(10, "t") | {"type": "ShareGroupMemberMetadata"},
+        joined(0, "s") | {"record_name": "ShareGroupMemberMetadata"},
+        left(10, "s") | {"record_name": "ShareGroupMemberMetadata"},
+        left(10, "t") | {"record_name": "ShareGroupMemberMetadata"},
         removed(20, "ShareGroupMetadata"),
         *joins(30, 1, "m"),
     ],

@@ -31,12 +31,12 @@ def compacted(rng: Random, records: Sequence[Row], until: int) -> list[Row]:
     newest = {_key(row): index for index, row in enumerate(records[:until])}
     kept = [row for index, row in enumerate(records[:until]) if newest[_key(row)] == index]
     if rng.random() < 0.7:
-        kept = [row for row in kept if not row["tombstone"]]
+        kept = [row for row in kept if not row["is_tombstone"]]
     return [*kept, *records[until:]]
 
 
 def _key(row: Row) -> tuple[Any, ...]:
-    return row["type"], row["member_id"], row["expression"]
+    return row["record_name"], row["member_id"], row["expression"]
 
 
 def _samples(rng: Random) -> list[Row]:
@@ -93,7 +93,7 @@ class _Group:
         if rng.random() < 0.2:
             return None
         moves = rng.random() < 0.5
-        self.write("GroupMetadata", "group_removed", tombstone=True)
+        self.write("GroupMetadata", "group_removed", is_tombstone=True)
         self.epoch = 0
         if not moves:
             self.members = {}
@@ -137,8 +137,8 @@ class _Group:
         self.members.setdefault(name, 0)
 
     def leave(self, name: str, kind: str = CONSUMER) -> None:
-        self.write(f"{kind}CurrentMemberAssignment", "member_assignment_removed", member_id=name, tombstone=True)
-        self.write(f"{kind}MemberMetadata", "member_left", member_id=name, tombstone=True)
+        self.write(f"{kind}CurrentMemberAssignment", "member_assignment_removed", member_id=name, is_tombstone=True)
+        self.write(f"{kind}MemberMetadata", "member_left", member_id=name, is_tombstone=True)
         self.members.pop(name)
 
     def bump(self, kind: str = CONSUMER) -> None:
@@ -181,7 +181,7 @@ class _Group:
         if not stay:
             self.bump()
             self.wait()
-        self.write("ConsumerGroupMetadata", "group_removed", tombstone=True)
+        self.write("ConsumerGroupMetadata", "group_removed", is_tombstone=True)
         if not stay:
             self.wait()
             self.epoch = 0
@@ -214,7 +214,7 @@ class _Group:
             "regex_removed" if removed else "regex_resolved",
             expression=expression,
             topics=None if removed else [expression[0]],
-            tombstone=removed,
+            is_tombstone=removed,
         )
 
     def repeat(self) -> None:
@@ -254,6 +254,6 @@ class _Group:
             self.wait()
         for name in list(self.members):
             self.leave(name, kind)
-        self.write(f"{kind}Metadata", "group_removed", tombstone=True)
+        self.write(f"{kind}Metadata", "group_removed", is_tombstone=True)
         self.epoch = 0
         self.wait()

@@ -157,7 +157,8 @@ def test_a_clock_ahead_at_midnight_does_not_change_what_is_known_later(seed: int
 
 
 def number_of(checkpoint: GroupCheckpoint) -> tuple[Any, ...]:
-    return checkpoint.newest, checkpoint.generation and (checkpoint.generation.number, checkpoint.generation.members)
+    generation = checkpoint.generation
+    return checkpoint.last_position, generation and (generation.number, generation.members)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -89,7 +89,7 @@ def test_members_are_those_of_the_last_record_of_a_batch() -> None:
         ([epoch(0, 1), removed(10), generation(10.2, 2, "m")], None, "Stable"),
         ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(HOUR, 1)], "Dead", "Dead"),
         ([generation(0, 1, "m"), removed(10, "GroupMetadata"), removed(11)], "Dead", "Dead"),
-        ([joined(0, "m") | {"type": "ShareGroupMemberMetadata"}, removed(10, "ShareGroupMetadata")], None, None),
+        ([joined(0, "m") | {"record_name": "ShareGroupMemberMetadata"}, removed(10, "ShareGroupMetadata")], None, None),
     ],
 )
 def test_a_group_moves_only_if_a_record_of_the_other_protocol_follows(
@@ -152,8 +152,8 @@ def test_a_group_that_is_sampled_without_members_has_none(state: str) -> None:
 @pytest.mark.parametrize(
     ("row", "wanted"),
     [
-        (joined(0, "m") | {"type": "ShareGroupMemberMetadata"}, True),
-        (joined(0, "m") | {"type": "StreamsGroupMemberMetadata"}, True),
+        (joined(0, "m") | {"record_name": "ShareGroupMemberMetadata"}, True),
+        (joined(0, "m") | {"record_name": "StreamsGroupMemberMetadata"}, True),
         (sample(0, "Stable", group_type="Share"), True),
         (sample(0, "Stable", group_type="Consumer"), False),
         (joined(0, "m"), False),

@@ -24,7 +24,7 @@ def topics(*rows: Row, days: int = 2) -> list[set[str]]:
 
 
 def shared(seconds: float, name: str, *names: str) -> Row:
-    return joined(seconds, name, topics=[*names]) | {"type": "ShareGroupMemberMetadata"}
+    return joined(seconds, name, topics=[*names]) | {"record_name": "ShareGroupMemberMetadata"}
 
 
 def expression(seconds: float, text: str, event_type: str = "regex_resolved", **others: Any) -> Row:
@@ -37,7 +37,7 @@ def test_the_last_record_of_each_member_holds_until_the_member_leaves() -> None:
         shared(1, "n", "left"),
         record(2, "share_partitions", "ShareGroupStatePartitionMetadata", topics=["state"]),
         shared(3, "m", "t"),
-        left(DAY, "n") | {"type": "ShareGroupMemberMetadata"},
+        left(DAY, "n") | {"record_name": "ShareGroupMemberMetadata"},
     )
 
     assert found == [{"t", "left", "state"}, {"t", "state"}]
@@ -47,7 +47,7 @@ def test_topics_of_an_expression_hold_until_it_is_removed() -> None:
     found = topics(
         expression(1, "m.*", topics=["matched"]),
         expression(2, "n.*", topics=["no more"]),
-        expression(DAY, "n.*", "regex_removed", tombstone=True),
+        expression(DAY, "n.*", "regex_removed", is_tombstone=True),
     )
 
     assert found == [{"matched", "no more"}, {"matched"}]

@@ -53,7 +53,7 @@ def to_observations(polls: Sequence[tuple[int, Observation]]) -> Observations:
         log_end=column([poll.end for _, poll in polls]),
         lag=column([poll.lag for _, poll in polls]),
         lost_records=column([max(0, poll.start - poll.offset) for _, poll in polls]),
-        members=column([poll.members for _, poll in polls]),
+        member_count=column([poll.members for _, poll in polls]),
         commit_ms=unknown,
         repeated_commits=unknown,
         highest=column([poll.offset for _, poll in polls]),

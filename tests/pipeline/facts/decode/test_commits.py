@@ -111,7 +111,7 @@ def test_commits_with_metadata_of_usual_sizes_are_read_at_once(version: int, siz
 
 def test_a_tombstone_is_a_commit_without_an_offset() -> None:
     row = row_of(KEY, None)
-    assert (row["kind"], row["tombstone"], row["group"], row["topic"], row["partition"]) == (
+    assert (row["kind"], row["is_tombstone"], row["group"], row["topic"], row["partition"]) == (
         "offset_commit",
         True,
         "g1",

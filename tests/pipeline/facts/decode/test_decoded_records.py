@@ -35,7 +35,7 @@ def test_each_table_gets_the_rows_of_its_kind_in_their_order() -> None:
 def test_a_commit_record_has_no_number_of_members() -> None:
     rows = rows_by_table(decode(raw([(COMMIT_KEY, None)]), "c1", 7))[OFFSET_COMMITS]
 
-    assert rows["members"].to_pylist() == [None]
+    assert rows["member_count"].to_pylist() == [None]
 
 
 def test_a_commit_without_a_time_has_the_time_of_its_record_in_the_table() -> None:

@@ -31,7 +31,7 @@ def _filled(event: Row) -> Row:
 
 def test_members_of_a_classic_group_have_topics_and_partitions() -> None:
     assert _filled(_event("GroupMetadata-v3-subscription-3")) == {
-        "type": "GroupMetadata",
+        "record_name": "GroupMetadata",
         "event_type": "generation",
         "epoch": 8,
         "protocol_type": "consumer",
@@ -92,7 +92,7 @@ def test_a_group_without_members_is_empty() -> None:
 
 def test_a_kip_848_member_has_its_client_host_and_topics() -> None:
     assert _filled(_event("ConsumerGroupMemberMetadata-v0-full")) == {
-        "type": "ConsumerGroupMemberMetadata",
+        "record_name": "ConsumerGroupMemberMetadata",
         "event_type": "member_metadata",
         "member_id": "s2",
         "group_instance_id": "s1",
@@ -157,7 +157,7 @@ def test_bytes_in_details_are_base64() -> None:
 def test_a_tombstone_has_only_a_type_and_a_member() -> None:
     for golden in [golden for golden in GOLDEN if golden.variant == "tombstone" and golden.type not in COMMIT_TYPES]:
         event = row_of(golden.key_bytes, None)["event"]
-        assert set(_filled(event)) <= {"type", "event_type", "member_id"}
+        assert set(_filled(event)) <= {"record_name", "event_type", "member_id"}
         assert event["event_type"].endswith(("removed", "left"))
 
 

@@ -57,7 +57,7 @@ def test_keys_equal_those_of_kafkas_converters() -> None:
     for golden, row in ROWS:
         member_id = (row["event"] or {}).get("member_id")
         assert (row["record_type"], row["value_version"]) == (golden.type, golden.version)
-        assert row["tombstone"] is (golden.value is None)
+        assert row["is_tombstone"] is (golden.value is None)
         assert row["group"] == golden.key.get("group", golden.key.get("group_id"))
         names = {"topic": row["topic"], "partition": row["partition"], "member_id": member_id}
         assert names == {name: golden.key.get(name) for name in names}
@@ -82,14 +82,14 @@ def test_details_of_events_equal_those_of_kafkas_converters() -> None:
         if golden.type in COMMIT_TYPES:
             continue
         assert row["kind"] == "group_event"
-        assert row["event"]["type"] == golden.name
+        assert row["event"]["record_name"] == golden.name
         details = json.loads(row["event"]["details"] or "null")
         expression = {"regular_expression": golden.key["regular_expression"]} if golden.type == 16 else {}
         expected = golden.value if golden.value is None and not expression else {**expression, **(golden.value or {})}
         assert _without_absent(details, expected) == expected
 
 
-_KEY = ("group", "topic", "partition", "record_type", "tombstone")
+_KEY = ("group", "topic", "partition", "record_type", "is_tombstone")
 
 
 @pytest.mark.parametrize("version", range(5))

@@ -42,7 +42,7 @@ def test_an_unreadable_key_is_kept_with_its_problem(key: bytes | None, problem: 
         assert row["kind"] == "unknown"
         assert row["raw"] == {"key": key, "value": value, "problem": problem}
         assert (row["group"], row["value_version"], row["event"]) == (None, None, None)
-        assert row["tombstone"] is (value is None)
+        assert row["is_tombstone"] is (value is None)
 
 
 @pytest.mark.parametrize(("key", "kind"), [(b"\x00\x18abc", 24), (b"\x00\x09", 9), (b"\x00", None), (None, None)])
@@ -84,7 +84,12 @@ def test_a_value_of_nulls_of_any_length_never_fails(kind: RecordType) -> None:
 @pytest.mark.parametrize("value", [b"", b"\x00"])
 def test_a_value_without_a_whole_version_is_unknown(value: bytes) -> None:
     row = row_of(TOMBSTONES[1].key_bytes, value)
-    assert (row["kind"], row["value_version"], row["tombstone"], row["raw"]["value"]) == ("unknown", None, False, value)
+    assert (row["kind"], row["value_version"], row["is_tombstone"], row["raw"]["value"]) == (
+        "unknown",
+        None,
+        False,
+        value,
+    )
 
 
 KEYS = st.one_of(st.none(), st.binary(max_size=30), st.sampled_from([golden.key_bytes for golden in GOLDEN]))

@@ -31,7 +31,7 @@ def test_a_partition_without_a_commit_has_no_row() -> None:
 def test_commits_have_the_number_of_members_where_it_is_known() -> None:
     offsets = GroupOffsets([("orders", CommitTuple([(0, 1, None, ""), (1, 1, None, "")]))])
     (batch,) = offset_commit_batches(dict.fromkeys(["a", "b", "c"], offsets), {"a": 3, "b": 0}, shared=SHARED)
-    assert batch["members"].to_pylist() == [3, 3, 0, 0, None, None]
+    assert batch["member_count"].to_pylist() == [3, 3, 0, 0, None, None]
 
 
 def test_commits_of_a_group_are_in_one_batch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,9 +53,9 @@ def test_a_group_without_a_description_has_the_listed_state() -> None:
     assert {name: value for name, value in row.items() if value is not None} == {
         **SHARED,
         "group": "g",
-        "type": "Snapshot",
+        "record_name": "Snapshot",
         "event_type": "state_seen",
-        "tombstone": False,
+        "is_tombstone": False,
         "protocol_type": "share",
         "group_type": "Share",
         "state": "Stable",

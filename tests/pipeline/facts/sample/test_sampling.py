@@ -36,8 +36,8 @@ def test_commits_of_all_groups_are_rows(cluster: ScriptedCluster, storage: Stora
         "committed_offset": 5,
         "leader_epoch": 3,
         "metadata": "here",
-        "tombstone": False,
-        "members": 1,
+        "is_tombstone": False,
+        "member_count": 1,
         "date": "2026-09-21",
     }
     assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 6}
@@ -53,8 +53,8 @@ def test_a_described_group_has_a_row_with_its_epoch_and_members(cluster: Scripte
         "cluster_id": "scripted",
         "origin": "sample",
         "group": "orders",
-        "tombstone": False,
-        "type": "Snapshot",
+        "is_tombstone": False,
+        "record_name": "Snapshot",
         "event_type": "state_seen",
         "epoch": 9,
         "protocol": "uniform",
@@ -76,11 +76,12 @@ def test_groups_that_the_listing_returns_as_a_whole_are_not_described(
     }
     assert reported == {
         "billing": ("Classic", "Empty", False),
-        "connect": ("Classic", "Stable", False),
+        "connect": ("Classic", "Stable", True),
         "orders": ("Consumer", "Stable", True),
-        "shared": ("Share", "Stable", False),
+        "shared": ("Share", "Stable", True),
     }
-    assert cluster.requests()["DescribeGroups"] == 0
+    (request,) = cluster.requests_of("DescribeGroups")
+    assert request.body["groups"] == ["connect"]
     assert cluster.requests()["ConsumerGroupDescribe"] == 1
 
 
@@ -124,7 +125,9 @@ def test_a_sample_costs_few_requests(cluster: ScriptedCluster, storage: Storage)
     assert cluster.requests() == {
         "ListGroups": 3,
         "ConsumerGroupDescribe": 1,
-        "OffsetFetch": 3,
+        "DescribeGroups": 1,
+        "ShareGroupDescribe": 1,
+        "OffsetFetch": 2,
         "Metadata": 2,
         "ListOffsets": 9,
     }

@@ -33,7 +33,7 @@ class Log:
 
 
 def chunks_of(value: bytes, records: int) -> list[pa.RecordBatch]:
-    reader: Any = RangeReader(Log(value), Range(3, 5, 5 + records), {}, 1.0)  # type: ignore[arg-type]  # as one acts
+    reader: Any = RangeReader(Log(value), Range(3, 5, 5 + records), {}, 1.0)  # type: ignore[arg-type]  # it acts as a Consumer
     found: list[pa.RecordBatch | DataGap] = list(reader.read())
     chunks = [part for part in found if isinstance(part, pa.RecordBatch)]
     assert len(chunks) == len(found)

@@ -47,6 +47,58 @@ def test_documents_are_as_the_schema_says(given: Any) -> None:
     assert errors_in(json.loads(json.dumps(history_document(given)))) == []
 
 
+# The document of a history of one group, without its groups; and the group in it.
+SMALL_DOCUMENT = {
+    "schema": "kafka-groups/pipeline-report/1",
+    "status": "complete",
+    "made_at": "2026-11-21T00:05:00.000Z",
+    "from": "2026-11-20T00:00:00.000Z",
+    "to": "2026-11-21T00:00:00.000Z",
+    "clusters": ["c-1"],
+    "evaluated_at": "2026-11-20T23:59:00.000Z",
+    "groups_in_all": 1,
+    "findings": [],
+    "gaps": [],
+    "missing": [],
+    "errors": [],
+}
+SMALL_GROUP = {
+    "cluster_id": "c-1",
+    "group": "orders",
+    "state": None,
+    "members": None,
+    "verdict": None,
+    "rule": None,
+    "verdict_since": None,
+    "evaluated_at": "2026-11-20T23:58:00.000Z",
+    "deleted_at": None,
+    "deleted_at_is_bound": False,
+    "is_unused": False,
+    "lag": 3,
+    "lag_quality": "exact",
+    "time_lag_ms": None,
+    "time_lag_quality": "unknown",
+    "consume_rate": None,
+    "produce_rate": None,
+    "catch_up_ms": None,
+    "lagging_since": "2026-11-20T01:00:00.000Z",
+    "lagging_since_is_bound": True,
+    "rebalancing_ms": None,
+    "points": [{"at": "2026-11-20T00:00:00.000Z", "lag": 3, "time_lag_ms": None}],
+    "rebalances": [
+        {
+            "started_at": "2026-11-20T01:00:00.000Z",
+            "ended_at": "2026-11-20T01:00:03.200Z",
+            "duration_ms": 3200,
+            "duration_quality": "exact",
+            "generation": 7,
+            "joined": 2,
+            "left": 1,
+        }
+    ],
+}
+
+
 def test_a_document_of_a_small_history_has_all_keys_and_values() -> None:
     worst = group(
         lag=3,
@@ -57,56 +109,7 @@ def test_a_document_of_a_small_history_has_all_keys_and_values() -> None:
         lagging_since_is_bound=True,
     )
     document = history_document(history(worst, evaluated_ms=TO - MINUTE))
-    (given,) = document.pop("groups")
-    assert document == {
-        "schema": "kafka-groups/pipeline-report/1",
-        "status": "complete",
-        "made_at": "2026-11-21T00:05:00.000Z",
-        "from": "2026-11-20T00:00:00.000Z",
-        "to": "2026-11-21T00:00:00.000Z",
-        "clusters": ["c-1"],
-        "evaluated_at": "2026-11-20T23:59:00.000Z",
-        "groups_in_all": 1,
-        "findings": [],
-        "gaps": [],
-        "missing": [],
-        "errors": [],
-    }
-    assert given == {
-        "cluster_id": "c-1",
-        "group": "orders",
-        "state": None,
-        "members": None,
-        "verdict": None,
-        "rule": None,
-        "verdict_since": None,
-        "evaluated_at": "2026-11-20T23:58:00.000Z",
-        "deleted_at": None,
-        "deleted_at_is_bound": False,
-        "is_unused": False,
-        "lag": 3,
-        "lag_quality": "exact",
-        "time_lag_ms": None,
-        "time_lag_quality": "unknown",
-        "consume_rate": None,
-        "produce_rate": None,
-        "catch_up_ms": None,
-        "lagging_since": "2026-11-20T01:00:00.000Z",
-        "lagging_since_is_bound": True,
-        "rebalancing_ms": None,
-        "points": [{"at": "2026-11-20T00:00:00.000Z", "lag": 3, "time_lag_ms": None}],
-        "rebalances": [
-            {
-                "started_at": "2026-11-20T01:00:00.000Z",
-                "ended_at": "2026-11-20T01:00:03.200Z",
-                "duration_ms": 3200,
-                "duration_quality": "exact",
-                "generation": 7,
-                "joined": 2,
-                "left": 1,
-            }
-        ],
-    }
+    assert document == {**SMALL_DOCUMENT, "groups": [SMALL_GROUP]}
 
 
 def test_unknown_numbers_of_members_are_null_and_not_0() -> None:

@@ -26,7 +26,7 @@ MakeScreen = Callable[..., Screen]
 WORST = group(
     "billing",
     state="Stable",
-    members=3,
+    member_count=3,
     verdict="STALL",
     rule="no_progress",
     lag=40_000,
@@ -41,7 +41,7 @@ WORST = group(
 CALM = group(
     "audit",
     state="Empty",
-    members=0,
+    member_count=0,
     verdict="OK",
     lag=12,
     time_lag_ms=3_200,
@@ -132,7 +132,7 @@ def test_rows_of_a_report_have_as_of_only_if_one_is_old(make_screen: MakeScreen)
 
 
 def test_a_group_that_was_removed_is_called_so_in_any_window(window: Callable[..., Screen]) -> None:
-    deleted = group("billing", state="Dead", members=0, deleted_ms=FROM + HOUR, evaluated_ms=FROM)
+    deleted = group("billing", state="Dead", member_count=0, deleted_ms=FROM + HOUR, evaluated_ms=FROM)
     out, err = drawn_on(window(40), history(deleted))
     assert out.split("\n")[1].split()[1] == "deleted"
     assert "Deleted: billing, 2026-11-20T01:00Z\n" in err
@@ -141,7 +141,7 @@ def test_a_group_that_was_removed_is_called_so_in_any_window(window: Callable[..
 
 
 def test_a_removal_that_only_samples_show_is_a_bound(make_screen: MakeScreen) -> None:
-    deleted = group("billing", state="Dead", members=0, deleted_ms=FROM + HOUR, deleted_is_bound=True)
+    deleted = group("billing", state="Dead", member_count=0, deleted_ms=FROM + HOUR, deleted_is_bound=True)
     assert "Deleted: billing, ≤2026-11-20T01:00Z\n" in drawn_on(make_screen(), history(deleted))[1]
 
 

@@ -46,7 +46,7 @@ _TIMER_DELAY_MS: Final = 1_000
 
 
 class Generation(NamedTuple):
-    """What the next rebalance of a classic group begins with: a generation, a removal of the group, or a downgrade.
+    """The start of the next rebalance of a classic group: a generation, a removal of the group, or a downgrade.
 
     - `number` is None after a downgrade of a KIP-848 group, whose next generation may have any number.
     - `members` are None if they are unknown. `join_timeout_ms` is their longest rebalance timeout, None if unknown.

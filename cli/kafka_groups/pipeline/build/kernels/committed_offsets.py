@@ -61,7 +61,7 @@ def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset
         at_us=at_us,
         commit_timestamp_us=at_us,
         topic_id=np.full(size, NULL),
-        members=np.full(size, NULL),
+        member_count=np.full(size, NULL),
         committed_offset=committed_offset,
         source_offset=source_offset,
         is_record=source_offset != NULL,
@@ -78,29 +78,16 @@ def new_deletions(key: Ints, at_us: Ints) -> Commits:
 
     Incarnations are not numbered yet.
     """
-    size = len(key)
-    return Commits(
-        key=key,
-        at_us=at_us,
-        commit_timestamp_us=at_us,
-        topic_id=np.full(size, NULL),
-        members=np.full(size, NULL),
-        committed_offset=np.full(size, NULL),
-        source_offset=np.full(size, NULL),
-        is_record=np.zeros(size, np.bool_),
-        is_deletion=np.ones(size, np.bool_),
-        is_carried=np.zeros(size, np.bool_),
-        incarnation=np.zeros(size, np.int64),
-        repeated_commits=np.zeros(size, np.int64),
-        unseen_highest=np.full(size, NULL),
-    )
+    missing = np.full(len(key), NULL)
+    rows = new_commits(key=key, at_us=at_us, committed_offset=missing, source_offset=missing)
+    return replace(rows, is_deletion=np.ones(len(key), np.bool_))
 
 
 def empty_key_summary(size: int) -> KeySummary:
     """Return the summary of `size` keys that have no earlier days: NULL and false everywhere."""
     return KeySummary(
-        fact_day=np.full(size, NULL),
-        moved_us=np.full(size, NULL),
+        last_fact_day=np.full(size, NULL),
+        last_move_us=np.full(size, NULL),
         last_commit_us=np.full(size, NULL),
         has_records=np.zeros(size, np.bool_),
         sampled_us=np.full(size, NULL),

@@ -55,7 +55,7 @@ _HIGHEST_FIRST_EPOCH: Final = 2
 
 @dataclass
 class EpochChanges:
-    """Joins and leaves of a KIP-848 group since its last epoch, its removal or its online upgrade."""
+    """The joins and leaves of a KIP-848 group since its last epoch, its removal or its online upgrade."""
 
     # True if that epoch, removal or upgrade is among the records: then all later joins and leaves are, too.
     has_start: bool = False
@@ -70,11 +70,11 @@ class EpochChanges:
             self.steps[member_id] = self.steps.get(member_id, 0) + step
 
     def joined(self) -> tuple[str, ...]:
-        """Return the sorted ids of members that joined and did not leave."""
+        """Return the sorted ids of members that joined, except those that left again."""
         return tuple(sorted(member_id for member_id, step in self.steps.items() if step == 1))
 
     def left(self) -> tuple[str, ...]:
-        """Return the sorted ids of members that left and had not joined."""
+        """Return the sorted ids of members that left, except those that had joined since the epoch."""
         return tuple(sorted(member_id for member_id, step in self.steps.items() if step == -1))
 
     def all_left(self) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ class GroupIncarnation:
             self.members.see_time(record)
             return
         change = self.members.read(index, record)
-        is_consumer = record.type.startswith("ConsumerGroup")
+        is_consumer = record.record_name.startswith("ConsumerGroup")
         if change is not None and is_consumer and not change.has_joined_earlier:
             self.changes.count(change.member_id, change.step)
         if record.is_removal:
@@ -139,7 +139,7 @@ class GroupIncarnation:
         self.members.mark_complete()
         # The next incarnation begins with these changes. The removal of a share or streams group does not affect the
         # members that an upgrade of a classic group kept.
-        if record.type == CONSUMER_GROUP:
+        if record.record_name == CONSUMER_GROUP:
             self.changes = EpochChanges(has_start=True)
         else:
             self.changes = EpochChanges(self.changes.has_start, self.changes.kept_members)
@@ -152,7 +152,7 @@ class GroupIncarnation:
         """
         if record.epoch is not None and record.epoch <= _HIGHEST_FIRST_EPOCH:
             self.members.mark_complete()
-        if record.type != CONSUMER_GROUP or record.epoch == self.changes.epoch:
+        if record.record_name != CONSUMER_GROUP or record.epoch == self.changes.epoch:
             return
         number = record.epoch or 0
         self.epochs.append(Epoch(index, record.at_us, number, self.changes, self.members.present_count, {}))
@@ -181,19 +181,19 @@ class GroupIncarnation:
 
         `next_epoch` is the following epoch, which may belong to the next incarnation; None if none began.
         """
-        members = None
+        member_count = None
         if self.members.is_known_at(epoch.record_index, epoch.at_us):
-            members = epoch.present_count + self.members.preexisting_count
+            member_count = epoch.present_count + self.members.preexisting_count
         # No member was counted, but later a member left whose join is lost.
-        if members == 0 and self.members.leaves_unseen_after(epoch.record_index):
-            members = None
-        quality, ended_us = _end(epoch, next_epoch, members)
-        changes = self._known_changes(epoch, members)
+        if member_count == 0 and self.members.leaves_unseen_after(epoch.record_index):
+            member_count = None
+        quality, ended_us = _end(epoch, next_epoch, member_count)
+        changes = self._known_changes(epoch, member_count)
         members_before = joined = left = None
         if changes is not None:
             joined = changes.joined()
             left = changes.left()
-            members_before = None if members is None else members - sum(changes.steps.values())
+            members_before = None if member_count is None else member_count - sum(changes.steps.values())
         return Rebalance(
             group_protocol="consumer",
             generation=epoch.number,
@@ -203,15 +203,15 @@ class GroupIncarnation:
             duration_quality=quality,
             sync_ms=None,
             members_before=members_before,
-            members_after=members,
+            members_after=member_count,
             joined=joined,
             left=left,
         )
 
-    def _known_changes(self, epoch: Epoch, members: int | None) -> EpochChanges | None:
+    def _known_changes(self, epoch: Epoch, member_count: int | None) -> EpochChanges | None:
         """Return the joins and leaves since the previous epoch; None if the members at that epoch are unknown.
 
-        `members` is the number of members after these changes; None if unknown.
+        `member_count` is the number of members after these changes; None if unknown.
         """
         if epoch.changes.has_start:
             return None if epoch.changes.kept_members is None else epoch.changes
@@ -222,21 +222,21 @@ class GroupIncarnation:
             for change in self.members.changes_in_batch(epoch.record_index, epoch.at_us):
                 batch.count(change.member_id, change.step)
             return batch
-        is_first = epoch.number <= _HIGHEST_FIRST_EPOCH and members is not None and members <= 1
+        is_first = epoch.number <= _HIGHEST_FIRST_EPOCH and member_count is not None and member_count <= 1
         return epoch.changes if is_first else None
 
 
-def _end(epoch: Epoch, next_epoch: Epoch | None, members: int | None) -> tuple[str, int | None]:
+def _end(epoch: Epoch, next_epoch: Epoch | None, member_count: int | None) -> tuple[str, int | None]:
     """Return the quality of a rebalance's duration, and the end of the rebalance in µs since 1970 (None if open).
 
-    `members` is the number of members that have to reach the epoch; None if unknown. No rebalance ends before it began,
-    even if the next coordinator's clock is behind.
+    `member_count` is the number of members that have to reach the epoch; None if unknown. No rebalance ends before it
+    began, even if the next coordinator's clock is behind.
     """
-    if members is not None and len(epoch.arrivals) >= members:
+    if member_count is not None and len(epoch.arrivals) >= member_count:
         return "exact", max([epoch.at_us, *epoch.arrivals.values()])
-    if members is not None and next_epoch is None:
+    if member_count is not None and next_epoch is None:
         return "open", None
-    if members is not None and next_epoch is not None:
+    if member_count is not None and next_epoch is not None:
         return "overtaken", max(epoch.at_us, next_epoch.at_us)
     if next_epoch is None or next_epoch.at_us < epoch.at_us:
         return "unknown", None

@@ -107,11 +107,11 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
         deleted_us=last_values(rows.key, is_deletion, rows.at_us, never),
         clock_jump_ms=clock_jump_ms,
     )
-    moved_us = last_values(rows.key, is_move, rows.at_us, never)
+    last_move_us = last_values(rows.key, is_move, rows.at_us, never)
     last_commit_us = last_values(rows.key, is_of_day & is_commit, rows.at_us, never)
     return activity, replace(
         key_summary,
-        moved_us=np.maximum(key_summary.moved_us, moved_us),
+        last_move_us=np.maximum(key_summary.last_move_us, last_move_us),
         last_commit_us=np.maximum(key_summary.last_commit_us, last_commit_us),
         has_records=key_summary.has_records | (commits > 0),
     )

@@ -6,9 +6,9 @@ the records of the day's last ten minutes. So a checkpoint also has these record
 
 Example: the text of a checkpoint is JSON, and has the same fields.
 
->>> checkpoint = GroupCheckpoint(state="Stable", members=2, newest=(0, 7))
+>>> checkpoint = GroupCheckpoint(state="Stable", member_count=2, last_position=(0, 7))
 >>> restored = GroupCheckpoint.from_json(checkpoint.to_json())
->>> restored.state, restored.members, restored.newest
+>>> restored.state, restored.member_count, restored.last_position
 ('Stable', 2, (0, 7))
 >>> records = [GroupRecord(0, offset, 0, "GroupMetadata", "generation") for offset in (6, 8, 9)]
 >>> [checkpoint.precedes(record) for record in records]
@@ -37,7 +37,7 @@ from kafka_groups.pipeline.frames.arrays import NULL
 class Subject(NamedTuple):
     """A group, a member or a regular expression whose record names topics."""
 
-    type: str  # Kafka's name of the record
+    record_name: str  # Kafka's name of the record
     member_id: str | None
     expression: str | None
 
@@ -53,10 +53,10 @@ class GroupCheckpoint:
     changes: EpochChanges = field(default_factory=EpochChanges)  # since the last epoch of a KIP-848 group
     generation: Generation | None = None  # the newest one of a classic group
     state: str | None = None  # None if it is unknown
-    members: int = NULL  # number of members; UNKNOWN, or NULL if no event has shown a number yet
+    member_count: int = NULL  # number of members; UNKNOWN, or NULL if no event has shown a number yet
     topics: Topics = field(default_factory=dict)  # topics that each subject named last
     has_no_rebalances: bool = False  # a share or streams group: its records do not show rebalances
-    newest: tuple[int, int] | None = None  # partition and offset of the last record; None if there was none
+    last_position: tuple[int, int] | None = None  # partition and offset of the last record; None if there was none
     recent: RecentRecords | None = None  # None if the day had no record in its last ten minutes
 
     def precedes(self, record: GroupRecord) -> bool:
@@ -64,9 +64,9 @@ class GroupCheckpoint:
 
         Partitions of the topic have no common order, so a record in another partition counts as later.
         """
-        if self.newest is None:
+        if self.last_position is None:
             return True
-        partition, offset = self.newest
+        partition, offset = self.last_position
         return record.source_partition != partition or record.source_offset > offset
 
     def to_json(self) -> str:
@@ -91,13 +91,13 @@ class GroupCheckpoint:
             "changes": asdict(self.changes),
             "generation": self.generation and self.generation._asdict(),
             "state": self.state,
-            "members": self.members,
+            "member_count": self.member_count,
             "topics": [
                 {"names": names, "subjects": [subject._asdict() for _, subject in pairs]}
                 for names, pairs in groupby(named, itemgetter(0))
             ],
             "has_no_rebalances": self.has_no_rebalances,
-            "newest": self.newest,
+            "last_position": self.last_position,
         }
         if self.recent is not None:
             fields["recent"] = {
@@ -118,14 +118,14 @@ class GroupCheckpoint:
             changes=EpochChanges(**fields["changes"]),
             generation=fields["generation"] and Generation(**fields["generation"]),
             state=fields["state"],
-            members=fields["members"],
+            member_count=fields["member_count"],
             topics={
                 Subject(**subject): tuple(topics["names"])
                 for topics in fields["topics"]
                 for subject in topics["subjects"]
             },
             has_no_rebalances=fields["has_no_rebalances"],
-            newest=fields["newest"] and tuple(fields["newest"]),
+            last_position=fields["last_position"] and tuple(fields["last_position"]),
             recent=recent and RecentRecords(cls._from_fields(recent["before"]), _read_records(recent["records"])),
         )
 

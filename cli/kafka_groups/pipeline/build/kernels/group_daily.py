@@ -47,7 +47,10 @@ _MIN_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedKeyDays:
-    """The days of keys with the numbers of their group and topic, sorted by group, topic and partition."""
+    """The days of keys, sorted by group, topic and partition: row i is row i of `key_days`.
+
+    `group` and `topic` are the numbers of its group and of its topic.
+    """
 
     group: Ints
     topic: Ints
@@ -66,7 +69,7 @@ class GroupedKeyDays:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupCounts:
-    """Row i has the counts of group i on a day that do not depend on its commits; NULL where unknown."""
+    """The counts of groups on a day that do not depend on commits: row i is group i; NULL where unknown."""
 
     read_us: Ints  # the last record of the group's cluster, in µs since 1970
     # Highest number of members; UNKNOWN if it was unknown at any time, NULL if no event has shown one.
@@ -77,7 +80,10 @@ class GroupCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupActivity:
-    """Row i is a group that has a commit at the end of a day, or had one during the day. Times are µs since 1970."""
+    """The activity of groups on a day: a row for each group that had a commit on the day or at its end.
+
+    `group` is the number of the group; rows are sorted by it. Times are µs since 1970.
+    """
 
     group: Ints
     commits: Ints  # NULL if no record of the group was read
@@ -93,7 +99,7 @@ class GroupActivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupExtremes:
-    """Row i has the worst and the last values of all keys and statuses of group i on a day; NULL where unknown.
+    """The worst and the last values of groups on a day, from all keys and statuses: row i is group i; NULL if unknown.
 
     Lags and margins are in records, times in ms.
     """
@@ -109,9 +115,9 @@ class GroupExtremes:
 
 
 def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> GroupActivity:
-    """Return the activity of the groups on a day (days since 1970): one row for each group with activity, by group.
+    """Return the activity of groups on a day (days since 1970), without groups that have no commit.
 
-    Row i of `counts` is group i.
+    `keys` are the days of their keys. Row i of `counts` is group i.
     """
     active = keys.take(keys.key_days.has_commit | (keys.key_days.moves > 0))
     days = active.key_days
@@ -153,10 +159,10 @@ def _are_idle(days: KeyDays, is_start: Flags, read_us: Ints, max_members: Ints) 
     `is_start` marks each group's first row in `days`. `read_us` (µs) and `max_members` have a value for each group.
     """
     sampled_us = reduce_segments(np.maximum, days.sampled_us, is_start)
-    moved_us = reduce_segments(np.maximum, days.moved_us, is_start)
+    last_move_us = reduce_segments(np.maximum, days.last_move_us, is_start)
     observed_us = np.maximum(sampled_us, read_us)
-    is_known = (observed_us != NULL) & (moved_us != NULL)
-    has_stood_still = is_known & (observed_us // 1_000 - moved_us // 1_000 >= DAY_US // 1_000)
+    is_known = (observed_us != NULL) & (last_move_us != NULL)
+    has_stood_still = is_known & (observed_us // 1_000 - last_move_us // 1_000 >= DAY_US // 1_000)
     # A group with UNKNOWN members may have had some, so it is not idle. With NULL, no event has shown a member.
     is_idle: Flags = has_stood_still & np.isin(max_members, (0, NULL))
     return is_idle
@@ -178,7 +184,7 @@ def topic_skew(consumed: Ints, is_idle: Flags, idle_partitions: Ints, is_start: 
 
 
 def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int) -> GroupExtremes:
-    """Return the extremes of each of `size` groups, from all keys, including keys whose commit was deleted.
+    """Return the extremes of `size` groups on the day of `keys`, including keys whose commit was deleted.
 
     The last margins are taken from partitions that were observed in the ten minutes before the group's last
     observation. A partition does not count if its commit was deleted between its own last observation and the group's.

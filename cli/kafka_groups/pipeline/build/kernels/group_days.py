@@ -57,7 +57,7 @@ class DayEvents(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupDay:
-    """A group on one day."""
+    """The results for a group on one day."""
 
     day: int  # days since 1970
     timeline: Timeline
@@ -95,7 +95,7 @@ def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_record
     if events.has_no_rebalances:
         reader.mark_without_rebalances()
     new_recent = _read_day(reader, records, day)
-    timeline = build_timeline((start.state, start.members), reader.entries(), events.samples)
+    timeline = build_timeline((start.state, start.member_count), reader.entries(), events.samples)
     checkpoint = replace(reader.checkpoint(*timeline.last), recent=new_recent)
     topics = events.topics | reader.topics()
     if recent is not None and late:
@@ -153,7 +153,7 @@ def _insert_late(before: GroupCheckpoint, recent: RecentRecords, late: Sequence[
     reader = _read_from(recent.before, recent.join(late))
     shown = _last_shown(reader)
     if shown is None or shown == _last_shown(_read_from(recent.before, recent.records)):
-        shown = before.state, before.members
+        shown = before.state, before.member_count
     return reader.checkpoint(*shown)
 
 
@@ -167,4 +167,4 @@ def _read_from(before: GroupCheckpoint, records: Sequence[GroupRecord]) -> Group
 def _last_shown(reader: GroupReader) -> tuple[str | None, int] | None:
     """Return the state and the number of members that the records show at the end; None if they show neither."""
     entries = drop_superseded(reader.entries())
-    return (entries[-1].state, entries[-1].members) if entries else None
+    return (entries[-1].state, entries[-1].member_count) if entries else None

@@ -16,7 +16,7 @@ Example: a classic group is created, upgraded with its member, and removed.
 ...     row(2, "ConsumerGroupMetadata", "group_epoch", epoch=2),
 ...     row(9, "ConsumerGroupMetadata", "group_removed"),
 ... ])
->>> sorted((entry.at_us // 1_000_000, entry.state, entry.members) for entry in reader.entries())
+>>> sorted((entry.at_us // 1_000_000, entry.state, entry.member_count) for entry in reader.entries())
 [(1, 'Stable', 1), (2, None, 1), (9, 'Dead', 0)]
 >>> [(rebalance.group_protocol, rebalance.joined) for rebalance in reader.rebalances()]
 [('classic', ('a',)), ('consumer', ())]
@@ -53,12 +53,12 @@ class GroupReader:
     """A group from a checkpoint on, as shown by the records that were read."""
 
     def __init__(self, before: GroupCheckpoint) -> None:
-        """Begin with a checkpoint, which is not modified; its state, members and `recent` are not used."""
+        """Begin with a checkpoint, which is not modified; its state, member count and `recent` are not used."""
         self._incarnations = [GroupIncarnation(before.membership, deepcopy(before.changes))]
         self._generation = before.generation
         self._topics = dict(before.topics)
         self._has_no_rebalances = before.has_no_rebalances
-        self._newest = before.newest
+        self._last_position = before.last_position
         self._next_index = 0
         self._protocol_entries = list[Entry]()
         self._protocol_record: GroupRecord | None = None  # the last one of a classic or a KIP-848 group itself
@@ -72,17 +72,17 @@ class GroupReader:
         for record in records:
             index = self._next_index
             self._next_index += 1
-            self._newest = log_position(record)
+            self._last_position = log_position(record)
             last = self._incarnations[-1]
             if last.is_removed:
                 last = GroupIncarnation(last.membership(), last.changes)
                 self._incarnations.append(last)
             if record.is_classic:
                 self._read_classic(index, record)
-            elif record.type == CONSUMER_GROUP:
+            elif record.record_name == CONSUMER_GROUP:
                 self._read_consumer(index, record)
-            if record.type.endswith(_TYPES_WITH_TOPICS):
-                self._topics[Subject(record.type, record.member_id, record.expression)] = record.topics
+            if record.record_name.endswith(_TYPES_WITH_TOPICS):
+                self._topics[Subject(record.record_name, record.member_id, record.expression)] = record.topics
             last.read(index, record)
 
     def _read_classic(self, index: int, record: GroupRecord) -> None:
@@ -119,10 +119,11 @@ class GroupReader:
         After an upgrade or downgrade, a record of the other protocol follows the removal at once.
         """
         previous = self._protocol_record or record
+        is_same_batch = record.at_us - previous.at_us <= _ONE_BATCH_US
         self._protocol_record = record
         if record.is_removal:
             self._protocol_entries.append(Entry(record.at_us, index, "Dead", 0))
-        elif previous.is_removal and previous.type != record.type and record.at_us - previous.at_us <= _ONE_BATCH_US:
+        elif previous.is_removal and previous.record_name != record.record_name and is_same_batch:
             self._protocol_entries.pop()
 
     def mark_without_rebalances(self) -> None:
@@ -156,11 +157,11 @@ class GroupReader:
         ]
         return [*self._classic_rebalances, *consumer]
 
-    def checkpoint(self, state: str | None, members: int) -> GroupCheckpoint:
+    def checkpoint(self, state: str | None, member_count: int) -> GroupCheckpoint:
         """Return what is known after the last record that was read, without `recent`.
 
-        `state` and `members` come from `Timeline.last`, which includes samples. An unknown state is None; an unknown
-        number of members is UNKNOWN or NULL.
+        `state` and `member_count` come from `Timeline.last`, which includes samples. An unknown state is None, and an
+        unknown number of members is UNKNOWN or NULL.
         """
         last = self._incarnations[-1]
         return GroupCheckpoint(
@@ -168,8 +169,8 @@ class GroupReader:
             changes=deepcopy(last.changes),
             generation=self._generation,
             state=state,
-            members=members,
+            member_count=member_count,
             topics=dict(self._topics),
             has_no_rebalances=self._has_no_rebalances,
-            newest=self._newest,
+            last_position=self._last_position,
         )

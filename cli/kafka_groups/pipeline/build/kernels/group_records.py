@@ -26,7 +26,7 @@ class GroupRecord(NamedTuple):
     """A record of a group. Times are microseconds since 1970, UTC; None marks a missing value.
 
     - `source_partition` and `source_offset` are the position of the record in `__consumer_offsets`.
-    - `type` is Kafka's name of the record, `event_type` the event that it stands for.
+    - `record_name` is Kafka's name of the record, `event_type` the event that it stands for.
     - `epoch` is the generation of a classic group, or the epoch of a group or of a member. `previous_epoch` is the
       member's epoch before this record.
     - `state_us` is when a classic group entered the state before this record: its last member had joined.
@@ -39,7 +39,7 @@ class GroupRecord(NamedTuple):
     source_partition: int
     source_offset: int
     at_us: int
-    type: str
+    record_name: str
     event_type: str
     epoch: int | None = None
     previous_epoch: int | None = None
@@ -54,7 +54,7 @@ class GroupRecord(NamedTuple):
     @property
     def is_classic(self) -> bool:
         """Whether the record describes a classic group."""
-        return self.type == CLASSIC_GROUP
+        return self.record_name == CLASSIC_GROUP
 
     @property
     def is_removal(self) -> bool:
@@ -65,7 +65,7 @@ class GroupRecord(NamedTuple):
     def shows_stable_member(self) -> bool:
         """Whether a member of a KIP-848 group has reached `epoch`: it owns exactly what that epoch assigns to it."""
         return (
-            self.type == CONSUMER_ASSIGNMENT
+            self.record_name == CONSUMER_ASSIGNMENT
             and self.event_type == MEMBER_ASSIGNMENT
             and self.member_state == "STABLE"
             and self.member_id is not None

@@ -53,7 +53,10 @@ _BY_CERTAINTY: Final = np.array([QUALITIES.index(quality) for quality in BY_CERT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedStatuses:
-    """Statuses of partitions, with the numbers of their group and partition; `statuses.key` is not used."""
+    """Statuses of partitions, in any order: row i is row i of `statuses`, whose `key` is not used.
+
+    `group` and `partition` are the numbers of its group and of its partition.
+    """
 
     group: Ints
     partition: Ints
@@ -62,7 +65,7 @@ class GroupedStatuses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatuses:
-    """Row i is the status of a group at a time, by group and time, in the units of PartitionStatuses.
+    """The statuses of groups, sorted by group and time, in the units of PartitionStatuses: row i is a group at a time.
 
     - `rule` is the worst rule of a partition.
     - `verdict_since_ms` is when this verdict began: the earliest start among the partitions that have it; for OK, the
@@ -87,7 +90,7 @@ class GroupStatuses:
 def new_statuses(*, at_us: Ints, lag: Ints) -> PartitionStatuses:
     """Return statuses whose only known number is the lag; `at_us` are their times in µs since 1970.
 
-    They have key 0, the first rule and full windows; other numbers are NULL or NaN.
+    They have key 0 and the first rule, and their time lags are unknown. All other numbers are NULL or NaN.
     """
     size = len(at_us)
     return PartitionStatuses(

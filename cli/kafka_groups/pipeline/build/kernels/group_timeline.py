@@ -9,10 +9,10 @@ Example: generation 6 has an earlier time than generation 5, because the broker 
 >>> entries = [Entry(10, 0, "Stable", 4), Entry(30, 1, "Stable", 5), Entry(25, 2, "Stable", 6)]
 >>> entries.append(Entry(40, 3, "Empty", 0))
 >>> timeline = build_timeline((None, 9), entries, Timeline())
->>> timeline.times[1:].tolist(), timeline.members.tolist()
+>>> timeline.times[1:].tolist(), timeline.member_counts.tolist()
 ([10, 25, 40], [9, 4, 6, 0])
->>> states, members = timeline.at_times(np.array([5, 30]))
->>> states.tolist(), members.tolist()
+>>> states, member_counts = timeline.at_times(np.array([5, 30]))
+>>> states.tolist(), member_counts.tolist()
 ([None, 'Stable'], [9, 6])
 """
 
@@ -36,30 +36,34 @@ class Entry(NamedTuple):
     at_us: int  # time of the record, in microseconds since 1970
     record_index: int  # index of the record among those that were read, in the order of the log
     state: str | None  # None if the record does not show it
-    members: int  # number of members; UNKNOWN, or NULL if the record does not show it
+    member_count: int  # number of members; UNKNOWN, or NULL if the record does not show it
 
 
 class Timeline(NamedTuple):
-    """States of a group on one day, in the order of their times. The first, with time NULL, is from earlier days."""
+    """The states of a group on one day and its numbers of members, in the order of their times.
+
+    All arrays have one length. If `build_timeline` returned it, the first state, with the time NULL, is that of earlier
+    days. A timeline of samples has only the states that samples saw.
+    """
 
     times: Ints = np.zeros(0, np.int64)  # microseconds since 1970
     states: Array = np.zeros(0, np.object_)  # None where a state is not known
-    members: Ints = np.zeros(0, np.int64)  # number of members; UNKNOWN, or NULL where no event has shown a number yet
+    member_counts: Ints = np.zeros(0, np.int64)  # UNKNOWN, or NULL where no event has shown a number yet
 
     def at_times(self, times: Ints) -> tuple[Any, Ints]:
         """Return the states and the numbers of members at times of the day, in microseconds since 1970."""
         indices = np.searchsorted(self.times, times, side="right") - 1
-        return self.states[indices], self.members[indices]
+        return self.states[indices], self.member_counts[indices]
 
     @property
     def max_members(self) -> int:
         """The day's highest number of members; UNKNOWN if it was unknown at any time, NULL if no event has shown it."""
-        return UNKNOWN if (self.members == UNKNOWN).any() else int(self.members.max())
+        return UNKNOWN if (self.member_counts == UNKNOWN).any() else int(self.member_counts.max())
 
     @property
     def last(self) -> tuple[str | None, int]:
         """The state and the number of members at the end of the day."""
-        return self.states[-1], int(self.members[-1])
+        return self.states[-1], int(self.member_counts[-1])
 
 
 def build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], samples: Timeline) -> Timeline:
@@ -72,11 +76,11 @@ def build_timeline(before: tuple[str | None, int], entries: Sequence[Entry], sam
     rows = [Entry(NULL, 0, *before), *valid]
     times = np.concatenate([samples.times, [row.at_us for row in rows]])
     states = np.concatenate([samples.states, np.array([row.state for row in rows], np.object_)])
-    members = np.concatenate([samples.members, [row.members for row in rows]])
+    member_counts = np.concatenate([samples.member_counts, [row.member_count for row in rows]])
     order = np.argsort(times, kind="stable")
-    members = members[order]
-    last_shown = np.maximum.accumulate(np.where(members != NULL, np.arange(len(members)), 0))
-    return Timeline(times[order], states[order], members[last_shown])
+    member_counts = member_counts[order]
+    last_shown = np.maximum.accumulate(np.where(member_counts != NULL, np.arange(len(member_counts)), 0))
+    return Timeline(times[order], states[order], member_counts[last_shown])
 
 
 def drop_superseded(entries: Sequence[Entry]) -> list[Entry]:
@@ -86,7 +90,8 @@ def drop_superseded(entries: Sequence[Entry]) -> list[Entry]:
     """
     valid = list[Entry]()
     earliest_us = LARGEST
-    for entry in reversed(sorted(entries, key=attrgetter("record_index"))):  # noqa: C413 - equal ones keep their order
+    in_log_order = sorted(entries, key=attrgetter("record_index"))
+    for entry in reversed(in_log_order):
         if entry.at_us <= earliest_us:
             valid.append(entry)
             earliest_us = entry.at_us

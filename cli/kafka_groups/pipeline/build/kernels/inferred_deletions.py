@@ -79,8 +79,8 @@ def infer_deletions(
 ) -> tuple[Commits, KeySummary]:
     """Infer deletions from the day's complete samples; return them, and the summary with each key's missing samples.
 
-    `rows` are the ordered commits of the day and of earlier days. A deletion is dropped if it
-    would precede a row of an earlier day.
+    `rows` are the ordered commits of the day and of earlier days. `key_summary` is the summary before the day, and
+    `read` shows what was read on it. A deletion is dropped if it would precede a row of an earlier day.
     """
     never = np.full(len(key_summary), NULL)
     seen_today_us = last_values(rows.key, ~rows.is_record & ~rows.is_carried, rows.at_us, never)

@@ -62,7 +62,9 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
     key, index = _pair_keys_with_ends(ends, partition_of_key)
     last_commit = last_index_at((commits.key, commits.at_us), (key, ends.at_us[index]))
     has_commit = ~take(commits.is_deletion, last_commit, missing=True)
-    key, index, last_commit = key[has_commit], index[has_commit], last_commit[has_commit]
+    key = key[has_commit]
+    index = index[has_commit]
+    last_commit = last_commit[has_commit]
     end = ends.take(index)
     commit = commits.take(_choose_commits(commits, end, last_commit))
     deletion = last_index_until(commits.is_deletion, segment_starts(commits.key))[last_commit]

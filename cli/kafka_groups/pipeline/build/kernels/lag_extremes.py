@@ -50,7 +50,7 @@ _LONGEST_MS: Final = 2.0**62
 
 
 def find_lag_extremes(rows: LagRows, time_lag_ms: Ints, size: int) -> LagExtremes:
-    """Return the extremes of each of `size` keys.
+    """Return the worst values of each of `size` keys on a day: row i is key i.
 
     `rows` are the lag rows of a day by key and time; `time_lag_ms` is the time lag at each of them (ms, NULL: unknown).
     """

@@ -28,7 +28,7 @@ Example: `a` joins a new group, `b` joins and leaves, and after two hours `x` le
 >>> rows = [row(0, "member_metadata", "a"), row(9, "member_metadata", "b"), row(60, "member_left", "b")]
 >>> for index, record in enumerate([*rows, row(7_200, "member_left", "x"), row(7_201, "member_left", "a")]):
 ...     change = history.read(index, record)
->>> [(entry.at_us // 1_000_000, entry.members) for entry in history.entries()]
+>>> [(entry.at_us // 1_000_000, entry.member_count) for entry in history.entries()]
 [(0, 1), (9, 2), (60, 1), (7200, 2), (7200, 1), (7201, 0)]
 >>> history.membership().departed
 ['a', 'b', 'x']
@@ -267,24 +267,24 @@ class MemberHistory:
         The first record has an entry if there are preexisting members. An entry follows each join and leave, and one
         precedes the leaves of unseen leavers. The state is Empty where no member remains, else None.
         """
-        members = len(self._before.members) + len(self._preexisting)
+        member_count = len(self._before.members) + len(self._preexisting)
         known_from = self._known_from()
         if self._preexisting and self._first_record is not None:
-            yield Entry(self._first_record.at_us, self._first_index, None, members)
+            yield Entry(self._first_record.at_us, self._first_index, None, member_count)
         for at_us, batch in groupby(self._changes, attrgetter("at_us")):
             changes = list(batch)
             # Unseen leavers were present just before the batch of their leaves, whose records have one time.
             unseen_leavers = sum(change.is_unseen for change in changes)
             if unseen_leavers:
-                members += unseen_leavers
-                yield Entry(at_us, changes[0].record_index, None, members)
+                member_count += unseen_leavers
+                yield Entry(at_us, changes[0].record_index, None, member_count)
             for change in changes:
-                members += change.step
+                member_count += change.step
                 # Zero members are not certain while a member whose join is lost still leaves later.
-                is_certain = members > 0 or self._last_unseen_index <= change.record_index
+                is_certain = member_count > 0 or self._last_unseen_index <= change.record_index
                 is_known = known_from <= change.record_index and is_certain
-                state = "Empty" if is_known and members == 0 else None
-                yield Entry(at_us, change.record_index, state, members if is_known else UNKNOWN)
+                state = "Empty" if is_known and member_count == 0 else None
+                yield Entry(at_us, change.record_index, state, member_count if is_known else UNKNOWN)
 
     def membership(self) -> Membership:
         """Return the membership after the last record, or the initial one if no record was read."""

@@ -58,14 +58,14 @@ def make_observations(rows: LagRows, ends: LogEnds, commits: Commits) -> Observa
         log_end=rows.log_end,
         lag=np.where(is_known, rows.log_end - readable_from, NULL),
         lost_records=np.where(log_start == NULL, NULL, np.maximum(0, log_start - committed_offset)),
-        members=_find_members(rows, commits),
+        member_count=_find_member_counts(rows, commits),
         commit_ms=np.where(commit_us == NULL, NULL, commit_us // 1_000),
         repeated_commits=repeated_commits,
         highest=_find_highest(rows, commits),
     )
 
 
-def _find_members(rows: LagRows, commits: Commits) -> Ints:
+def _find_member_counts(rows: LagRows, commits: Commits) -> Ints:
     """Return the number of members of the group at each row, from the key's last sample until then.
 
     It is NULL if that sample does not show it, or is more than ten minutes old.
@@ -73,7 +73,7 @@ def _find_members(rows: LagRows, commits: Commits) -> Ints:
     samples = commits.take(~commits.is_record & ~commits.is_deletion)
     index = last_index_at((samples.key, samples.at_us), (rows.key, rows.at_us))
     is_fresh = rows.at_us - take(samples.at_us, index, 0) <= _MEMBERS_FRESH_US
-    return np.where(is_fresh, take(samples.members, index), NULL)
+    return np.where(is_fresh, take(samples.member_count, index), NULL)
 
 
 def _find_highest(rows: LagRows, commits: Commits) -> Ints:

@@ -57,7 +57,7 @@ def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> O
         log_end=log_end,
         lag=np.where(committed_offset > log_end, NULL, log_end - committed_offset),
         lost_records=unknown,
-        members=unknown,
+        member_count=unknown,
         commit_ms=unknown,
         repeated_commits=unknown,
         highest=committed_offset,
@@ -179,7 +179,7 @@ def _find_highest(rows: KeyProgress, previous: Ints, start_index: Ints) -> Ints:
     is_beyond_end = rows.committed_offset > rows.log_end
     if not (has_fallen.any() or is_beyond_end.any() or (rows.highest != rows.committed_offset).any()):
         return rows.highest
-    is_empty = rows.members == 0
+    is_empty = rows.member_count == 0
     is_reset = has_fallen & (is_empty | ((previous >= 0) & is_empty[previous]))
     offset = np.where(is_reset, rows.committed_offset, rows.highest)
     # An offset above the log end belongs to an earlier log.
@@ -208,8 +208,8 @@ def _running_maximum_of_offsets(offset: Ints, start_index: Ints) -> Ints:
 def _find_empty_since(rows: KeyProgress, start_index: Ints) -> Ints:
     """Return for each row when the time without members began (ms since 1970); NULL if a member was seen last."""
     is_carried = rows.rule != NULL
-    is_empty = np.where(is_carried, rows.empty_since_ms != NULL, rows.members == 0)
-    is_present = rows.members > 0
+    is_empty = np.where(is_carried, rows.empty_since_ms != NULL, rows.member_count == 0)
+    is_present = rows.member_count > 0
     last_present = last_index_until(is_present, start_index)
     begins = is_empty & (last_index_before(is_empty, start_index) <= last_index_before(is_present, start_index))
     last_begin = last_index_until(begins, start_index)
@@ -255,10 +255,10 @@ def _gather_evidence(observations: Observations, progress: KeyProgress) -> dict[
     silent_since_ms = np.where(
         has_commits, np.maximum(progress.since_ms, np.minimum(observations.commit_ms, at_ms)), progress.since_ms
     )
-    is_empty = (observations.members == 0) & (progress.empty_since_ms != NULL)
+    is_empty = (observations.member_count == 0) & (progress.empty_since_ms != NULL)
     return {
         "lag": observations.lag,
-        "members": observations.members,
+        "members": observations.member_count,
         "moves": progress.moves,
         "waiting_ms": at_ms - progress.since_ms,
         "silent_ms": at_ms - silent_since_ms,

@@ -150,7 +150,10 @@ def running_maximum(values: Ints, start_index: Ints) -> Ints:
 
 
 def reduce_segments(ufunc: Any, values: Array, is_start: Flags) -> Array:
-    """Return the result of a ufunc such as `np.add` for each segment; `is_start` is from `is_segment_start`."""
+    """Return one value for each segment: the result of a ufunc such as `np.add` on its values.
+
+    `is_start` is what `is_segment_start` returned.
+    """
     return ufunc.reduceat(values, np.flatnonzero(is_start)) if len(values) else values
 
 

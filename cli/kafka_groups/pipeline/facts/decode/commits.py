@@ -57,7 +57,8 @@ class PackedBytes:
         last = len(self.data) - width
         # Element i is the number that starts at byte i, so the elements overlap. Nothing is copied.
         numbers: Any = np.ndarray(last + 1, f">{layout}", self.data.data, strides=(1,))
-        return numbers[np.clip(positions, 0, last)].astype(np.int64)  # type: ignore[no-any-return]  # numpy says Any
+        values: Ints = numbers[np.clip(positions, 0, last)].astype(np.int64)
+        return values
 
     def read_strings(self, positions: Ints, sizes: Ints, is_known: Flags) -> Any:
         """Return an Arrow column of the strings at these positions of `data`, with sizes in bytes.

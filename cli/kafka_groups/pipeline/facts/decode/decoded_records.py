@@ -20,7 +20,7 @@ UNKNOWN: Final = "unknown"
 GAP: Final = "gap"
 
 _EVENT_COLUMNS: Final = (
-    "type",
+    "record_name",
     "event_type",
     "epoch",
     "previous_epoch",
@@ -63,7 +63,7 @@ class DecodedRecords(Frame):
     record_time: Any = column(TIMESTAMP, "when the broker appended the record; for a gap, when it was found")
     record_type: Any = column(INT16, "type of the record's key")
     value_version: Any = column(INT16, "version of the value; null for tombstones")
-    tombstone: Any = column(BOOLEAN, "true if the record has no value and deletes an earlier one")
+    is_tombstone: Any = column(BOOLEAN, "true if the record has no value and deletes an earlier one")
     group: Any = column(STRING, "id of the group")
     topic: Any = column(STRING, "name of the topic of a commit")
     partition: Any = column(INT32, "partition of the topic of a commit")
@@ -105,8 +105,8 @@ def rows_by_table(records: pa.RecordBatch) -> dict[Table, pa.RecordBatch]:
 def _table_rows(table: Table, struct: str | None, records: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows of DecodedRecords as rows of the table; all of them must have the table's kind."""
     columns: dict[str, Any] = dict(zip(records.schema.names, records.columns, strict=True))
-    # Only samples know the number of members at a commit. The members in an event are another column.
-    columns["members"] = None
+    # Only samples know the number of members at a commit.
+    columns["member_count"] = None
     if struct is not None:
         names = [field.name for field in records[struct].type]
         columns |= zip(names, records[struct].flatten(), strict=True)

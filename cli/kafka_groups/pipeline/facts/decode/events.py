@@ -52,7 +52,7 @@ def event_columns(record_type: RecordType, key: Struct, value: Struct | None) ->
     """
     fields = value or {}
     return {
-        "type": record_type.name,
+        "record_name": record_type.name,
         "event_type": _event_type(record_type, value),
         "epoch": _first_present(fields, "epoch", "assignment_epoch", "member_epoch", "generation"),
         "previous_epoch": fields.get("previous_member_epoch"),

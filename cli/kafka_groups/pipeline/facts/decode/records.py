@@ -45,7 +45,7 @@ def decode(records: pa.RecordBatch, cluster_id: str, partition: int) -> pa.Recor
         "source_partition": partition,
         "source_offset": records["offset"],
         "record_time": timestamp_column(records["timestamp_ms"].to_numpy()),
-        "tombstone": records["value"].is_null(),
+        "is_tombstone": records["value"].is_null(),
     }
     is_commit, columns = _read_commits(records)
     rows = make_batch(DecodedRecords, common_columns | columns, size=len(records), fill_null=True)
@@ -84,7 +84,7 @@ def _decode_one_by_one(records: pa.RecordBatch, rows: pa.RecordBatch) -> pa.Reco
     values = records["value"].to_pylist()
     decoded = [_decode_record(key, value) for key, value in zip(keys, values, strict=True)]
     columns: dict[str, Any] = {name: [row.get(name) for row in decoded] for name in DecodedRecords.names()}
-    for name in ("cluster_id", "source_partition", "source_offset", "record_time", "tombstone"):
+    for name in ("cluster_id", "source_partition", "source_offset", "record_time", "is_tombstone"):
         columns[name] = rows[name]
     return make_batch(DecodedRecords, columns)
 

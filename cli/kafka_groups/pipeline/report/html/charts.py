@@ -66,7 +66,7 @@ def _state_line(history: History, group: GroupHistory) -> str:
         _deletion(group),
         f"as of {describe_minute(group.evaluated_ms or 0)}" if has_old_row else None,
         None if group.state is None else text(group.state),
-        None if group.members is None else count_of(group.members, "member"),
+        None if group.member_count is None else count_of(group.member_count, "member"),
         None if lag is None else f"lag {lag}",
         None if time_lag is None else f"time lag {time_lag}",
         None if lag_start is None else f"behind since {lag_start}",

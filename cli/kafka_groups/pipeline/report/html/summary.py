@@ -56,7 +56,7 @@ def _cells(history: History, group: GroupHistory, number: int) -> list[Cell]:
     return [
         *cells,
         Cell(describe_lag_start(group, beside_ms=history.to_ms), "Behind since"),
-        Cell(show_count(group.members), "Members", "number"),
+        Cell(show_count(group.member_count), "Members", "number"),
         Cell(_rebalances(group), "Rebalances"),
     ]
 

@@ -39,7 +39,7 @@ def _group(group: GroupHistory) -> Document:
         "cluster_id": group.cluster_id,
         "group": group.group,
         "state": group.state,
-        "members": group.members,
+        "members": group.member_count,
         "verdict": group.verdict,
         "rule": group.rule,
         "verdict_since": _instant(group.verdict_since_ms),

@@ -34,7 +34,7 @@ class HistoryRow(NamedTuple):
     group: str
     cluster: str
     state: str | None
-    members: int | None
+    member_count: int | None
     verdict: str | None
     rule: str | None
     lag: str | None
@@ -56,7 +56,7 @@ _COLUMNS: Final = (
     Column("GROUP", "group"),
     _CLUSTER,
     Column("STATE", "state"),
-    Column("MEMBERS", "members", is_number=True),
+    Column("MEMBERS", "member_count", is_number=True),
     Column("VERDICT", "verdict"),
     Column("RULE", "rule"),
     Column("LAG", "lag", is_number=True),
@@ -134,7 +134,7 @@ def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryR
         group=group.group,
         cluster=group.cluster_id,
         state=group.state,
-        members=group.members,
+        member_count=group.member_count,
         # This is no verdict, but readers look for it in this column, which is never omitted.
         verdict=group.verdict if group.deleted_ms is None else "deleted",
         rule=group.rule,

@@ -1,0 +1,193 @@
+"""Describe streams groups: StreamsGroupDescribe (KIP-1071), with the description of the topology since 4.4 (KIP-1331).
+
+The assignment of a member are the partitions that its active tasks read: each task reads the partition of its number of
+each input topic of its subtopology. A topic may have fewer partitions than there are tasks; a caller that knows the
+partitions leaves out those that do not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from kafka_groups.admin.api_handler import ApiResult
+from kafka_groups.admin.handlers.group_batches import split_groups
+from kafka_groups.admin.handlers.member_assignment import sort_assignments
+from kafka_groups.admin.lookup import add_group_error
+from kafka_groups.errors import AdminError
+from kafka_groups.kinds import STREAMS, canonical_name
+from kafka_groups.members import (
+    StreamsMember,
+    Subtopology,
+    SubtopologyTasks,
+    TaskAssignment,
+    Topology,
+    TopologyNode,
+)
+from kafka_groups.model import Assignment, Failure, GroupDescription, Member
+from kafka_groups.protocol import Struct
+from kafka_groups.protocol.errors import UNSUPPORTED_VERSION
+from kafka_groups.protocol.messages import STREAMS_GROUP_DESCRIBE
+
+# TopologyDescriptionStatus and NodeType of StreamsGroupDescribeResponse.json, by number.
+_STATUSES: Final = {0: "not_requested", 1: "not_stored", 2: "error", 3: "available"}
+_NODE_TYPES: Final = {1: "source", 2: "processor", 3: "sink"}
+
+_SENTENCES: Final = {UNSUPPORTED_VERSION: "streams groups are not enabled on this cluster (feature streams.version)"}
+
+
+class DescribeStreamsGroupsHandler:
+    """Group ids to descriptions of streams groups, without the coordinator, which the response lacks.
+
+    With `topology` the brokers are asked for the description of each topology, too, which needs version 1 of the API.
+    """
+
+    api = STREAMS_GROUP_DESCRIBE
+    idempotent = True
+
+    def __init__(self, *, topology: bool = False) -> None:
+        self._topology = topology
+
+    def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
+        """Return as few bodies as the limit allows."""
+        options = {"include_topology_description": self._topology}
+        return [(part, {"group_ids": list(part), **options}) for part in split_groups(keys)]
+
+    def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupDescription]:
+        """Return each group's description; error 69 for a group that is absent or of another type."""
+        result: ApiResult[str, GroupDescription] = ApiResult()
+        for group in STREAMS_GROUP_DESCRIBE.read_response(version, payload)["groups"]:
+            if group["error_code"]:
+                message = group["error_message"] or _SENTENCES.get(group["error_code"])
+                add_group_error(result, group["group_id"], group["error_code"], message)
+            else:
+                result.completed[group["group_id"]] = _description(group)
+        return result
+
+    def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
+        """Return the failure of the group."""
+        return Failure.of(error, group=key, broker=broker)
+
+
+def _description(group: Struct) -> GroupDescription:
+    topology = _topology(group)
+    assignment_epoch = group["assignment_epoch"]
+    return GroupDescription(
+        group=group["group_id"],
+        type=STREAMS.group_type,
+        state=canonical_name(group["group_state"]),
+        protocol_type="streams",
+        coordinator=None,
+        assignor=group["assignor_name"] or None,
+        group_epoch=group["group_epoch"],
+        target_assignment_epoch=assignment_epoch,
+        members=tuple(_member(member, topology, assignment_epoch) for member in group["members"]),
+        topology=topology,
+    )
+
+
+def _member(member: Struct, topology: Topology | None, assignment_epoch: int) -> Member:
+    endpoint = member["user_endpoint"]
+    tasks = _tasks(member["assignment"])
+    target_tasks = _tasks(member["target_assignment"])
+    return Member(
+        member_id=member["member_id"],
+        group_instance_id=member["instance_id"],
+        client_id=member["client_id"],
+        host=member["client_host"],
+        assignment=_input_partitions(tasks.active, topology),
+        epoch=member["member_epoch"],
+        target_epoch=assignment_epoch,
+        target_assignment=_input_partitions(target_tasks.active, topology),
+        rack=member["rack_id"],
+        streams=StreamsMember(
+            process_id=member["process_id"],
+            topology_epoch=member["topology_epoch"],
+            tasks=tasks,
+            target_tasks=target_tasks,
+            endpoint=None if endpoint is None else (endpoint["host"], endpoint["port"]),
+            restoration_lag=_restoration_lag(member["task_offsets"], member["task_end_offsets"]),
+            is_classic=member["is_classic"],
+        ),
+    )
+
+
+def _tasks(assignment: Struct) -> TaskAssignment:
+    return TaskAssignment(
+        active=_sort_tasks(assignment["active_tasks"]),
+        standby=_sort_tasks(assignment["standby_tasks"]),
+        warmup=_sort_tasks(assignment["warmup_tasks"]),
+    )
+
+
+def _sort_tasks(rows: Iterable[Struct]) -> tuple[SubtopologyTasks, ...]:
+    tasks = (SubtopologyTasks(row["subtopology_id"], tuple(sorted(row["partitions"]))) for row in rows)
+    return tuple(sorted(tasks))
+
+
+def _input_partitions(active: Iterable[SubtopologyTasks], topology: Topology | None) -> tuple[Assignment, ...]:
+    """Return the partitions that active tasks read; none without a valid topology."""
+    if topology is None or topology.subtopologies is None:
+        return ()
+    topics_of = {subtopology.id: subtopology.input_topics for subtopology in topology.subtopologies}
+    return sort_assignments(
+        (topic, tasks.partitions) for tasks in active for topic in topics_of.get(tasks.subtopology, ())
+    )
+
+
+def _restoration_lag(offsets: Sequence[Struct], end_offsets: Sequence[Struct]) -> int | None:
+    """Return how many records of changelogs the tasks have not read; None if the broker returns no offsets.
+
+    Both are sums over the changelogs of a task. A task without an end offset has nothing to restore that is known.
+    """
+    if not offsets and not end_offsets:
+        return None
+    read: dict[tuple[str, int], int] = {(row["subtopology_id"], row["partition"]): row["offset"] for row in offsets}
+    ends: dict[tuple[str, int], int] = {(row["subtopology_id"], row["partition"]): row["offset"] for row in end_offsets}
+    return sum(max(ends[task] - read[task], 0) for task in ends.keys() & read.keys())
+
+
+def _topology(group: Struct) -> Topology | None:
+    topology = group["topology"]
+    if topology is None:
+        return None
+    subtopologies = topology["subtopologies"]
+    description = group["topology_description"]
+    return Topology(
+        epoch=topology["epoch"],
+        subtopologies=None if subtopologies is None else tuple(sorted(map(_subtopology, subtopologies))),
+        description=_STATUSES.get(group["topology_description_status"], "error"),
+        nodes=None if description is None else tuple(_nodes_by_subtopology(description)),
+        global_nodes=None if description is None else tuple(_global_nodes(description)),
+    )
+
+
+def _subtopology(row: Struct) -> Subtopology:
+    return Subtopology(
+        id=row["subtopology_id"],
+        source_topics=tuple(sorted(row["source_topics"])),
+        repartition_source_topics=tuple(sorted(topic["name"] for topic in row["repartition_source_topics"])),
+        repartition_sink_topics=tuple(sorted(row["repartition_sink_topics"])),
+        changelog_topics=tuple(sorted(topic["name"] for topic in row["state_changelog_topics"])),
+    )
+
+
+def _nodes_by_subtopology(description: Struct) -> Iterator[tuple[str, tuple[TopologyNode, ...]]]:
+    for row in sorted(description["subtopologies"], key=lambda row: str(row["subtopology_id"])):
+        yield row["subtopology_id"], tuple(map(_node, row["nodes"]))
+
+
+def _global_nodes(description: Struct) -> Iterator[tuple[TopologyNode, TopologyNode]]:
+    for row in description["global_stores"]:
+        yield _node(row["source"]), _node(row["processor"])
+
+
+def _node(row: Struct) -> TopologyNode:
+    return TopologyNode(
+        name=row["name"],
+        type=_NODE_TYPES.get(row["node_type"], f"unknown ({row['node_type']})"),
+        source_topics=tuple(row["source_topics"]),
+        sink_topic=row["sink_topic"],
+        stores=tuple(row["stores"]),
+        successors=tuple(row["successors"]),
+    )
