@@ -85,7 +85,7 @@ class TimePoints(Frame):
         "first time the log ended at this offset; for a backfilled record, its timestamp",
         unit=MILLISECONDS,
     )
-    sampled_ms: Ints = column(INT64, "first sample with this log end; LARGEST if none", unit=MILLISECONDS)
+    first_sample_ms: Ints = column(INT64, "first sample with this log end; LARGEST if none", unit=MILLISECONDS)
     log_start: Ints = column(INT64, "highest log start offset of these samples; NULL if unknown", unit=OFFSET)
 
 
@@ -130,7 +130,7 @@ class KeySummary(Frame):
     last_commit_us: Ints = column(INT64, "time of the last commit", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "true if a record of __consumer_offsets was read")
     sampled_us: Ints = column(INT64, "last sample that saw the commit; NULL after its deletion", unit=MICROSECONDS)
-    missing_samples: Ints = column(INT64, "number of complete samples since sampled_us, at most two")
+    samples_since_seen: Ints = column(INT64, "number of complete samples since sampled_us, at most two")
     missing_since_us: Ints = column(INT64, "time of the second of these samples", unit=MICROSECONDS)
 
 
@@ -175,9 +175,9 @@ class LagRows(RateRows):
 class LagExtremes(Frame):
     """Row i has the worst values of the lag rows of key i on a day; NULL where they have none."""
 
-    time_lag_ms: Ints = column(INT64, "longest time lag", unit=MILLISECONDS)
-    margin: Ints = column(INT64, "smallest retention margin", unit=RECORDS)
-    last_ms: Ints = column(INT64, "time of the last row with a retention margin", unit=MILLISECONDS)
+    max_time_lag_ms: Ints = column(INT64, "longest time lag", unit=MILLISECONDS)
+    min_margin: Ints = column(INT64, "smallest retention margin", unit=RECORDS)
+    last_margin_at_ms: Ints = column(INT64, "time of the last row with a retention margin", unit=MILLISECONDS)
     last_margin: Ints = column(INT64, "retention margin at that time", unit=RECORDS)
     retention_left_ms: Ints = column(
         INT64,
@@ -215,11 +215,11 @@ class Observations(ObservedKeys):
 class KeyProgress(ObservedKeys):
     """One row per key: its last observation, and its progress until then, which the verdicts of later days need."""
 
-    since_ms: Ints = column(INT64, "last move, or last observation without lag if later", unit=MILLISECONDS)
+    waiting_since_ms: Ints = column(INT64, "last move, or last observation without lag if later", unit=MILLISECONDS)
     moves: Ints = column(INT64, "number of moves")
-    longest_wait_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")
+    strongest_wait_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")
     second_wait_strength: Ints = column(INT64, "strength of the second strongest wait; 0 without one")
-    longest_interval_strength: Ints = column(
+    strongest_interval_strength: Ints = column(
         INT64, "strength of the longest interval between observations; 0 without one"
     )
     second_interval_strength: Ints = column(INT64, "strength of the second longest one; 0 without one")

@@ -36,12 +36,7 @@ from kafka_groups.pipeline.build.frames import (
 )
 from kafka_groups.pipeline.build.kernels import committed_offsets, log_ends
 from kafka_groups.pipeline.build.kernels.consumption import measure_activity, measure_clock_jumps
-from kafka_groups.pipeline.build.kernels.inferred_deletions import (
-    ABSENT_MS,
-    ReadTimes,
-    SampleTimes,
-    infer_deletions,
-)
+from kafka_groups.pipeline.build.kernels.inferred_deletions import ABSENT_MS, ReadTimes, SampleTimes, infer_deletions
 from kafka_groups.pipeline.build.kernels.lag import measure_lag
 from kafka_groups.pipeline.build.kernels.lag_extremes import find_lag_extremes
 from kafka_groups.pipeline.build.kernels.observations import find_unseen_highest, make_observations
@@ -107,7 +102,7 @@ class _DayBuilder:
         log_state = self._log_state_at_end(observed, numbered, points)
         statuses, offset_before_reset, key_state = self._judge(commits, key_summary, ends, lag_rows, points)
         extremes = find_lag_extremes(lag_rows, statuses.time_lag_ms, len(key_summary))
-        is_idle = log_ends.find_idle_partitions(observed, partitions)[self.batch.partition_of_key]
+        is_idle_partition = log_ends.find_idle_partitions(observed, partitions)[self.batch.partition_of_key]
         is_orphaned = self._find_orphans(activity, log_state.log_ends)
         return PartitionDay(
             day=self.day,
@@ -117,7 +112,9 @@ class _DayBuilder:
             offset_before_reset=offset_before_reset,
             carried_statuses=self.key_state.last_status,
             deletions=commits.take(commits.is_deletion & ~commits.is_carried),
-            key_days=join_key_days(activity, key_summary, extremes, is_orphaned=is_orphaned, is_idle=is_idle),
+            key_days=join_key_days(
+                activity, key_summary, extremes, is_orphaned=is_orphaned, is_idle_partition=is_idle_partition
+            ),
             has_key_day=self._find_keys_to_report(commits),
             topic_activity=observe_topics(used_of_day, ends, partitions),
             log_state=log_state,
@@ -139,7 +136,7 @@ class _DayBuilder:
         is_superseded = committed_offsets.find_superseded(of_day, self.key_state.commits, keys)
         rows = committed_offsets.order_commits(self.key_state.commits, of_day.take(~is_superseded))
         inferred, key_summary = self._infer_deletions(rows)
-        ended_with_log = self._find_commits_of_ended_logs(numbered, rows)
+        ended_with_log = self._infer_deletions_of_ended_logs(numbered, rows)
         rows = committed_offsets.order_commits(rows, inferred, ended_with_log)
         rows = committed_offsets.find_topic_ids(rows, numbered, self.batch.partition_of_key)
         rows = committed_offsets.number_incarnations(rows, keys)
@@ -164,10 +161,10 @@ class _DayBuilder:
             at_us=np.concatenate([read.complete_samples_us for read in clusters]),
         )
         groups = self._sampled_groups()
-        record_us = np.array([read.commit_us for read in clusters], np.int64)
+        commit_record_us = np.array([read.commit_record_us for read in clusters], np.int64)
         read = ReadTimes(
             cluster_of_key=self.batch.cluster_of_key,
-            record_us=record_us[self.batch.cluster_of_key],
+            commit_record_us=commit_record_us[self.batch.cluster_of_key],
             group_listed_us=np.array([group.listed_us for group in groups], np.int64),
             group_commit_us=np.array([group.commit_us for group in groups], np.int64),
         )
@@ -183,7 +180,7 @@ class _DayBuilder:
         names = zip(cluster_of_key, self.batch.group.to_pylist(), strict=True)
         return [self.summary.groups.get((cluster, group, self.day), _NOT_SAMPLED) for cluster, group in names]
 
-    def _find_commits_of_ended_logs(self, numbered: LogEnds, rows: Commits) -> Commits:
+    def _infer_deletions_of_ended_logs(self, numbered: LogEnds, rows: Commits) -> Commits:
         """Return deletions of commits that only samples show, at the end of their log.
 
         Deleting a topic deletes all commits on it. The time is a millisecond after the last sample of the ended log: a
