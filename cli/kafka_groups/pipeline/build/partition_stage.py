@@ -126,7 +126,7 @@ class _DayBuilder:
         return measure_clock_jumps(of_day, self.key_state.commits, len(self.key_state.summary))
 
     def _order_commits(self, numbered: LogEnds) -> tuple[Commits, KeySummary]:
-        """Return the day's commits and the carried ones, and the summary of each key with its missing samples.
+        """Return the day's commits and the carried ones, and each key's new summary.
 
         Commits are ordered and numbered. They include all deletions: those that were read, those that samples imply,
         and those that ended logs imply. `numbered` are the numbered log ends.
@@ -151,7 +151,7 @@ class _DayBuilder:
         )
 
     def _infer_deletions(self, rows: Commits) -> tuple[Commits, KeySummary]:
-        """Return the deletions that the day's samples imply, and the summary of each key with its missing samples.
+        """Return the deletions that the day's samples imply, and each key's new summary.
 
         `rows` are the ordered commits of the day and the carried ones, with the deletions that were read.
         """
@@ -181,7 +181,7 @@ class _DayBuilder:
         return [self.summary.groups.get((cluster, group, self.day), _NOT_SAMPLED) for cluster, group in names]
 
     def _infer_deletions_of_ended_logs(self, numbered: LogEnds, rows: Commits) -> Commits:
-        """Return deletions of commits that only samples show, at the end of their log.
+        """Return a deletion, at the end of its log, for each commit known only from samples.
 
         Deleting a topic deletes all commits on it. The time is a millisecond after the last sample of the ended log: a
         commit that the next sample sees is on the new log.

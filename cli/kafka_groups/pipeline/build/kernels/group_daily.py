@@ -94,7 +94,7 @@ class GroupActivity:
     skew: Floats  # of the most uneven topic; NaN if none has enough records
     last_commit_us: Ints
     is_idle: Flags
-    clock_jump_ms: Ints  # largest backward step of a key's commit times in the log
+    clock_jump_ms: Ints  # furthest that a commit record's time lies behind an earlier record's of its key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

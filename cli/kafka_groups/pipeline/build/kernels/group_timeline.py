@@ -1,8 +1,8 @@
 """The state of a group and the number of its members over one day.
 
 The state at a time is the state in the newest record, that is, in the last record in the log. If the clocks of two
-coordinators differ, a record may have an earlier time than the previous record in the log. It is valid from its own
-time on, so the previous record never is.
+coordinators differ, a record may have an earlier time than the previous record in the log. It applies from its own
+time on, so the previous record never takes effect.
 
 Example: generation 6 has an earlier time than generation 5, because the broker that wrote 5 is ten seconds ahead.
 

@@ -42,7 +42,8 @@ from kafka_groups.pipeline.build.kernels.committed_offsets import new_deletions
 from kafka_groups.pipeline.build.kernels.segments import first_index_at, last_values, take
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
-# A commit that no complete sample has seen for longer than this was deleted.
+# A commit counts as deleted only if at least two complete samples omit it, the last more than this long after it was
+# last seen.
 ABSENT_MS: Final = 600_000
 # A sample's own time is later than the times of its commits, because it requests log ends last. So the first complete
 # sample after a commit was seen is the sample that saw it. Only the second one lacks the commit.
@@ -77,7 +78,7 @@ class ReadTimes:
 def infer_deletions(
     rows: Commits, key_summary: KeySummary, samples: SampleTimes, read: ReadTimes
 ) -> tuple[Commits, KeySummary]:
-    """Infer deletions from the day's complete samples; return them, and the summary with each key's missing samples.
+    """Infer deletions from the day's complete samples; return them, and each key's new summary.
 
     `rows` are the ordered commits of the day and of earlier days. `key_summary` is the summary before the day, and
     `read` shows what was read on it. A deletion is dropped if it would precede a row of an earlier day.

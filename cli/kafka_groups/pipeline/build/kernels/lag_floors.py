@@ -4,7 +4,7 @@ A *floor* is the lowest lag of a period of five minutes or of an hour. The last 
 its floor is known only until the observation; the thirds before it have whole periods. `kafka_groups.verdicts.Growth`
 defines what follows from three floors.
 
-Observations of one key, each ten minutes; the lag grows by ten records each time, of a hundred that are produced:
+Observations of one key, ten minutes apart; each time, 100 records are produced and the lag grows by 10:
 
     >>> size = 7
     >>> rows = LagFloors(
@@ -113,7 +113,9 @@ class _Thirds:
 
 @dataclass(frozen=True, slots=True)
 class _Floors:
-    """The floor of each period with a row, by segment and period. A floor is the index of the first row with that lag.
+    """The floor of each period with a row, by segment and period.
+
+    A floor is stored as the index of the first row with the period's lowest lag.
 
     - `floor_of_row` has for each row the floor of its period until the row, and `period_index` the index of that
       period.

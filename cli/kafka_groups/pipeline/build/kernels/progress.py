@@ -75,8 +75,8 @@ def measure_progress(
 
     `carried` is the progress of each key before the observations, which are sorted by key and time. Return the progress
     after each observation, without verdicts (NULL), and the columns of `verdicts.Evidence` at each of them, by name.
-    Unknown numbers are NULL. After a gap in the observations a key may have moved at any time: its wait counts until an
-    observation that had come in one and a half times the last interval.
+    Unknown numbers are NULL. After a gap in the observations a key may have moved at any time: its wait ends at most
+    1.5 times the last interval after the previous observation.
     """
     rows, lag, commit_ms = _join_rows(carried, observations)
     is_observed = rows.rule == NULL
@@ -239,7 +239,7 @@ def carry_progress(carried: KeyProgress, progress: KeyProgress) -> KeyProgress:
 
 
 def usual_waits(progress: KeyProgress) -> Floats:
-    """Return the usual wait of the key at each row, in ms: the second longest one, or the only one; 0 without any.
+    """Return the usual wait of the key at each row, in ms: the second strongest one, or the only one; 0 without any.
 
     Waits count less as they become older (`verdicts.WAIT_HALF_LIFE_MS`).
     """
