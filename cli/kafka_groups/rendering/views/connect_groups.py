@@ -23,7 +23,7 @@ from kafka_groups.rendering.views.state import STATE_TABLE, encode_state
 
 
 class WorkerRow(NamedTuple):
-    """A worker of a Connect group. What it runs is None while the group rebalances, or if it is unreadable.
+    """A worker of a Connect group. Its work is None while the group rebalances, or if it is unreadable.
 
     `scheduled_delay_ms` is how long the leader still withholds the tasks of a lost worker, in milliseconds.
     """
@@ -34,7 +34,7 @@ class WorkerRow(NamedTuple):
     is_leader: bool | None
     leader_url: str | None
     config_offset: int | None
-    has_old_config: bool | None
+    has_config_mismatch: bool | None
     connectors: tuple[ConnectorTasks, ...] | None
     scheduled_delay_ms: int | None
 
@@ -56,7 +56,7 @@ def _worker_row(group: str, member: Member) -> WorkerRow:
         is_leader=None if worker.leader is None else worker.leader == member.member_id,
         leader_url=worker.leader_url,
         config_offset=worker.config_offset,
-        has_old_config=worker.has_old_config,
+        has_config_mismatch=worker.has_config_mismatch,
         connectors=worker.connectors,
         scheduled_delay_ms=worker.scheduled_delay_ms,
     )
@@ -84,7 +84,7 @@ def _encode_connectors(connectors: Sequence[ConnectorTasks] | None) -> list[Docu
 
 
 _CONNECTORS: Final = array_schema(
-    "What the worker runs, by connector; null while the group rebalances, or if it is unreadable.",
+    "The work of the worker, by connector; null while the group rebalances, or if it is unreadable.",
     object_schema(
         {
             "connector": text_schema("The name of the connector."),
@@ -146,18 +146,23 @@ WORKERS: Final = View(
         Column("", "connectors", encode=_encode_connectors, schema=_CONNECTORS),
         Column(
             "",
-            "has_old_config",
+            "has_config_mismatch",
             schema=boolean_schema(
-                "True if the leader knows a newer configuration: the worker runs nothing until it has read it.",
+                "True if the leader assigned nothing, because it had not read the newest configuration itself; the "
+                "workers read it and join again. Null if it is unknown.",
                 nullable=True,
             ),
         ),
     )
 )
-# Kafka has no tool that shows workers.
-_KAFKA_COLUMNS: Final = dict.fromkeys(
-    (False, True), tuple(column._replace(kafka_width=column.kafka_width or 15) for column in WORKERS.table())
-)
+# Kafka has no tool that shows workers. Each column is as wide as its longest cell, so that the columns are aligned.
+_KAFKA_COLUMNS: Final = {
+    verbose: tuple(
+        column._replace(kafka_width=15, fits_longest=True)
+        for column in WORKERS.table(options={"--verbose"} if verbose else ())
+    )
+    for verbose in (False, True)
+}
 _TABLE: Final = GroupTable(WORKERS, worker_rows, fixed_columns(WORKERS, _KAFKA_COLUMNS))
 _encode_worker: Final = WORKERS.encoder(without=("group",))
 
