@@ -152,8 +152,8 @@ class GroupDescriber:
         return group._replace(
             members=tuple(
                 member._replace(
-                    assignment=_named(member.assignment or (), names),
-                    target_assignment=_named(member.target_assignment or (), names),
+                    assignment=_named(member.assignment, names),
+                    target_assignment=_named(member.target_assignment, names),
                 )
                 for member in group.members
             ),
@@ -206,8 +206,10 @@ def _unnamed(topic_id: UUID) -> Failure:
     return ListTopicNamesHandler().to_failure(topic_id, error, None)
 
 
-def _named(assignment: Iterable[Assignment], names: Mapping[UUID, str]) -> tuple[Assignment, ...]:
-    """Return an assignment with the names of its topics, without topics whose names are unknown."""
+def _named(assignment: Iterable[Assignment] | None, names: Mapping[UUID, str]) -> tuple[Assignment, ...] | None:
+    """Return an assignment with the names of its topics, without topics whose names are unknown; None stays None."""
+    if assignment is None:
+        return None
     named = (
         (each.topic if each.topic_id is None else names.get(each.topic_id, ""), each.partitions) for each in assignment
     )
