@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Step, TimePlan
+from kafka_groups.errors import AdminError, MissingFromResponseError, UnsupportedVersionError
 from kafka_groups.groups import steps
 from kafka_groups.groups.assignments import note_unreadable
 from kafka_groups.groups.log_offsets import Details, LogOffsets, by_topic, read_log_offsets, without_absent_tasks
@@ -26,6 +27,7 @@ from kafka_groups.name_lists import first_names
 from kafka_groups.protocol.errors import (
     GROUP_ID_NOT_FOUND,
     INCONSISTENT_GROUP_PROTOCOL,
+    UNKNOWN_SERVER_ERROR,
     UNKNOWN_TOPIC_ID,
     broker_error,
 )
@@ -96,6 +98,8 @@ def describe_groups(
     unnamed, unnamed_notes = _unnamed_topics(groups.values())
     unreadable = [group for group in groups.values() if any(member.assignment is None for member in group.members)]
     unreadable_notes = note_unreadable(unreadable) if unreadable else []
+    if details.topology:
+        failures += _missing_topologies(groups.values())
     logs = LogOffsets()
     if details.offsets and details.log_offsets:
         logs = read_log_offsets(admin, groups, offsets_by_group, details, plan)
@@ -113,6 +117,34 @@ def describe_groups(
         notes=(*selection.notes(), *notes, *unnamed_notes, *unreadable_notes),
         partitions=logs.partitions,
     )
+
+
+def _missing_topologies(groups: Iterable[GroupDescription]) -> list[Failure]:
+    """Return the failure of each group whose nodes were requested, and that the response does not contain."""
+    return [
+        Failure.of(
+            _reason_of_missing_topology(group), group=group.group, broker=group.coordinator and group.coordinator.id
+        )
+        for group in groups
+        if group.topology is None or group.topology.nodes is None
+    ]
+
+
+def _reason_of_missing_topology(group: GroupDescription) -> AdminError:
+    if group.topology is None:
+        return MissingFromResponseError("the group has no topology: none of its members has sent one")
+    match group.topology.description:
+        case "unsupported":
+            return UnsupportedVersionError(
+                "the broker has no descriptions of topologies; this needs Kafka 4.4 or newer"
+            )
+        case "error":
+            return broker_error(UNKNOWN_SERVER_ERROR, "the broker failed to read the topology; see the broker's log")
+        case _:
+            return MissingFromResponseError(
+                "the broker has not stored the topology; brokers need "
+                "group.streams.topology.description.plugin.class, and clients topology.description.push.enabled"
+            )
 
 
 def _refuse(group: GroupDescription, operation: Operation) -> Failure:
@@ -149,7 +181,8 @@ def _read_groups(admin: Admin, selection: Selection, details: Details, plan: Tim
             timeout=plan.until(steps.GROUPS),
         )
     undescribed: Mapping[str, GroupDescription] = {}
-    if descriptions.failed:
+    # A group without a description has no topology to show.
+    if descriptions.failed and not details.topology:
         shows_failed = details.undescribed or details.offsets_only
         undescribed = find_undescribed_groups(selection, descriptions, offsets, shows_failed=shows_failed)
     absent = [group for group, failure in descriptions.failed.items() if failure.code == GROUP_ID_NOT_FOUND]

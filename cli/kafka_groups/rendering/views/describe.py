@@ -54,7 +54,7 @@ class DescribeView(NamedTuple):
             offsets=offsets,
             # One more request for each leader; Kafka's own tool has no such column.
             log_start_offsets=self.verbose and offsets and not is_kafka,
-            start_log_ends=is_json or (self.verbose and not is_kafka),
+            share_log_ends=is_json or (self.verbose and not is_kafka),
             # Kafka's tool counts the lag of a partition without a commit from the log start offset.
             streams_log_starts=is_kafka and offsets,
             topology=self.name == "topology",
@@ -105,7 +105,7 @@ class DescribeView(NamedTuple):
             if kind not in csv_columns:
                 csv_columns[kind] = self._csv_columns(views)
             table = views.tables[self.name]
-            table_rows = table.rows(rows)
+            table_rows = table.rows_in(style, rows)
             yield Entry(
                 columns=table.columns(table_rows, style),
                 rows=table_rows,
@@ -187,7 +187,7 @@ def _note_groups(
 
 def describe_schema() -> Schema:
     """Return the JSON Schema of `describe`. The offsets and members of a group are those of its kind."""
-    from kafka_groups.rendering.views.streams_groups import TOPOLOGY_SCHEMA
+    from kafka_groups.rendering.views.topologies import TOPOLOGY_SCHEMA
 
     kinds = {
         "": CONSUMER_VIEWS,
