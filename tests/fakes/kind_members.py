@@ -122,5 +122,5 @@ def _topic(name: str) -> Struct:
 
 
 def _node(name: str, node_type: int, **values: Any) -> Struct:
-    empty = {"source_topics": [], "sink_topic": None, "stores": [], "successors": []}
+    empty: Struct = {"source_topics": [], "sink_topic": None, "stores": [], "successors": []}
     return {"name": name, "node_type": node_type, **empty, **values}

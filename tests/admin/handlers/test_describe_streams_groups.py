@@ -107,12 +107,18 @@ def test_tasks_without_a_valid_topology_read_no_known_partition(invalid: Struct 
 def test_the_restoration_lag_is_known_if_the_offsets_of_all_copies_are(
     standby: Sequence[int], read: Sequence[tuple[str, int, int]], ends: Sequence[tuple[str, int, int]], lag: int | None
 ) -> None:
-    offsets = {"task_offsets": [task_offset(*row) for row in read], "task_end_offsets": [task_offset(*r) for r in ends]}
+    offsets: dict[str, Any] = {
+        "task_offsets": [task_offset(*row) for row in read],
+        "task_end_offsets": [task_offset(*r) for r in ends],
+    }
     assert streams_of(streams_member("m", standby={"1": standby}, **offsets)).restoration_lag == lag
 
 
 def test_warm_up_tasks_count_for_the_restoration_lag() -> None:
-    offsets = {"task_offsets": [task_offset("0", 2, 1)], "task_end_offsets": [task_offset("0", 2, 1_000_001)]}
+    offsets: dict[str, Any] = {
+        "task_offsets": [task_offset("0", 2, 1)],
+        "task_end_offsets": [task_offset("0", 2, 1_000_001)],
+    }
     assert streams_of(streams_member("m", warmup={"0": (2,)}, **offsets)).restoration_lag == 1_000_000
 
 
