@@ -66,6 +66,12 @@ class Kind(NamedTuple):
         """Return whether its offsets are committed ones."""
         return self.offsets is Offsets.COMMITTED
 
+    @property
+    def plural(self) -> str:
+        """Return what texts call several groups of it, within a sentence."""
+        is_proper_name = self is CONNECT
+        return f"{self.noun if is_proper_name else self.noun.lower()}s"
+
     def supports(self, operation: Operation) -> bool:
         """Return whether this tool has the operation for groups of this kind."""
         return operation in self.operations

@@ -85,13 +85,13 @@ class DescribeView(NamedTuple):
         )
 
     def kinds_by_columns(self, groups: DescribedGroups) -> list[list[str]]:
-        """Return the nouns of the kinds of these groups, in a list for each set of columns that a CSV of them has."""
+        """Return what texts call these groups, in a list for each set of columns that a CSV of them has."""
         kinds = dict.fromkeys(kind_of(group) for group in groups.descriptions.values())
-        nouns: dict[tuple[str, ...], list[str]] = {}
+        plurals: dict[tuple[str, ...], list[str]] = {}
         for kind in kinds:
             headers = tuple(column.header for column in self._csv_columns(views_of(kind)))
-            nouns.setdefault(headers, []).append(kind.noun)
-        return [[*dict.fromkeys(each)] for each in nouns.values()]
+            plurals.setdefault(headers, []).append(kind.plural)
+        return [[*dict.fromkeys(each)] for each in plurals.values()]
 
     def entries(self, groups: DescribedGroups) -> Iterator[Entry]:
         """Yield an entry for each group, so that a large cluster's rows are never in memory at once."""
@@ -132,13 +132,20 @@ class DescribeView(NamedTuple):
             for name, group in groups.descriptions.items()
             if kind_of(group).offsets is not Offsets.NONE and not has_offset_rows(groups, name)
         ]
-        return _note_groups(
-            without_rows,
-            named,
-            NoteKind.NO_OFFSETS,
-            "{} has no committed offsets and no assigned partitions.",
-            "{} have no committed offsets and no assigned partitions.",
-        )
+        of_share_groups = [group for group in without_rows if kind_of(group).offsets is Offsets.START]
+        others = [group for group in without_rows if kind_of(group).offsets is not Offsets.START]
+        return [
+            *_note_groups(
+                others,
+                named,
+                NoteKind.NO_OFFSETS,
+                "{} has no committed offsets and no assigned partitions.",
+                "{} have no committed offsets and no assigned partitions.",
+            ),
+            *_note_groups(
+                of_share_groups, named, NoteKind.NO_OFFSETS, "{} has no start offsets.", "{} have no start offsets."
+            ),
+        ]
 
 
 def note_states(descriptions: Iterable[GroupDescription], *, named: frozenset[str]) -> list[Note]:
@@ -179,8 +186,8 @@ def _note_groups(
     shown = [group for group in groups if group.group in named or len(unnamed) <= _MAX_NOTES]
     notes = [Note(kind, group.group, one.format(f"{kind_of(group).noun} '{group.group}'")) for group in shown]
     if len(unnamed) > _MAX_NOTES:
-        nouns = {kind_of(group).noun for group in unnamed}
-        noun = f"{nouns.pop().lower()}s" if len(nouns) == 1 else "groups"
+        plurals = {kind_of(group).plural for group in unnamed}
+        noun = plurals.pop() if len(plurals) == 1 else "groups"
         notes.append(Note(kind, None, many.format(f"{len(unnamed):,} {'more ' if shown else ''}{noun}")))
     return notes
 

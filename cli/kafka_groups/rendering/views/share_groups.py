@@ -107,7 +107,9 @@ SHARE_OFFSETS: Final = View(
             "LOG-END-OFFSET",
             "log_end_offset",
             option="--verbose",
-            schema=number_schema("The offset after the partition's last record; null if it is unknown."),
+            schema=number_schema(
+                "The offset after the partition's last record; null if it is unknown, and in NDJSON without --verbose."
+            ),
         ),
         number_column(
             "LAG",
