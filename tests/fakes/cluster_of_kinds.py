@@ -30,7 +30,7 @@ def kinds_cluster(**versions: tuple[int, int]) -> ScriptedCluster:
     return ScriptedCluster(
         brokers=2,
         groups={
-            "orders": Group(coordinator=1, state="Empty", commits={("orders", 0): 90}),
+            "orders": Group(coordinator=1, state="Empty", assignor="", commits={("orders", 0): 90}),
             "clicks-sampler": share_group(),
             "app": streams_group(),
             "workers": connect_group(),

@@ -16,7 +16,7 @@ from kafka_groups.rendering.schemas import (
     object_schema,
     text_schema,
 )
-from kafka_groups.rendering.views.group_views import GroupRows, GroupTable, GroupViews, fixed_columns
+from kafka_groups.rendering.views.group_views import GroupRows, GroupTable, GroupViews, TableStyle, fixed_columns
 from kafka_groups.rendering.views.list_groups import GROUP
 from kafka_groups.rendering.views.members import CLIENT_ID_TEXT, HOST_TEXT
 from kafka_groups.rendering.views.state import STATE_TABLE, encode_state
@@ -94,6 +94,13 @@ _CONNECTORS: Final = array_schema(
     ),
     nullable=True,
 )
+_WORKER_ID: Final = name_column(
+    "WORKER-ID",
+    "member.member_id",
+    kafka_width=15,
+    option="--verbose",
+    schema=text_schema("The worker's member id."),
+)
 WORKERS: Final = View(
     (
         GROUP,
@@ -119,13 +126,7 @@ WORKERS: Final = View(
                 "none, null if it is unknown."
             ),
         ),
-        name_column(
-            "WORKER-ID",
-            "member.member_id",
-            kafka_width=15,
-            option="--verbose",
-            schema=text_schema("The worker's member id."),
-        ),
+        _WORKER_ID,
         name_column(
             "HOST", "member.host", kafka_width=15, when_narrow="cut", option="--verbose", schema=text_schema(HOST_TEXT)
         ),
@@ -158,12 +159,22 @@ WORKERS: Final = View(
 # Kafka has no tool that shows workers. Each column is as wide as its longest cell, so that the columns are aligned.
 _KAFKA_COLUMNS: Final = {
     verbose: tuple(
-        column._replace(kafka_width=15, fits_longest=True)
+        column._replace(kafka_width=max(15, len(column.header)), fits_longest=True)
         for column in WORKERS.table(options={"--verbose"} if verbose else ())
     )
     for verbose in (False, True)
 }
-_TABLE: Final = GroupTable(WORKERS, worker_rows, fixed_columns(WORKERS, _KAFKA_COLUMNS))
+_FIXED_COLUMNS: Final = fixed_columns(WORKERS, _KAFKA_COLUMNS)
+
+
+def _worker_columns(rows: Sequence[WorkerRow], style: TableStyle) -> tuple[Column, ...]:
+    """Return the columns of these workers: with member ids if the URL of one is unknown."""
+    columns = _FIXED_COLUMNS(rows, style)
+    has_urls = all(row.url is not None for row in rows)
+    return columns if has_urls or style.verbose or style.as_kafka else (*columns, _WORKER_ID)
+
+
+_TABLE: Final = GroupTable(WORKERS, worker_rows, _worker_columns)
 _encode_worker: Final = WORKERS.encoder(without=("group",))
 
 
