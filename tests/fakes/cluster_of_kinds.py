@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from tests.fakes.fake_admin import Outcome, run
 from tests.fakes.kind_members import (
@@ -55,13 +55,13 @@ def share_group() -> Group:
 
 def streams_group() -> Group:
     """Return a streams group of two members, each with a standby task of the other one's."""
-    one = {
+    offsets: dict[str, Any] = {
         "task_offsets": [task_offset("1", 1, 175)],
         "task_end_offsets": [task_offset("1", 1, 178)],
     }
     members = [
         streams_member("s-2", active={"0": (1,), "1": (1,)}, standby={"1": (0,)}),
-        streams_member("s-1", active={"0": (0,), "1": (0,)}, standby={"1": (1,)}, **one),
+        streams_member("s-1", active={"0": (0,), "1": (0,)}, standby={"1": (1,)}, **offsets),
     ]
     return Group(
         coordinator=1,

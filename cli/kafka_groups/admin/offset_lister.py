@@ -33,10 +33,10 @@ class OffsetLister:
         self._coordinators = coordinators
         self._partitions_by_group = partitions_by_group
         self._fetch_handler = fetch
-        wanted = tuple(groups)
-        share_groups = [group for group in wanted if has_start_offsets(types.get(group))]
-        requested = {*share_groups}
-        others = [group for group in wanted if group not in requested]
+        share_groups: list[str] = []
+        others: list[str] = []
+        for group in groups:
+            (share_groups if has_start_offsets(types.get(group)) else others).append(group)
         self._fetch: ApiDriver[str, GroupOffsets] = ApiDriver(
             others, handler=fetch, lookup=CoordinatorStrategy(), known=coordinators
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -84,39 +84,44 @@ def describe_groups(
         name: _refuse(group, operation) for name, group in read.groups.items() if not read.allows(name, operation)
     }
     groups = {name: group for name, group in read.groups.items() if name not in refused}
-    offsets = read.offsets
-    # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
-    committing = dict.fromkeys(name for name in groups if read.allows(name, Operation.LIST_OFFSETS))
-    unread = {
-        group: offsets.failed[group]
-        for group in committing
-        if group in offsets.failed and offsets.failed[group] != read.failed.get(group)
-    }
-    offsets_by_group = {group: offsets.succeeded[group] for group in committing if group in offsets.succeeded}
+    with_offsets = [name for name in groups if read.allows(name, Operation.LIST_OFFSETS)]
+    offsets = {name: read.offsets.succeeded[name] for name in with_offsets if name in read.offsets.succeeded}
+    unread = _unread_offsets(read, with_offsets)
     failures, notes = selection.without_deleted({**read.failed, **refused}, unread)
-    failures += [failure for group in offsets_by_group.values() for failure in group.failed.values()]
-    unnamed, unnamed_notes = _unnamed_topics(groups.values())
-    unreadable = [group for group in groups.values() if any(member.assignment is None for member in group.members)]
-    unreadable_notes = note_unreadable(unreadable) if unreadable else []
+    failures += [failure for read_offsets in offsets.values() for failure in read_offsets.failed.values()]
     if details.topology:
         failures += _missing_topologies(groups.values())
+    more_failures, more_notes = _unknown_assignments(groups.values())
     logs = LogOffsets()
     if details.offsets and details.log_offsets:
-        logs = read_log_offsets(admin, groups, offsets_by_group, details, plan)
+        logs = read_log_offsets(admin, groups, offsets, details, plan)
         groups = without_absent_tasks(groups, logs)
+    # A group whose offsets are unknown has no row in a view of offsets alone.
+    without_rows = {*with_offsets} - {*offsets} if details.offsets_only else set()
     return DescribedGroups(
-        descriptions={
-            name: group
-            for name, group in groups.items()
-            if name in offsets_by_group or name not in committing or not details.offsets_only
-        },
-        offsets=offsets_by_group,
+        descriptions={name: group for name, group in groups.items() if name not in without_rows},
+        offsets=offsets,
         log_end_offsets=by_topic(logs.ends),
         log_start_offsets=by_topic(logs.starts),
-        failures=(*selection.failures, *failures, *unnamed, *logs.failures),
-        notes=(*selection.notes(), *notes, *unnamed_notes, *unreadable_notes),
+        failures=(*selection.failures, *failures, *more_failures, *logs.failures),
+        notes=(*selection.notes(), *notes, *more_notes),
         partitions=logs.partitions,
     )
+
+
+def _unread_offsets(read: _GroupReading, with_offsets: Iterable[str]) -> dict[str, Failure]:
+    """Return the failures of the offsets of groups, without those that only repeat the failure of the description."""
+    failed = read.offsets.failed
+    return {
+        group: failed[group] for group in with_offsets if group in failed and failed[group] != read.failed.get(group)
+    }
+
+
+def _unknown_assignments(groups: Collection[GroupDescription]) -> tuple[list[Failure], list[Note]]:
+    """Return failures and notes on assignments that are not known completely: unnamed topics, unreadable bytes."""
+    failures, notes = _unnamed_topics(groups)
+    unreadable = [group for group in groups if any(member.assignment is None for member in group.members)]
+    return failures, [*notes, *note_unreadable(unreadable)] if unreadable else notes
 
 
 def _missing_topologies(groups: Iterable[GroupDescription]) -> list[Failure]:
