@@ -74,22 +74,22 @@ def describe(
     A group without members is no error: its committed offsets are printed, and a note on stderr. A group with members
     also shows its commits on partitions that no member owns.
 
-    Each kind of group has its own columns. Share groups: start offsets, and the lag that their coordinators compute
-    (Kafka 4.2). Streams groups: members with their tasks, and with --topology the nodes of their topologies (Kafka 4.4;
-    only if the brokers store them). Connect groups have no offsets: their workers, with the connectors and tasks that
-    they run. Other classic groups cannot be described, only listed (kafka-groups list), and only streams groups have a
-    topology: --match and --all-groups skip the others with a note; such a group that is named is an error. CSV has the
-    columns of one kind of group.
+    Each kind of group has its columns: a share group start offsets and the lag that its coordinator computes, a streams
+    group tasks, a Connect group its workers with the connectors and tasks that they run. CSV has the columns of one
+    kind. --topology shows streams groups only; a group whose topology the brokers do not have is an error. Classic
+    groups of other protocols are only listed (kafka-groups list): --match and --all-groups skip them with a note, and
+    such a group that is named is an error.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. A group whose offsets
     are known and whose description is not is printed without members. Nothing on the cluster is changed, and no group
     is joined.
 
-    Needs Kafka 0.11 or newer. --in-state needs 2.6, and --type 3.8 (Classic: any version): on an older broker only
-    these filters fail. Rights: DESCRIBE on each group, and on its topics. Without DESCRIBE on a topic, brokers leave
-    out commits on it without an error; if a member is assigned that topic, it is an error, and the members of a
-    KIP-848, share or streams group are not printed. --match and --all-groups select from the groups that list shows:
-    all with DESCRIBE on the cluster, else those with DESCRIBE on the group.
+    Needs Kafka 0.11 or newer; share and streams groups 4.1, their lag 4.2, and --topology 4.4. --in-state needs 2.6,
+    and --type 3.8 (Classic: any version): on an older broker only these filters fail. Rights: DESCRIBE on each group,
+    and on its topics. Without DESCRIBE on a topic, brokers leave out commits on it without an error; if a member is
+    assigned that topic, it is an error, and the members of a KIP-848, share or streams group are not printed. --match
+    and --all-groups select from the groups that list shows: all with DESCRIBE on the cluster, else those with DESCRIBE
+    on the group.
 
     \b
     Examples:

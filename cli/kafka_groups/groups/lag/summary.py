@@ -209,8 +209,7 @@ def _sum(
     is_unknown: bool,
 ) -> LagRow:
     """Return the totals of partitions; `is_unknown` if members may own others that nobody can see."""
-    has_commits = kind_of(group).has_commits
-    totals = total_lag(rows, has_commits=has_commits)
+    totals = total_lag(rows, has_commits=kind_of(group).has_commits)
     notes = {
         DATA_LOSS: bool(totals.lost),
         BEYOND_END: totals.is_beyond_end,
@@ -232,7 +231,7 @@ def _sum(
         log_end_offset=None,
         lag=totals.lag,
         partitions_behind=totals.behind,
-        uncommitted_partitions=None if is_unknown or not has_commits else totals.uncommitted,
+        uncommitted_partitions=None if is_unknown else totals.uncommitted,
         messages_lost=totals.lost,
         retention_margin=totals.margin,
         retention_margin_percent=None if totals.share is None else round(100 * totals.share, 1),

@@ -36,7 +36,7 @@ def total_lag(rows: Sequence[OffsetRow], *, has_commits: bool = True) -> LagTota
     totals = _total_of_known(rows)
     if not has_commits:
         is_incomplete = any(row.committed_offset is None or row.lag is None for row in rows)
-        totals = totals._replace(uncommitted=0, is_incomplete=totals.is_incomplete or is_incomplete)
+        totals = totals._replace(is_incomplete=totals.is_incomplete or is_incomplete)
     if not any(map(_may_have_lost, rows)):
         return totals
     return totals._replace(lost=totals.lost or None, margin=None, share=None, is_incomplete=True)

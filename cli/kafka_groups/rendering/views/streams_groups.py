@@ -125,8 +125,8 @@ STREAMS_MEMBERS: Final = View(
             "RESTORATION-LAG",
             "streams.restoration_lag",
             schema=number_schema(
-                "The records of changelogs that the member's standby and warm-up tasks have not read; null if it has no "
-                "such task, or if the broker does not know it, as before Kafka 4.4."
+                "The records of changelogs that the member's standby and warm-up tasks have not read; null if it has "
+                "no such task, or if the broker does not know it, as before Kafka 4.4."
             ),
         ),
         number_column(
