@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kafka_groups.protocol import Struct
 from tests.fakes.cluster_of_kinds import kinds_cluster, run_on
 from tests.fakes.fake_terminal import pretend_terminal
+from tests.fakes.scripted_broker import ReceivedRequest
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 if TYPE_CHECKING:
@@ -204,8 +206,32 @@ def test_listed_share_groups_cost_one_request_per_api(cluster: ScriptedCluster, 
     assert requests["OffsetFetch"] == (1 if selector == (NAME,) else 0)
 
 
-def test_a_share_group_of_a_denied_topic_shows_what_is_visible(cluster: ScriptedCluster) -> None:
-    cluster.groups[NAME].error = 29
+def hide_members(request: ReceivedRequest, _response: Struct) -> Struct:
+    """Return the response to a user who may not describe a topic of the group."""
+    return {
+        "groups": [
+            {"group_id": name, "error_code": 29, "group_state": "", "members": []} for name in request.body["group_ids"]
+        ]
+    }
+
+
+@pytest.mark.parametrize("selector", [(NAME,), ("--match", "clicks.*")])
+def test_a_share_group_with_a_denied_topic_has_its_visible_start_offsets(
+    cluster: ScriptedCluster, selector: tuple[str, ...]
+) -> None:
+    cluster.script("ShareGroupDescribe", hide_members, brokers=[2])
+    outcome = run_on(cluster, "describe", *selector)
+    assert [line.split() for line in outcome.stdout.splitlines()[1:]] == [
+        ["GROUP", "TOPIC", "PARTITION", "START-OFFSET", "LAG"],
+        [NAME, "clicks", "0", "40", "50"],
+        [NAME, "clicks", "1", "70", "-"],
+    ]
+    assert outcome.exit_code == 3
+    assert "TOPIC_AUTHORIZATION_FAILED" in outcome.stderr
+
+
+def test_a_share_group_with_a_denied_topic_has_no_known_members(cluster: ScriptedCluster) -> None:
+    cluster.script("ShareGroupDescribe", hide_members, brokers=[2])
     outcome = run_on(cluster, "describe", NAME, "--members")
     assert (outcome.exit_code, outcome.stdout) == (1, "")
     assert "TOPIC_AUTHORIZATION_FAILED" in outcome.stderr
