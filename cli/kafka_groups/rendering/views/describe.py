@@ -36,6 +36,11 @@ from kafka_groups.rendering.writers import Writer, open_writer
 
 # Above this number of groups that the user did not name, one note contains their number.
 _MAX_NOTES: Final = 20
+# What a group without rows of offsets lacks.
+_MISSING_OFFSETS: Final = {
+    Offsets.COMMITTED: "no committed offsets and no assigned partitions",
+    Offsets.START: "no start offsets",
+}
 
 
 class DescribeView(NamedTuple):
@@ -130,21 +135,18 @@ class DescribeView(NamedTuple):
         without_rows = [
             group
             for name, group in groups.descriptions.items()
-            if kind_of(group).offsets is not Offsets.NONE and not has_offset_rows(groups, name)
+            if kind_of(group).offsets in _MISSING_OFFSETS and not has_offset_rows(groups, name)
         ]
-        of_share_groups = [group for group in without_rows if kind_of(group).offsets is Offsets.START]
-        others = [group for group in without_rows if kind_of(group).offsets is not Offsets.START]
         return [
-            *_note_groups(
-                others,
+            note
+            for offsets, missing in _MISSING_OFFSETS.items()
+            for note in _note_groups(
+                [group for group in without_rows if kind_of(group).offsets is offsets],
                 named,
                 NoteKind.NO_OFFSETS,
-                "{} has no committed offsets and no assigned partitions.",
-                "{} have no committed offsets and no assigned partitions.",
-            ),
-            *_note_groups(
-                of_share_groups, named, NoteKind.NO_OFFSETS, "{} has no start offsets.", "{} have no start offsets."
-            ),
+                f"{{}} has {missing}.",
+                f"{{}} have {missing}.",
+            )
         ]
 
 
