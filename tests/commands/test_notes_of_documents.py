@@ -44,7 +44,7 @@ def groups(cluster: FakeCluster) -> None:
     cluster.add("moving", state="PreparingRebalance", members=[member("m")], commits={("t", 0): 60})
     cluster.add("unreadable", state="Stable", members=[member("m")._replace(assignment=None)])
     cluster.add("twins", state="Stable", members=[member("m1", {"t": (0,)}), member("m2", {"t": (0,)})])
-    cluster.add("share", kind="Share", protocol_type="share")
+    cluster.add("registry", protocol_type="sr")
     cluster.add("deleted", state="Stable")
     del cluster.descriptions["deleted"]
 
@@ -65,6 +65,13 @@ def assign_unknown_topic(cluster: FakeCluster, _: Path) -> tuple[str, ...]:
 def use_old_brokers(cluster: FakeCluster, _: Path) -> tuple[str, ...]:
     """Let the brokers know no open transactions."""
     cluster.is_stable = False
+    return ()
+
+
+def add_application(cluster: FakeCluster, _: Path) -> tuple[str, ...]:
+    """Add a streams group with a commit on an internal topic."""
+    commits = {("wc-counts-repartition", 0): 5, ("t", 0): 60}
+    cluster.add("wc", kind="Streams", protocol_type="streams", commits=commits)
     return ()
 
 
@@ -147,6 +154,7 @@ CASES: Mapping[NoteKind, Case] = {
     NoteKind.OPEN_TRANSACTIONS_UNKNOWN: Case(" ".join(RESET), prepare=use_old_brokers),
     NoteKind.TOPIC_IDS_UNKNOWN: Case("undo", prepare=change_without_topic_ids),
     NoteKind.UNRESTORABLE: Case("delete a", prepare=commit_on_deleted_topic),
+    NoteKind.INTERNAL_TOPICS: Case("reset wc --all-topics --to-earliest", "wc", prepare=add_application),
     NoteKind.LEFT_PARTITIONS: Case(" ".join(RESET), "a"),
     NoteKind.UNCHANGED: Case("undo", prepare=change_and_take_back),
     NoteKind.UNDO: Case("undo", prepare=change),

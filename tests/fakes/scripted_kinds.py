@@ -9,8 +9,10 @@ from uuid import UUID
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import ReceivedRequest
 
+_UNKNOWN_TOPIC = 3
 _NOT_COORDINATOR = 16
 _UNSUPPORTED_VERSION = 35
+_NON_EMPTY_GROUP = 68
 _GROUP_NOT_FOUND = 69
 
 
@@ -21,6 +23,7 @@ class ScriptedKinds:
     """
 
     groups: dict[str, Any]
+    topics: dict[str, Mapping[int, int]]
     switched_off: ClassVar[frozenset[str]] = frozenset()
 
     def topic_id(self, name: str) -> UUID:
@@ -60,19 +63,75 @@ class ScriptedKinds:
         code = _UNSUPPORTED_VERSION if "Share" in self.switched_off else 0
         if group is not None and not code:
             code = _NOT_COORDINATOR if group.coordinator != broker else group.error
-        if code or group is None or group.type != "Share":
-            # Brokers return no error for an absent group, nor for one of another type.
+        if code:
             return {"group_id": name, "topics": [], "error_code": code}
-        wanted: Sequence[tuple[str, int]] = [*group.commits]
+        # Brokers return no error for an absent group, nor for one of another type: it has no start offset.
+        starts = group.commits if group is not None and group.type == "Share" else {}
+        lags = group.lags if group is not None else {}
+        wanted: Sequence[tuple[str, int]] = [*starts]
         if requested["topics"] is not None:
             wanted = [(topic["topic_name"], number) for topic in requested["topics"] for number in topic["partitions"]]
         topics: dict[str, list[Struct]] = {}
         for topic, partition in wanted:
-            start = group.commits.get((topic, partition), -1)
+            start = starts.get((topic, partition), -1)
             row = {"partition_index": partition, "start_offset": start, "leader_epoch": 0, "error_code": 0}
-            topics.setdefault(topic, []).append(row | {"lag": group.lags.get((topic, partition), -1)})
+            topics.setdefault(topic, []).append(row | {"lag": lags.get((topic, partition), -1)})
         rows = [{"topic_name": each, "topic_id": self.topic_id(each), "partitions": topics[each]} for each in topics]
         return {"group_id": name, "topics": rows, "error_code": 0}
+
+    def _respond_AlterShareGroupOffsets(self, request: ReceivedRequest) -> Struct:
+        from tests.fakes.scripted_cluster import Group
+
+        name = request.body["group_id"]
+        error = self._share_error(request, is_created=True)
+        if error:
+            return {"error_code": error}
+        altered = self.groups.setdefault(
+            name, Group(type="Share", state="Empty", protocol_type="share", coordinator=request.broker)
+        )
+
+        def alter(topic: str, row: Struct) -> Struct:
+            exists = row["partition_index"] in self.topics.get(topic, {})
+            if exists:
+                altered.commits = {**altered.commits, (topic, row["partition_index"]): row["start_offset"]}
+            return {"partition_index": row["partition_index"], "error_code": 0 if exists else _UNKNOWN_TOPIC}
+
+        rows = [
+            {
+                "topic_name": topic["topic_name"],
+                "partitions": [alter(topic["topic_name"], row) for row in topic["partitions"]],
+            }
+            for topic in request.body["topics"]
+        ]
+        return {"error_code": 0, "responses": [{**row, "topic_id": self.topic_id(row["topic_name"])} for row in rows]}
+
+    def _respond_DeleteShareGroupOffsets(self, request: ReceivedRequest) -> Struct:
+        error = self._share_error(request, is_created=False)
+        if error:
+            return {"error_code": error}
+        group = self.groups[request.body["group_id"]]
+
+        def delete(topic: str) -> int:
+            kept = {key: start for key, start in group.commits.items() if key[0] != topic}
+            code = 0 if len(kept) < len(group.commits) or topic in self.topics else _UNKNOWN_TOPIC
+            group.commits = kept
+            return code
+
+        names = [topic["topic_name"] for topic in request.body["topics"]]
+        rows = [{"topic_name": name, "topic_id": self.topic_id(name), "error_code": delete(name)} for name in names]
+        return {"error_code": 0, "responses": rows}
+
+    def _share_error(self, request: ReceivedRequest, *, is_created: bool) -> int:
+        group = self.groups.get(request.body["group_id"])
+        if "Share" in self.switched_off:
+            return _UNSUPPORTED_VERSION
+        if group is None:
+            return 0 if is_created else _GROUP_NOT_FOUND
+        if group.coordinator != request.broker:
+            return _NOT_COORDINATOR
+        if group.type != "Share":
+            return _GROUP_NOT_FOUND
+        return int(group.error or (_NON_EMPTY_GROUP if group.members else 0))
 
 
 def _state(group: Any) -> Struct:

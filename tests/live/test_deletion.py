@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.changes.change import Status
-from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, plan_offset_deletion
+from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion
+from kafka_groups.changes.offset_deletion import plan_offset_deletion
 from kafka_groups.groups.selection import Selectors
 from tests.live.groups.changes import execute, statuses_of
 from tests.live.groups.clients import open_admin, read_commits, read_offsets, run_command

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.group_change import PartitionChangeHandler, rights
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.protocol.errors import NON_EMPTY_GROUP
 from kafka_groups.protocol.messages import ALTER_SHARE_GROUP_OFFSETS
+
+# The start offset of a partition that no consumer of the group has read yet (PartitionFactory.java).
+_NOT_INITIALIZED: Final = -1
 
 
 class AlterShareGroupOffsetsHandler(PartitionChangeHandler):
@@ -25,7 +28,7 @@ class AlterShareGroupOffsetsHandler(PartitionChangeHandler):
         **rights("READ", "READ"),
     }
 
-    def __init__(self, offsets: Mapping[str, Mapping[TopicPartition, int]]) -> None:
+    def __init__(self, offsets: Mapping[str, Mapping[TopicPartition, int | None]]) -> None:
         super().__init__(offsets)
         self._offsets = offsets
 
@@ -55,6 +58,7 @@ class AlterShareGroupOffsetsHandler(PartitionChangeHandler):
     def _topics(self, group: str) -> list[dict[str, Any]]:
         topics: dict[str, list[dict[str, Any]]] = {}
         for key in self._next_items(group):
-            row = {"partition_index": key.partition, "start_offset": self._offsets[group][key]}
+            start = self._offsets[group][key]
+            row = {"partition_index": key.partition, "start_offset": _NOT_INITIALIZED if start is None else start}
             topics.setdefault(key.topic, []).append(row)
         return [{"topic_name": name, "partitions": rows} for name, rows in topics.items()]
