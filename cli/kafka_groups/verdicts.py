@@ -1,9 +1,8 @@
-"""Verdicts on consumer groups: one table of rules, for the polls of `lag` and for the pipeline's history.
+"""Verdicts on groups: one table of rules, for the polls of `lag` and for the pipeline's history.
 
 RULES is the table. A rule compares evidence on one partition at one time; the first rule that holds gives the verdict.
-`judge` interprets the table for polls, `pipeline/build/kernels/verdicts.py` for all rows of a day at once. A comparison
-with an unknown number does not hold. docs/verdicts.md explains each rule, and docs/design/verdicts.md the simulation
-that chose the numbers.
+`judge` interprets it for polls, `pipeline/build/kernels/verdicts.py` for all rows of a day. A comparison with an
+unknown number does not hold. docs/verdicts.md explains the rules, docs/design/verdicts.md the choice of the numbers.
 
 A *move* is an observation of another committed offset than the one before. A group *waits* from its last move, or from
 the last observation without lag if that is later. A *floor* is the lowest lag of a period.
@@ -22,19 +21,17 @@ VERDICTS: Final = ("OK", "UNKNOWN", "WARN", "STALL", "REWIND", "STOP")
 
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS
-# Floors are kept for periods of five minutes, and for the hours of a day.
-SHORT_PERIOD_MS: Final = 5 * MINUTE_MS
+SHORT_PERIOD_MS: Final = 5 * MINUTE_MS  # floors are kept for five minutes, and for the hours of a day
 LONG_PERIOD_MS: Final = HOUR_MS
 # The lengths of the thirds of a window in which falling_behind and slow_leak compare three floors.
 SHORT_THIRDS_MS: Final = (10 * MINUTE_MS, 20 * MINUTE_MS, 40 * MINUTE_MS)
 LONG_THIRDS_MS: Final = (2 * HOUR_MS, 4 * HOUR_MS, 8 * HOUR_MS)
-# The rate of deletion follows from this number of moves of the log start.
-START_MOVES: Final = 3
+START_MOVES: Final = 3  # the rate of deletion follows from this number of moves of the log start
 # The second longest wait is usual: one outage is not, and two waits make a period.
 WAITS: Final = 2
 # After this time a wait counts half, so that an outage is forgotten.
 WAIT_HALF_LIFE_MS: Final = 12 * HOUR_MS
-# Waits are compared by their strength, an integer: a unit more is a wait twice as long, or one a half-life later.
+# Waits are compared by strength, an integer: a unit more is a wait twice as long, or one a half-life later.
 STRENGTH_UNIT: Final = 1 << 20
 
 UNKNOWN: Final = "is unknown"
@@ -206,8 +203,9 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("keeping_up", "OK", (Comparison("grown", KNOWN),), SHORT_THIRDS_MS[:1]),
     Rule("incomplete", "UNKNOWN", ()),
 )
-# The rule of a group without a commit on any partition.
+# The rules of groups that no comparison judges.
 NO_COMMITS: Final = "no_commits"
+OUT_OF_ORDER: Final = "out_of_order"
 # What each rule means, in words.
 MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -224,6 +222,7 @@ MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
         "keeping_up": "the group has lag, but does not fall behind",
         "incomplete": "there are too few observations to judge the group",
         NO_COMMITS: "the group has no commit",
+        OUT_OF_ORDER: "a share group delivers records out of order, so that no offset shows how far it is",
     }
 )
 
@@ -234,7 +233,9 @@ def _rank_rules() -> dict[str, str]:
     Of one verdict the first rule in the table is the worst. Of OK it is the best: the group has no lag.
     """
     names = dict.fromkeys(rule.name for rule in RULES)
-    verdicts = {NO_COMMITS: "UNKNOWN"} | {rule.name: rule.verdict for rule in reversed(RULES)}
+    verdicts = dict.fromkeys((NO_COMMITS, OUT_OF_ORDER), "UNKNOWN") | {
+        rule.name: rule.verdict for rule in reversed(RULES)
+    }
     best = [name for name in names if verdicts[name] == VERDICTS[0]]
     others = [name for name in verdicts if name not in best]
     ranked = [*best, *sorted(others, key=lambda name: VERDICTS.index(verdicts[name]))]

@@ -44,7 +44,7 @@ def groups(cluster: FakeCluster) -> None:
     cluster.add("moving", state="PreparingRebalance", members=[member("m")], commits={("t", 0): 60})
     cluster.add("unreadable", state="Stable", members=[member("m")._replace(assignment=None)])
     cluster.add("twins", state="Stable", members=[member("m1", {"t": (0,)}), member("m2", {"t": (0,)})])
-    cluster.add("registry", protocol_type="sr")
+    cluster.add("queue", kind="Queue", protocol_type="queue")
     cluster.add("deleted", state="Stable")
     del cluster.descriptions["deleted"]
 

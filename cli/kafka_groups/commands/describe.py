@@ -65,7 +65,7 @@ def describe(
     colour: str,
     connection: Connection,
 ) -> None:
-    """Describe groups: offsets and lag, or members, or state.
+    """Describe groups: offsets and lag, members, state or topology.
 
     LAG is the log end offset minus the committed offset. It is - (null in JSON, empty in CSV) if nothing is
     committed or the log end offset is unknown. It is negative if the committed offset is above the log end offset,
@@ -74,19 +74,21 @@ def describe(
     A group without members is no error: its committed offsets are printed, and a note on stderr. A group with members
     also shows its commits on partitions that no member owns.
 
-    Share groups, streams groups, and classic groups of other protocols, such as those of Connect workers, cannot be
-    described, only listed (kafka-groups list). --match and --all-groups skip them with a note; such a group that is
-    named is an error.
+    Each kind of group has its columns: a share group start offsets and the lag that its coordinator computes, a streams
+    group tasks, a Connect group its workers with the connectors and tasks that they run. CSV has the columns of one
+    kind. Classic groups of other protocols are only listed (kafka-groups list): --match and --all-groups skip them with
+    a note, and such a group that is named is an error.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. A group whose offsets
     are known and whose description is not is printed without members. Nothing on the cluster is changed, and no group
     is joined.
 
-    Needs Kafka 0.11 or newer. --in-state needs 2.6, and --type 3.8 (Classic: any version): on an older broker only
-    these filters fail. Rights: DESCRIBE on each group, and on its topics. Without DESCRIBE on a topic, brokers leave
-    out commits on it without an error; if a member is assigned that topic, it is an error, and the members of a KIP-848
-    group are not printed. --match and --all-groups select from the groups that list shows: all with DESCRIBE on the
-    cluster, else those with DESCRIBE on the group.
+    Needs Kafka 0.11 or newer; share and streams groups 4.1, their lag 4.2, and --topology 4.4. --in-state needs 2.6,
+    and --type 3.8 (Classic: any version): on an older broker only these filters fail. Rights: DESCRIBE on each group,
+    and on its topics. Without DESCRIBE on a topic, brokers leave out commits on it without an error; if a member is
+    assigned that topic, it is an error, and the members of a KIP-848, share or streams group are not printed. --match
+    and --all-groups select from the groups that list shows: all with DESCRIBE on the cluster, else those with DESCRIBE
+    on the group.
 
     \b
     Examples:

@@ -63,8 +63,8 @@ def reset(
     records beyond it are acknowledged, which undo cannot restore. Offsets of streams groups on internal topics of the
     application are reset only with --internal-topics.
 
-    Needs Kafka 0.11 or newer, share groups 4.1, streams groups 4.2. Rights: DESCRIBE on the groups and their topics;
-    with --execute READ on both.
+    Needs Kafka 0.11 or newer, share and streams groups 4.1. Rights: DESCRIBE on the groups and their topics; with
+    --execute READ on both.
 
     \b
     Examples:

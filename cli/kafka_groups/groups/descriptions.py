@@ -30,6 +30,8 @@ from kafka_groups.protocol.errors import (
     broker_error,
 )
 
+# Why a kind of group does not have an operation.
+_REFUSALS: Final = {Operation.LIST_OFFSETS: "have no offsets", Operation.DESCRIBE_TOPOLOGY: "have no topology"}
 # The number of topic ids in a note.
 _MAX_IDS: Final = 5
 
@@ -115,7 +117,7 @@ def describe_groups(
 
 def _refuse(group: GroupDescription, operation: Operation) -> Failure:
     """Return the failure of a group of a kind that does not have the operation."""
-    text = f"{kind_of(group).name} groups do not have the operation: {operation.value}"
+    text = f"{kind_of(group).noun}s {_REFUSALS.get(operation, 'cannot be described')}"
     return Failure.of(broker_error(INCONSISTENT_GROUP_PROTOCOL, text), group=group.group)
 
 

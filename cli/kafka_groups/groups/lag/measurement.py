@@ -11,11 +11,12 @@ from kafka_groups.groups.descriptions import DescribedGroups, describe_groups, d
 from kafka_groups.groups.lag.polls import Polls
 from kafka_groups.groups.lag.retention import Retention, Retentions, read_retentions
 from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
+from kafka_groups.groups.lag.start_offsets import judge_start_offsets
 from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagReading, order_of, summarize_lag, with_pace
 from kafka_groups.groups.lag.time_lag import CAUGHT_UP, NOT_MEASURED, TimeLags, read_time_lags, time_lag_of
 from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
-from kafka_groups.kinds import Operation
+from kafka_groups.kinds import Operation, kind_of
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
@@ -71,7 +72,7 @@ def measure_lag(
     time_steps = ((steps.RECORDS,) if with_time else ()) + ((steps.CONFIGS,) if with_retention else ())
     plan = TimePlan(deadline, (*listing_steps(selected), *description_steps(details), *time_steps))
     selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, plan=plan)
-    described = describe_groups(admin, selection, details=details, plan=plan)
+    described = describe_groups(admin, selection, details=details, operation=Operation.LIST_OFFSETS, plan=plan)
     time_lags = None
     failures = described.failures
     if with_time:
@@ -105,8 +106,13 @@ def add_poll(polls: Polls, measurement: LagMeasurement, at_ms: int) -> LagReadin
     """
     groups = []
     for description, rows in measurement.partitions():
-        polls.observe(distinct_partitions(rows), at_ms, description.member_count, measurement.retention_of)
-        groups.append(_summarize(measurement, LagKey.GROUP, description, rows))
+        summary = _summarize(measurement, LagKey.GROUP, description, rows)
+        if kind_of(description).has_commits:
+            polls.observe(distinct_partitions(rows), at_ms, description.member_count, measurement.retention_of)
+        else:
+            verdict = judge_start_offsets(rows, polls.limits)
+            polls.observe_judged(description.group, summary.total.lag, at_ms, verdict)
+        groups.append(summary)
     absent = [each.group for each in measurement.failures if each.code == GROUP_ID_NOT_FOUND and each.group is not None]
     polls.end_poll(
         [*measurement.described.descriptions, *absent],

@@ -76,6 +76,8 @@ class Polls:
     ended: int = field(default=0, compare=False)
     # The known resets that the last ended poll was the first one to see.
     resets: tuple[KnownReset, ...] = field(default=(), compare=False)
+    # The verdicts of the last poll on groups whose progress no offset shows.
+    _judged: dict[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
     # The partitions with a commit in the current poll, and the known resets that it has seen until now.
     _committed: set[PartitionKey] = field(default_factory=set, repr=False, compare=False)
     _seen_resets: list[KnownReset] = field(default_factory=list, repr=False, compare=False)
@@ -120,11 +122,19 @@ class Polls:
             if seen.fallen is not None:
                 incomplete.add(row.group)
         for group, lag in totals.items():
-            points = self.lags.get(group, ())
-            if points and _is_from_the_future(points[-1][0], at_ms):
-                points = ()
-            if group not in incomplete and (not points or points[-1][0] < at_ms):
-                self.lags[group] = (*points, (at_ms, lag))[-LAG_POINTS:]
+            self._add_lag(group, None if group in incomplete else lag, at_ms)
+
+    def observe_judged(self, group: str, lag: int | None, at_ms: int, verdict: Verdict) -> None:
+        """Add the lag of a group whose progress no offset shows, None if unknown, and the verdict on it."""
+        self._judged[group] = verdict
+        self._add_lag(group, lag, at_ms)
+
+    def _add_lag(self, group: str, lag: int | None, at_ms: int) -> None:
+        points = self.lags.get(group, ())
+        if points and _is_from_the_future(points[-1][0], at_ms):
+            points = ()
+        if lag is not None and (not points or points[-1][0] < at_ms):
+            self.lags[group] = (*points, (at_ms, lag))[-LAG_POINTS:]
 
     def _find_reset(self, key: PartitionKey, previous: Observation | None, seen: Observation) -> KnownReset | None:
         """Return the known reset between two observations; None if no offset fell, or a member may have done it."""
@@ -161,7 +171,7 @@ class Polls:
             for key, found in self.partitions.items()
             if key in kept or (key[0] not in read and not is_complete)
         }
-        known = {group for group, _, _ in self.partitions}
+        known = {*self._judged, *(group for group, _, _ in self.partitions)}
         self.lags = {group: lags for group, lags in self.lags.items() if group in known}
 
     def paces(self) -> Mapping[str, GroupPace]:
@@ -169,7 +179,10 @@ class Polls:
         by_group: dict[str, list[PartitionPolls]] = {}
         for key, found in self.partitions.items():
             by_group.setdefault(key[0], []).append(found)
-        return {group: _pace(found, self.lags.get(group, ())) for group, found in by_group.items()}
+        paces = {group: _pace(found, self.lags.get(group, ())) for group, found in by_group.items()}
+        for group, verdict in self._judged.items():
+            paces[group] = _pace((), self.lags.get(group, ()))._replace(verdict=verdict)
+        return paces
 
     def moved_ms(self) -> Mapping[str, int]:
         """Return when each group's commits were first seen as they are now."""

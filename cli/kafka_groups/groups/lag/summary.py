@@ -15,6 +15,7 @@ from kafka_groups.groups.lag.rows import distinct_partitions
 from kafka_groups.groups.lag.time_lag import NOT_MEASURED, TIME_NOTES, TimeLags, time_lag_of
 from kafka_groups.groups.lag.totals import total_lag
 from kafka_groups.groups.notes import Note
+from kafka_groups.kinds import kind_of
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
 
 BEYOND_END: Final = "beyond_end"
@@ -208,7 +209,7 @@ def _sum(
     is_unknown: bool,
 ) -> LagRow:
     """Return the totals of partitions; `is_unknown` if members may own others that nobody can see."""
-    totals = total_lag(rows)
+    totals = total_lag(rows, has_commits=kind_of(group).has_commits)
     notes = {
         DATA_LOSS: bool(totals.lost),
         BEYOND_END: totals.is_beyond_end,

@@ -62,7 +62,12 @@ class PartitionDay:
 
 
 def join_key_days(
-    activity: KeyActivity, key_summary: KeySummary, extremes: LagExtremes, *, is_orphaned: Flags, is_idle: Flags
+    activity: KeyActivity,
+    key_summary: KeySummary,
+    extremes: LagExtremes,
+    *,
+    is_orphaned: Flags,
+    is_idle_partition: Flags,
 ) -> KeyDays:
     """Return the days of the keys of a batch: row i of the result and of all arguments is key i."""
     return KeyDays(
@@ -77,10 +82,10 @@ def join_key_days(
         last_commit_us=key_summary.last_commit_us,
         has_records=key_summary.has_records,
         is_orphaned=is_orphaned,
-        is_idle=is_idle,
-        time_lag_ms=extremes.time_lag_ms,
-        margin=extremes.margin,
-        last_ms=extremes.last_ms,
+        is_idle_partition=is_idle_partition,
+        max_time_lag_ms=extremes.max_time_lag_ms,
+        min_margin=extremes.min_margin,
+        last_margin_at_ms=extremes.last_margin_at_ms,
         last_margin=extremes.last_margin,
         retention_left_ms=extremes.retention_left_ms,
     )

@@ -36,12 +36,7 @@ from kafka_groups.pipeline.build.frames import (
 )
 from kafka_groups.pipeline.build.kernels import committed_offsets, log_ends
 from kafka_groups.pipeline.build.kernels.consumption import measure_activity, measure_clock_jumps
-from kafka_groups.pipeline.build.kernels.inferred_deletions import (
-    ABSENT_MS,
-    ReadTimes,
-    SampleTimes,
-    infer_deletions,
-)
+from kafka_groups.pipeline.build.kernels.inferred_deletions import ABSENT_MS, ReadTimes, SampleTimes, infer_deletions
 from kafka_groups.pipeline.build.kernels.lag import measure_lag
 from kafka_groups.pipeline.build.kernels.lag_extremes import find_lag_extremes
 from kafka_groups.pipeline.build.kernels.observations import find_unseen_highest, make_observations
@@ -107,7 +102,7 @@ class _DayBuilder:
         log_state = self._log_state_at_end(observed, numbered, points)
         statuses, offset_before_reset, key_state = self._judge(commits, key_summary, ends, lag_rows, points)
         extremes = find_lag_extremes(lag_rows, statuses.time_lag_ms, len(key_summary))
-        is_idle = log_ends.find_idle_partitions(observed, partitions)[self.batch.partition_of_key]
+        is_idle_partition = log_ends.find_idle_partitions(observed, partitions)[self.batch.partition_of_key]
         is_orphaned = self._find_orphans(activity, log_state.log_ends)
         return PartitionDay(
             day=self.day,
@@ -117,7 +112,9 @@ class _DayBuilder:
             offset_before_reset=offset_before_reset,
             carried_statuses=self.key_state.last_status,
             deletions=commits.take(commits.is_deletion & ~commits.is_carried),
-            key_days=join_key_days(activity, key_summary, extremes, is_orphaned=is_orphaned, is_idle=is_idle),
+            key_days=join_key_days(
+                activity, key_summary, extremes, is_orphaned=is_orphaned, is_idle_partition=is_idle_partition
+            ),
             has_key_day=self._find_keys_to_report(commits),
             topic_activity=observe_topics(used_of_day, ends, partitions),
             log_state=log_state,
@@ -129,7 +126,7 @@ class _DayBuilder:
         return measure_clock_jumps(of_day, self.key_state.commits, len(self.key_state.summary))
 
     def _order_commits(self, numbered: LogEnds) -> tuple[Commits, KeySummary]:
-        """Return the day's commits and the carried ones, and the summary of each key with its missing samples.
+        """Return the day's commits and the carried ones, and each key's new summary.
 
         Commits are ordered and numbered. They include all deletions: those that were read, those that samples imply,
         and those that ended logs imply. `numbered` are the numbered log ends.
@@ -139,7 +136,7 @@ class _DayBuilder:
         is_superseded = committed_offsets.find_superseded(of_day, self.key_state.commits, keys)
         rows = committed_offsets.order_commits(self.key_state.commits, of_day.take(~is_superseded))
         inferred, key_summary = self._infer_deletions(rows)
-        ended_with_log = self._find_commits_of_ended_logs(numbered, rows)
+        ended_with_log = self._infer_deletions_of_ended_logs(numbered, rows)
         rows = committed_offsets.order_commits(rows, inferred, ended_with_log)
         rows = committed_offsets.find_topic_ids(rows, numbered, self.batch.partition_of_key)
         rows = committed_offsets.number_incarnations(rows, keys)
@@ -154,7 +151,7 @@ class _DayBuilder:
         )
 
     def _infer_deletions(self, rows: Commits) -> tuple[Commits, KeySummary]:
-        """Return the deletions that the day's samples imply, and the summary of each key with its missing samples.
+        """Return the deletions that the day's samples imply, and each key's new summary.
 
         `rows` are the ordered commits of the day and the carried ones, with the deletions that were read.
         """
@@ -164,10 +161,10 @@ class _DayBuilder:
             at_us=np.concatenate([read.complete_samples_us for read in clusters]),
         )
         groups = self._sampled_groups()
-        record_us = np.array([read.commit_us for read in clusters], np.int64)
+        commit_record_us = np.array([read.commit_record_us for read in clusters], np.int64)
         read = ReadTimes(
             cluster_of_key=self.batch.cluster_of_key,
-            record_us=record_us[self.batch.cluster_of_key],
+            commit_record_us=commit_record_us[self.batch.cluster_of_key],
             group_listed_us=np.array([group.listed_us for group in groups], np.int64),
             group_commit_us=np.array([group.commit_us for group in groups], np.int64),
         )
@@ -183,8 +180,8 @@ class _DayBuilder:
         names = zip(cluster_of_key, self.batch.group.to_pylist(), strict=True)
         return [self.summary.groups.get((cluster, group, self.day), _NOT_SAMPLED) for cluster, group in names]
 
-    def _find_commits_of_ended_logs(self, numbered: LogEnds, rows: Commits) -> Commits:
-        """Return deletions of commits that only samples show, at the end of their log.
+    def _infer_deletions_of_ended_logs(self, numbered: LogEnds, rows: Commits) -> Commits:
+        """Return a deletion, at the end of its log, for each commit known only from samples.
 
         Deleting a topic deletes all commits on it. The time is a millisecond after the last sample of the ended log: a
         commit that the next sample sees is on the new log.

@@ -96,7 +96,7 @@ class UnreadTopic(NamedTuple):
 
 
 class ClockJump(NamedTuple):
-    """The largest fall of commit times from one record of a group to the next in the log on a day, in milliseconds.
+    """The furthest that a commit record's time lies behind an earlier record's in a group on a day, in milliseconds.
 
     `day_ms` is the day in milliseconds since 1970.
     """

@@ -243,8 +243,8 @@ class GroupDaily(Frame):
     )
     clock_jump_ms: Any = column(
         INT64,
-        "largest fall of the time from one commit record to the next in the log: the brokers' clocks differ by at "
-        "least this; 0 if times never fall",
+        "furthest that a commit record's time lies behind an earlier record's on the same partition: the brokers' "
+        "clocks differ by at least this; 0 if times never fall",
         unit=MILLISECONDS,
     )
 

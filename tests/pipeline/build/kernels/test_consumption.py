@@ -1,4 +1,4 @@
-"""The largest backward step of the times of a key's commits in the log, in ms: the column `clock_jump_ms`."""
+"""The furthest that a commit record's time lies behind an earlier record's, in ms: the column `clock_jump_ms`."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ class GroupIncarnation:
         if self.members.is_known_at(epoch.record_index, epoch.at_us):
             member_count = epoch.present_count + self.members.preexisting_count
         # No member was counted, but later a member left whose join is lost.
-        if member_count == 0 and self.members.leaves_unseen_after(epoch.record_index):
+        if member_count == 0 and self.members.has_unseen_leave_after(epoch.record_index):
             member_count = None
         quality, ended_us = _end(epoch, next_epoch, member_count)
         changes = self._known_changes(epoch, member_count)

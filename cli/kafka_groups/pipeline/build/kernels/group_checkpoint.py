@@ -53,7 +53,7 @@ class GroupCheckpoint:
     changes: EpochChanges = field(default_factory=EpochChanges)  # since the last epoch of a KIP-848 group
     generation: Generation | None = None  # the newest one of a classic group
     state: str | None = None  # None if it is unknown
-    member_count: int = NULL  # number of members; UNKNOWN, or NULL if no event has shown a number yet
+    member_count: int = NULL  # number of members; UNKNOWN_COUNT, or NULL if no event has shown a number yet
     topics: Topics = field(default_factory=dict)  # topics that each subject named last
     has_no_rebalances: bool = False  # a share or streams group: its records do not show rebalances
     last_position: tuple[int, int] | None = None  # partition and offset of the last record; None if there was none

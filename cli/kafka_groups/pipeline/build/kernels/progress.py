@@ -40,8 +40,8 @@ from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Floats, Ints
 from kafka_groups.verdicts import STRENGTH_UNIT, WAIT_HALF_LIFE_MS, Limits
 
 # The columns with the two greatest strengths of waits, and of intervals between observations.
-_WAITS: Final = ("longest_wait_strength", "second_wait_strength")
-_INTERVALS: Final = ("longest_interval_strength", "second_interval_strength")
+_WAITS: Final = ("strongest_wait_strength", "second_wait_strength")
+_INTERVALS: Final = ("strongest_interval_strength", "second_interval_strength")
 
 
 def new_observations(
@@ -75,8 +75,8 @@ def measure_progress(
 
     `carried` is the progress of each key before the observations, which are sorted by key and time. Return the progress
     after each observation, without verdicts (NULL), and the columns of `verdicts.Evidence` at each of them, by name.
-    Unknown numbers are NULL. After a gap in the observations a key may have moved at any time: its wait counts until an
-    observation that had come in one and a half times the last interval.
+    Unknown numbers are NULL. After a gap in the observations a key may have moved at any time: its wait ends at most
+    1.5 times the last interval after the previous observation.
     """
     rows, lag, commit_ms = _join_rows(carried, observations)
     is_observed = rows.rule == NULL
@@ -87,19 +87,21 @@ def measure_progress(
 
     has_no_lag = is_observed & (lag != NULL) & (lag <= limits.allowed_lag)
     begins = (previous < 0) | has_moved
-    since_ms = np.where(is_observed, np.where(begins, moved_ms, 0), rows.since_ms)
-    since_ms = running_maximum(np.where(has_no_lag, rows.at_ms, since_ms), start_index)
+    waiting_since_ms = np.where(is_observed, np.where(begins, moved_ms, 0), rows.waiting_since_ms)
+    waiting_since_ms = running_maximum(np.where(has_no_lag, rows.at_ms, waiting_since_ms), start_index)
     unread = np.maximum(0, rows.log_end[previous] - rows.committed_offset)
     last_move = last_index_until(has_moved | ~is_observed, start_index)
     interval_ms = _measure_intervals(rows, previous)
-    before_ms = np.where(is_observed, interval_ms, rows.last_interval_ms)[previous] * 3 // 2
-    latest_ms = take(rows.at_ms, previous) + np.where(before_ms > 0, np.minimum(interval_ms, before_ms), interval_ms)
-    wait_ms = np.where(has_moved, np.maximum(1, np.minimum(moved_ms, latest_ms) - since_ms[previous]), 0)
+    max_interval_ms = np.where(is_observed, interval_ms, rows.last_interval_ms)[previous] * 3 // 2
+    latest_ms = take(rows.at_ms, previous) + np.where(
+        max_interval_ms > 0, np.minimum(interval_ms, max_interval_ms), interval_ms
+    )
+    wait_ms = np.where(has_moved, np.maximum(1, np.minimum(moved_ms, latest_ms) - waiting_since_ms[previous]), 0)
     has_fallen = _find_falls(rows, previous)
     is_reset = _find_known_resets(rows, previous, has_fallen)
     measured = replace(
         rows,
-        since_ms=since_ms,
+        waiting_since_ms=waiting_since_ms,
         moves=running_count(has_moved, start_index) + np.where(is_observed, 0, rows.moves)[start_index],
         highest=_find_highest(rows, has_fallen, is_reset, start_index),
         offset_before_reset=np.where(is_reset, np.maximum(rows.highest, take(rows.committed_offset, previous)), NULL),
@@ -237,7 +239,7 @@ def carry_progress(carried: KeyProgress, progress: KeyProgress) -> KeyProgress:
 
 
 def usual_waits(progress: KeyProgress) -> Floats:
-    """Return the usual wait of the key at each row, in ms: the second longest one, or the only one; 0 without any.
+    """Return the usual wait of the key at each row, in ms: the second strongest one, or the only one; 0 without any.
 
     Waits count less as they become older (`verdicts.WAIT_HALF_LIFE_MS`).
     """
@@ -265,14 +267,16 @@ def _gather_evidence(observations: Observations, progress: KeyProgress) -> dict[
     at_ms = observations.at_ms
     has_commits = observations.commit_ms != NULL
     silent_since_ms = np.where(
-        has_commits, np.maximum(progress.since_ms, np.minimum(observations.commit_ms, at_ms)), progress.since_ms
+        has_commits,
+        np.maximum(progress.waiting_since_ms, np.minimum(observations.commit_ms, at_ms)),
+        progress.waiting_since_ms,
     )
     is_empty = (observations.member_count == 0) & (progress.empty_since_ms != NULL)
     return {
         "lag": observations.lag,
         "members": observations.member_count,
         "moves": progress.moves,
-        "waiting_ms": at_ms - progress.since_ms,
+        "waiting_ms": at_ms - progress.waiting_since_ms,
         "silent_ms": at_ms - silent_since_ms,
         "usual_wait_ms": usual_waits(progress),
         "empty_ms": np.where(is_empty, at_ms - progress.empty_since_ms, NULL),
