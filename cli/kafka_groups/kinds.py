@@ -42,7 +42,6 @@ class Kind(NamedTuple):
     is described as one of them first. `noun` is what texts call a group of it. `has_epochs`: a description of an Empty
     group has more than its listing, which lacks the epochs. `has_consumer_members`: members of the classic protocol are
     consumers, whose subscriptions and assignments have the format of ConsumerProtocolSubscription.json.
-    `needs_rights_on_topics`: brokers describe no group of it to a user who may not describe each of its topics.
     `has_internal_topics`: its members create topics whose names begin with the group id, and commit offsets on some of
     them.
     """
@@ -57,7 +56,6 @@ class Kind(NamedTuple):
     noun: str = "Consumer group"
     has_epochs: bool = False
     has_consumer_members: bool = False
-    needs_rights_on_topics: bool = False
     has_internal_topics: bool = False
 
     def __hash__(self) -> int:
@@ -68,6 +66,12 @@ class Kind(NamedTuple):
     def has_commits(self) -> bool:
         """Return whether its offsets are committed ones."""
         return self.offsets is Offsets.COMMITTED
+
+    @property
+    def plural(self) -> str:
+        """Return what texts call several groups of it, within a sentence."""
+        is_proper_name = self is CONNECT
+        return f"{self.noun if is_proper_name else self.noun.lower()}s"
 
     def supports(self, operation: Operation) -> bool:
         """Return whether this tool has the operation for groups of this kind."""
@@ -126,7 +130,6 @@ CONSUMER: Final = Kind(
     is_common=True,
     has_epochs=True,
     has_consumer_members=True,
-    needs_rights_on_topics=True,
 )
 SHARE: Final = Kind(
     "share",
@@ -137,7 +140,6 @@ SHARE: Final = Kind(
     offsets=Offsets.START,
     noun="Share group",
     has_epochs=True,
-    needs_rights_on_topics=True,
 )
 STREAMS: Final = Kind(
     "streams",
@@ -147,7 +149,6 @@ STREAMS: Final = Kind(
     (_EVERY_OPERATION - {Operation.REMOVE_MEMBERS}) | {Operation.DESCRIBE_TOPOLOGY},
     noun="Streams group",
     has_epochs=True,
-    needs_rights_on_topics=True,
     has_internal_topics=True,
 )
 KINDS: tuple[Kind, ...] = (CLASSIC_CONSUMER, SIMPLE, CONNECT, OTHER_CLASSIC, CONSUMER, SHARE, STREAMS)
@@ -168,6 +169,11 @@ def common_types() -> frozenset[str]:
 def has_start_offsets(group_type: str | None) -> bool:
     """Return whether the groups of a type have start offsets in place of committed ones."""
     return any(kind.offsets is Offsets.START for kind in KINDS if kind.group_type == group_type)
+
+
+def kind_with_start_offsets() -> Kind:
+    """Return the kind of the groups that have start offsets."""
+    return next(kind for kind in KINDS if kind.offsets is Offsets.START)
 
 
 def kind_of(group: HasKind) -> Kind:

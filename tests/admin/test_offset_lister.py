@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_groups.protocol import Struct
-from tests.fakes.scripted_broker import ReceivedRequest
+from tests.fakes.scripted_broker import ReceivedRequest, delayed
 from tests.fakes.scripted_cluster import Group, ScriptedCluster
 
 GROUPS = {
@@ -75,3 +75,24 @@ def test_a_share_group_whose_start_offsets_fail_is_not_without_offsets(cluster: 
 def _deny(request: ReceivedRequest, _response: Struct) -> Struct:
     rows = request.body["groups"]
     return {"groups": [{"group_id": row["group_id"], "topics": [], "error_code": 30} for row in rows]}
+
+
+def test_a_group_whose_start_offsets_fail_is_not_known_to_be_without_offsets(cluster: ScriptedCluster) -> None:
+    with cluster, cluster.admin() as admin:
+        cluster.script("DescribeShareGroupOffsets", *[delayed(60.0)] * 3, brokers=[2])
+        results = admin.list_group_offsets({"shared": None, "orders": None}, timeout=5)
+        assert list(results.succeeded) == ["orders"]
+        assert results.failed["shared"].name == "TIMEOUT"
+
+
+def test_a_cluster_without_share_groups_has_consumer_groups_only(cluster: ScriptedCluster) -> None:
+    with cluster, cluster.admin() as admin:
+        cluster.switched_off = frozenset({"Share"})
+        assert [len(each) for each in admin.list_group_offsets({"idle": None, "absent": None}).all().values()] == [0, 0]
+
+
+def test_a_group_known_as_a_share_group_is_not_fetched(cluster: ScriptedCluster) -> None:
+    with cluster, cluster.admin() as admin:
+        admin.list_groups()
+        assert len(admin.list_group_offsets({"shared": None}).all()["shared"]) == 1
+        assert cluster.requests_of("OffsetFetch") == []

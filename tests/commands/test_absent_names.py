@@ -21,7 +21,7 @@ def groups(cluster: FakeCluster) -> None:
     """Add groups of several kinds, with commits on one topic."""
     cluster.add("checkout", commits={("orders", 0): 5})
     cluster.add("billing", state="Stable", members=[member("m", {"orders": (0,)})], commits={("orders", 0): 5})
-    cluster.add("chekshare", protocol_type="sr")
+    cluster.add("chekshare", kind="Share", protocol_type="share")
     cluster.end("orders", 10, starts=(0,))
     cluster.end("payments", 10, starts=(0,))
 
@@ -138,9 +138,11 @@ def test_a_full_stop_of_the_broker_does_not_stand_before_the_suggestion(cluster:
 
 
 def test_a_group_that_the_command_does_not_support_is_not_suggested(cluster: FakeCluster) -> None:
-    assert "did you mean" not in run("describe", "chekshar").stderr
-    assert "did you mean 'chekshare'?" in run("list", "chekshar").stderr
-    # A group of another protocol exists, although no describe finds it.
+    cluster.add("registry", protocol_type="sr")
+    assert "did you mean" not in run("describe", "registri").stderr
+    assert "did you mean 'registry'?" in run("list", "registri").stderr
+    assert "did you mean 'chekshare'?" in run("describe", "chekshar").stderr
+    # A share group exists, although no describe finds it.
     cluster.add("chekshares")
     cluster.undescribable["chekshare"] = failure("GROUP_ID_NOT_FOUND", code=69, group="chekshare")
     assert "did you mean" not in run("describe", "chekshare").stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 from uuid import UUID
 
 from kafka_groups.protocol import Struct
@@ -14,6 +14,7 @@ _NOT_COORDINATOR = 16
 _UNSUPPORTED_VERSION = 35
 _NON_EMPTY_GROUP = 68
 _GROUP_NOT_FOUND = 69
+_NO_ID = UUID(int=0)
 
 
 class ScriptedKinds:
@@ -24,7 +25,7 @@ class ScriptedKinds:
 
     groups: dict[str, Any]
     topics: dict[str, Mapping[int, int]]
-    switched_off: ClassVar[frozenset[str]] = frozenset()
+    switched_off: frozenset[str] = frozenset()
 
     def topic_id(self, name: str) -> UUID:
         """Return the id of a topic."""
@@ -82,56 +83,55 @@ class ScriptedKinds:
     def _respond_AlterShareGroupOffsets(self, request: ReceivedRequest) -> Struct:
         from tests.fakes.scripted_cluster import Group
 
-        name = request.body["group_id"]
-        error = self._share_error(request, is_created=True)
+        body = request.body
+        if body["group_id"] not in self.groups and body["topics"] and "Share" not in self.switched_off:
+            new = Group(type="Share", state="Empty", protocol_type="share", coordinator=request.broker)
+            self.groups[body["group_id"]] = new
+        group, error = self._changed_group(body["group_id"], request.broker)
         if error:
-            return {"error_code": error}
-        altered = self.groups.setdefault(
-            name, Group(type="Share", state="Empty", protocol_type="share", coordinator=request.broker)
-        )
-
-        def alter(topic: str, row: Struct) -> Struct:
-            exists = row["partition_index"] in self.topics.get(topic, {})
-            if exists:
-                altered.commits = {**altered.commits, (topic, row["partition_index"]): row["start_offset"]}
-            return {"partition_index": row["partition_index"], "error_code": 0 if exists else _UNKNOWN_TOPIC}
-
-        rows = [
-            {
-                "topic_name": topic["topic_name"],
-                "partitions": [alter(topic["topic_name"], row) for row in topic["partitions"]],
-            }
-            for topic in request.body["topics"]
-        ]
-        return {"error_code": 0, "responses": [{**row, "topic_id": self.topic_id(row["topic_name"])} for row in rows]}
-
-    def _respond_DeleteShareGroupOffsets(self, request: ReceivedRequest) -> Struct:
-        error = self._share_error(request, is_created=False)
-        if error:
-            return {"error_code": error}
-        group = self.groups[request.body["group_id"]]
-
-        def delete(topic: str) -> int:
-            kept = {key: start for key, start in group.commits.items() if key[0] != topic}
-            code = 0 if len(kept) < len(group.commits) or topic in self.topics else _UNKNOWN_TOPIC
-            group.commits = kept
-            return code
-
-        names = [topic["topic_name"] for topic in request.body["topics"]]
-        rows = [{"topic_name": name, "topic_id": self.topic_id(name), "error_code": delete(name)} for name in names]
+            return error
+        rows: list[Struct] = []
+        for topic in body["topics"]:
+            partitions = [
+                {"partition_index": row["partition_index"], "error_code": self._alter(group, topic["topic_name"], row)}
+                for row in topic["partitions"]
+            ]
+            rows.append({"topic_name": topic["topic_name"], "topic_id": _NO_ID, "partitions": partitions})
         return {"error_code": 0, "responses": rows}
 
-    def _share_error(self, request: ReceivedRequest, *, is_created: bool) -> int:
-        group = self.groups.get(request.body["group_id"])
+    def _alter(self, group: Any, topic: str, row: Struct) -> int:
+        if row["partition_index"] not in self.topics.get(topic, {}):
+            return _UNKNOWN_TOPIC
+        group.commits = {**group.commits, (topic, row["partition_index"]): row["start_offset"]}
+        return 0
+
+    def _respond_DeleteShareGroupOffsets(self, request: ReceivedRequest) -> Struct:
+        group, error = self._changed_group(request.body["group_id"], request.broker)
+        if error:
+            return error
+        names = [topic["topic_name"] for topic in request.body["topics"]]
+        known = {topic for topic, _ in group.commits}
+        group.commits = {key: start for key, start in group.commits.items() if key[0] not in names}
+        return {
+            "error_code": 0,
+            "responses": [
+                {"topic_name": name, "topic_id": _NO_ID, "error_code": 0 if name in known else _UNKNOWN_TOPIC}
+                for name in names
+            ],
+        }
+
+    def _changed_group(self, name: str, broker: int) -> tuple[Any, Struct | None]:
+        """Return a share group to change, or the response that refuses the change."""
+        group = self.groups.get(name)
         if "Share" in self.switched_off:
-            return _UNSUPPORTED_VERSION
-        if group is None:
-            return 0 if is_created else _GROUP_NOT_FOUND
-        if group.coordinator != request.broker:
-            return _NOT_COORDINATOR
-        if group.type != "Share":
-            return _GROUP_NOT_FOUND
-        return int(group.error or (_NON_EMPTY_GROUP if group.members else 0))
+            message = "The version of API is not supported."
+            return None, {"error_code": _UNSUPPORTED_VERSION, "error_message": message, "responses": []}
+        code = 0 if group else _GROUP_NOT_FOUND
+        if group:
+            code = _NOT_COORDINATOR if group.coordinator != broker else group.error
+            code = code or (0 if group.type == "Share" else _GROUP_NOT_FOUND)
+            code = code or (_NON_EMPTY_GROUP if group.members else 0)
+        return group, {"error_code": code, "responses": []} if code else None
 
 
 def _state(group: Any) -> Struct:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.live.groups.clients import run_command
+from tests.live.groups.clients import open_admin, run_command
 from tests.live.groups.kafka_tools import Row, describe_share_groups, describe_streams_groups, parse_rows
 from tests.live.groups.real_kinds import RECORDS, RealGroups
 from tests.live.groups.streams_application import PARTITIONS as TASKS
@@ -127,7 +127,20 @@ def test_a_streams_group_without_members_has_its_offsets(real_groups: RealGroups
         application.await_stable(members=2)
 
 
-def test_groups_that_are_not_enabled_are_reported_as_such(without_kinds: Cluster) -> None:
+def test_kinds_that_are_not_enabled_are_reported_as_such(without_kinds: Cluster) -> None:
+    with open_admin(without_kinds.bootstrap) as admin:
+        failures = [
+            admin.describe_share_groups(["g"]).failed["g"],
+            admin.describe_streams_groups(["g"]).failed["g"],
+            admin.list_share_group_offsets({"g": None}).failed["g"],
+        ]
+    assert [(failure.name, failure.message.partition(" (")[0]) for failure in failures] == [
+        ("UNSUPPORTED_VERSION", f"{kind} groups are not enabled on this cluster")
+        for kind in ("share", "streams", "share")
+    ]
+
+
+def test_an_absent_group_is_absent_also_where_kinds_are_not_enabled(without_kinds: Cluster) -> None:
     outcome = run_command(without_kinds.bootstrap, "describe", "absent")
     assert (outcome.code, outcome.out) == (1, "")
     assert "GROUP_ID_NOT_FOUND" in outcome.err

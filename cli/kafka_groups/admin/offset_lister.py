@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
 from kafka_groups.admin.lookup import CoordinatorStrategy
+from kafka_groups.errors import UnsupportedVersionError
 from kafka_groups.kinds import has_start_offsets
 from kafka_groups.model import Failure, GroupOffsets, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
@@ -32,10 +33,10 @@ class OffsetLister:
         self._coordinators = coordinators
         self._partitions_by_group = partitions_by_group
         self._fetch_handler = fetch
-        wanted = tuple(groups)
-        share_groups = [group for group in wanted if has_start_offsets(types.get(group))]
-        requested = {*share_groups}
-        others = [group for group in wanted if group not in requested]
+        share_groups: list[str] = []
+        others: list[str] = []
+        for group in groups:
+            (share_groups if has_start_offsets(types.get(group)) else others).append(group)
         self._fetch: ApiDriver[str, GroupOffsets] = ApiDriver(
             others, handler=fetch, lookup=CoordinatorStrategy(), known=coordinators
         )
@@ -79,7 +80,8 @@ class OffsetLister:
         """Return each group's offsets, or its failure; `types` are the types that are known now.
 
         Brokers return no error for a group that is no share group: no partitions if none were named, and named ones
-        without a start offset. So a group of unknown type is a share group here if it has start offsets.
+        without a start offset. So a group of unknown type is a share group here if it has start offsets. If they cannot
+        be read, nobody knows whether it has.
         """
         fetched = self._fetch_handler.with_unstable(self._fetch.results())
         succeeded = dict(fetched.succeeded)
@@ -90,7 +92,8 @@ class OffsetLister:
                     succeeded[group] = offsets
                     failed.pop(group, None)
             for group, failure in driver.failed.items():
-                if has_start_offsets(types.get(group)):
+                group_type = types.get(group)
+                if has_start_offsets(group_type) or (group_type is None and not _lacks_share_groups(failure)):
                     succeeded.pop(group, None)
                     failed[group] = failure
         return Results(succeeded=succeeded, failed=failed)
@@ -106,3 +109,8 @@ class OffsetLister:
 
         handler = ListShareGroupOffsetsHandler(self._partitions_by_group)
         return ApiDriver(groups, handler=handler, lookup=CoordinatorStrategy(), known=self._coordinators)
+
+
+def _lacks_share_groups(failure: Failure) -> bool:
+    """Return whether the group is no share group, or the cluster has none."""
+    return failure.code == GROUP_ID_NOT_FOUND or failure.name == UnsupportedVersionError.name

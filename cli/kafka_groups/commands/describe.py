@@ -1,4 +1,4 @@
-"""`kafka-groups describe`: offsets and lag, members, or state."""
+"""`kafka-groups describe`: offsets and lag, members, state, or topology."""
 
 from __future__ import annotations
 
@@ -76,8 +76,9 @@ def describe(
 
     Each kind of group has its columns: a share group start offsets and the lag that its coordinator computes, a streams
     group tasks, a Connect group its workers with the connectors and tasks that they run. CSV has the columns of one
-    kind. Classic groups of other protocols are only listed (kafka-groups list): --match and --all-groups skip them with
-    a note, and such a group that is named is an error.
+    kind. --topology shows streams groups only; a group whose topology the brokers do not have is an error. Classic
+    groups of other protocols are only listed (kafka-groups list): --match and --all-groups skip them with a note, and
+    such a group that is named is an error.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. A group whose offsets
     are known and whose description is not is printed without members. Nothing on the cluster is changed, and no group
@@ -102,6 +103,9 @@ def describe(
         types=parse_names(types, option="--type", valid=group_types()),
     )
     name = _one_view(offsets=offsets, members=members, state=state, topology=topology)
+    if topology and output_format == "kafka":
+        msg = "--topology contradicts --format kafka: Kafka's tools before 4.4 have no topology; use another format"
+        raise click.UsageError(msg)
     view = DescribeView(name=name, verbose=verbose, output_format=output_format)
     with open_session(connection, colour=colour, make_writer=view.make_writer) as session:
         _describe(session, selectors, view)
@@ -133,9 +137,10 @@ def _describe(session: ClusterSession, selectors: Selectors, view: DescribeView)
 def _require_one_table(kinds: Sequence[Sequence[str]]) -> None:
     """Raise UsageError if groups have different columns; `kinds` has the kinds of groups for each set of columns."""
     if len(kinds) > 1:
-        nouns = " and ".join(f"{noun.lower()}s" for each in kinds for noun in each[:1])
+        *first, last = (plurals[0] for plurals in kinds)
+        names = f"{', '.join(first)} and {last}"
         msg = (
-            f"CSV has one set of columns, and {nouns} have different ones; select one kind by --type, --match or names"
+            f"CSV has one set of columns, and {names} have different ones; select one kind by --type, --match or names"
         )
         raise click.UsageError(msg)
 

@@ -59,6 +59,9 @@ def connect_properties(bootstrap: str, group: str, number: int, *, port: int, co
         # Tasks of a worker that left are given to others after 3 s instead of 5 min.
         "scheduled.rebalance.max.delay.ms": "3000",
         "heartbeat.interval.ms": "500",
+        # A consumer of a sink that ended without leaving its group holds a rebalance up for no longer than this.
+        "consumer.max.poll.interval.ms": "10000",
+        "consumer.session.timeout.ms": "6000",
         "session.timeout.ms": "6000",
         "offset.flush.interval.ms": "1000",
     }

@@ -56,6 +56,10 @@ def steps(bootstrap: str, *, has_jq: bool) -> tuple[Step, ...]:
         ),
         Step(why="a group whose members have left", command=("describe", *cluster, "--group", "billing")),
         Step(why="a group with active members", command=("describe", *cluster, "--group", "checkout")),
+        Step(
+            why="a share group, a streams group and Connect workers, each with its own columns",
+            command=("describe", *cluster, "--match", "click-sampler|shop-connect|word-counter"),
+        ),
         Step(why="the committed offsets of a group", command=("offsets", *cluster, "--group", "legacy-import")),
         last,
     )
