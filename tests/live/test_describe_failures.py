@@ -10,7 +10,6 @@ import pytest
 from tests.live.groups.clients import list_member_ids, run_command
 from tests.live.groups.contexts import enter_concurrently
 from tests.live.groups.members import delete_group, simple, stable
-from tests.live.groups.other_kinds import share, streams
 from tests.live.groups.raw_members import connect
 from tests.live.groups.topics import delete_topic, make_topic
 
@@ -37,12 +36,10 @@ def groups(cluster: Cluster, topic: str) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def other_kinds(cluster: Cluster, topic: str) -> Iterator[dict[str, str]]:
-    bootstrap = cluster.bootstrap
-    with enter_concurrently(
-        connect=connect(bootstrap), share=share(bootstrap, topic), streams=streams(bootstrap, topic)
-    ) as groups:
-        yield groups
+def other_group(cluster: Cluster) -> Iterator[str]:
+    """Yield a group of another classic protocol, such as that of a schema registry."""
+    with connect(cluster.bootstrap, protocol_type="sr") as group:
+        yield group
 
 
 def test_a_group_that_does_not_exist_is_an_error(cluster: Cluster) -> None:
@@ -95,14 +92,13 @@ def test_only_the_rows_of_a_deleted_topic_disappear(cluster: Cluster, topic: str
     assert (after.err, after.code) == (f"Consumer group '{group}' has no active members.\n", 0)
 
 
-@pytest.mark.parametrize("kind", ["connect", "share", "streams"])
 def test_a_group_of_another_kind_is_an_error_only_if_it_was_named(
-    cluster: Cluster, groups: dict[str, str], other_kinds: dict[str, str], kind: str
+    cluster: Cluster, groups: dict[str, str], other_group: str
 ) -> None:
-    named = run_command(cluster.bootstrap, "describe", other_kinds[kind], groups["simple"])
-    matched = run_command(cluster.bootstrap, "describe", "--match", f"{other_kinds[kind]}|{groups['simple']}")
+    named = run_command(cluster.bootstrap, "describe", other_group, groups["simple"])
+    matched = run_command(cluster.bootstrap, "describe", "--match", f"{other_group}|{groups['simple']}")
 
-    assert named.notes[-1].startswith(f"Error: group '{other_kinds[kind]}'")
+    assert named.notes[-1].startswith(f"Error: group '{other_group}'")
     assert "is not a consumer group" in named.notes[-1]
     assert named.code == 3
     assert "skipped" in matched.notes[0]

@@ -40,17 +40,17 @@ def completing_rebalance(bootstrap: str, topic: str) -> Iterator[str]:
 
 
 @contextmanager
-def connect(bootstrap: str) -> Iterator[str]:
-    """Yield a Stable group like that of Kafka Connect's workers."""
-    group = unique_name("connect")
-    with _joined(bootstrap, group, "connect", "sessioned", b"\0\1") as (connection, joined):
+def connect(bootstrap: str, *, protocol_type: str = "connect") -> Iterator[str]:
+    """Yield a Stable group like that of Kafka Connect's workers, or of members with another type of protocol."""
+    group = unique_name(protocol_type)
+    with _joined(bootstrap, group, protocol_type, "sessioned", b"\0\1") as (connection, joined):
         member = joined.member_id
         connection.send(
             SyncGroupRequest(
                 group_id=GroupId(group),
                 generation_id=joined.generation_id,
                 member_id=member,
-                protocol_type="connect",
+                protocol_type=protocol_type,
                 protocol_name="sessioned",
                 assignments=(SyncGroupRequestAssignment(member_id=member, assignment=b"\0\1"),),
             )
