@@ -42,6 +42,7 @@ class Kind(NamedTuple):
     is described as one of them first. `noun` is what texts call a group of it. `has_epochs`: a description of an Empty
     group has more than its listing, which lacks the epochs. `has_consumer_members`: members of the classic protocol are
     consumers, whose subscriptions and assignments have the format of ConsumerProtocolSubscription.json.
+    `has_workers`: members are workers of Kafka Connect, and `has_tasks`: members run tasks of a streams topology.
     `needs_rights_on_topics`: brokers describe no group of it to a user who may not describe each of its topics.
     """
 
@@ -55,6 +56,8 @@ class Kind(NamedTuple):
     noun: str = "Consumer group"
     has_epochs: bool = False
     has_consumer_members: bool = False
+    has_workers: bool = False
+    has_tasks: bool = False
     needs_rights_on_topics: bool = False
 
     def __hash__(self) -> int:
@@ -112,6 +115,7 @@ CONNECT: Final = Kind(
     frozenset({Operation.DESCRIBE}),
     offsets=Offsets.NONE,
     noun="Connect group",
+    has_workers=True,
 )
 OTHER_CLASSIC: Final = Kind("other classic", "Classic", None, _CLASSIC_STATES, _NO_OPERATION, noun="Group")
 CONSUMER: Final = Kind(
@@ -144,6 +148,7 @@ STREAMS: Final = Kind(
     frozenset({Operation.DESCRIBE, Operation.LIST_OFFSETS, Operation.DESCRIBE_TOPOLOGY}),
     noun="Streams group",
     has_epochs=True,
+    has_tasks=True,
     needs_rights_on_topics=True,
 )
 KINDS: tuple[Kind, ...] = (CLASSIC_CONSUMER, SIMPLE, CONNECT, OTHER_CLASSIC, CONSUMER, SHARE, STREAMS)

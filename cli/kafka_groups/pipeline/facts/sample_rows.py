@@ -14,8 +14,10 @@ from typing import Any, Final, TypeAlias
 import pyarrow.compute as pc
 
 from kafka_groups.admin import Topic
+from kafka_groups.kinds import kind_of
 from kafka_groups.model import GroupDescription, GroupListing, GroupOffsets, Member, TopicPartition
 from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
+from kafka_groups.pipeline.facts.decode.task_elements import worker_row
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 
@@ -72,6 +74,7 @@ def group_batches(
             "epoch": [description and description.group_epoch for description in described],
             "protocol": [(description and description.assignor) or None for description in described],
             "members": [description and [*map(_member, description.members)] for description in described],
+            "workers": [description and _workers(description) for description in described],
         }
         yield make_batch(GROUP_EVENTS.frame, {**shared, **columns}, fill_null=True)
 
@@ -88,6 +91,13 @@ def _member(member: Member) -> dict[str, Any]:
         "client_host": member.host,
         "assignment": assignment,
     }
+
+
+def _workers(description: GroupDescription) -> list[dict[str, Any]] | None:
+    """Return the workers of a Connect group as the column `workers`; None for other groups."""
+    if not kind_of(description).has_workers:
+        return None
+    return [worker_row(member.member_id, member.worker) for member in description.members]
 
 
 def offset_commit_batches(

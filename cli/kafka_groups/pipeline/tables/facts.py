@@ -36,6 +36,25 @@ MEMBERS: Final = pa.list_(
         ]
     )
 )
+_CONNECTORS: Final = pa.list_(
+    pa.struct([("connector", STRING), ("has_connector", BOOLEAN), ("tasks", pa.list_(INT32))]),
+)
+WORKERS: Final = pa.list_(
+    pa.struct(
+        [("member_id", STRING), ("url", STRING), ("connectors", _CONNECTORS), ("scheduled_delay_ms", INT32)],
+    )
+)
+_SUBTOPOLOGIES: Final = pa.list_(pa.struct([("subtopology", STRING), ("partitions", pa.list_(INT32))]))
+TASKS: Final = pa.list_(
+    pa.struct(
+        [
+            ("member_id", STRING),
+            ("active", _SUBTOPOLOGIES),
+            ("standby", _SUBTOPOLOGIES),
+            ("warmup", _SUBTOPOLOGIES),
+        ]
+    )
+)
 
 
 @frame
@@ -122,6 +141,12 @@ class GroupEvents(Frame):
     members: Any = column(MEMBERS, "all members of a classic generation, or of a sampled group")
     assignment: Any = column(ASSIGNMENT, "partitions that are assigned to the member")
     pending_revocation: Any = column(ASSIGNMENT, "partitions that the member must revoke")
+    workers: Any = column(
+        WORKERS,
+        "the workers of a Connect group: the URL of each, the connectors and tasks that it runs (has_connector: it "
+        "runs the connector itself), and how long the leader still withholds tasks of a lost worker. connectors is "
+        "null while the group rebalances, or if the worker's bytes are unreadable. The column is null for other groups",
+    )
     details: Any = column(STRING, "the entire content of the record, as JSON")
     group_type: Any = column(STRING, "type of the group: Classic, Consumer, Share or Streams; null for records")
     state: Any = column(STRING, "state of the group: Stable, Empty, …; null for records")

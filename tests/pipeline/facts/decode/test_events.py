@@ -68,6 +68,42 @@ def test_members_of_kafka_connect_have_their_bytes_in_details() -> None:
     assert json.loads(event["details"])["members"][0]["assignment"]
 
 
+def test_only_connect_groups_have_workers() -> None:
+    assert [_event(f"GroupMetadata-v3-{variant}")["workers"] for variant in ("subscription-3", "empty")] == [None, None]
+
+
+def _runs(*connectors: tuple[str, bool, list[int]]) -> list[Row]:
+    return [{"connector": name, "has_connector": runs, "tasks": tasks} for name, runs, tasks in connectors]
+
+
+@pytest.mark.parametrize(("protocol", "delay_ms"), [("default", 0), ("compatible", 300_000), ("sessioned", 300_000)])
+def test_workers_of_kafka_connect_have_what_they_run(protocol: str, delay_ms: int) -> None:
+    event = _event(f"GroupMetadata-v3-workers-{protocol}")
+    assert event["workers"] == [
+        {
+            "member_id": "m1",
+            "url": "http://a:8083/",
+            "connectors": _runs(("file", True, [0, 2])),
+            "scheduled_delay_ms": delay_ms,
+        },
+        {
+            "member_id": "m2",
+            "url": "http://b:8083/",
+            "connectors": _runs(("file", False, [1])),
+            "scheduled_delay_ms": delay_ms,
+        },
+    ]
+    assert [member["client_id"] for member in event["members"]] == ["connect-1", "connect-2"]
+
+
+def test_a_worker_whose_bytes_are_unreadable_has_only_its_id() -> None:
+    member = {"member_id": "m1", "subscription": b"\x00", "assignment": b""}
+    out = bytearray(b"\x00\x03")
+    compile_writer(GROUP_METADATA, version=3, flexible=False)(out, {"protocol_type": "connect", "members": [member]})
+    event = row_of(BY_NAME["GroupMetadata-vNone-tombstone"].key_bytes, bytes(out))["event"]
+    assert event["workers"] == [{"member_id": "m1", "url": None, "connectors": None, "scheduled_delay_ms": None}]
+
+
 def _group_of(subscription: bytes, assignment: bytes) -> bytes:
     member = {"member_id": "m1", "subscription": subscription, "assignment": assignment}
     out = bytearray(b"\x00\x03")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafka_groups.admin import Topic
-from kafka_groups.model import CommitTuple, GroupListing, GroupOffsets, TopicPartition
+from kafka_groups.members import ConnectorTasks, ConnectWorker
+from kafka_groups.model import CommitTuple, GroupDescription, GroupListing, GroupOffsets, Member, TopicPartition
 from kafka_groups.pipeline.facts import sample_rows
 from kafka_groups.pipeline.facts.sample_rows import group_batches, offset_commit_batches, partition_batches
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
@@ -60,6 +61,28 @@ def test_a_group_without_a_description_has_the_listed_state() -> None:
         "group_type": "Share",
         "state": "Stable",
     }
+
+
+def test_the_workers_of_a_sampled_connect_group_have_what_they_run() -> None:
+    worker = ConnectWorker("http://a:8083/", 7, (ConnectorTasks("file", True, (0, 2)),), scheduled_delay_ms=0)
+    members = tuple(Member(name, None, "c", "/h", None, worker=own) for name, own in (("m1", worker), ("m2", None)))
+    listing = GroupListing("g", "Classic", "Stable", "connect", 1)
+    description = GroupDescription("g", "Classic", "Stable", "connect", None, members=members)
+    (batch,) = group_batches([listing], {"g": description}, shared=SHARED)
+    runs = [{"connector": "file", "has_connector": True, "tasks": [0, 2]}]
+    assert batch["workers"].to_pylist() == [
+        [
+            {"member_id": "m1", "url": "http://a:8083/", "connectors": runs, "scheduled_delay_ms": 0},
+            {"member_id": "m2", "url": None, "connectors": None, "scheduled_delay_ms": None},
+        ]
+    ]
+
+
+def test_a_sampled_consumer_group_has_no_workers() -> None:
+    listing = GroupListing("g", "Classic", "Stable", "consumer", 1)
+    description = GroupDescription("g", "Classic", "Stable", "consumer", None)
+    (batch,) = group_batches([listing], {"g": description}, shared=SHARED)
+    assert batch["workers"].to_pylist() == [None]
 
 
 def test_offsets_and_topic_ids_that_are_unknown_are_null() -> None:

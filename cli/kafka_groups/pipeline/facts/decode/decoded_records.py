@@ -37,6 +37,7 @@ _EVENT_COLUMNS: Final = (
     "members",
     "assignment",
     "pending_revocation",
+    "workers",
     "details",
 )
 _RAW_COLUMNS: Final = ("key", "value", "problem")

@@ -16,7 +16,9 @@ from kafka_groups.pipeline.facts.decode.record_schemas import (
     CONSUMER_PROTOCOL_SUBSCRIPTION,
 )
 from kafka_groups.pipeline.facts.decode.record_types import PREFIX_BYTES, RecordType, read_prefix
+from kafka_groups.pipeline.facts.decode.task_elements import worker_row
 from kafka_groups.protocol import Cursor, Read, SchemaError, Struct, compile_reader
+from kafka_groups.protocol.connect_protocol import decode_worker
 
 # All versions of the consumer protocol begin with the fields of version 0.
 _READ_SUBSCRIPTION: Final = compile_reader(CONSUMER_PROTOCOL_SUBSCRIPTION, version=0, flexible=False)
@@ -69,6 +71,7 @@ def event_columns(record_type: RecordType, key: Struct, value: Struct | None) ->
         "members": _classic_members(fields) if "members" in fields else None,
         "assignment": _assignment(_first_present(fields, "topic_partitions", "assigned_partitions")),
         "pending_revocation": _assignment(fields.get("partitions_pending_revocation")),
+        "workers": _workers(fields) if "members" in fields else None,
         "details": _details(key, fields),
     }
 
@@ -130,6 +133,16 @@ def _assignment(topics: Iterable[Struct] | None) -> list[dict[str, Any]] | None:
     if topics is None:
         return None
     return [{"topic_id": topic_id_text(topic["topic_id"].bytes), "partitions": topic["partitions"]} for topic in topics]
+
+
+def _workers(fields: Struct) -> list[dict[str, Any]] | None:
+    """Return the workers of a Connect group with what they run; None for other groups."""
+    if not find_kind(SIMPLE.group_type, fields["protocol_type"]).has_workers:
+        return None
+    return [
+        worker_row(member["member_id"], decode_worker(member["subscription"], member["assignment"]))
+        for member in fields["members"]
+    ]
 
 
 def _classic_members(fields: Struct) -> list[dict[str, Any]]:
