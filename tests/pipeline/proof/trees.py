@@ -49,9 +49,12 @@ _OLD_FACT_NAMES: Final = {
 # The old commit calls an upper bound that follows from a timeout a bound, too.
 _OLD_QUALITIES: Final = {"timeout": "bound"}
 # The old commit has other rules of verdicts, so verdicts and the columns that describe them are not compared. It has no
-# rebalances in progress.
+# rebalances in progress, and no tasks of members.
 _OF_VERDICTS: Final = frozenset(
-    {"verdict", "rule", "complete", "window_start", "window_end", "verdict_since", "worst_verdict", "rebalancing_ms"}
+    {
+        *("verdict", "rule", "complete", "window_start", "window_end", "verdict_since", "worst_verdict"),
+        *("rebalancing_ms", "tasks"),
+    }
 )
 # The document's other values, without the time at which the tables were built.
 _NOT_COMPARED: Final = frozenset({"groups", "findings", "made_at"})

@@ -33,7 +33,6 @@ EVENT_NAMES: Final = (
     "member_state",
     "topics",
     "members",
-    "group_type",
     "state",
     "record_time",
     "state_time",

@@ -66,7 +66,7 @@ class GroupHistory:
     - `time_lag_quality` is exact, interpolated, lower_bound, data_loss or unknown.
     - With `lagging_since_is_bound`, the lag began at that time or earlier.
     - `rebalancing_ms` is a lower bound of how long the open rebalance has lasted; None if no rebalance is open.
-    - `rebalances` is None if unknown: no record of the cluster was read in the period, or the group's type has none.
+    - `rebalances` is None if unknown: no record of the cluster was read in the period.
     - `tasks` are what the members of a Connect group run; None for other groups, and if no row of the period shows it.
     """
 
