@@ -229,7 +229,8 @@ def is_behind_other_kind(difference: Difference, _before: ExplainedDifferences) 
 def has_share_or_streams_until_day(difference: Difference, _before: ExplainedDifferences) -> bool:
     """Return whether the group was a share or streams group by the end of the day, and only the old row has nulls."""
     old, new = difference.old, difference.new
-    if old is None or new is None or old["rebalances"] is not None or new["rebalances"] is None:
+    names = difference.columns & {"rebalances", "rebalance_ms"}
+    if old is None or new is None or any(old[name] is not None or new[name] is None for name in names):
         return False
     return any(at < _day_of(difference)[1] for at in _group(difference).share_and_streams)
 

@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
-from tests.pipeline.build.kernels.event_rows import Row, at_time, build, epoch, joined, left, placed, removed, stable
+from tests.pipeline.build.kernels.event_rows import (
+    Row,
+    at_time,
+    build,
+    epoch,
+    generation,
+    joined,
+    left,
+    placed,
+    removed,
+    stable,
+)
 
 
 def of(kind: str, rows: Iterable[Row]) -> list[Row]:
@@ -95,3 +106,12 @@ def test_a_rebalance_over_midnight_does_not_depend_on_the_cut(rows: list[Row]) -
         days = build(moved, (-1, 0))
         found = [row for day in days for row in day.rebalances]
         assert [summary(row) for row in found] == [summary(row) for row in whole.rebalances]
+
+
+def test_members_of_a_streams_group_are_not_those_of_a_later_kip_848_group() -> None:
+    """The removal of the streams group is lost, and the KIP-848 group is downgraded."""
+    streams = [joined(0, "a"), epoch(0, 2), left(9, "a")]
+    moved = [joined(60, "b"), epoch(60, 2), stable(61, 2, "b"), left(90, "b"), removed(90), generation(90.1, 3, "b")]
+    rows = [*of("Streams", streams), *moved]
+    classic = [row for row in rebalances(placed(rows)) if row.group_protocol == "classic"]
+    assert [(row.members_before, row.joined, row.left) for row in classic] == [(1, (), ())]

@@ -25,7 +25,7 @@ Example: a group begins with the member `a`, and `b` joins 10 seconds later.
 >>> def row(seconds, kind, event, epoch=None, member=None):
 ...     fields = {"epoch": epoch, "member_id": member, "member_state": "STABLE"}
 ...     return GroupRecord(0, seconds, seconds * 1_000_000, f"ConsumerGroup{kind}", event, **fields)
->>> group = GroupIncarnation(Membership(), EpochChanges())
+>>> group = GroupIncarnation(Membership(), EpochChanges(), EpochChanges())
 >>> group.read(0, row(0, "MemberMetadata", "member_metadata", None, "a"))
 >>> group.read(1, row(0, "Metadata", "group_epoch", 1))
 >>> group.read(2, row(2, "CurrentMemberAssignment", "member_assignment", 1, "a"))
@@ -45,7 +45,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_groups.pipeline.build.kernels.group_records import (
-    CONSUMER_GROUP,
     GROUP_EPOCH,
     GroupRecord,
 )
@@ -66,7 +65,6 @@ class EpochChanges:
     kept_members: Collection[str] | None = ()
     epoch: int | None = None  # last epoch of this incarnation
     steps: dict[str, int] = field(default_factory=dict)  # by member: 1 joined, -1 left, 0 both
-    protocol: str | None = None  # of the group that these members belong to; None before the first record
 
     def count(self, member_id: str, step: int) -> None:
         """Count a join (1) or a leave (-1) of a member."""
@@ -90,7 +88,7 @@ class EpochChanges:
 class Epoch:
     """An epoch of a group, which begins with its first record."""
 
-    record_name: str  # Kafka's name of that record
+    is_kip_848: bool
     protocol: str  # consumer, share or streams
 
     record_index: int  # index of that record among those that were read
@@ -104,9 +102,14 @@ class Epoch:
 class GroupIncarnation:
     """A group from the beginning of a day, or from its creation, until it is removed."""
 
-    def __init__(self, membership: Membership, changes: EpochChanges) -> None:
-        """Begin with the membership and the changes before the first record; `changes` will be modified."""
+    def __init__(self, membership: Membership, changes: EpochChanges, other_changes: EpochChanges) -> None:
+        """Begin with the membership and the changes before the first record.
+
+        `changes` are those of the KIP-848 group, `other_changes` those of a share or streams group with the same id;
+        both will be modified.
+        """
         self.changes = changes
+        self.other_changes = other_changes
         self.members = MemberHistory(membership)
         self.epochs = list[Epoch]()
         self.is_removed = False
@@ -115,6 +118,8 @@ class GroupIncarnation:
         """Apply the removal of a classic group; an online upgrade keeps its members (None: unknown)."""
         self.changes.has_start = True
         self.changes.kept_members = members
+        # Share and streams groups keep no members of a classic group.
+        self.other_changes = EpochChanges(has_start=True)
         self.members.mark_complete(members or ())
 
     def read(self, index: int, record: GroupRecord) -> None:
@@ -129,30 +134,28 @@ class GroupIncarnation:
         if record.is_classic:
             self.members.see_time(record)
             return
-        if self.changes.protocol != record.protocol:
-            self._read_protocol(record.protocol)
         change = self.members.read(index, record)
         if change is not None and not change.has_joined_earlier:
-            self.changes.count(change.member_id, change.step)
+            changes = self.changes if record.is_kip_848 else self.other_changes
+            changes.count(change.member_id, change.step)
         if record.is_removal:
-            self._remove()
+            self._remove(record)
         elif record.event_type == GROUP_EPOCH:
             self._read_epoch(index, record)
         elif record.shows_stable_member:
             self._reach_epoch(index, record)
 
-    def _read_protocol(self, protocol: str) -> None:
-        """Apply the protocol of the next record. If it is another one, the removal of the earlier group is lost."""
-        if self.changes.protocol is not None:
-            self.changes = EpochChanges()
-        self.changes.protocol = protocol
-
-    def _remove(self) -> None:
+    def _remove(self, record: GroupRecord) -> None:
         """Apply the removal of a group of any type: all members are known, and no record may follow."""
         self.is_removed = True
         self.members.mark_complete()
-        # The next incarnation begins with these changes.
-        self.changes = EpochChanges(has_start=True)
+        # The next incarnation begins with these changes. The removal of a share or streams group does not affect the
+        # members that an upgrade of a classic group kept.
+        self.other_changes = EpochChanges(has_start=True)
+        if record.is_kip_848:
+            self.changes = EpochChanges(has_start=True)
+        else:
+            self.changes = EpochChanges(self.changes.has_start, self.changes.kept_members)
 
     def _read_epoch(self, index: int, record: GroupRecord) -> None:
         """Apply an epoch of a group of any type.
@@ -162,20 +165,24 @@ class GroupIncarnation:
         """
         if record.epoch is not None and record.epoch <= _HIGHEST_FIRST_EPOCH:
             self.members.mark_complete()
-        if record.epoch == self.changes.epoch:
+        changes = self.changes if record.is_kip_848 else self.other_changes
+        if record.epoch == changes.epoch:
             return
         epoch = Epoch(
-            record_name=record.record_name,
+            is_kip_848=record.is_kip_848,
             protocol=record.protocol,
             record_index=index,
             at_us=record.at_us,
             number=record.epoch or 0,
-            changes=self.changes,
+            changes=changes,
             present_count=self.members.present_count,
             arrivals={},
         )
         self.epochs.append(epoch)
-        self.changes = EpochChanges(has_start=True, epoch=record.epoch, protocol=record.protocol)
+        if record.is_kip_848:
+            self.changes = EpochChanges(has_start=True, epoch=record.epoch)
+        else:
+            self.other_changes = EpochChanges(has_start=True, epoch=record.epoch)
 
     def _reach_epoch(self, index: int, record: GroupRecord) -> None:
         """Apply a record of a member that is STABLE at an epoch.
@@ -208,7 +215,7 @@ class GroupIncarnation:
         if member_count == 0 and self.members.leaves_unseen_after(epoch.record_index):
             member_count = None
         # The epoch of an empty KIP-848 group follows from members that have come and gone.
-        is_change = epoch.record_name == CONSUMER_GROUP or bool(epoch.changes.steps)
+        is_change = epoch.is_kip_848 or bool(epoch.changes.steps)
         if member_count == 0 and epoch.changes.has_start and not is_change:
             return None
         quality, ended_us = _end(epoch, next_epoch, member_count)

@@ -50,7 +50,8 @@ class GroupCheckpoint:
     """What is known about a group after some of its records. The defaults describe a group without records."""
 
     membership: Membership = field(default_factory=Membership)
-    changes: EpochChanges = field(default_factory=EpochChanges)  # since the last epoch
+    changes: EpochChanges = field(default_factory=EpochChanges)  # since the last epoch of a KIP-848 group
+    other_changes: EpochChanges = field(default_factory=EpochChanges)  # since that of a share or streams group
     generation: Generation | None = None  # the newest one of a classic group
     state: str | None = None  # None if it is unknown
     member_count: int = NULL  # number of members; UNKNOWN, or NULL if no event has shown a number yet
@@ -88,6 +89,7 @@ class GroupCheckpoint:
         fields = {
             "membership": self.membership._asdict(),
             "changes": asdict(self.changes),
+            "other_changes": asdict(self.other_changes),
             "generation": self.generation and self.generation._asdict(),
             "state": self.state,
             "member_count": self.member_count,
@@ -114,6 +116,7 @@ class GroupCheckpoint:
         return cls(
             membership=Membership(**fields["membership"]),
             changes=EpochChanges(**fields["changes"]),
+            other_changes=EpochChanges(**fields["other_changes"]),
             generation=fields["generation"] and Generation(**fields["generation"]),
             state=fields["state"],
             member_count=fields["member_count"],

@@ -59,7 +59,9 @@ class GroupReader:
 
     def __init__(self, before: GroupCheckpoint) -> None:
         """Begin with a checkpoint, which is not modified; its state, member count and `recent` are not used."""
-        self._incarnations = [GroupIncarnation(before.membership, deepcopy(before.changes))]
+        self._incarnations = [
+            GroupIncarnation(before.membership, deepcopy(before.changes), deepcopy(before.other_changes))
+        ]
         self._generation = before.generation
         self._topics = dict(before.topics)
         self._last_position = before.last_position
@@ -79,7 +81,7 @@ class GroupReader:
             self._last_position = log_position(record)
             last = self._incarnations[-1]
             if last.is_removed:
-                last = GroupIncarnation(last.membership(), last.changes)
+                last = GroupIncarnation(last.membership(), last.changes, last.other_changes)
                 self._incarnations.append(last)
             if record.is_classic:
                 self._read_classic(index, record)
@@ -172,6 +174,7 @@ class GroupReader:
         return GroupCheckpoint(
             membership=last.membership(),
             changes=deepcopy(last.changes),
+            other_changes=deepcopy(last.other_changes),
             generation=self._generation,
             state=state,
             member_count=member_count,

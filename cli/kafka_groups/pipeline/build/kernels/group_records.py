@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 # Kafka's names of types of records.
 CLASSIC_GROUP: Final = "GroupMetadata"
 CONSUMER_GROUP: Final = "ConsumerGroupMetadata"
+_KIP_848: Final = "ConsumerGroup"  # the prefix of their names
 # Events that records stand for.
 GROUP_REMOVED: Final = "group_removed"
 GROUP_EPOCH: Final = "group_epoch"
@@ -59,6 +60,11 @@ class GroupRecord(NamedTuple):
     def protocol(self) -> str:
         """The protocol of the group: classic, consumer, share or streams."""
         return self.record_name.partition("Group")[0].lower() or "classic"
+
+    @property
+    def is_kip_848(self) -> bool:
+        """Whether the record is of a KIP-848 group or of one of its members."""
+        return self.record_name.startswith(_KIP_848)
 
     @property
     def is_removal(self) -> bool:
