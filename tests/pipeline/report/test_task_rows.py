@@ -100,6 +100,55 @@ def test_a_consumer_group_has_no_tasks(tmp_path: Path) -> None:
     assert reported(tmp_path, rows).tasks is None
 
 
+def streams(seconds: float, source: int, name: str, *active: int, standby: Sequence[int] = (), before: int = 2) -> Row:
+    """Return the current assignment of a member of a streams group, whose epoch before was `before`."""
+    roles = {
+        role: [{"subtopology": "0", "partitions": [*own]}] if own else []
+        for role, own in (("active", active), ("standby", standby), ("warmup", ()))
+    }
+    own = {"epoch": 3, "previous_epoch": before, "member_id": name, "tasks": [{"member_id": name, **roles}]}
+    return event(seconds, "member_assignment", "StreamsGroupCurrentMemberAssignment", source=source, **own)
+
+
+def metadata(seconds: float, source: int, name: str, **own: Any) -> Row:
+    return event(seconds, "member_metadata", "StreamsGroupMemberMetadata", source=source, member_id=name, **own)
+
+
+def test_tasks_of_streams_groups_follow_member_by_member(tmp_path: Path) -> None:
+    rows = [
+        streams(10, 1, "a", 0, 1),
+        metadata(20, 2, "b", client_id="c-2", client_host="/h2"),
+        streams(20, 3, "b", before=0),
+        streams(30, 4, "a", 0, standby=[1]),
+        streams(40, 5, "b", 1, before=3),
+        event(50, "member_left", "StreamsGroupMemberMetadata", source=6, member_id="a", is_tombstone=True),
+    ]
+    group = reported(tmp_path, rows)
+    assert running(group) == {"b": {("0", 1)}}
+    assert changes(group) == [
+        (30, "a", [("standby", "0", 1)], [("active", "0", 1)]),
+        (40, "b", [("active", "0", 1)], []),
+        (50, "a", [], [("active", "0", 0), ("standby", "0", 1)]),
+    ]
+    assert group.tasks is not None
+    assert (group.tasks.has_roles, group.tasks.members[0].client) == (True, Client("c-2", "/h2"))
+
+
+def test_a_target_assignment_is_not_yet_what_a_member_runs(tmp_path: Path) -> None:
+    target = streams(20, 2, "a", 0, 1) | {"event_type": "target_assignment", "previous_epoch": None}
+    group = reported(tmp_path, [streams(10, 1, "a", 0), target])
+    assert (running(group), changes(group)) == ({"a": {("0", 0)}}, [])
+
+
+def test_a_sample_shows_the_tasks_of_all_members_of_a_streams_group(tmp_path: Path) -> None:
+    own = {"tasks": [*streams(0, 0, "a", 0)["tasks"], *streams(0, 0, "b", 1)["tasks"]], "workers": None}
+    (row,) = sample(10)
+    group = reported(tmp_path, [row | own])
+    assert running(group) == {"a": {("0", 0)}, "b": {("0", 1)}}
+    assert group.tasks is not None
+    assert {member.since_is_bound for member in group.tasks.members} == {True}
+
+
 def test_a_sample_between_records_undoes_no_change(tmp_path: Path) -> None:
     """The clock of the sampler is ahead, so that its sample of the first record seems to be later than the second."""
     first, second = (generation(10, 1, worker("a", [0])), generation(20, 2, worker("a", [1])))

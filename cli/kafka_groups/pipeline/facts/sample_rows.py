@@ -17,7 +17,7 @@ from kafka_groups.admin import Topic
 from kafka_groups.kinds import kind_of
 from kafka_groups.model import GroupDescription, GroupListing, GroupOffsets, Member, TopicPartition
 from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
-from kafka_groups.pipeline.facts.decode.task_elements import worker_row
+from kafka_groups.pipeline.facts.decode.task_elements import task_row, worker_row
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
 
@@ -75,6 +75,7 @@ def group_batches(
             "protocol": [(description and description.assignor) or None for description in described],
             "members": [description and [*map(_member, description.members)] for description in described],
             "workers": [description and _workers(description) for description in described],
+            "tasks": [description and _tasks(description) for description in described],
         }
         yield make_batch(GROUP_EVENTS.frame, {**shared, **columns}, fill_null=True)
 
@@ -98,6 +99,15 @@ def _workers(description: GroupDescription) -> list[dict[str, Any]] | None:
     if not kind_of(description).has_workers:
         return None
     return [worker_row(member.member_id, member.worker) for member in description.members]
+
+
+def _tasks(description: GroupDescription) -> list[dict[str, Any]] | None:
+    """Return the tasks of the members of a streams group as the column `tasks`; None for other groups."""
+    if not kind_of(description).has_tasks:
+        return None
+    return [
+        task_row(member.member_id, member.streams.tasks) for member in description.members if member.streams is not None
+    ]
 
 
 def offset_commit_batches(

@@ -75,10 +75,14 @@ class TaskChange(NamedTuple):
 
 
 class GroupTasks(NamedTuple):
-    """The members of a group with their last tasks, by id, and the changes of the period in ascending order of time."""
+    """The members of a group with their last tasks, by id, and the changes of the period in ascending order of time.
+
+    `has_roles` is True for a streams group, whose tasks have roles, and False for a Connect group.
+    """
 
     members: tuple[MemberTasks, ...]
     changes: tuple[TaskChange, ...]
+    has_roles: bool = False
 
 
 def follow_tasks(rows: Iterable[ShownTasks]) -> GroupTasks:

@@ -147,6 +147,14 @@ class GroupEvents(Frame):
         "runs the connector itself), and how long the leader still withholds tasks of a lost worker. connectors is "
         "null while the group rebalances, or if the worker's bytes are unreadable. The column is null for other groups",
     )
+    tasks: Any = column(
+        TASKS,
+        "tasks of members of a streams group, by subtopology: those that the member runs (active), those whose state "
+        "it copies (standby), and those that it will take over (warmup). A record names one member: target_assignment "
+        "has the tasks that it will have at the end, other events those that it has. A sample names all members. Null "
+        "for other groups and events",
+    )
+    tasks_pending_revocation: Any = column(TASKS, "tasks that the member of a streams group must revoke")
     details: Any = column(STRING, "the entire content of the record, as JSON")
     group_type: Any = column(STRING, "type of the group: Classic, Consumer, Share or Streams; null for records")
     state: Any = column(STRING, "state of the group: Stable, Empty, …; null for records")

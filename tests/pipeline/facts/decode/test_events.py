@@ -104,6 +104,35 @@ def test_a_worker_whose_bytes_are_unreadable_has_only_its_id() -> None:
     assert event["workers"] == [{"member_id": "m1", "url": None, "connectors": None, "scheduled_delay_ms": None}]
 
 
+def _roles(fields: dict[str, Any], suffix: str) -> Row:
+    """Return the tasks that Kafka's converters print, as the columns have them."""
+    return {
+        role: [
+            {"subtopology": tasks["subtopology_id"], "partitions": tasks["partitions"]}
+            for tasks in fields[f"{role}_{suffix}"]
+        ]
+        for role in ("active", "standby", "warmup")
+    }
+
+
+@pytest.mark.parametrize("kind", ["CurrentMemberAssignment", "TargetAssignmentMember"])
+def test_members_of_streams_groups_have_tasks(kind: str) -> None:
+    golden = BY_NAME[f"StreamsGroup{kind}-v0-full"]
+    event = _event(str(golden))
+    assert golden.value is not None
+    assert event["tasks"] == [{"member_id": golden.key["member_id"], **_roles(golden.value, "tasks")}]
+    assert event["assignment"] is None
+
+
+def test_members_of_streams_groups_have_tasks_that_they_must_revoke() -> None:
+    golden = BY_NAME["StreamsGroupCurrentMemberAssignment-v0-full"]
+    assert golden.value is not None
+    revoked = {"member_id": golden.key["member_id"], **_roles(golden.value, "tasks_pending_revocation")}
+    assert _event(str(golden))["tasks_pending_revocation"] == [revoked]
+    assert _event("StreamsGroupTargetAssignmentMember-v0-full")["tasks_pending_revocation"] is None
+    assert _event("ConsumerGroupCurrentMemberAssignment-v0-full")["tasks"] is None
+
+
 def _group_of(subscription: bytes, assignment: bytes) -> bytes:
     member = {"member_id": "m1", "subscription": subscription, "assignment": assignment}
     out = bytearray(b"\x00\x03")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafka_groups.admin import Topic
-from kafka_groups.members import ConnectorTasks, ConnectWorker
+from kafka_groups.members import ConnectorTasks, ConnectWorker, StreamsMember, SubtopologyTasks, TaskAssignment
 from kafka_groups.model import CommitTuple, GroupDescription, GroupListing, GroupOffsets, Member, TopicPartition
 from kafka_groups.pipeline.facts import sample_rows
 from kafka_groups.pipeline.facts.sample_rows import group_batches, offset_commit_batches, partition_batches
@@ -78,10 +78,22 @@ def test_the_workers_of_a_sampled_connect_group_have_what_they_run() -> None:
     ]
 
 
-def test_a_sampled_consumer_group_has_no_workers() -> None:
+def test_a_sampled_consumer_group_has_neither_workers_nor_tasks() -> None:
     listing = GroupListing("g", "Classic", "Stable", "consumer", 1)
     description = GroupDescription("g", "Classic", "Stable", "consumer", None)
     (batch,) = group_batches([listing], {"g": description}, shared=SHARED)
+    assert (batch["workers"].to_pylist(), batch["tasks"].to_pylist()) == ([None], [None])
+
+
+def test_the_members_of_a_sampled_streams_group_have_tasks() -> None:
+    tasks = TaskAssignment(active=(SubtopologyTasks("0", (0, 1)),), standby=(SubtopologyTasks("1", (2,)),))
+    member = Member("m1", None, "c", "/h", (), streams=StreamsMember("p", 0, tasks, TaskAssignment()))
+    listing = GroupListing("g", "Streams", "Stable", "streams", 1)
+    description = GroupDescription("g", "Streams", "Stable", "streams", None, members=(member,))
+    (batch,) = group_batches([listing], {"g": description}, shared=SHARED)
+    active, standby = ([{"subtopology": name, "partitions": own}] for name, own in (("0", [0, 1]), ("1", [2])))
+    expected = [{"member_id": "m1", "active": active, "standby": standby, "warmup": []}]
+    assert batch["tasks"].to_pylist() == [expected]
     assert batch["workers"].to_pylist() == [None]
 
 

@@ -1,4 +1,4 @@
-"""The tables of a report on one Connect group."""
+"""The tables of a report on one Connect or streams group."""
 
 from __future__ import annotations
 
@@ -35,6 +35,23 @@ def test_a_report_on_one_group_has_its_members_and_changes(make_screen: MakeScre
         """
     )
     assert "SINCE of a member: ≤ means at or before" in err
+
+
+def test_a_report_on_a_streams_group_has_tasks_by_role(make_screen: MakeScreen) -> None:
+    own = frozenset({("active", "0", 0), ("active", "0", 1), ("active", "1", 0), ("standby", "1", 1)})
+    member = MemberTasks("m1", Client("c-1", "/h"), own, FROM, since_is_bound=False)
+    change = TaskChange(FROM, "m1", Client(), own, frozenset({("warmup", "1", 1)}))
+    shown = group("app", tasks=GroupTasks((member,), (change,), has_roles=True))
+    out, _ = drawn_on(make_screen(), history(shown))
+    assert out.partition("\n\n")[2] == dedent(
+        """\
+        MEMBER  CLIENT-ID  ACTIVE     STANDBY  WARMUP  SINCE
+        m1      c-1        0:0,1;1:0  1:1      -       2026-11-20T00:00:00Z
+
+        AT                    MEMBER  GAINED                        LOST
+        2026-11-20T00:00:00Z  m1      active 0:0,1;1:0 standby 1:1  warmup 1:1
+        """
+    )
 
 
 def test_only_the_last_changes_are_in_the_table(make_screen: MakeScreen) -> None:

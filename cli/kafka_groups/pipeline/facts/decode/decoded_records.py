@@ -38,6 +38,8 @@ _EVENT_COLUMNS: Final = (
     "assignment",
     "pending_revocation",
     "workers",
+    "tasks",
+    "tasks_pending_revocation",
     "details",
 )
 _RAW_COLUMNS: Final = ("key", "value", "problem")

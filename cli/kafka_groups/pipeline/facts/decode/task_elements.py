@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_groups.members import ConnectWorker
+from kafka_groups.members import ConnectWorker, TaskAssignment
 
 
 def worker_row(member_id: str, worker: ConnectWorker | None) -> dict[str, Any]:
@@ -18,3 +18,9 @@ def worker_row(member_id: str, worker: ConnectWorker | None) -> dict[str, Any]:
         "connectors": None if connectors is None else [connector._asdict() for connector in connectors],
         "scheduled_delay_ms": worker.scheduled_delay_ms,
     }
+
+
+def task_row(member_id: str, tasks: TaskAssignment) -> dict[str, Any]:
+    """Return an element of `tasks`."""
+    roles = {role: [part._asdict() for part in getattr(tasks, role)] for role in tasks._fields}
+    return {"member_id": member_id, **roles}
