@@ -69,6 +69,11 @@ class Kind(NamedTuple):
         """Return whether its offsets are committed ones."""
         return self.offsets is Offsets.COMMITTED
 
+    @property
+    def has_offsets(self) -> bool:
+        """Return whether it has offsets of any sort."""
+        return self.offsets is not Offsets.NONE
+
     def supports(self, operation: Operation) -> bool:
         """Return whether this tool has the operation for groups of this kind."""
         return operation in self.operations

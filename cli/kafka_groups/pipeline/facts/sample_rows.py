@@ -19,7 +19,7 @@ from kafka_groups.model import GroupDescription, GroupListing, GroupOffsets, Mem
 from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
 from kafka_groups.pipeline.facts.decode.task_elements import task_row, worker_row
 from kafka_groups.pipeline.frames.batches import make_batch
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SHARE_OFFSETS
 
 # With this number of rows in a batch, Arrow's fixed cost is small, and the batch stays small in memory.
 _BATCH_ROWS: Final = 5_000
@@ -126,6 +126,26 @@ def offset_commit_batches(
             columns = _CommitColumns()
     if len(columns):
         yield columns.batch(shared)
+
+
+def share_offset_batches(offsets: Mapping[str, GroupOffsets], *, shared: SharedValues) -> Iterator[Any]:
+    """Yield batches of SHARE_OFFSETS with a row for each partition of each share group, by id of the group."""
+    rows = [
+        (group, key.topic, key.partition, start, (of_group.lags or {}).get(key))
+        for group, of_group in offsets.items()
+        for key, start in of_group.rows()
+    ]
+    for first in range(0, len(rows), _BATCH_ROWS):
+        groups, topics, partitions, starts, lags = zip(*rows[first : first + _BATCH_ROWS], strict=True)
+        columns = {
+            "group": groups,
+            "topic": topics,
+            "partition": partitions,
+            "start_offset": [start and start.offset for start in starts],
+            "leader_epoch": [start and start.leader_epoch for start in starts],
+            "lag": lags,
+        }
+        yield make_batch(SHARE_OFFSETS.frame, {**shared, **columns}, fill_null=True)
 
 
 class _CommitColumns:

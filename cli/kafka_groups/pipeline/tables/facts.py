@@ -13,6 +13,7 @@ from kafka_groups.pipeline.frames.columns import (
     INT32,
     INT64,
     OFFSET,
+    RECORDS,
     STRING,
     STRINGS,
     TIMESTAMP,
@@ -192,6 +193,36 @@ class PartitionOffsets(Frame):
 
 
 @frame
+class ShareOffsets(Frame):
+    """One row per partition of a share group and sample: its start offset, and the lag that its coordinator computes.
+
+    Brokers keep no history of either: they prune the records of `__share_group_state` every five minutes.
+    """
+
+    cluster_id: Any = column(STRING, "Kafka's id of the cluster")
+    group: Any = column(STRING, "id of the share group")
+    topic: Any = column(STRING, "name of the topic")
+    partition: Any = column(INT32, "partition of the topic")
+    observed_at: Any = column(
+        TIMESTAMP,
+        "time of the sample, as observed_at of its rows in partition_offsets; offset and lag are those of some "
+        "milliseconds before, when commits were requested",
+    )
+    start_offset: Any = column(
+        INT64,
+        "first offset whose delivery to the group may not be final; null if unknown",
+        unit=OFFSET,
+    )
+    leader_epoch: Any = column(INT32, "leader epoch of the start offset; null if unknown")
+    lag: Any = column(
+        INT64,
+        "number of records whose delivery is not final, by the coordinator. Records beyond the start offset may be "
+        "delivered already, so it is not log end offset minus start offset. Null if unknown, as before Kafka 4.2",
+        unit=RECORDS,
+    )
+
+
+@frame
 class SampleRuns(Frame):
     """One row per finished sample. Readers ignore the rows of samples that are not listed here."""
 
@@ -206,6 +237,7 @@ class SampleRuns(Frame):
     groups: Any = column(INT64, "number of its rows in group_events")
     commits: Any = column(INT64, "number of its rows in offset_commits")
     partitions: Any = column(INT64, "number of its rows in partition_offsets")
+    share_offsets: Any = column(INT64, "number of its rows in share_offsets")
     failures: Any = column(
         INT64, "number of groups, partitions and brokers that could not be sampled, so that their rows are missing"
     )

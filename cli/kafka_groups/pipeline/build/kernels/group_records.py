@@ -63,7 +63,7 @@ class GroupRecord(NamedTuple):
 
     @property
     def is_kip_848(self) -> bool:
-        """Whether the record is of a KIP-848 group or of one of its members."""
+        """Whether the record describes a KIP-848 group or one of its members."""
         return self.record_name.startswith(_KIP_848)
 
     @property
