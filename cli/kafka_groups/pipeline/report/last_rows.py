@@ -30,7 +30,7 @@ _LAST_STATUSES: Final = """
 # Records of members do not show that the group exists: their tombstones are also written when it is deleted.
 _LAST_EVENTS: Final = """
     SELECT cluster_id, "group", record_ms, is_removal, state['at_ms'] AS state_ms, state['state'] AS state,
-        state['member_count'] AS member_count, listed_ms
+        state['member_count'] AS member_count, listed_ms, is_share_group
     FROM (
         SELECT cluster_id, "group", last_value(at_ms ORDER BY source_offset) FILTER (WHERE is_of_group) AS record_ms,
             last_value(event_type = 'group_removed' ORDER BY source_offset) FILTER (WHERE is_of_group) AS is_removal,
@@ -40,7 +40,8 @@ _LAST_EVENTS: Final = """
                     WHEN members IS NOT NULL THEN CAST(cardinality(members) AS BIGINT) END)
                 ORDER BY at_ms, coalesce(source_offset, -1)
             ) FILTER (WHERE known_state IS NOT NULL) AS state,
-            max(at_ms) FILTER (WHERE origin = 'sample' AND event_type = 'state_seen') AS listed_ms
+            max(at_ms) FILTER (WHERE origin = 'sample' AND event_type = 'state_seen') AS listed_ms,
+            bool_or(coalesce(group_type, record_name) LIKE 'Share%') AS is_share_group
         FROM (
             SELECT *, coalesce(state,
                     CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END
@@ -101,6 +102,7 @@ class LastEvent(NamedTuple):
       is the group's tombstone. Both are None without such a record.
     - `state` is the last known state, with its time `state_ms` and its `member_count`; all are None if unknown.
     - `listed_ms` is the time of the last sample that lists the group.
+    - `is_share_group`: a record or a sample shows a share group. None if the kind is unknown.
     """
 
     cluster_id: str
@@ -111,6 +113,7 @@ class LastEvent(NamedTuple):
     state: str | None = None
     member_count: int | None = None
     listed_ms: int | None = None
+    is_share_group: bool | None = None
 
 
 class LastDay(NamedTuple):

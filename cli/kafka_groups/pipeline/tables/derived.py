@@ -31,10 +31,15 @@ class LagHistory(Frame):
     partition: Any = column(INT32, "partition of the topic")
     observed_at: Any = column(TIMESTAMP, "time of the values in this row")
     origin: Any = column(STRING, "sample or backfill: the source of the log end offset")
-    committed_offset: Any = column(INT64, "the group's committed offset at that time", unit=OFFSET)
+    committed_offset: Any = column(
+        INT64,
+        "the group's committed offset at that time; of a share group, its start offset, null if unknown",
+        unit=OFFSET,
+    )
     commit_time: Any = column(
         TIMESTAMP,
-        "time of that commit; if commit_origin is sample, the time of the last sample that saw the commit",
+        "time of that commit; if commit_origin is sample, the time of the last sample that saw the commit. Of a share "
+        "group, the time of the sample",
     )
     commit_origin: Any = column(STRING, "topic or sample: the source of the commit")
     log_start_offset: Any = column(INT64, "first offset that can be read; null for backfills", unit=OFFSET)
@@ -46,12 +51,14 @@ class LagHistory(Frame):
     )
     lag: Any = column(
         INT64,
-        "log end offset minus committed offset; negative if the log was truncated, or if clocks differ",
+        "log end offset minus committed offset; negative if the log was truncated, or if clocks differ. Of a share "
+        "group, the number of records whose delivery is not final, by its coordinator",
         unit=RECORDS,
     )
     time_lag_ms: Any = column(
         INT64,
-        "age of the oldest record that the group has not processed yet; 0 if all records are processed",
+        "age of the oldest record that the group has not processed yet; 0 if all records are processed. Null for share "
+        "groups, and so are both rates",
         unit=MILLISECONDS,
     )
     time_lag_quality: Any = column(
