@@ -37,6 +37,8 @@ _GROUPS: Final = {
     "cluster": "clusters",
     "kafka_2_8": "clusters",
     "kafka_2_5": "clusters",
+    # Real groups are started once for each worker that needs them.
+    "real_groups": "kinds",
     # The build of these tables takes half a minute.
     "filled": "tables",
     # Tests change rights and the retention of the only broker that has users.

@@ -33,7 +33,8 @@ class LazyCommand(NamedTuple):
 _COMMANDS: Final = {
     "list": LazyCommand("kafka_groups.commands.list_groups:list_groups", "List groups of every kind."),
     "describe": LazyCommand(
-        "kafka_groups.commands.describe:describe", "Describe groups: offsets and lag, or members, or state."
+        "kafka_groups.commands.describe:describe",
+        "Describe groups: offsets and lag, members, state or topology.",
     ),
     "offsets": LazyCommand("kafka_groups.commands.offsets:offsets", "List committed offsets of groups, by partition."),
     "lag": LazyCommand("kafka_groups.commands.lag:lag", "Show how far groups are behind, the worst first."),

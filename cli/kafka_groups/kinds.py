@@ -43,7 +43,6 @@ class Kind(NamedTuple):
     group has more than its listing, which lacks the epochs. `has_consumer_members`: members of the classic protocol are
     consumers, whose subscriptions and assignments have the format of ConsumerProtocolSubscription.json.
     `has_workers`: members are workers of Kafka Connect, and `has_tasks`: members run tasks of a streams topology.
-    `needs_rights_on_topics`: brokers describe no group of it to a user who may not describe each of its topics.
     """
 
     name: str
@@ -58,7 +57,6 @@ class Kind(NamedTuple):
     has_consumer_members: bool = False
     has_workers: bool = False
     has_tasks: bool = False
-    needs_rights_on_topics: bool = False
 
     def __hash__(self) -> int:
         """Return the hash of the name: a large cluster looks views up by kind a hundred thousand times."""
@@ -73,6 +71,12 @@ class Kind(NamedTuple):
     def has_offsets(self) -> bool:
         """Return whether it has offsets of any sort."""
         return self.offsets is not Offsets.NONE
+
+    @property
+    def plural(self) -> str:
+        """Return what texts call several groups of it, within a sentence."""
+        is_proper_name = self is CONNECT
+        return f"{self.noun if is_proper_name else self.noun.lower()}s"
 
     def supports(self, operation: Operation) -> bool:
         """Return whether this tool has the operation for groups of this kind."""
@@ -132,7 +136,6 @@ CONSUMER: Final = Kind(
     is_common=True,
     has_epochs=True,
     has_consumer_members=True,
-    needs_rights_on_topics=True,
 )
 SHARE: Final = Kind(
     "share",
@@ -143,7 +146,6 @@ SHARE: Final = Kind(
     offsets=Offsets.START,
     noun="Share group",
     has_epochs=True,
-    needs_rights_on_topics=True,
 )
 STREAMS: Final = Kind(
     "streams",
@@ -154,7 +156,6 @@ STREAMS: Final = Kind(
     noun="Streams group",
     has_epochs=True,
     has_tasks=True,
-    needs_rights_on_topics=True,
 )
 KINDS: tuple[Kind, ...] = (CLASSIC_CONSUMER, SIMPLE, CONNECT, OTHER_CLASSIC, CONSUMER, SHARE, STREAMS)
 
@@ -173,6 +174,11 @@ def common_types() -> frozenset[str]:
 def has_start_offsets(group_type: str | None) -> bool:
     """Return whether the groups of a type have start offsets in place of committed ones."""
     return any(kind.offsets is Offsets.START for kind in KINDS if kind.group_type == group_type)
+
+
+def kind_with_start_offsets() -> Kind:
+    """Return the kind of the groups that have start offsets."""
+    return next(kind for kind in KINDS if kind.offsets is Offsets.START)
 
 
 def kind_of(group: HasKind) -> Kind:

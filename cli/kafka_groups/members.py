@@ -1,4 +1,4 @@
-"""What members of streams and Connect groups run: tasks of a topology, connectors and their tasks. Absent is None."""
+"""The work of members of streams and Connect groups: tasks of a topology, connectors and their tasks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class SubtopologyTasks(NamedTuple):
-    """The tasks of one subtopology that a member has. A task is one partition of the subtopology; ascending."""
+    """The tasks of one subtopology that a member has: the numbers of their partitions, ascending."""
 
     subtopology: str
     partitions: tuple[int, ...]
@@ -30,11 +30,11 @@ class TaskAssignment(NamedTuple):
 
 
 class StreamsMember(NamedTuple):
-    """What a member of a streams group is: a thread of a process, with its tasks.
+    """The part of a member that only streams groups have. A member is a thread of a process, with its tasks.
 
-    `restoration_lag` is how many records of changelogs its standby and warm-up tasks have not read yet; None if the
-    broker does not know it (before 4.4, and after its coordinator moved). `endpoint` is host and port for interactive
-    queries, None without any.
+    `restoration_lag` is the number of changelog records that its standby and warm-up tasks have not read yet. It is
+    None if the member has no such task, or if the broker does not know the offsets of each of them: before Kafka 4.4,
+    and after the coordinator moved. `endpoint` is host and port for interactive queries, None without any.
     """
 
     process_id: str
@@ -77,7 +77,8 @@ class Topology(NamedTuple):
 
     `subtopologies` are None while the group has no valid topology, such as without its source topics. `nodes` are those
     of each subtopology by its id, and `global_nodes` those of global stores; both are None if the broker has no
-    description of them, and `description` says why: not_requested, not_stored, error or available.
+    description of them. `description` says whether it has one: not_requested, unsupported (a broker before Kafka 4.4),
+    not_stored, error (the broker failed to read it) or available.
     """
 
     epoch: int
@@ -88,7 +89,7 @@ class Topology(NamedTuple):
 
 
 class ConnectorTasks(NamedTuple):
-    """What a worker runs of one connector: the connector itself or not, and the numbers of tasks, ascending."""
+    """The part of a connector that a worker runs: the connector itself or not, and the numbers of tasks, ascending."""
 
     connector: str
     has_connector: bool
@@ -96,13 +97,14 @@ class ConnectorTasks(NamedTuple):
 
 
 class ConnectWorker(NamedTuple):
-    """What a member of a Connect group is: a worker, with the connectors and tasks that it runs.
+    """The part of a member that only Connect groups have: a worker, with the connectors and tasks that it runs.
 
-    `leader` is the member id of the worker that leads the group, `leader_url` its REST URL. `config_offset` is how far
-    the worker has read the config topic. `scheduled_delay_ms` is how long the leader still withholds tasks of a lost
-    worker (scheduled.rebalance.max.delay.ms); 0 if it withholds none. `has_old_config` is True if the leader's config
-    offset was not the worker's (CONFIG_MISMATCH), so that the worker runs nothing. `connectors` are None, and so are
-    all other values of the assignment, while the group rebalances.
+    `url` is that of its REST interface. `config_offset` is the offset up to which it has read the config topic.
+    `leader` is the member id of the worker that leads the group, `leader_url` its REST URL. `scheduled_delay_ms` is the
+    time for which the leader still withholds the tasks of a lost worker (scheduled.rebalance.max.delay.ms); 0 if it
+    withholds none. `has_config_mismatch` is True if the leader assigned nothing, because it had not read the newest
+    configuration itself (CONFIG_MISMATCH): the workers read it and join again. While the group rebalances, brokers have
+    no assignment: `connectors` and all values after it are None.
     """
 
     url: str
@@ -111,4 +113,4 @@ class ConnectWorker(NamedTuple):
     leader: str | None = None
     leader_url: str | None = None
     scheduled_delay_ms: int | None = None
-    has_old_config: bool | None = None
+    has_config_mismatch: bool | None = None

@@ -1,9 +1,8 @@
-"""Verdicts on consumer groups: one table of rules, for the polls of `lag` and for the pipeline's history.
+"""Verdicts on groups: one table of rules, for the polls of `lag` and for the pipeline's history.
 
 RULES is the table. A rule compares evidence on one partition at one time; the first rule that holds gives the verdict.
-`judge` interprets the table for polls, `pipeline/build/kernels/verdicts.py` for all rows of a day at once. A comparison
-with an unknown number does not hold. docs/verdicts.md explains each rule, and docs/design/verdicts.md the simulation
-that chose the numbers.
+`judge` interprets it for polls, `pipeline/build/kernels/verdicts.py` for all rows of a day. A comparison with an
+unknown number does not hold. docs/verdicts.md explains the rules, docs/design/verdicts.md the choice of the numbers.
 
 A *move* is an observation of another committed offset than the one before. A group *waits* from its last move, or from
 the last observation without lag if that is later. A *floor* is the lowest lag of a period.
@@ -22,29 +21,23 @@ VERDICTS: Final = ("OK", "UNKNOWN", "WARN", "STALL", "REWIND", "STOP")
 
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS
-# Floors are kept for periods of five minutes, and for the hours of a day.
-SHORT_PERIOD_MS: Final = 5 * MINUTE_MS
+SHORT_PERIOD_MS: Final = 5 * MINUTE_MS  # floors are kept for five minutes, and for the hours of a day
 LONG_PERIOD_MS: Final = HOUR_MS
 # The lengths of the thirds of a window in which falling_behind and slow_leak compare three floors.
 SHORT_THIRDS_MS: Final = (10 * MINUTE_MS, 20 * MINUTE_MS, 40 * MINUTE_MS)
 LONG_THIRDS_MS: Final = (2 * HOUR_MS, 4 * HOUR_MS, 8 * HOUR_MS)
+START_MOVES: Final = 3  # the rate of deletion follows from this number of moves of the log start
 # The second longest wait is usual: one outage is not, and two waits make a period.
 WAITS: Final = 2
 # After this time a wait counts half, so that an outage is forgotten.
 WAIT_HALF_LIFE_MS: Final = 12 * HOUR_MS
-# Waits are compared by their strength, an integer: a unit more is a wait twice as long, or one a half-life later.
+# Waits are compared by strength, an integer: a unit more is a wait twice as long, or one a half-life later.
 STRENGTH_UNIT: Final = 1 << 20
 
 UNKNOWN: Final = "is unknown"
 KNOWN: Final = "is known"
 OPERATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = MappingProxyType(
-    {
-        ">": operator.gt,
-        ">=": operator.ge,
-        "<": operator.lt,
-        "<=": operator.le,
-        "==": operator.eq,
-    }
+    {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "==": operator.eq}
 )
 
 
@@ -94,6 +87,9 @@ class Evidence(NamedTuple):
 
     - `lag`: records that the group can still read; `lost_records`: those that were deleted before it read them.
     - `retention_ms`: of the topic; `retention_left_ms`: how long it still keeps the record at the commit.
+    - `start_moves`: the last moves of the log start, at most three, which only history knows; from three moves follow
+      `loss_ms`: until it reaches the commit, at the earliest; `kept_ms`: how long the log keeps a record;
+      `unread_at_deletion`: records that the log had at the last move, and that are not read yet.
     - `members`: of the group; `empty_ms`: since when observations have seen none of them.
     - `moves`: how many were seen, since the first observation.
     - `waiting_ms`: how long the group has waited; `silent_ms`: the same, where a commit at the same offset is no wait.
@@ -116,15 +112,16 @@ class Evidence(NamedTuple):
     lost_records: int | None = None
     retention_ms: int | None = None
     retention_left_ms: int | None = None
+    start_moves: int | None = None
+    loss_ms: float | None = None
+    kept_ms: float | None = None
+    unread_at_deletion: int | None = None
     unread_at_move: int | None = None
     growths: Mapping[int, Growth] = MappingProxyType({})
 
 
 class Comparison(NamedTuple):
-    """A comparison of evidence with other evidence, a limit or a number, times a factor.
-
-    The operators KNOWN and UNKNOWN compare with nothing.
-    """
+    """A comparison of evidence with other evidence, a limit or a number times a factor; KNOWN and UNKNOWN need none."""
 
     name: str
     operator: str
@@ -187,21 +184,28 @@ RULES: Final[tuple[Rule, ...]] = (
             Comparison("retention_left_ms", "<=", "retention_ms", 0.2),
         ),
     ),
-    Rule("no_lag", "OK", (Comparison("lag", "<=", "allowed_lag"),)),
     Rule(
-        "falling_behind",
+        "losing_data",
         "WARN",
-        (*_GROWS_EVENLY, Comparison("grown", ">", "produced", 0.025)),
-        SHORT_THIRDS_MS,
+        (
+            _LAGS,
+            Comparison("start_moves", ">=", START_MOVES),
+            Comparison("unread_at_deletion", ">", 0),
+            Comparison("loss_ms", "<=", "retention_alert_ms"),
+            Comparison("loss_ms", "<=", "kept_ms", 0.2),
+        ),
     ),
+    Rule("no_lag", "OK", (Comparison("lag", "<=", "allowed_lag"),)),
+    Rule("falling_behind", "WARN", (*_GROWS_EVENLY, Comparison("grown", ">", "produced", 0.025)), SHORT_THIRDS_MS),
     Rule("slow_leak", "WARN", (*_GROWS_EVENLY, Comparison("grown", ">", "produced", 0.005)), LONG_THIRDS_MS),
     Rule("batch", "OK", (Comparison("moves", ">=", 3), Comparison("silent_ms", ">=", "stop_after_ms"))),
     Rule("keeping_up", "OK", (Comparison("unread_at_move", "<=", "allowed_lag"),)),
     Rule("keeping_up", "OK", (Comparison("grown", KNOWN),), SHORT_THIRDS_MS[:1]),
     Rule("incomplete", "UNKNOWN", ()),
 )
-# The rule of a group without a commit on any partition.
+# The rules of groups that no comparison judges.
 NO_COMMITS: Final = "no_commits"
+OUT_OF_ORDER: Final = "out_of_order"
 # What each rule means, in words.
 MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -218,6 +222,7 @@ MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
         "keeping_up": "the group has lag, but does not fall behind",
         "incomplete": "there are too few observations to judge the group",
         NO_COMMITS: "the group has no commit",
+        OUT_OF_ORDER: "a share group delivers records out of order, so that no offset shows how far it is",
     }
 )
 
@@ -228,7 +233,9 @@ def _rank_rules() -> dict[str, str]:
     Of one verdict the first rule in the table is the worst. Of OK it is the best: the group has no lag.
     """
     names = dict.fromkeys(rule.name for rule in RULES)
-    verdicts = {NO_COMMITS: "UNKNOWN"} | {rule.name: rule.verdict for rule in reversed(RULES)}
+    verdicts = dict.fromkeys((NO_COMMITS, OUT_OF_ORDER), "UNKNOWN") | {
+        rule.name: rule.verdict for rule in reversed(RULES)
+    }
     best = [name for name in names if verdicts[name] == VERDICTS[0]]
     others = [name for name in verdicts if name not in best]
     ranked = [*best, *sorted(others, key=lambda name: VERDICTS.index(verdicts[name]))]
@@ -260,10 +267,7 @@ def judge(evidence: Evidence, limits: Limits, rules: Sequence[Rule] = RULES) -> 
 
 
 def judge_group(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the worst verdict on a partition of a group.
-
-    The group has been OK since the last partition has been, and had any other verdict since the first one had it.
-    """
+    """Return the worst verdict of a partition: OK since the last one is, any other one since the first one has it."""
     found = tuple(verdicts)
     if not found:
         return Verdict(VERDICT_OF[NO_COMMITS], NO_COMMITS)
@@ -282,10 +286,8 @@ def _holds(rule: Rule, known: Mapping[str, Any], growths: Mapping[int, Growth]) 
 
 
 def _hold_all(comparisons: Sequence[Comparison], known: Mapping[str, Any]) -> bool:
-    """Return whether all comparisons hold; one with an unknown number does not.
-
-    A poll of a large cluster calls this a million times, so that it is one loop, without a call for each comparison.
-    """
+    """Return whether all comparisons hold; one with an unknown number does not."""
+    # A poll of a large cluster calls this a million times, so that it is one loop, without a call for each comparison.
     for name, sign, other, factor in comparisons:
         value = known.get(name)
         if sign in (KNOWN, UNKNOWN):

@@ -143,7 +143,7 @@ def test_an_undo_of_a_deletion_reads_absent_groups_twice_and_commits_once_a_grou
         planned = plan_undo(admin, run)
         # The scripted cluster names broker 1 as the coordinator of each absent group.
         describes = ("DescribeGroups", "ConsumerGroupDescribe", "ShareGroupDescribe", "StreamsGroupDescribe")
-        one = {**dict.fromkeys(describes, 1), "OffsetFetch": 1}
+        one = {**dict.fromkeys(describes, 1), "OffsetFetch": 1, "DescribeShareGroupOffsets": 1}
         assert cluster.requests() - before == {"FindCoordinator": 1, "Metadata": 1, "ListOffsets": 2, **one}
         assert requests(cluster, lambda: execute(admin, planned)) == {**one, "Metadata": 1, "OffsetCommit": N}
     assert {group: len(cluster.groups[group].commits) for group in GROUPS} == dict.fromkeys(GROUPS, len(TOPICS["t"]))

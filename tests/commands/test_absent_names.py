@@ -138,8 +138,10 @@ def test_a_full_stop_of_the_broker_does_not_stand_before_the_suggestion(cluster:
 
 
 def test_a_group_that_the_command_does_not_support_is_not_suggested(cluster: FakeCluster) -> None:
-    assert "did you mean" not in run("describe", "chekshar").stderr
-    assert "did you mean 'chekshare'?" in run("list", "chekshar").stderr
+    cluster.add("registry", protocol_type="sr")
+    assert "did you mean" not in run("describe", "registri").stderr
+    assert "did you mean 'registry'?" in run("list", "registri").stderr
+    assert "did you mean 'chekshare'?" in run("describe", "chekshar").stderr
     # A share group exists, although no describe finds it.
     cluster.add("chekshares")
     cluster.undescribable["chekshare"] = failure("GROUP_ID_NOT_FOUND", code=69, group="chekshare")

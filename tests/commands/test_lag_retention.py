@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kafka_groups.admin.api import RecordPosition, RecordTime
-from tests.fakes.fake_admin import FakeCluster, run
+from tests.fakes.fake_admin import FakeCluster, failure, run
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
@@ -70,6 +70,17 @@ def test_settings_of_topics_are_requested_only_with_time_and_polls(cluster: Fake
     assert rules(tmp_path / "polls", "--time")["behind"] == "incomplete"
     (call,) = cluster.admin.describe_topic_configs.call_args_list
     assert (list(call.args[0]), call.args[1]) == (["t"], ("retention.ms", "cleanup.policy"))
+
+
+def test_a_retention_that_cannot_be_read_is_a_note_with_its_reason(cluster: FakeCluster, tmp_path: Path) -> None:
+    cluster.config_failures = {"t": failure("UNSUPPORTED_VERSION", code=35)}
+    outcome = run("lag", "--time", "--polls", str(tmp_path / "polls"), "--format", "json")
+    assert outcome.exit_code == 0
+    (note,) = json.loads(outcome.stdout)["notes"]
+    assert (note["kind"], note["group"]) == ("retention_unknown", None)
+    assert "The retention of some topics is unknown" in note["text"]
+    assert note["text"].endswith("(UNSUPPORTED_VERSION: refused).")
+    assert outcome.stderr == f"{note['text']}\n"
 
 
 @pytest.mark.parametrize("arguments", [("--time",), ("--polls", "f")])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
+from kafka_groups.admin.api import RecordPosition, RecordTime
 from kafka_groups.changes.change import Action, Change
 from kafka_groups.changes.plan_file import format_plan
 from kafka_groups.groups.notes import NoteKind
@@ -43,7 +44,7 @@ def groups(cluster: FakeCluster) -> None:
     cluster.add("moving", state="PreparingRebalance", members=[member("m")], commits={("t", 0): 60})
     cluster.add("unreadable", state="Stable", members=[member("m")._replace(assignment=None)])
     cluster.add("twins", state="Stable", members=[member("m1", {"t": (0,)}), member("m2", {"t": (0,)})])
-    cluster.add("share", kind="Share", protocol_type="share")
+    cluster.add("queue", kind="Queue", protocol_type="queue")
     cluster.add("deleted", state="Stable")
     del cluster.descriptions["deleted"]
 
@@ -108,6 +109,23 @@ def damage_record(_: FakeCluster, __: Path) -> tuple[str, ...]:
     return ()
 
 
+def poll_before_reset(cluster: FakeCluster, directory: Path) -> tuple[str, ...]:
+    """Poll a commit that the next poll finds set back, without a member."""
+    cluster.admin.cluster_id.side_effect = lambda **_: CLUSTER_ID
+    file = str(directory / "polls")
+    assert run("lag", "a", "--polls", file).exit_code == 0
+    cluster.add("a", commits={("t", 0): 20})
+    return ("--polls", file)
+
+
+def refuse_configurations(cluster: FakeCluster, directory: Path) -> tuple[str, ...]:
+    """Refuse the configuration of a topic with an old record that is not processed."""
+    cluster.admin.cluster_id.side_effect = lambda **_: CLUSTER_ID
+    cluster.records = {RecordPosition("t", 0, 60): RecordTime(60, 1_000)}
+    cluster.config_failures = {"t": failure("TOPIC_AUTHORIZATION_FAILED", code=29)}
+    return ("--polls", str(directory / "polls"))
+
+
 CASES: Mapping[NoteKind, Case] = {
     NoteKind.NO_MATCH: Case("lag --match nope"),
     NoteKind.NO_GROUPS: Case("list", prepare=remove_groups),
@@ -134,6 +152,8 @@ CASES: Mapping[NoteKind, Case] = {
     NoteKind.UNDO: Case("undo", prepare=change),
     NoteKind.JOURNAL: Case("undo --list", prepare=damage_record),
     NoteKind.SUMMARY: Case("delete a"),
+    NoteKind.KNOWN_RESET: Case("lag a", "a", prepare=poll_before_reset),
+    NoteKind.RETENTION_UNKNOWN: Case("lag a --time", prepare=refuse_configurations),
     NoteKind.WAITING: Case("wait nope --until lag<=0 --for 1ms", "nope"),
 }
 

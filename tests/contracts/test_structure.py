@@ -44,6 +44,7 @@ CONTRACT_NAMES = {
 
 # Small files with one importer that are no natural unit, and why they stand alone.
 ONE_SUBJECT = {
+    "groups/lag/start_offsets.py": "judges a kind of group; its importer measures groups of all kinds",
     "pipeline/facts/decode/data_gaps.py": "rows of gaps belong to decoding, and their importer to reading",
     "pipeline/facts/source/addresses.py": "needs only sockets, while its importer needs librdkafka",
     "pipeline/tables/table.py": "the package imports it for all users of tables",

@@ -118,6 +118,7 @@ class FakeCluster(FakeChanges):
         self.unfetchable: dict[str, Failure] = {}
         self.leaderless: dict[TopicPartition, Failure] = {}
         self.configs: dict[str, dict[str, str | None]] = {}
+        self.config_failures: dict[str, Failure] = {}
         self.admin: Any = MockAdmin(
             {
                 "brokers": lambda **_: self.brokers,
@@ -275,13 +276,9 @@ class FakeCluster(FakeChanges):
     def _describe_topic_configs(
         self, topics: Iterable[str], names: Sequence[str], **_: Any
     ) -> Results[str, Mapping[str, str | None]]:
-        return Results(
-            succeeded={
-                topic: {name: value for name, value in self.configs[topic].items() if name in names}
-                for topic in topics
-                if topic in self.configs
-            }
-        )
+        known = {topic: self.configs[topic].items() for topic in topics if topic in self.configs}
+        succeeded = {topic: {name: value for name, value in items if name in names} for topic, items in known.items()}
+        return Results(succeeded=succeeded, failed=self.config_failures)
 
     def _list_partitions(self, topics: Iterable[str], **_: Any) -> Results[str, tuple[int, ...]]:
         described = self._describe_topics(topics)

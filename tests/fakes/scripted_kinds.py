@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 from uuid import UUID
 
 from kafka_groups.protocol import Struct
 from tests.fakes.scripted_broker import ReceivedRequest
 
+_UNKNOWN_TOPIC = 3
 _NOT_COORDINATOR = 16
 _UNSUPPORTED_VERSION = 35
+_NON_EMPTY_GROUP = 68
 _GROUP_NOT_FOUND = 69
+_NO_ID = UUID(int=0)
 
 
 class ScriptedKinds:
@@ -21,7 +24,8 @@ class ScriptedKinds:
     """
 
     groups: dict[str, Any]
-    switched_off: ClassVar[frozenset[str]] = frozenset()
+    topics: dict[str, Mapping[int, int]]
+    switched_off: frozenset[str] = frozenset()
 
     def topic_id(self, name: str) -> UUID:
         """Return the id of a topic."""
@@ -73,6 +77,54 @@ class ScriptedKinds:
             topics.setdefault(topic, []).append(row | {"lag": group.lags.get((topic, partition), -1)})
         rows = [{"topic_name": each, "topic_id": self.topic_id(each), "partitions": topics[each]} for each in topics]
         return {"group_id": name, "topics": rows, "error_code": 0}
+
+    def _respond_AlterShareGroupOffsets(self, request: ReceivedRequest) -> Struct:
+        body = request.body
+        group, error = self._changed_group(body["group_id"], request.broker)
+        if error:
+            return error
+        rows: list[Struct] = []
+        for topic in body["topics"]:
+            partitions = [
+                {"partition_index": row["partition_index"], "error_code": self._alter(group, topic["topic_name"], row)}
+                for row in topic["partitions"]
+            ]
+            rows.append({"topic_name": topic["topic_name"], "topic_id": _NO_ID, "partitions": partitions})
+        return {"error_code": 0, "responses": rows}
+
+    def _alter(self, group: Any, topic: str, row: Struct) -> int:
+        if row["partition_index"] not in self.topics.get(topic, {}):
+            return _UNKNOWN_TOPIC
+        group.commits = {**group.commits, (topic, row["partition_index"]): row["start_offset"]}
+        return 0
+
+    def _respond_DeleteShareGroupOffsets(self, request: ReceivedRequest) -> Struct:
+        group, error = self._changed_group(request.body["group_id"], request.broker)
+        if error:
+            return error
+        names = [topic["topic_name"] for topic in request.body["topics"]]
+        known = {topic for topic, _ in group.commits}
+        group.commits = {key: start for key, start in group.commits.items() if key[0] not in names}
+        return {
+            "error_code": 0,
+            "responses": [
+                {"topic_name": name, "topic_id": _NO_ID, "error_code": 0 if name in known else _UNKNOWN_TOPIC}
+                for name in names
+            ],
+        }
+
+    def _changed_group(self, name: str, broker: int) -> tuple[Any, Struct | None]:
+        """Return a share group to change, or the response that refuses the change."""
+        group = self.groups.get(name)
+        if "Share" in self.switched_off:
+            message = "The version of API is not supported."
+            return None, {"error_code": _UNSUPPORTED_VERSION, "error_message": message, "responses": []}
+        code = 0 if group else _GROUP_NOT_FOUND
+        if group:
+            code = _NOT_COORDINATOR if group.coordinator != broker else group.error
+            code = code or (0 if group.type == "Share" else _GROUP_NOT_FOUND)
+            code = code or (_NON_EMPTY_GROUP if group.members else 0)
+        return group, {"error_code": code, "responses": []} if code else None
 
 
 def _state(group: Any) -> Struct:

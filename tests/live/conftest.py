@@ -5,8 +5,7 @@ They are in the run's directory and on free ports. All workers share them.
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -16,9 +15,11 @@ from confluent_kafka.admin import AclOperation
 
 from kafka_groups import sandbox
 from kafka_groups.files import lock
+from kafka_groups.sandbox.versions import parse_version
+from tests.live.groups.kafka_tools import disable_features, run_tool
+from tests.live.groups.real_kinds import RealGroups, start_real_groups
 from tests.live.secured_broker import SecuredBroker, run_secured_broker
 
-_TOOL_TIMEOUT_S = 60
 _START_TIMEOUT_S = 240
 
 
@@ -80,6 +81,24 @@ def kafka_2_5(run_directory: Path) -> Cluster:
     return _start_once(run_directory, "kafka-2-5", kafka_version="2.5.1")
 
 
+@pytest.fixture(scope="session", params=[sandbox.DEFAULT_VERSION, "4.4.0"])
+def real_groups(request: pytest.FixtureRequest, run_directory: Path) -> Iterator[RealGroups]:
+    """Yield real share, streams and Connect groups, on a broker of each version that is theirs alone."""
+    version: str = request.param
+    name = f"kinds-{version.replace('.', '-')}"
+    broker = _start_once(run_directory, name, kafka_version=version)
+    with start_real_groups(broker.bootstrap, run_directory / f"{name}-applications", version=version) as groups:
+        yield groups
+
+
+@pytest.fixture(scope="session")
+def without_kinds(run_directory: Path) -> Cluster:
+    """Return one broker whose features for share and streams groups are switched off."""
+    broker = _start_once(run_directory, "without-kinds", kafka_version=sandbox.DEFAULT_VERSION)
+    disable_features(broker.bootstrap, "share.version", "streams.version")
+    return broker
+
+
 @pytest.fixture(scope="session")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
     """Yield a broker on which only the operator may read `__consumer_offsets`; the user `describer` may describe it."""
@@ -93,30 +112,11 @@ def kafka_tool(run_directory: Path) -> KafkaTool:
     """Return a function that runs Kafka's own tool."""
 
     def run(cluster: Cluster, *arguments: str) -> tuple[str, str, int]:
-        # Most calls are of the default version, and half of their time goes to the loading of classes.
-        options = _class_archive(cluster, run_directory) if cluster.version == sandbox.DEFAULT_VERSION else []
-        completed = _run_tool(cluster, *arguments, options=options)
+        tools = parse_version(cluster.version).tools
+        completed = run_tool(tools.groups_tool, cluster.bootstrap, run_directory, *arguments, version=str(tools))
         return completed.stdout, completed.stderr, completed.returncode
 
     return run
-
-
-def _run_tool(cluster: Cluster, *arguments: str, options: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run Kafka's own tool with these options of Java."""
-    java, *rest = sandbox.groups_tool_command(
-        "--bootstrap-server", cluster.bootstrap, *arguments, version=cluster.version
-    )
-    return subprocess.run([java, *options, *rest], capture_output=True, check=False, text=True, timeout=_TOOL_TIMEOUT_S)
-
-
-def _class_archive(cluster: Cluster, directory: Path) -> list[str]:
-    """Return Java's options for an archive with the tool's classes; the first call of the run creates it."""
-    archive = directory / "tool.jsa"
-    with lock(directory / "tool.archiving", timeout_s=_TOOL_TIMEOUT_S):
-        if not archive.exists():
-            _run_tool(cluster, "--list", options=[f"-XX:ArchiveClassesAtExit={archive}"])
-    # Java starts without the archive if it cannot use it.
-    return [f"-XX:SharedArchiveFile={archive}", "-XX:TieredStopAtLevel=1", "-Xlog:disable"]
 
 
 def _start_once(directory: Path, name: str, *, kafka_version: str, brokers: int = 1) -> Cluster:

@@ -135,10 +135,13 @@ def test_the_demo_leaves_a_sandbox_with_groups_in_every_state_that_a_second_up_d
         "checkout": ("Classic", "Stable"),
         "click-sampler": ("Share", "Stable"),
         "clickstream-loader": ("Classic", "Stable"),
+        "connect-order-archive": ("Classic", "Stable"),
         "fraud-detector": ("Consumer", "Stable"),
         "inventory": ("Classic", "Stable"),
         "legacy-import": ("Classic", "Empty"),
         "search-indexer": ("Classic", "PreparingRebalance"),
+        "shop-connect": ("Classic", "Stable"),
+        "word-counter": ("Streams", "Stable"),
     }
 
 

@@ -10,13 +10,14 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Final
+from typing import Any, Final
 
 from kafka_groups.verdicts import (
     HOUR_MS,
     LONG_THIRDS_MS,
     MINUTE_MS,
     SHORT_THIRDS_MS,
+    START_MOVES,
     VERDICT_OF,
     Evidence,
     Growth,
@@ -105,9 +106,34 @@ def gather_evidence(own: Sequence[Seen], limits: Limits) -> Evidence:
         repeated_commits=now.repeated,
         to_reach=max(0, highest_since_reset(own) - now.offset),
         lost_records=max(0, now.start - now.offset),
+        **measure_deletion(own),
         unread_at_move=max(0, moves[-1][0].end - moves[-1][1].offset) if moves else None,
         growths={third_ms: growth for third_ms in _PERIODS_MS if (growth := grow(own, third_ms, usual_wait_ms))},
     )
+
+
+def measure_deletion(own: Sequence[Seen]) -> dict[str, Any]:
+    """Return what the moves of the log start show, by the names of Evidence."""
+    now = own[-1]
+    moves: list[Seen] = []
+    highest = own[0].start
+    for before, after in pairwise(own):
+        if after.start > highest:
+            highest = after.start
+            follows_commit = before.offset <= after.start <= after.offset
+            moves = [] if follows_commit else [*moves, after]
+    if len(moves) < START_MOVES:
+        return {"start_moves": len(moves)}
+    first, _, last = moves[-START_MOVES:]
+    span_ms = last.at_ms - first.at_ms
+    ms_per_record = span_ms / (last.start - first.start)
+    elapsed_ms = min(now.at_ms - last.at_ms, span_ms / 2)
+    return {
+        "start_moves": START_MOVES,
+        "loss_ms": max(0.0, (now.offset - last.start) * ms_per_record - elapsed_ms),
+        "kept_ms": (now.end - last.start) * ms_per_record,
+        "unread_at_deletion": max(0, last.end - now.offset),
+    }
 
 
 def waits_since(own: Sequence[Seen], limits: Limits) -> list[int]:
@@ -144,15 +170,25 @@ def empty_since(own: Sequence[Seen]) -> int | None:
 
 
 def highest_since_reset(own: Sequence[Seen]) -> int:
-    """Return the highest offset since the last lower one next to which the group had no members."""
+    """Return the highest offset since the last known reset."""
     highest = 0
     for before, after in pairwise([None, *own]):
         assert after is not None
-        members = (after.members,) if before is None else (before.members, after.members)
-        has_fallen = after.highest is not None and after.offset < after.highest
-        has_fallen |= before is not None and after.offset < before.offset
-        highest = min(after.offset, after.end) if has_fallen and 0 in members else max(highest, after.top)
+        is_reset = offset_before_reset(before, after) is not None
+        highest = min(after.offset, after.end) if is_reset else max(highest, after.top)
     return highest
+
+
+def offset_before_reset(before: Seen | None, after: Seen) -> int | None:
+    """Return the highest offset before a known reset that an observation of a log is the first one to see; else None.
+
+    A known reset is a lower offset next to which an observation saw the group without members. `before` is the
+    observation before it; None for the first one of the log.
+    """
+    known = [] if before is None else [before]
+    offsets = [seen.offset for seen in known] + ([] if after.highest is None else [after.highest])
+    has_fallen = bool(offsets) and after.offset < max(offsets)
+    return max(offsets) if has_fallen and 0 in [seen.members for seen in (*known, after)] else None
 
 
 def grow(own: Sequence[Seen], third_ms: int, usual_wait_ms: int) -> Growth | None:

@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import SandboxError
+from kafka_groups.sandbox.artifacts import broker_artifacts
 from kafka_groups.sandbox.downloads import download
 from kafka_groups.sandbox.processes import wait_until
 from kafka_groups.sandbox.versions import parse_version
 
-KAFKA = parse_version("4.3.1")
+KAFKA = broker_artifacts(parse_version("4.3.1"))
 JARS = {
     "org/apache/kafka/kafka_2.13/4.3.1/kafka_2.13-4.3.1.jar",
     "org/apache/kafka/kafka-tools/4.3.1/kafka-tools-4.3.1.jar",
@@ -35,9 +36,10 @@ POM = """<project><modelVersion>4.0.0</modelVersion>
 CLIENTS = """<dependency><groupId>org.apache.kafka</groupId><artifactId>kafka-clients</artifactId>
 <version>4.3.1</version><scope>compile</scope></dependency>"""
 DOWNLOAD = """
+from kafka_groups.sandbox.artifacts import broker_artifacts
 from kafka_groups.sandbox.downloads import download
 from kafka_groups.sandbox.versions import parse_version
-download(parse_version("4.3.1"))
+download(broker_artifacts(parse_version("4.3.1")))
 """
 KAFKA_POM = "org/apache/kafka/kafka_2.13/4.3.1/kafka_2.13-4.3.1.pom"
 

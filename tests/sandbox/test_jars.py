@@ -12,13 +12,14 @@ import pytest
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.sandbox import SandboxSpec, up
+from kafka_groups.sandbox.artifacts import broker_artifacts
 from kafka_groups.sandbox.jars import find_jars
 from kafka_groups.sandbox.versions import parse_version
 
 if TYPE_CHECKING:
     from pytest_mock import MockerFixture
 
-KAFKA = parse_version("4.3.1")
+KAFKA = broker_artifacts(parse_version("4.3.1"))
 
 
 @pytest.fixture
@@ -90,8 +91,8 @@ def test_concurrent_downloads_of_versions_run_one_after_the_other(jar: Path, moc
         return [jar]
 
     mocker.patch("kafka_groups.sandbox.downloads.download", side_effect=download_slowly)
-    versions = [parse_version(version) for version in ("4.3.1", "2.8.2", "2.5.1")]
-    with ThreadPoolExecutor(len(versions)) as pool:
-        found = list(pool.map(lambda version: find_jars(version, report=lambda _: None), versions))
+    programs = [broker_artifacts(parse_version(version)) for version in ("4.3.1", "2.8.2", "2.5.1")]
+    with ThreadPoolExecutor(len(programs)) as pool:
+        found = list(pool.map(lambda program: find_jars(program, report=lambda _: None), programs))
 
     assert (found, most) == ([[jar]] * 3, 1)

@@ -17,7 +17,8 @@ def random_polls(chance: Random) -> list[Observation]:
 
 
 def _steady_polls(chance: Random) -> list[Observation]:
-    slow, members = chance.choice((0, 0.02, 0.1, 1)), chance.choice((None, 0, 3))
+    slow = chance.choice((0, 0.02, 0.1, 1))
+    members = chance.choice((None, 0, 3))
     poll_ms = chance.choice((1_000, 5_000, 60_000, 300_000))
     at_ms, offset, end = _START_MS + chance.randrange(10**9), 100, 100
     polls = []
@@ -31,7 +32,8 @@ def _steady_polls(chance: Random) -> list[Observation]:
 
 
 def _disturbed_polls(chance: Random) -> list[Observation]:
-    slow, members = chance.choice((0, 0.02, 0.1, 1)), chance.choice((None, 0, 3))
+    slow = chance.choice((0, 0.02, 0.1, 1))
+    members = chance.choice((None, 0, 3))
     poll_ms = chance.choice((1_000, 5_000, 60_000, 300_000))
     at_ms, offset, end, start = _START_MS + chance.randrange(10**9), 100, 100, 0
     polls = []

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import click
 import numpy as np
 
-from kafka_groups.pipeline.build.frames import KeyProgress, LagFloors
+from kafka_groups.pipeline.build.frames import KeyProgress, LagFloors, LogStarts
 from kafka_groups.pipeline.build.kernels.verdicts import RANK_OF_RULE, RULE_NAMES, judge_observations
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
 from kafka_groups.verdicts import VERDICTS, Limits
@@ -101,7 +101,8 @@ def make_streams(
 def judge_streams(streams: Sequence[Stream], poll_s: float, source: str) -> Judged:
     """Return the evaluations of the groups of streams."""
     seen = observe(streams, poll_s, has_commits=source == "history")
-    progress, _ = judge_observations(seen.observations, KeyProgress.empty(), LagFloors.empty(), LIMITS)
+    before = (KeyProgress.empty(), LagFloors.empty(), LogStarts.empty())
+    progress, _, _ = judge_observations(seen.observations, *before, LIMITS)
     partitions = streams[0].setting.partitions
     stream = seen.observations.key // partitions
     order = np.lexsort((progress.rule, seen.poll, stream))
@@ -117,7 +118,8 @@ def warm_up_s(shape: Shape, commit_s: float, poll_s: float) -> float:
 
 def measure_false_alarms(streams: Sequence[Stream], poll_s: float, source: str) -> Cell:
     """Return the cell of healthy streams."""
-    shape, commit_s = streams[0].setting.shape, streams[0].setting.commit_s
+    shape = streams[0].setting.shape
+    commit_s = streams[0].setting.commit_s
     judged = judge_streams(streams, poll_s, source)
     is_warm = judged.at_s >= warm_up_s(shape, commit_s, poll_s)
     is_unknown = RANK_OF_RULE[judged.rule] == VERDICTS.index("UNKNOWN")
@@ -167,7 +169,9 @@ def _latest_stops(seen: Seen, count: int, poll_s: float) -> Floats:
     rows = seen.observations
     for key in range(count):
         of_key = rows.key == key
-        at_s, offset, commit_ms = seen.at_s[of_key], rows.committed_offset[of_key], rows.commit_ms[of_key]
+        at_s = seen.at_s[of_key]
+        offset = rows.committed_offset[of_key]
+        commit_ms = rows.commit_ms[of_key]
         has_commits = commit_ms[0] != NULL
         move_s = at_s + (commit_ms - rows.at_ms[of_key]) / 1_000 if has_commits else at_s
         moves = np.flatnonzero(np.diff(offset)) + 1

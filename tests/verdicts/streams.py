@@ -14,6 +14,7 @@ import numpy as np
 
 from kafka_groups.pipeline.build.frames import Observations
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Floats, Ints
+from tests.verdicts.retention import Retention
 from tests.verdicts.shapes import Fault, Random, Shape
 
 POLLS_S: Final = (1, 5, 15, 60, 300)
@@ -100,7 +101,8 @@ def simulate(setting: Setting) -> Stream:
 
 def _plan(setting: Setting, seconds: Floats, chance: Random) -> _Schedule:
     """Return the schedule of a group: pauses of its shape, and what a fault makes of it."""
-    shape, fault = setting.shape, setting.fault
+    shape = setting.shape
+    fault = setting.fault
     is_reading = np.ones(len(seconds), np.bool_)
     pauses_s = np.empty(0)
     if shape.pause_s:
@@ -115,7 +117,8 @@ def _plan(setting: Setting, seconds: Floats, chance: Random) -> _Schedule:
         pauses_s = np.append(pauses_s[pauses_s < fault.at_s], fault.at_s)
     if fault is not None and fault.is_reset:
         is_absent = np.abs(seconds - fault.at_s) <= fault.absent_s
-        is_reading, is_present = is_reading & ~is_absent, is_present & ~is_absent
+        is_reading &= ~is_absent
+        is_present &= ~is_absent
     return _Schedule(is_reading, is_present, pauses_s)
 
 
@@ -137,7 +140,8 @@ def _commit_times(setting: Setting, schedule: _Schedule, chance: Random) -> Floa
     A batch reader, and one that leaves, also commit at the end of their work. In a pause, groups of even numbers go on
     to commit one offset; those of odd numbers commit when the pause ends.
     """
-    shape, fault = setting.shape, setting.fault
+    shape = setting.shape
+    fault = setting.fault
     times = _clock(setting.commit_s, len(schedule.is_present) - 1, chance, is_jittered=setting.is_jittered)
     second = times.astype(np.int64)
     if shape.pause_s and not shape.is_leaving and (setting.number + setting.number // len(RATES)) % 2:
@@ -171,21 +175,27 @@ class Seen(NamedTuple):
     poll: Ints  # number of the poll in its stream
 
 
-def observe(streams: Sequence[Stream], poll_s: float, *, has_commits: bool) -> Seen:
-    """Return what polls see of streams, or what history sees at the same times: it also knows commits."""
+def observe(streams: Sequence[Stream], poll_s: float, *, has_commits: bool, retention: Retention | None = None) -> Seen:
+    """Return what polls see of streams, or what history sees at the same times: it also knows commits.
+
+    Without a retention log starts are unknown.
+    """
     parts = [
-        _observe_partition(stream, partition, poll_s, has_commits=has_commits)
+        _observe_partition(stream, partition, poll_s, has_commits=has_commits, retention=retention)
         for stream in streams
         for partition in range(stream.setting.partitions)
     ]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     columns["key"] = np.repeat(np.arange(len(parts)), [len(part["poll"]) for part in parts])
-    at_s, poll = columns.pop("at_s"), columns.pop("poll")
+    at_s = columns.pop("at_s")
+    poll = columns.pop("poll")
     zeros = np.zeros(len(poll), np.int64)
-    return Seen(Observations(incarnation=zeros, log_number=zeros, lost_records=zeros, **columns), at_s, poll)
+    return Seen(Observations(incarnation=zeros, log_number=zeros, **columns), at_s, poll)
 
 
-def _observe_partition(stream: Stream, partition: int, poll_s: float, *, has_commits: bool) -> dict[str, Floats | Ints]:
+def _observe_partition(
+    stream: Stream, partition: int, poll_s: float, *, has_commits: bool, retention: Retention | None
+) -> dict[str, Floats | Ints]:
     """Return the columns of observations of a partition from the first commit on."""
     setting = stream.setting
     chance = setting.random(int(poll_s), 1)
@@ -201,13 +211,18 @@ def _observe_partition(stream: Stream, partition: int, poll_s: float, *, has_com
     seconds = np.arange(until_s + 1)
     log_end = np.floor(np.interp(at_s + BETWEEN_REQUESTS_S, seconds, stream.log_end[:, partition])).astype(np.int64)
     unknown = np.full(len(at_s), NULL)
+    log_start = unknown
+    if retention is not None:
+        log_start = retention.log_starts(stream.log_end[:, partition])[at_s.astype(np.int64)]
     return {
         "at_s": at_s,
         "poll": np.arange(len(at_s)),
         "at_ms": start_ms + np.floor(at_s * 1_000).astype(np.int64),
         "committed_offset": committed[commit],
+        "log_start": log_start,
         "log_end": log_end,
-        "lag": log_end - committed[commit],
+        "lag": log_end - np.maximum(committed[commit], log_start),
+        "lost_records": np.maximum(0, log_start.clip(0) - committed[commit]),
         "member_count": np.where(stream.is_present[at_s.astype(np.int64)], MEMBERS, 0),
         "commit_ms": start_ms + np.floor(stream.commit_s[commit] * 1_000).astype(np.int64) if has_commits else unknown,
         "repeated_commits": repeated[commit] if has_commits else unknown,

@@ -11,6 +11,7 @@ from kafka_groups.verdicts import (
     LONG_THIRDS_MS,
     MINUTE_MS,
     NO_COMMITS,
+    OUT_OF_ORDER,
     RULES,
     SHORT_THIRDS_MS,
     VERDICT_OF,
@@ -261,7 +262,9 @@ def test_verdicts_are_ranked_from_ok_to_stop() -> None:
 def test_rules_are_ranked_by_their_verdicts() -> None:
     ranks = [VERDICTS.index(verdict) for verdict in VERDICT_OF.values()]
     assert ranks == sorted(ranks)
-    assert {rule.name: rule.verdict for rule in RULES} | {NO_COMMITS: "UNKNOWN"} == dict(VERDICT_OF)
+    assert {rule.name: rule.verdict for rule in RULES} | dict.fromkeys((NO_COMMITS, OUT_OF_ORDER), "UNKNOWN") == dict(
+        VERDICT_OF
+    )
 
 
 @pytest.mark.parametrize("limits", [{"allowed_lag": -1}, {"stop_after_ms": -1}, {"retention_alert_ms": -1}])

@@ -23,9 +23,9 @@ from kafka_groups.model import (
 class GroupAdmin(ChangeClient):
     """A client of one cluster, for reading and changing its groups. It joins no group.
 
-    Four methods change groups: they alter or delete committed offsets, delete groups, and remove members. If the
-    response to a change is lost, the change is not sent again, and its failure is OUTCOME_UNKNOWN. All others change
-    nothing on the cluster.
+    Six methods change groups: they alter or delete committed offsets, or the start offsets of share groups, delete
+    groups, and remove members. If the response to a change is lost, the change is not sent again, and its failure is
+    OUTCOME_UNKNOWN. All others change nothing on the cluster.
 
     `settings` are properties by Java's or librdkafka's names, as on the command line; one that has no effect is
     refused with a SettingsError. The environment, profiles and config files are not read. The client connects at the
@@ -148,7 +148,7 @@ class GroupAdmin(ChangeClient):
         coordinators = self._known.coordinators
         lister = OffsetLister(fetch, requested, requested, types=types, coordinators=coordinators)
         self._run("fetching offsets", lister.drivers(), deadline, follow_up=lister.follow_up)
-        results = lister.results()
+        results = lister.results(types)
         store_locations(self._known.coordinators, lister.locations(), results.failed)
         return results
 
@@ -162,7 +162,7 @@ class GroupAdmin(ChangeClient):
         """List the committed offsets of each group: of the partitions that it is mapped to, of all if None (KIP-709).
 
         A partition without a commit is None. A group that does not exist has no commits; brokers return the same for
-        a group that never committed. A share group fails with GROUP_ID_NOT_FOUND. With `require_stable` the call waits
+        a group that never committed. So they do for a share group. With `require_stable` the call waits
         for open transactions that commit offsets; what is still unstable at the deadline is in `failed` of the offsets,
         with UNSTABLE_OFFSET_COMMIT.
         """
@@ -232,10 +232,10 @@ class GroupAdmin(ChangeClient):
             follow_up=lambda: [*describer.follow_up(), *lister.follow_up()],
         )
         descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)
-        offsets = lister.results()
+        types.update({group: found.type for group, found in descriptions.succeeded.items()})
+        offsets = lister.results(types)
         failed = {**descriptions.failed, **offsets.failed}
         store_locations(self._known.coordinators, {**describer.locations(), **lister.locations()}, failed)
-        self._known.types.update({group: found.type for group, found in descriptions.succeeded.items()})
         return descriptions, offsets.with_failed(fetched, unlocated)
 
 

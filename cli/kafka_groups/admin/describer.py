@@ -40,14 +40,7 @@ class GroupDescriber:
         self._groups = tuple(groups)
         self._coordinators = coordinators
         self._handlers = handlers_by_type(kinds, topology=topology)
-        # Each type would cost a request to each coordinator.
-        common = tuple(each for each in self._handlers if each in common_types()) or tuple(self._handlers)
-        self._types: dict[str, tuple[str | None, ...]] = {
-            group: (types[group],) if types.get(group) in self._handlers else common for group in self._groups
-        }
-        if "" in self._types:
-            # Only a simple group has the empty id. Kafka 4.0 returns UNKNOWN_SERVER_ERROR to any other describe of it.
-            self._types[""] = (SIMPLE.group_type,)
+        self._types = self._first_types(types)
         self._first = {
             group_type: self._driver(group_type, groups_of_type)
             for group_type in self._handlers
@@ -57,6 +50,20 @@ class GroupDescriber:
         self._topic_names: list[ApiDriver[UUID, str]] = []
         # The numbers of failures and of descriptions that `follow_up` has seen.
         self._seen = {"failed": 0, "completed": 0}
+
+    def _first_types(self, known: Mapping[str, str | None]) -> dict[str, tuple[str | None, ...]]:
+        """Return the types that each group is described as first: its known type, or the common ones.
+
+        To describe it as every type would cost each coordinator a request more for each rare type.
+        """
+        common = tuple(each for each in self._handlers if each in common_types()) or tuple(self._handlers)
+        types: dict[str, tuple[str | None, ...]] = {
+            group: (known[group],) if known.get(group) in self._handlers else common for group in self._groups
+        }
+        if "" in types:
+            # Only a simple group has the empty id. Kafka 4.0 returns UNKNOWN_SERVER_ERROR to any other describe of it.
+            types[""] = (SIMPLE.group_type,)
+        return types
 
     def drivers(self) -> Sequence[ApiDriver[str, GroupDescription]]:
         """Return the drivers to run first."""
@@ -70,9 +77,9 @@ class GroupDescriber:
         return [*self._retries(), *self._lookups_of_topics()]
 
     def _retries(self) -> Sequence[ApiDriver[str, GroupDescription]]:
-        """Return, once the first drivers are settled, those for groups of a type not yet described.
+        """Return, once the first drivers are settled, the drivers that describe groups as their remaining types.
 
-        The type was not known, or it has changed: an online upgrade to KIP-848, or back, changes it.
+        The type of such a group was not known, or it has changed, as an online upgrade to KIP-848 or back changes it.
         """
         first = list(self._first.values())
         if not self._has_more(first, "failed"):
@@ -152,8 +159,8 @@ class GroupDescriber:
         return group._replace(
             members=tuple(
                 member._replace(
-                    assignment=_named(member.assignment or (), names),
-                    target_assignment=_named(member.target_assignment or (), names),
+                    assignment=_named(member.assignment, names),
+                    target_assignment=_named(member.target_assignment, names),
                 )
                 for member in group.members
             ),
@@ -206,8 +213,10 @@ def _unnamed(topic_id: UUID) -> Failure:
     return ListTopicNamesHandler().to_failure(topic_id, error, None)
 
 
-def _named(assignment: Iterable[Assignment], names: Mapping[UUID, str]) -> tuple[Assignment, ...]:
-    """Return an assignment with the names of its topics, without topics whose names are unknown."""
+def _named(assignment: Iterable[Assignment] | None, names: Mapping[UUID, str]) -> tuple[Assignment, ...] | None:
+    """Return an assignment with the names of its topics, without topics whose names are unknown; None stays None."""
+    if assignment is None:
+        return None
     named = (
         (each.topic if each.topic_id is None else names.get(each.topic_id, ""), each.partitions) for each in assignment
     )

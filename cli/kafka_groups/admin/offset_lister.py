@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kafka_groups.admin.driver import ApiDriver
 from kafka_groups.admin.handlers.list_consumer_group_offsets import ListConsumerGroupOffsetsHandler
 from kafka_groups.admin.lookup import CoordinatorStrategy
+from kafka_groups.errors import UnsupportedVersionError
 from kafka_groups.kinds import has_start_offsets
 from kafka_groups.model import Failure, GroupOffsets, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
@@ -16,8 +17,8 @@ class OffsetLister:
     """The drivers of one call: OffsetFetch, and DescribeShareGroupOffsets for share groups.
 
     `partitions_by_group` maps each group to its partitions, or to None for all. A group whose type is not known is
-    requested by OffsetFetch, which refuses a share group with GROUP_ID_NOT_FOUND; it is then requested as one. `types`
-    are the types known from earlier calls, `coordinators` maps groups to broker ids.
+    requested by OffsetFetch. Brokers return no commits of a share group there, so that a group without any is requested
+    as a share group, too. `types` are the types known from earlier calls, `coordinators` maps groups to broker ids.
     """
 
     def __init__(
@@ -32,16 +33,16 @@ class OffsetLister:
         self._coordinators = coordinators
         self._partitions_by_group = partitions_by_group
         self._fetch_handler = fetch
-        wanted = tuple(groups)
-        share_groups = [group for group in wanted if has_start_offsets(types.get(group))]
-        requested = {*share_groups}
-        others = [group for group in wanted if group not in requested]
+        share_groups: list[str] = []
+        others: list[str] = []
+        for group in groups:
+            (share_groups if has_start_offsets(types.get(group)) else others).append(group)
         self._fetch: ApiDriver[str, GroupOffsets] = ApiDriver(
             others, handler=fetch, lookup=CoordinatorStrategy(), known=coordinators
         )
         self._share = [self._share_driver(share_groups)] if share_groups else []
-        self._requested = requested
-        # The number of failures that `follow_up` has seen.
+        self._of_unknown_type = dict.fromkeys(group for group in others if types.get(group) is None and group)
+        # The number of results that `follow_up` has seen.
         self._seen = 0
 
     def drivers(self) -> Sequence[ApiDriver[str, GroupOffsets]]:
@@ -49,42 +50,51 @@ class OffsetLister:
         return [self._fetch, *self._share]
 
     def follow_up(self) -> Sequence[ApiDriver[str, GroupOffsets]]:
-        """Return the driver for the groups that OffsetFetch has just refused as groups of another type."""
-        if len(self._fetch.failed) == self._seen:
+        """Return the driver for the groups of unknown type that OffsetFetch has just returned no commits of."""
+        seen, self._seen = self._seen, len(self._fetch.failed) + len(self._fetch.completed)
+        if self._seen == seen or not self._of_unknown_type:
             return ()
-        self._seen = len(self._fetch.failed)
-        refused = [
-            group
-            for group, failure in self._fetch.failed.items()
-            if failure.code == GROUP_ID_NOT_FOUND and group and group not in self._requested
-        ]
-        if not refused:
+        groups = [group for group in self._of_unknown_type if self._lacks_commits(group)]
+        if not groups:
             return ()
-        self._requested.update(refused)
+        for group in groups:
+            del self._of_unknown_type[group]
         self._coordinators = {**self._coordinators, **self._fetch.locations}
-        driver = self._share_driver(refused)
+        driver = self._share_driver(groups)
         self._share.append(driver)
         return [driver]
+
+    def _lacks_commits(self, group: str) -> bool:
+        """Return whether a response has shown that the group has no commits."""
+        if group in self._fetch.completed:
+            offsets = self._fetch.completed[group]
+            return not offsets.has_commits() and not offsets.failed
+        failure = self._fetch.failed.get(group)
+        return failure is not None and failure.code == GROUP_ID_NOT_FOUND
 
     def locations(self) -> dict[str, int]:
         """Return the broker id of each group's coordinator, as the drivers found it last."""
         return {group: broker for driver in self.drivers() for group, broker in driver.locations.items()}
 
-    def results(self) -> Results[str, GroupOffsets]:
-        """Return each group's offsets, or its failure.
+    def results(self, types: Mapping[str, str | None]) -> Results[str, GroupOffsets]:
+        """Return each group's offsets, or its failure; `types` are the types that are known now.
 
-        A group that is no share group either fails as OffsetFetch did. Brokers return no start offset of a group that
-        is absent; it has an empty result there, as OffsetFetch returns it, too.
+        Brokers return no error for a start offset of a group that is no share group, but no offsets. So a group of
+        unknown type is a share group here if it has start offsets. If they cannot be read, nobody knows whether it has.
         """
         fetched = self._fetch_handler.with_unstable(self._fetch.results())
         succeeded = dict(fetched.succeeded)
         failed: dict[str, Failure] = dict(fetched.failed)
         for driver in self._share:
             for group, offsets in driver.completed.items():
-                succeeded[group] = offsets
-                failed.pop(group, None)
+                if has_start_offsets(types.get(group)) or len(offsets) or offsets.failed:
+                    succeeded[group] = offsets
+                    failed.pop(group, None)
             for group, failure in driver.failed.items():
-                failed.setdefault(group, failure)
+                group_type = types.get(group)
+                if has_start_offsets(group_type) or (group_type is None and not _lacks_share_groups(failure)):
+                    succeeded.pop(group, None)
+                    failed[group] = failure
         return Results(succeeded=succeeded, failed=failed)
 
     def _share_driver(self, groups: Iterable[str]) -> ApiDriver[str, GroupOffsets]:
@@ -93,3 +103,8 @@ class OffsetLister:
 
         handler = ListShareGroupOffsetsHandler(self._partitions_by_group)
         return ApiDriver(groups, handler=handler, lookup=CoordinatorStrategy(), known=self._coordinators)
+
+
+def _lacks_share_groups(failure: Failure) -> bool:
+    """Return whether the group is no share group, or the cluster has none."""
+    return failure.code == GROUP_ID_NOT_FOUND or failure.name == UnsupportedVersionError.name

@@ -1,4 +1,4 @@
-"""`kafka-groups describe`: offsets and lag, members, or state."""
+"""`kafka-groups describe`: offsets and lag, members, state, or topology."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def describe(
     colour: str,
     connection: Connection,
 ) -> None:
-    """Describe groups: offsets and lag, or members, or state.
+    """Describe groups: offsets and lag, members, state or topology.
 
     LAG is the log end offset minus the committed offset. It is - (null in JSON, empty in CSV) if nothing is
     committed or the log end offset is unknown. It is negative if the committed offset is above the log end offset,
@@ -74,19 +74,22 @@ def describe(
     A group without members is no error: its committed offsets are printed, and a note on stderr. A group with members
     also shows its commits on partitions that no member owns.
 
-    Share groups, streams groups, and classic groups of other protocols, such as those of Connect workers, cannot be
-    described, only listed (kafka-groups list). --match and --all-groups skip them with a note; such a group that is
-    named is an error.
+    Each kind of group has its columns: a share group start offsets and the lag that its coordinator computes, a streams
+    group tasks, a Connect group its workers with the connectors and tasks that they run. CSV has the columns of one
+    kind. --topology shows streams groups only; a group whose topology the brokers do not have is an error. Classic
+    groups of other protocols are only listed (kafka-groups list): --match and --all-groups skip them with a note, and
+    such a group that is named is an error.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. A group whose offsets
     are known and whose description is not is printed without members. Nothing on the cluster is changed, and no group
     is joined.
 
-    Needs Kafka 0.11 or newer. --in-state needs 2.6, and --type 3.8 (Classic: any version): on an older broker only
-    these filters fail. Rights: DESCRIBE on each group, and on its topics. Without DESCRIBE on a topic, brokers leave
-    out commits on it without an error; if a member is assigned that topic, it is an error, and the members of a KIP-848
-    group are not printed. --match and --all-groups select from the groups that list shows: all with DESCRIBE on the
-    cluster, else those with DESCRIBE on the group.
+    Needs Kafka 0.11 or newer; share and streams groups 4.1, their lag 4.2, and --topology 4.4. --in-state needs 2.6,
+    and --type 3.8 (Classic: any version): on an older broker only these filters fail. Rights: DESCRIBE on each group,
+    and on its topics. Without DESCRIBE on a topic, brokers leave out commits on it without an error; if a member is
+    assigned that topic, it is an error, and the members of a KIP-848, share or streams group are not printed. --match
+    and --all-groups select from the groups that list shows: all with DESCRIBE on the cluster, else those with DESCRIBE
+    on the group.
 
     \b
     Examples:
@@ -100,6 +103,9 @@ def describe(
         types=parse_names(types, option="--type", valid=group_types()),
     )
     name = _one_view(offsets=offsets, members=members, state=state, topology=topology)
+    if topology and output_format == "kafka":
+        msg = "--topology contradicts --format kafka: Kafka's tools before 4.4 have no topology; use another format"
+        raise click.UsageError(msg)
     view = DescribeView(name=name, verbose=verbose, output_format=output_format)
     with open_session(connection, colour=colour, make_writer=view.make_writer) as session:
         _describe(session, selectors, view)
@@ -131,9 +137,10 @@ def _describe(session: ClusterSession, selectors: Selectors, view: DescribeView)
 def _require_one_table(kinds: Sequence[Sequence[str]]) -> None:
     """Raise UsageError if groups have different columns; `kinds` has the kinds of groups for each set of columns."""
     if len(kinds) > 1:
-        nouns = " and ".join(f"{noun.lower()}s" for each in kinds for noun in each[:1])
+        *first, last = (plurals[0] for plurals in kinds)
+        names = f"{', '.join(first)} and {last}"
         msg = (
-            f"CSV has one set of columns, and {nouns} have different ones; select one kind by --type, --match or names"
+            f"CSV has one set of columns, and {names} have different ones; select one kind by --type, --match or names"
         )
         raise click.UsageError(msg)
 

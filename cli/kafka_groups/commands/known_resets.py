@@ -1,8 +1,8 @@
-"""Resets of this tool, as evidence for verdicts: a commit that went back by a reset is no rewind."""
+"""Resets of this tool, as evidence for verdicts, and the notes on known resets: a reset is no rewind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
@@ -12,9 +12,14 @@ from kafka_groups.changes.run_record import read_record
 from kafka_groups.changes.runs import list_ids
 from kafka_groups.errors import AdminError, JournalError, SettingsError
 from kafka_groups.groups.lag.polls import PartitionKey
+from kafka_groups.groups.lag.resets import KnownReset
+from kafka_groups.groups.notes import Note, NoteKind, note_each
+from kafka_groups.rendering.times import format_time
 
 # A run changes its last commit within this time.
 _LONGEST_RUN: Final = timedelta(minutes=15)
+# Notes on groups; another note counts the rest.
+_MAX_NOTES: Final = 5
 # The offsets that a run may have committed, by partition of a group.
 Offsets: TypeAlias = Mapping[PartitionKey, int]
 
@@ -24,26 +29,60 @@ class KnownResets:
 
     def __init__(self, find_cluster_id: Callable[[], str]) -> None:
         self._find_cluster_id = find_cluster_id
-        # Of one poll: its times, and what its runs have committed.
+        # The times of one poll, and what the runs between them have committed, by their ids.
         self._times: tuple[int, int] | None = None
-        self._runs: list[Offsets] = []
+        self._runs: Mapping[str, Offsets] = {}
 
-    def __call__(self, key: PartitionKey, offset: int, since_ms: int, until_ms: int) -> bool:
-        """Return whether a run may have reset a commit to an offset, or below it, between two times (ms since 1970).
+    def __call__(self, key: PartitionKey, offset: int, since_ms: int, until_ms: int) -> str | None:
+        """Return the id of a run that may have reset a commit to an offset, or below it, between two times.
 
-        The group may have moved on from the offset of the reset. A journal that cannot be read knows of none.
+        Times are in ms since 1970. The newest run comes first. The group may have moved on from the offset of the
+        reset. A journal that cannot be read knows of no run.
         """
         if self._times != (since_ms, until_ms):
             self._times = (since_ms, until_ms)
             try:
-                self._runs = [*_runs_between(self._find_cluster_id(), since_ms, until_ms)]
+                self._runs = dict(_runs_between(self._find_cluster_id(), since_ms, until_ms))
             except (AdminError, JournalError, SettingsError):
-                self._runs = []
-        return any(run[key] <= offset for run in self._runs if key in run)
+                self._runs = {}
+        run_ids = (run_id for run_id, offsets in self._runs.items() if key in offsets and offsets[key] <= offset)
+        return next(run_ids, None)
 
 
-def _runs_between(cluster_id: str, since_ms: int, until_ms: int) -> Iterator[Offsets]:
-    """Yield what the runs on a cluster have committed that began between two times, or shortly before."""
+def note_resets(resets: Iterable[KnownReset]) -> list[Note]:
+    """Return a note for each group on its known resets; beyond a limit, one note counts the groups."""
+    by_group: dict[str, list[KnownReset]] = {}
+    for reset in resets:
+        by_group.setdefault(reset.group, []).append(reset)
+    kind = NoteKind.KNOWN_RESET
+    notes = (Note(kind, group, _describe_resets(of_group)) for group, of_group in by_group.items())
+    others = "Offsets of {:,} more groups were set back by known resets."
+    return note_each(notes, most=_MAX_NOTES, others=lambda rest: Note(kind, None, others.format(rest)))
+
+
+def _describe_resets(resets: Sequence[KnownReset]) -> str:
+    """Return the text of a note on the resets of a group, at least one: partitions, offsets, times and reason."""
+    first = resets[0]
+    partition = f"{first.topic}-{first.partition} from {first.offset_before:,} to {first.offset_after:,}"
+    if len(resets) == 1:
+        subject = f"its offset on {partition} was set back"
+    else:
+        subject = f"its offsets on {len(resets):,} partitions, such as {partition}, were set back"
+    since = format_time(_moment(min(reset.since_ms for reset in resets)))
+    until = format_time(_moment(max(reset.until_ms for reset in resets)))
+    run_ids = dict.fromkeys(reset.run_id for reset in resets if reset.run_id is not None)
+    if run_ids:
+        reason = f"Run {next(iter(run_ids))} of the journal did this"
+    else:
+        reason = "A poll saw the group without members, so no consumer did this"
+    return f"Group '{first.group}': {subject} between {since} and {until}. {reason}: it is a reset, and no REWIND."
+
+
+def _runs_between(cluster_id: str, since_ms: int, until_ms: int) -> Iterator[tuple[str, Offsets]]:
+    """Yield the ids of the runs on a cluster that began between two times, or shortly before, and what they committed.
+
+    Times are in ms since 1970.
+    """
     journal = open_journal()
     since = _moment(since_ms) - _LONGEST_RUN
     until = _moment(until_ms)
@@ -52,7 +91,7 @@ def _runs_between(cluster_id: str, since_ms: int, until_ms: int) -> Iterator[Off
         if began_at < since:
             return
         if began_at <= until:
-            yield _read_offsets(journal, run_id, cluster_id)
+            yield run_id, _read_offsets(journal, run_id, cluster_id)
 
 
 def _read_offsets(journal: JournalLocation, run_id: str, cluster_id: str) -> Offsets:

@@ -11,7 +11,7 @@ import click
 
 from kafka_groups.admin import Deadline
 from kafka_groups.commands.condition_options import needs_time, read_condition
-from kafka_groups.commands.known_resets import KnownResets
+from kafka_groups.commands.known_resets import KnownResets, note_resets
 from kafka_groups.commands.lag_check import UNCHECKED_NOTES, LagResult, judge_at_end
 from kafka_groups.commands.lag_options import (
     LagOptions,
@@ -180,7 +180,7 @@ def _run(session: ClusterSession, request: _Request) -> LagResult:
 def _prepare(polls: Polls, session: ClusterSession, request: _Request) -> Polls:
     """Give polls what verdicts need besides them: the limits, and the resets of the user's journal. Return them."""
     polls.limits = request.limits
-    polls.is_known_reset = KnownResets(lambda: session.admin.cluster_id(timeout=session.deadline))
+    polls.find_reset_run = KnownResets(lambda: session.admin.cluster_id(timeout=session.deadline))
     return polls
 
 
@@ -190,7 +190,7 @@ def _poll_once(session: ClusterSession, request: _Request, file: PollsFile | Non
     output = request.output
     measurement = _measure(session, request, session.deadline, has_polls=file is not None)
     reading = summarize(measurement, key) if file is None else add_poll(file.polls, measurement, _now_ms())
-    reading = _with_suggestions(session, request, reading)
+    reading = _complete(session, request, reading)
     rows = _rows(key, reading.groups)
     result = LagResult(rows, is_any_group_read=bool(reading.groups))
     is_unchecked = result.is_unchecked(request.condition)
@@ -215,7 +215,7 @@ def _watch(session: ClusterSession, request: _Request, options: WatchOptions, fi
 
     def poll(at_ms: int) -> LagReading:
         measurement = _measure(session, request, session.deadline.renew(), has_polls=True)
-        return _with_suggestions(session, request, add_poll(polls, measurement, at_ms))
+        return _complete(session, request, add_poll(polls, measurement, at_ms))
 
     output_format = request.output.output_format
     last = watch_lag(session, options, poll, file, output_format=output_format)
@@ -242,9 +242,10 @@ def _measure(session: ClusterSession, request: _Request, deadline: Deadline, *, 
     )
 
 
-def _with_suggestions(session: ClusterSession, request: _Request, reading: LagReading) -> LagReading:
+def _complete(session: ClusterSession, request: _Request, reading: LagReading) -> LagReading:
+    """Return a reading with suggestions for absent groups, and with notes on known resets."""
     failures = session.suggest_groups(reading.failures, request.selectors, Operation.LIST_OFFSETS)
-    return reading._replace(failures=failures)
+    return reading._replace(failures=failures, notes=(*reading.notes, *note_resets(reading.resets)))
 
 
 def _now_ms() -> int:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from kafka_groups.groups.notes import Note, NoteKind, note_each
+from kafka_groups.kinds import has_start_offsets
 from kafka_groups.model import GroupDescription, Member, TopicPartition
 from kafka_groups.name_lists import first_names
 
@@ -62,9 +63,14 @@ def _describe_unreadable(group: str, members: Collection[Member]) -> str:
 
 
 def note_shared(groups: Iterable[GroupDescription]) -> list[Note]:
-    """Return a note for each group in which members share partitions; beyond a limit one note counts the groups."""
+    """Return a note for each group in which members share partitions; beyond a limit one note counts the groups.
+
+    The members of a share group share partitions by design, which needs no note.
+    """
     texts = {
-        group.group: _describe_shared(group.group, shared) for group in groups if (shared := _shared_partitions(group))
+        group.group: _describe_shared(group.group, shared)
+        for group in groups
+        if not has_start_offsets(group.type) and (shared := _shared_partitions(group))
     }
     others = "In {:,} more groups partitions are assigned to several members."
     return _note_groups(NoteKind.SHARED_PARTITIONS, texts, others)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Step, TimePlan
+from kafka_groups.errors import AdminError, MissingFromResponseError, UnsupportedVersionError
 from kafka_groups.groups import steps
 from kafka_groups.groups.assignments import note_unreadable
 from kafka_groups.groups.log_offsets import Details, LogOffsets, by_topic, read_log_offsets, without_absent_tasks
@@ -26,10 +27,13 @@ from kafka_groups.name_lists import first_names
 from kafka_groups.protocol.errors import (
     GROUP_ID_NOT_FOUND,
     INCONSISTENT_GROUP_PROTOCOL,
+    UNKNOWN_SERVER_ERROR,
     UNKNOWN_TOPIC_ID,
     broker_error,
 )
 
+# Why a kind of group does not have an operation.
+_REFUSALS: Final = {Operation.LIST_OFFSETS: "have no offsets", Operation.DESCRIBE_TOPOLOGY: "have no topology"}
 # The number of topic ids in a note.
 _MAX_IDS: Final = 5
 
@@ -80,42 +84,77 @@ def describe_groups(
         name: _refuse(group, operation) for name, group in read.groups.items() if not read.allows(name, operation)
     }
     groups = {name: group for name, group in read.groups.items() if name not in refused}
-    offsets = read.offsets
-    # A group of unknown type was in both requests; one that has no committed offsets may have failed in the second.
-    committing = dict.fromkeys(name for name in groups if read.allows(name, Operation.LIST_OFFSETS))
-    unread = {
-        group: offsets.failed[group]
-        for group in committing
-        if group in offsets.failed and offsets.failed[group] != read.failed.get(group)
-    }
-    offsets_by_group = {group: offsets.succeeded[group] for group in committing if group in offsets.succeeded}
+    with_offsets = [name for name in groups if read.allows(name, Operation.LIST_OFFSETS)]
+    offsets = {name: read.offsets.succeeded[name] for name in with_offsets if name in read.offsets.succeeded}
+    unread = _unread_offsets(read, with_offsets)
     failures, notes = selection.without_deleted({**read.failed, **refused}, unread)
-    failures += [failure for group in offsets_by_group.values() for failure in group.failed.values()]
-    unnamed, unnamed_notes = _unnamed_topics(groups.values())
-    unreadable = [group for group in groups.values() if any(member.assignment is None for member in group.members)]
-    unreadable_notes = note_unreadable(unreadable) if unreadable else []
+    failures += [failure for read_offsets in offsets.values() for failure in read_offsets.failed.values()]
+    if details.topology:
+        failures += _missing_topologies(groups.values())
+    more_failures, more_notes = _unknown_assignments(groups.values())
     logs = LogOffsets()
     if details.offsets and details.log_offsets:
-        logs = read_log_offsets(admin, groups, offsets_by_group, details, plan)
+        logs = read_log_offsets(admin, groups, offsets, details, plan)
         groups = without_absent_tasks(groups, logs)
+    # A group whose offsets are unknown has no row in a view of offsets alone.
+    without_rows = {*with_offsets} - {*offsets} if details.offsets_only else set()
     return DescribedGroups(
-        descriptions={
-            name: group
-            for name, group in groups.items()
-            if name in offsets_by_group or name not in committing or not details.offsets_only
-        },
-        offsets=offsets_by_group,
+        descriptions={name: group for name, group in groups.items() if name not in without_rows},
+        offsets=offsets,
         log_end_offsets=by_topic(logs.ends),
         log_start_offsets=by_topic(logs.starts),
-        failures=(*selection.failures, *failures, *unnamed, *logs.failures),
-        notes=(*selection.notes(), *notes, *unnamed_notes, *unreadable_notes),
+        failures=(*selection.failures, *failures, *more_failures, *logs.failures),
+        notes=(*selection.notes(), *notes, *more_notes),
         partitions=logs.partitions,
     )
 
 
+def _unread_offsets(read: _GroupReading, with_offsets: Iterable[str]) -> dict[str, Failure]:
+    """Return the failures of the offsets of groups, without those that only repeat the failure of the description."""
+    failed = read.offsets.failed
+    return {
+        group: failed[group] for group in with_offsets if group in failed and failed[group] != read.failed.get(group)
+    }
+
+
+def _unknown_assignments(groups: Collection[GroupDescription]) -> tuple[list[Failure], list[Note]]:
+    """Return failures and notes on assignments that are not known completely: unnamed topics, unreadable bytes."""
+    failures, notes = _unnamed_topics(groups)
+    unreadable = [group for group in groups if any(member.assignment is None for member in group.members)]
+    return failures, [*notes, *note_unreadable(unreadable)] if unreadable else notes
+
+
+def _missing_topologies(groups: Iterable[GroupDescription]) -> list[Failure]:
+    """Return the failure of each group whose nodes were requested, and that the response does not contain."""
+    return [
+        Failure.of(
+            _reason_of_missing_topology(group), group=group.group, broker=group.coordinator and group.coordinator.id
+        )
+        for group in groups
+        if group.topology is None or group.topology.nodes is None
+    ]
+
+
+def _reason_of_missing_topology(group: GroupDescription) -> AdminError:
+    if group.topology is None:
+        return MissingFromResponseError("the group has no topology: none of its members has sent one")
+    match group.topology.description:
+        case "unsupported":
+            return UnsupportedVersionError(
+                "the broker has no descriptions of topologies; this needs Kafka 4.4 or newer"
+            )
+        case "error":
+            return broker_error(UNKNOWN_SERVER_ERROR, "the broker failed to read the topology; see the broker's log")
+        case _:
+            return MissingFromResponseError(
+                "the broker has not stored the topology; brokers need "
+                "group.streams.topology.description.plugin.class, and clients topology.description.push.enabled"
+            )
+
+
 def _refuse(group: GroupDescription, operation: Operation) -> Failure:
     """Return the failure of a group of a kind that does not have the operation."""
-    text = f"{kind_of(group).name} groups do not have the operation: {operation.value}"
+    text = f"{kind_of(group).noun}s {_REFUSALS.get(operation, 'cannot be described')}"
     return Failure.of(broker_error(INCONSISTENT_GROUP_PROTOCOL, text), group=group.group)
 
 
@@ -147,7 +186,8 @@ def _read_groups(admin: Admin, selection: Selection, details: Details, plan: Tim
             timeout=plan.until(steps.GROUPS),
         )
     undescribed: Mapping[str, GroupDescription] = {}
-    if descriptions.failed:
+    # A group without a description has no topology to show.
+    if descriptions.failed and not details.topology:
         shows_failed = details.undescribed or details.offsets_only
         undescribed = find_undescribed_groups(selection, descriptions, offsets, shows_failed=shows_failed)
     absent = [group for group, failure in descriptions.failed.items() if failure.code == GROUP_ID_NOT_FOUND]

@@ -1,4 +1,4 @@
-"""Log offsets of the partitions of described groups, and what a caller wants to know of groups."""
+"""Log offsets of the partitions of described groups, and the choice of what a caller reads of groups."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ _PARTITIONS_MAX_AGE_S: Final = 10.0
 
 
 class Details(NamedTuple):
-    """What a caller wants to know of the groups besides their states.
+    """The parts of groups that a caller reads, besides their states.
 
     `offsets`: committed offsets, and the start offsets of share groups; with `log_offsets` log end offsets, and with
-    `log_start_offsets` log start offsets, too. `start_log_ends`: also the log end offsets of share groups, whose lag
-    needs none. `streams_log_starts`: the log start offsets of streams groups. `topology`: the nodes of topologies.
+    `log_start_offsets` log start offsets, too. `share_log_ends`: also the log end offsets of share groups, which their
+    lag does not need. `streams_log_starts`: the log start offsets of those partitions of streams groups that have no
+    commit. `topology`: the nodes of topologies, whose absence is a failure.
     `whole_topics`: also the partitions of these topics that have neither an owner nor a commit, such as those that were
     added to a topic. `members`: members and epochs even of an empty group, which an `offsets` view does not show.
     `undescribed`: a group whose description failed is there without members, if it has commits. `offsets_only` implies
@@ -31,7 +32,7 @@ class Details(NamedTuple):
     offsets: bool
     log_offsets: bool = True
     log_start_offsets: bool = False
-    start_log_ends: bool = True
+    share_log_ends: bool = True
     streams_log_starts: bool = False
     topology: bool = False
     whole_topics: bool = False
@@ -65,26 +66,43 @@ def read_log_offsets(
 
     `offsets` are those of the groups, by id. The plan has the steps of log offsets of these details.
     """
-    with_ends = offsets if details.start_log_ends else {name: o for name, o in offsets.items() if o.lags is None}
-    partitions = _partitions((groups[name] for name in groups if name in with_ends), with_ends.values())
+    # Only share groups have lags.
+    measured = {name: read for name, read in offsets.items() if details.share_log_ends or read.lags is None}
+    partitions = _partitions((groups[name] for name in groups if name in measured), measured.values())
     if not partitions:
         return LogOffsets()
     ends = admin.list_offsets(partitions, isolation_level=details.isolation_level, timeout=plan.until(steps.LOG_ENDS))
-    absent = _absent_tasks(groups.values(), with_ends.values(), ends)
+    absent = _absent_tasks(groups.values(), measured.values(), ends)
     failures = tuple(failure for key, failure in ends.failed.items() if key not in absent)
     logs = LogOffsets(ends.succeeded, failures=failures, absent=absent)
     if details.whole_topics:
         logs = _with_other_partitions(admin, logs, partitions, details, plan)
     # A partition whose end is unknown would only fail a second time.
-    started = [*logs.ends]
-    if not details.log_start_offsets:
-        streams = [group for group in groups.values() if group.topology is not None]
-        started = _partitions(streams, ()) if details.streams_log_starts else []
-        started = [key for key in started if key in logs.ends]
-    if not started:
+    with_starts = [key for key in _partitions_with_starts(groups, offsets, logs, details) if key in logs.ends]
+    if not with_starts:
         return logs
-    starts = admin.list_offsets(started, spec=OffsetSpec.earliest(), timeout=plan.until(steps.LOG_STARTS))
+    starts = admin.list_offsets(with_starts, spec=OffsetSpec.earliest(), timeout=plan.until(steps.LOG_STARTS))
     return logs._replace(starts=starts.succeeded, failures=(*logs.failures, *starts.failed.values()))
+
+
+def _partitions_with_starts(
+    groups: Mapping[str, GroupDescription],
+    offsets: Mapping[str, GroupOffsets],
+    logs: LogOffsets,
+    details: Details,
+) -> Iterable[TopicPartition]:
+    """Return the partitions whose log start offsets the caller reads."""
+    if details.log_start_offsets:
+        return logs.ends
+    if not details.streams_log_starts:
+        return ()
+    return [
+        key
+        for name, group in groups.items()
+        if group.topology is not None
+        for key in _partitions((group,), ())
+        if (name not in offsets or offsets[name].get(key) is None)
+    ]
 
 
 def _absent_tasks(

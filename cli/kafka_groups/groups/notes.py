@@ -36,6 +36,8 @@ class NoteKind(StrEnum):
     JOURNAL = "journal"
     SUMMARY = "summary"
     WAITING = "waiting"
+    KNOWN_RESET = "known_reset"
+    RETENTION_UNKNOWN = "retention_unknown"
 
 
 class Note(NamedTuple):

@@ -94,7 +94,7 @@ def find_orphans(
     details = Details(offsets=True, log_offsets=False, members=False, offsets_only=True)
     plan = TimePlan(deadline, (*listing_steps(selected), *description_steps(details), steps.TOPICS))
     selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, plan=plan)
-    described = describe_groups(admin, selection, details=details, plan=plan)
+    described = describe_groups(admin, selection, details=details, operation=Operation.LIST_OFFSETS, plan=plan)
     topics, failures = _read_topics(admin, described.offsets.values(), deadline)
     groups = {
         group: orphans

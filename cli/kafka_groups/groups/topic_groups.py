@@ -56,7 +56,7 @@ def list_topic_groups(
     plan = TimePlan(deadline, (steps.TOPICS, *listing_steps(selected), *description_steps(details)))
     known = admin.describe_topics(topics, timeout=plan.until(steps.TOPICS))
     selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, plan=plan)
-    described = describe_groups(admin, selection, details=details, plan=plan)
+    described = describe_groups(admin, selection, details=details, operation=Operation.LIST_OFFSETS, plan=plan)
     named = {topic: frozenset(partitions) for topic, partitions in topics.items()}
     counts = [
         (description, _count(description, described.offsets.get(group, GroupOffsets()), named))

@@ -10,8 +10,8 @@ from typing import Final
 
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.groups.selection import Selection
-from kafka_groups.kinds import KINDS, Operation, kind_of
-from kafka_groups.model import Failure, GroupDescription, GroupListing, GroupOffsets, Results
+from kafka_groups.kinds import kind_of, kind_with_start_offsets
+from kafka_groups.model import GroupDescription, GroupListing, GroupOffsets, Results
 from kafka_groups.protocol.errors import (
     GROUP_AUTHORIZATION_FAILED,
     GROUP_ID_NOT_FOUND,
@@ -74,7 +74,7 @@ def find_undescribed_groups(
     Without `shows_failed` only those whose members one topic hides.
     """
     return {
-        group: _without_members(group, selection.listings.get(group), failure)
+        group: _without_members(group, selection.listings.get(group), visible)
         for group, failure in descriptions.failed.items()
         if failure.code not in _NOT_VISIBLE
         and (shows_failed or failure.code == TOPIC_AUTHORIZATION_FAILED)
@@ -83,23 +83,12 @@ def find_undescribed_groups(
     }
 
 
-def _without_members(group: str, listing: GroupListing | None, failure: Failure) -> GroupDescription:
-    group_type, protocol_type = (listing.type, listing.protocol_type) if listing is not None else (None, None)
-    if failure.code == TOPIC_AUTHORIZATION_FAILED:
-        group_type, protocol_type = _type_without_rights_on_topics() or (group_type, protocol_type)
+def _without_members(group: str, listing: GroupListing | None, offsets: GroupOffsets) -> GroupDescription:
+    """Return what is known of a group without its description. Only share groups have lags beside their offsets."""
+    group_type, protocol_type = (None, None) if listing is None else (listing.type, listing.protocol_type)
+    if offsets.lags is not None:
+        kind = kind_with_start_offsets()
+        group_type, protocol_type = kind.group_type, max(kind.protocol_types or ("",))
     return GroupDescription(
         group=group, type=group_type, state=None, protocol_type=protocol_type, coordinator=None, is_described=False
     )
-
-
-def _type_without_rights_on_topics() -> tuple[str, str] | None:
-    """Return the type and protocol type of the groups whose members one topic hides that may not be described.
-
-    None if groups of several types are such ones.
-    """
-    types = {
-        (kind.group_type, max(kind.protocol_types or ("",)))
-        for kind in KINDS
-        if kind.needs_rights_on_topics and kind.supports(Operation.DESCRIBE)
-    }
-    return types.pop() if len(types) == 1 else None

@@ -1,8 +1,8 @@
-"""What a worker of Kafka Connect writes into its group: its state, and the assignment by the leader.
+"""The bytes of a worker of Kafka Connect in its group: its own state, and the assignment by the leader.
 
 The formats are those of ConnectProtocol.java (version 0, protocol `default`) and of
 IncrementalCooperativeConnectProtocol.java (versions 1 and 2, `compatible` and `sessioned`). Since version 1 an
-assignment is a difference: a worker runs what it had, without what is revoked, and what is assigned.
+assignment is a difference: the worker runs the work that it had, minus the revoked, plus the assigned work.
 
 >>> worker = decode_worker(b"\\x00\\x00\\x00\\x05http:\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x07", b"")
 >>> worker.url, worker.config_offset, worker.connectors
@@ -38,7 +38,7 @@ _ASSIGNMENT: Final = (
     Field("config_offset", INT64),
     Field("assigned", _CONNECTORS, nullable_since=_COOPERATIVE_SINCE),
 )
-# Later fields. Older workers write none of them, or only the first.
+# The fields after these. Kafka's schema tolerates it if both are missing, or the second one.
 _REVOKED: Final = (Field("revoked", _CONNECTORS, nullable_since=0),)
 _DELAY: Final = (Field("scheduled_delay_ms", INT32),)
 
@@ -48,7 +48,7 @@ _read_delay = compile_reader(_DELAY, version=0, flexible=False)
 
 
 class _WorkerAssignment(NamedTuple):
-    """The assignment of a worker. The numbers of tasks are by connector; `_CONNECTOR` is among them."""
+    """The assignment of a worker. Work is pairs of a connector and the number of a task, `_CONNECTOR` for itself."""
 
     error: int
     leader: str
@@ -61,8 +61,8 @@ class _WorkerAssignment(NamedTuple):
 def decode_worker(metadata: bytes, assignment: bytes) -> ConnectWorker | None:
     """Return the worker that a member of a Connect group is; None if its bytes are unreadable or absent.
 
-    `metadata` and `assignment` are those of DescribeGroups, or of the group's record (`subscription`). Brokers have
-    them only while the group is stable.
+    `metadata` and `assignment` are those of DescribeGroups, or of the group's record, where `subscription` is the
+    metadata. Brokers return both only while the group is stable.
     """
     if not metadata:
         return None
@@ -77,16 +77,16 @@ def _worker(metadata: bytes, assignment: bytes) -> ConnectWorker:
     if not assignment:
         return ConnectWorker(state["url"], state["config_offset"], None)
     allocation = state["allocation"]
-    before = _decode_assignment(allocation).assigned if allocation else set()
+    held = _decode_assignment(allocation).assigned if allocation else set()
     given = _decode_assignment(assignment)
     return ConnectWorker(
         url=state["url"],
         config_offset=state["config_offset"],
-        connectors=_by_connector((before - given.revoked) | given.assigned),
+        connectors=_by_connector((held - given.revoked) | given.assigned),
         leader=given.leader,
         leader_url=given.leader_url,
         scheduled_delay_ms=given.scheduled_delay_ms,
-        has_old_config=given.error == _CONFIG_MISMATCH,
+        has_config_mismatch=given.error == _CONFIG_MISMATCH,
     )
 
 
@@ -120,7 +120,7 @@ def _peek_version(packed: bytes) -> int:
 
 
 def _to_pairs(rows: Iterable[Struct] | None) -> set[tuple[str, int]]:
-    """Return each connector with each of its numbers. Raises SchemaError for a number below that of a connector."""
+    """Return the work in rows of an assignment. Raises SchemaError for a number that no task can have."""
     pairs: set[tuple[str, int]] = set()
     for row in rows or ():
         tasks: list[int] = row["tasks"]
@@ -132,7 +132,7 @@ def _to_pairs(rows: Iterable[Struct] | None) -> set[tuple[str, int]]:
 
 
 def _by_connector(pairs: set[tuple[str, int]]) -> tuple[ConnectorTasks, ...]:
-    """Return what a worker runs of each connector, by name."""
+    """Return the work by connector, in the order of names."""
     names = sorted({connector for connector, _ in pairs})
     return tuple(
         ConnectorTasks(

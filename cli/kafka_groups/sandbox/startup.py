@@ -5,13 +5,19 @@ from __future__ import annotations
 import base64
 import sys
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from kafka_groups.files import write_atomically
 from kafka_groups.options.signals import defer_signals
+from kafka_groups.sandbox.application_groups import (
+    Application,
+    await_applications,
+    launch_application,
+    prepare_applications,
+)
 from kafka_groups.sandbox.brokers import launch_broker, launch_zookeeper, prepare
 from kafka_groups.sandbox.directory import SandboxDirectory
 from kafka_groups.sandbox.kafka import Kafka, jvm_options
@@ -54,9 +60,16 @@ class SandboxSpec:
 
 
 def start_sandbox(
-    directory: SandboxDirectory, spec: SandboxSpec, kafka: Kafka, *, report: Callable[[str], None]
+    directory: SandboxDirectory,
+    spec: SandboxSpec,
+    kafka: Kafka,
+    *,
+    applications: Sequence[Application],
+    report: Callable[[str], None],
 ) -> SandboxState:
     """Start all processes and wait until the cluster returns responses, and is seeded if the spec has `seed`.
+
+    `applications` start while the other groups are created.
 
     Each process is written to the state file as soon as it runs, so that `down` finds it after any failure.
     Raises SandboxError if a step fails; the processes then still run.
@@ -77,10 +90,20 @@ def start_sandbox(
     await_coordinators(directory, state, timeout_s=START_TIMEOUT_S)
     if spec.seed:
         report("creating topics and groups")
-        state = _launch(directory, state, MEMBERS, partial(_launch_members, directory, state))
-        await_seeded(directory, state.processes[MEMBERS], timeout_s=SEED_TIMEOUT_S)
+        state = _seed(directory, state, applications)
     state = replace(state, complete=True)
     write_state(directory, state)
+    return state
+
+
+def _seed(directory: SandboxDirectory, state: SandboxState, applications: Sequence[Application]) -> SandboxState:
+    prepare_applications(directory, state, applications)
+    for application in applications:
+        for role in application.roles():
+            state = _launch(directory, state, role, partial(launch_application, directory, application, role))
+    state = _launch(directory, state, MEMBERS, partial(_launch_members, directory, state))
+    await_seeded(directory, state.processes[MEMBERS], timeout_s=SEED_TIMEOUT_S)
+    await_applications(directory, state, applications, timeout_s=SEED_TIMEOUT_S)
     return state
 
 

@@ -50,9 +50,16 @@ def steps(bootstrap: str, *, has_jq: bool) -> tuple[Step, ...]:
     )
     return (
         Step(why="all groups", command=("list", *cluster)),
-        Step(why="with their states", command=("list", *cluster, "--state")),
+        Step(
+            why="with their types and states: consumer, share, streams and Connect groups",
+            command=("list", *cluster, "--type", "--state"),
+        ),
         Step(why="a group whose members have left", command=("describe", *cluster, "--group", "billing")),
         Step(why="a group with active members", command=("describe", *cluster, "--group", "checkout")),
+        Step(
+            why="a share group, a streams group and Connect workers, each with its own columns",
+            command=("describe", *cluster, "--match", "click-sampler|shop-connect|word-counter"),
+        ),
         Step(why="the committed offsets of a group", command=("offsets", *cluster, "--group", "legacy-import")),
         last,
     )

@@ -42,6 +42,16 @@ class KafkaVersion:
         return self.numbers >= (4, 2, 0)
 
     @property
+    def has_streams_groups(self) -> bool:
+        """Whether streams groups are enabled by default (KIP-1071)."""
+        return self.numbers >= (4, 2, 0)
+
+    @property
+    def has_task_offsets(self) -> bool:
+        """Whether streams groups know the progress of standby tasks, and brokers can keep topologies (KIP-1331)."""
+        return self.numbers >= (4, 4, 0)
+
+    @property
     def least_java(self) -> int:
         """The oldest Java that the brokers run on; a newer one works too (2.5.1 was tested on Java 25)."""
         return 17 if self.numbers >= (4, 0, 0) else 8

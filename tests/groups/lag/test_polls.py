@@ -233,3 +233,32 @@ def test_a_commit_above_the_log_end_gives_no_verdict() -> None:
         history.observe([row(5000, 600), row(600, 600, partition=1)], minute * 60_000)
     verdict = history.paces()["g"].verdict
     assert (verdict.verdict, verdict.rule) == ("UNKNOWN", "lag_unknown")
+
+
+def poll_offsets(polls: Polls, *polled: tuple[int, int, int]) -> list[tuple[int, int]]:
+    """Return the offsets before and after each reset that polls of offset, log end and members have shown."""
+    seen = []
+    for place, (offset, end, members) in enumerate(polled):
+        polls.observe([row(offset, end)], at_ms=1_000 * place, members=members)
+        polls.end_poll(["g"], is_complete=True)
+        seen += [(reset.offset_before, reset.offset_after) for reset in polls.resets]
+    return seen
+
+
+def test_a_fall_next_to_a_poll_without_members_is_a_reset_once() -> None:
+    assert poll_offsets(Polls(), (50, 90, 1), (20, 90, 0), (20, 90, 0), (10, 90, 1), (5, 90, 1)) == [(50, 20), (20, 10)]
+
+
+def test_a_reset_with_a_stale_log_end_is_seen_with_the_next_one() -> None:
+    assert poll_offsets(Polls(), (50, 90, 0), (20, 80, 0), (20, 95, 0)) == [(50, 20)]
+
+
+def test_a_commit_on_a_recreated_topic_is_no_reset() -> None:
+    assert poll_offsets(Polls(), (50, 90, 0), (0, 10, 0), (5, 20, 0), (2, 20, 0)) == [(5, 2)]
+
+
+def test_a_verdict_lasts_over_the_recreation_of_a_topic_as_in_history() -> None:
+    read = observed((0, 500, 500), (60, 500, 500), (120, 3, 3), (180, 5, 5))
+    assert read.paces()["g"].verdict == Verdict("OK", "no_lag", 0)
+    stopped = observed((0, 400, 500), (1_200, 400, 500), (1_260, 3, 8), (1_320, 3, 9))
+    assert stopped.paces()["g"].verdict == Verdict("UNKNOWN", "incomplete", 1_260_000)

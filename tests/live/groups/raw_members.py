@@ -13,25 +13,20 @@ from typing import Any
 from uuid import uuid4
 
 from kio.schema.consumer_group_heartbeat.v1.request import ConsumerGroupHeartbeatRequest
-from kio.schema.incremental_alter_configs.v1.request import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
 from kio.schema.join_group.v6.request import JoinGroupRequest, JoinGroupRequestProtocol
 from kio.schema.leave_group.v4.request import LeaveGroupRequest, MemberIdentity
 from kio.schema.sync_group.v5.request import SyncGroupRequest, SyncGroupRequestAssignment
 from kio.schema.types import GroupId, TopicName
-from kio.static.primitive import i8, i32, i32Timedelta
+from kio.static.primitive import i32, i32Timedelta
 
 from tests.live.groups.conditions import await_state, wait_until
+from tests.live.groups.group_configs import configure_group
 from tests.live.groups.raw_connection import RawConnection, connect_to_coordinator
 from tests.live.groups.topics import unique_name
 
 _LONG = i32Timedelta.parse(timedelta(minutes=10))
 _MEMBER_ID_REQUIRED = 79
 _JOIN, _LEAVE = 0, -1
-_SET, _GROUP_RESOURCE = 0, 32
 
 
 @contextmanager
@@ -71,7 +66,7 @@ def assigning(bootstrap: str, topic: str) -> Iterator[str]:
     heartbeats, so the group's epoch stays ahead of its assignments until the members' sessions end.
     """
     group = unique_name("assigning")
-    _configure_group(
+    configure_group(
         bootstrap, group, {"consumer.assignment.interval.ms": "15000", "consumer.session.timeout.ms": "60000"}
     )
     with connect_to_coordinator(bootstrap, group) as connection:
@@ -137,13 +132,3 @@ def _heartbeat(group: str, member: str, epoch: int, *topics: str) -> ConsumerGro
         subscribed_topic_names=tuple(map(TopicName, topics)) or None,
         topic_partitions=() if epoch == _JOIN else None,
     )
-
-
-def _configure_group(bootstrap: str, group: str, settings: dict[str, str]) -> None:
-    changes = tuple(
-        AlterableConfig(name=name, config_operation=i8(_SET), value=value) for name, value in settings.items()
-    )
-    resource = AlterConfigsResource(resource_type=i8(_GROUP_RESOURCE), resource_name=group, configs=changes)
-    with connect_to_coordinator(bootstrap, group) as connection:
-        response = connection.send(IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False))
-    assert not int(response.responses[0].error_code), response

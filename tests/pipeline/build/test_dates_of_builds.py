@@ -67,7 +67,7 @@ def test_rebalances_are_unknown_on_a_day_without_any_record(tmp_path: Path) -> N
         "partition_offsets": [ends(60, 9)],
     }
     late = {"group_events": [generation(JUST_AFTER_MIDNIGHT, 1, source=1)]}
-    # The generation before is of the same day, so this one cannot have begun earlier.
+    # The generation before was written on the same day, so this one cannot have begun earlier.
     later = {"group_events": [generation(JUST_AFTER_MIDNIGHT - 50, 0, source=0)]}
     by_day = built(tmp_path / "by day", early)
     for batch, facts in (("late", late), ("later", later)):

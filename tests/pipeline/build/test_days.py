@@ -195,7 +195,7 @@ def test_a_topic_that_is_read_without_commits_is_not_unread(topics: Days) -> Non
 
 
 def test_the_rate_of_commits_of_the_current_day_counts_until_the_last_record(groups: Days) -> None:
-    """Of `hourly` a record is of five minutes after midnight, of `read on one day` one at noon."""
+    """The group `hourly` has a record five minutes after midnight, `read on one day` one at noon."""
     tomorrow, today = groups["hourly", "g", TOMORROW], groups["read on one day", "other", TODAY]
 
     assert (tomorrow["commits"], tomorrow["commit_rate"]) == (1, 1 / (5 * MINUTE))

@@ -85,7 +85,7 @@ def run(data_dir: str) -> tuple[int, int]:
     """Return how many rows the stage yields, and the most memory of this process in MiB."""
     last = _BASE_US + DAY_US - 1
     read = ClusterDay(
-        commit_us=last,
+        commit_record_us=last,
         record_us=last,
         sample_us=last,
         complete_samples_us=np.arange(_MINUTES) * 60_000_000 + _BASE_US,

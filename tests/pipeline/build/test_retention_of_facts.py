@@ -114,7 +114,7 @@ def test_members_and_readers_are_known_after_retention_and_other_settings(
 
 
 def built_and_removed(directory: Path, retention_days: int) -> Storage:
-    """A group that commits each day, and one whose last commit is of the day before the first one that is kept.
+    """A group that commits each day, and one that last committed on the day before the first one that is kept.
 
     Both have members, whose last record is the first one of all.
     """

@@ -42,7 +42,7 @@ def log_ends() -> list[Row]:
         *of("open", (ends(at, end, last_stable_offset=min(end, 50)) for at, end in ((0, 30), (30, 50), (60, 60)))),
         *of("both", [ends(0, 7), ends(60, 100), ends(60, 90, origin="backfill", start=None)]),
         *of("both", [ends(30, 80, origin="backfill", start=None)]),
-        # Record 100 says that it was written 50 minutes later; record 299 is of a clock that is a little ahead.
+        # Record 100 says that it was written 50 minutes later; the clock of record 299 is a little ahead.
         *of("ahead", [ends(at, 100, origin="backfill", lookup_timestamp=time_at(at + 3_000)) for at in (30, 31)]),
         *of("ahead", [ends(45, 299, origin="backfill", lookup_timestamp=time_at(50))]),
         *of("since", (ends(at, 10 if at < 180 else 20, partition=part) for at in RUNS[1:5] for part in range(3))),

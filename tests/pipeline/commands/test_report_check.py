@@ -56,6 +56,30 @@ def test_a_deleted_group_is_not_judged_and_no_group_is_no_check(fakes: FakePipel
     assert "The condition of --fail-if was not checked." in outcome.stderr
 
 
+@pytest.mark.parametrize("condition", ["verdict!=OK", "verdict==UNKNOWN", "rule==lag_unknown", "verdict!=STOP"])
+def test_a_group_without_a_verdict_is_unknown_as_in_lag(fakes: FakePipeline, data_dir: str, condition: str) -> None:
+    fakes.report.return_value = replace(HISTORY, selected=(group("silent", verdict=None, rule=None, lag=None),))
+    outcome = run("pipeline", "report", "--data-dir", data_dir, "--fail-if", condition)
+    assert outcome.exit_code == 4
+    assert "holds for 'silent'" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("condition", "exit_code"),
+    [("verdict==STOP", 1), ("lag>1000 or time_lag>1h", 1), ("members>100", 0), ("verdict==STOP or members>100", 0)],
+)
+def test_lags_of_groups_without_a_lag_are_not_checked(
+    fakes: FakePipeline, data_dir: str, condition: str, exit_code: int
+) -> None:
+    silent = group("silent", verdict=None, rule=None, lag=None, member_count=1)
+    fakes.report.return_value = replace(HISTORY, selected=(silent, silent))
+    outcome = run("pipeline", "report", "--data-dir", data_dir, "--fail-if", condition)
+    assert outcome.exit_code == exit_code
+    assert ("The condition of --fail-if was not checked." in outcome.stderr) == (exit_code == 1)
+    fakes.report.return_value = replace(HISTORY, selected=(silent, CALM))
+    assert run("pipeline", "report", "--data-dir", data_dir, "--fail-if", condition).exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("condition", "problem"),
     [

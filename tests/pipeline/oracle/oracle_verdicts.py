@@ -16,7 +16,7 @@ from kafka_groups.verdicts import Limits, Verdict
 from tests.pipeline.oracle.oracle_evidence import TOPIC, Evidence, ReaderKey, Row
 from tests.pipeline.oracle.oracle_lag import LagRow
 from tests.pipeline.oracle.row_sums import compare_values
-from tests.pipeline.plain_verdicts import Seen, judge_all
+from tests.pipeline.plain_verdicts import Seen, judge_all, offset_before_reset
 
 MEMBERS_COUNT_FOR: Final = timedelta(minutes=10)
 
@@ -24,15 +24,24 @@ MEMBERS_COUNT_FOR: Final = timedelta(minutes=10)
 def compare_verdicts(
     evidence: Evidence, lags: Mapping[ReaderKey, Sequence[LagRow]], rows: Sequence[Row]
 ) -> Iterator[str]:
-    """Yield the differences in verdict, rule and time of the verdict. `lags` and `rows` have the same rows."""
+    """Yield the differences in verdict, rule, time of the verdict and known resets.
+
+    `lags` and `rows` have the same rows.
+    """
     built = {(row["group"], row["topic"], row["partition"], row["observed_at"]): row for row in rows}
     for key, own in lags.items():
         pairs = [(row, built[*key, row.end.at]) for row in own if (*key, row.end.at) in built]
         times = [None, *(row.end.at for row, _ in pairs)]
         seen = [see(evidence, row, built_row, since) for (row, built_row), since in zip(pairs, times, strict=False)]
-        for (row, built_row), verdict in zip(pairs, judge_all(seen, Limits()), strict=True):
+        for place, ((row, built_row), verdict) in enumerate(zip(pairs, judge_all(seen, Limits()), strict=True)):
             name = f"lag_history {key[0]} {key[1]}-{key[2]} at {row.end.at:%d %H:%M:%S}"
-            given = {"verdict": verdict.verdict, "rule": verdict.rule, "verdict_since": time_of(verdict, row)}
+            before = next((one for one in reversed(seen[:place]) if one.log == seen[place].log), None)
+            given = {
+                "verdict": verdict.verdict,
+                "rule": verdict.rule,
+                "verdict_since": time_of(verdict, row),
+                "offset_before_reset": offset_before_reset(before, seen[place]),
+            }
             yield from compare_values(name, given, built_row)
 
 

@@ -118,13 +118,15 @@ def test_verdicts_are_not_compared() -> None:
 def test_rebalances_of_a_report_are_rows_with_the_key_of_their_group() -> None:
     rebalance = {"started_at": "12:00", "generation": 3}
     group = {"cluster_id": "seed-0007", "group": "g", "points": [], "rebalances": [rebalance], "lag": 1}
-    document = {"schema": "s", "made_at": "13:00", "groups": [group], "findings": []}
+    reset = {"cluster_id": "seed-0007", "kind": "known_reset", "group": "g", "topic": None}
+    document = {"schema": "s", "made_at": "13:00", "groups": [group], "findings": [reset]}
 
     rows = report_rows(document)
 
     assert rows["report groups"] == {KEY: group | {"points": 0, "rebalances": 1}}
     assert list(rows["report rebalances"]) == [(*KEY, "12:00", 3)]
     assert rows["report document"] == {(None,): {"schema": "s"}}
+    assert rows["report findings"] == {}
 
 
 def test_outcomes_of_several_directories_are_added() -> None:

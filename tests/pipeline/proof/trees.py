@@ -49,13 +49,22 @@ _OLD_FACT_NAMES: Final = {
 # The old commit calls an upper bound that follows from a timeout a bound, too.
 _OLD_QUALITIES: Final = {"timeout": "bound"}
 # The old commit has other rules of verdicts, so verdicts and the columns that describe them are not compared. It has no
-# rebalances in progress, and no tasks of members.
+# rebalances in progress, no known resets, and no tasks of members.
 _OF_VERDICTS: Final = frozenset(
     {
-        *("verdict", "rule", "complete", "window_start", "window_end", "verdict_since", "worst_verdict"),
-        *("rebalancing_ms", "tasks"),
+        "verdict",
+        "rule",
+        "complete",
+        "window_start",
+        "window_end",
+        "verdict_since",
+        "worst_verdict",
+        "rebalancing_ms",
+        "offset_before_reset",
+        "tasks",
     }
 )
+_NEW_FINDINGS: Final = frozenset({"known_reset"})
 # The document's other values, without the time at which the tables were built.
 _NOT_COMPARED: Final = frozenset({"groups", "findings", "made_at"})
 _GROUP: Final = ("cluster_id", "group")
@@ -135,12 +144,13 @@ def report_rows(document: dict[str, Any]) -> dict[str, Rows]:
     The row of a group has the numbers of its points and rebalances, None if these are unknown.
     """
     groups = document["groups"]
+    findings = [finding for finding in document["findings"] if finding["kind"] not in _NEW_FINDINGS]
     counts = [{name: None if group[name] is None else len(group[name]) for name in _LISTS} for group in groups]
     return {
         REPORT_GROUPS: index_rows(map(operator.or_, groups, counts), _GROUP),
         REPORT_POINTS: index_rows(_listed_rows(groups, "points"), (*_GROUP, "at")),
         REPORT_REBALANCES: index_rows(_listed_rows(groups, "rebalances"), (*_GROUP, "started_at", "generation")),
-        REPORT_FINDINGS: index_rows(document["findings"], ("cluster_id", "kind", "group", "topic")),
+        REPORT_FINDINGS: index_rows(findings, ("cluster_id", "kind", "group", "topic")),
         REPORT_DOCUMENT: {(None,): {name: value for name, value in document.items() if name not in _NOT_COMPARED}},
     }
 

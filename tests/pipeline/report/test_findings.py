@@ -179,7 +179,15 @@ def test_a_topic_without_readers_is_reported() -> None:
 
 
 def test_every_kind_has_a_heading_on_the_page_and_is_in_the_schema() -> None:
-    kinds = {"retention_risk", "clock_difference", "orphaned_commit", "idle_group", "unread_topic", "skew"}
+    kinds = {
+        "retention_risk",
+        "clock_difference",
+        "orphaned_commit",
+        "idle_group",
+        "unread_topic",
+        "skew",
+        "known_reset",
+    }
     assert set(KINDS) == set(_KINDS) == set(_FINDINGS) == kinds
 
 

@@ -6,22 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from kafka_groups.admin.api_handler import ApiResult
+from kafka_groups.admin.handlers.features import SHARE_GROUPS_OFF
 from kafka_groups.admin.handlers.group_change import PartitionChangeHandler, rights
 from kafka_groups.model import Failure, TopicPartition
-from kafka_groups.protocol.errors import NON_EMPTY_GROUP
+from kafka_groups.protocol.errors import NON_EMPTY_GROUP, REBALANCE_IN_PROGRESS
 from kafka_groups.protocol.messages import ALTER_SHARE_GROUP_OFFSETS
 
 
 class AlterShareGroupOffsetsHandler(PartitionChangeHandler):
     """Group ids to what became of each partition. Brokers refuse it while the group has members.
 
-    Brokers accept any start offset, also one outside of the log; callers clamp it. What was delivered and not yet
-    acknowledged is forgotten.
+    Brokers accept any start offset, also one outside of the log; callers clamp it. Brokers forget which records were
+    delivered and are not yet acknowledged.
     """
 
     api = ALTER_SHARE_GROUP_OFFSETS
+    retriable_codes: ClassVar[frozenset[int]] = frozenset({REBALANCE_IN_PROGRESS})
     sentences: ClassVar[Mapping[int, str]] = {
         NON_EMPTY_GROUP: "the share group has members now; stop them and try again",
+        **SHARE_GROUPS_OFF,
         **rights("READ", "READ"),
     }
 

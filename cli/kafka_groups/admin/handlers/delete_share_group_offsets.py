@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from kafka_groups.admin.api_handler import ApiResult
+from kafka_groups.admin.handlers.features import SHARE_GROUPS_OFF
 from kafka_groups.admin.handlers.group_change import GroupChangeHandler, rights
 from kafka_groups.model import Failure
-from kafka_groups.protocol.errors import NON_EMPTY_GROUP
+from kafka_groups.protocol.errors import NON_EMPTY_GROUP, REBALANCE_IN_PROGRESS, UNKNOWN_TOPIC_OR_PARTITION
 from kafka_groups.protocol.messages import DELETE_SHARE_GROUP_OFFSETS
 
 
@@ -16,8 +17,11 @@ class DeleteShareGroupOffsetsHandler(GroupChangeHandler[str]):
     """Group ids to what became of each topic. Brokers refuse it while the group has members."""
 
     api = DELETE_SHARE_GROUP_OFFSETS
+    retriable_codes: ClassVar[frozenset[int]] = frozenset({REBALANCE_IN_PROGRESS})
     sentences: ClassVar[Mapping[int, str]] = {
         NON_EMPTY_GROUP: "the share group has members now; stop them and try again",
+        UNKNOWN_TOPIC_OR_PARTITION: "the group has no start offsets on this topic, or the topic does not exist",
+        **SHARE_GROUPS_OFF,
         **rights("DELETE", "READ"),
     }
 

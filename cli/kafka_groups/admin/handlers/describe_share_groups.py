@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from kafka_groups.admin.api_handler import ApiResult
+from kafka_groups.admin.handlers.features import SHARE_GROUPS_OFF
 from kafka_groups.admin.handlers.group_batches import split_groups
 from kafka_groups.admin.handlers.member_assignment import named_assignments
 from kafka_groups.admin.lookup import add_group_error
@@ -13,10 +14,7 @@ from kafka_groups.errors import AdminError
 from kafka_groups.kinds import SHARE, canonical_name
 from kafka_groups.model import Failure, GroupDescription, Member
 from kafka_groups.protocol import Struct
-from kafka_groups.protocol.errors import UNSUPPORTED_VERSION
 from kafka_groups.protocol.messages import SHARE_GROUP_DESCRIBE
-
-_SENTENCES: Final = {UNSUPPORTED_VERSION: "share groups are not enabled on this cluster (feature share.version)"}
 
 
 class DescribeShareGroupsHandler:
@@ -34,7 +32,7 @@ class DescribeShareGroupsHandler:
         result: ApiResult[str, GroupDescription] = ApiResult()
         for group in SHARE_GROUP_DESCRIBE.read_response(version, payload)["groups"]:
             if group["error_code"]:
-                message = group["error_message"] or _SENTENCES.get(group["error_code"])
+                message = group["error_message"] or SHARE_GROUPS_OFF.get(group["error_code"])
                 add_group_error(result, group["group_id"], group["error_code"], message)
             else:
                 result.completed[group["group_id"]] = _description(group)

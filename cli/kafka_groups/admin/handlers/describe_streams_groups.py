@@ -1,8 +1,8 @@
 """Describe streams groups: StreamsGroupDescribe (KIP-1071), with the description of the topology since 4.4 (KIP-1331).
 
-The assignment of a member are the partitions that its active tasks read: each task reads the partition of its number of
-each input topic of its subtopology. A topic may have fewer partitions than there are tasks; a caller that knows the
-partitions leaves out those that do not exist.
+The assignment of a member has the partitions that its active tasks read: task N reads partition N of each input topic
+of its subtopology. A topic may have fewer partitions than its subtopology has tasks. The assignment then has partitions
+that do not exist; a caller that knows the partitions of topics removes them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from kafka_groups.admin.api_handler import ApiResult
+from kafka_groups.admin.handlers.features import STREAMS_GROUPS_OFF
 from kafka_groups.admin.handlers.group_batches import split_groups
 from kafka_groups.admin.handlers.member_assignment import sort_assignments
 from kafka_groups.admin.lookup import add_group_error
@@ -26,20 +27,18 @@ from kafka_groups.members import (
 )
 from kafka_groups.model import Assignment, Failure, GroupDescription, Member
 from kafka_groups.protocol import Struct
-from kafka_groups.protocol.errors import UNSUPPORTED_VERSION
 from kafka_groups.protocol.messages import STREAMS_GROUP_DESCRIBE
+from kafka_groups.protocol.messages.streams_group_describe import TOPOLOGY_DESCRIPTION_SINCE
 
 # TopologyDescriptionStatus and NodeType of StreamsGroupDescribeResponse.json, by number.
 _STATUSES: Final = {0: "not_requested", 1: "not_stored", 2: "error", 3: "available"}
 _NODE_TYPES: Final = {1: "source", 2: "processor", 3: "sink"}
 
-_SENTENCES: Final = {UNSUPPORTED_VERSION: "streams groups are not enabled on this cluster (feature streams.version)"}
-
 
 class DescribeStreamsGroupsHandler:
     """Group ids to descriptions of streams groups, without the coordinator, which the response lacks.
 
-    With `topology` the brokers are asked for the description of each topology, too, which needs version 1 of the API.
+    With `topology` the nodes of each topology are requested, too, which needs version 1 of the API.
     """
 
     api = STREAMS_GROUP_DESCRIBE
@@ -56,12 +55,13 @@ class DescribeStreamsGroupsHandler:
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupDescription]:
         """Return each group's description; error 69 for a group that is absent or of another type."""
         result: ApiResult[str, GroupDescription] = ApiResult()
+        is_unsupported = self._topology and version < TOPOLOGY_DESCRIPTION_SINCE
         for group in STREAMS_GROUP_DESCRIBE.read_response(version, payload)["groups"]:
             if group["error_code"]:
-                message = group["error_message"] or _SENTENCES.get(group["error_code"])
+                message = group["error_message"] or STREAMS_GROUPS_OFF.get(group["error_code"])
                 add_group_error(result, group["group_id"], group["error_code"], message)
             else:
-                result.completed[group["group_id"]] = _description(group)
+                result.completed[group["group_id"]] = _description(group, is_unsupported=is_unsupported)
         return result
 
     def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
@@ -69,8 +69,10 @@ class DescribeStreamsGroupsHandler:
         return Failure.of(error, group=key, broker=broker)
 
 
-def _description(group: Struct) -> GroupDescription:
+def _description(group: Struct, *, is_unsupported: bool) -> GroupDescription:
     topology = _topology(group)
+    if topology is not None and is_unsupported:
+        topology = topology._replace(description="unsupported")
     assignment_epoch = group["assignment_epoch"]
     return GroupDescription(
         group=group["group_id"],
@@ -106,7 +108,7 @@ def _member(member: Struct, topology: Topology | None, assignment_epoch: int) ->
             tasks=tasks,
             target_tasks=target_tasks,
             endpoint=None if endpoint is None else (endpoint["host"], endpoint["port"]),
-            restoration_lag=_restoration_lag(member["task_offsets"], member["task_end_offsets"]),
+            restoration_lag=_restoration_lag(tasks, member["task_offsets"], member["task_end_offsets"]),
             is_classic=member["is_classic"],
         ),
     )
@@ -135,16 +137,22 @@ def _input_partitions(active: Iterable[SubtopologyTasks], topology: Topology | N
     )
 
 
-def _restoration_lag(offsets: Sequence[Struct], end_offsets: Sequence[Struct]) -> int | None:
-    """Return how many records of changelogs the tasks have not read; None if the broker returns no offsets.
+def _restoration_lag(tasks: TaskAssignment, offsets: Iterable[Struct], end_offsets: Iterable[Struct]) -> int | None:
+    """Return the number of changelog records that the standby and warm-up tasks have not read.
 
-    Both are sums over the changelogs of a task. A task without an end offset has nothing to restore that is known.
+    None without such tasks, or if the offset of one is unknown. The offsets of a task are sums over its changelogs. A
+    task that has read everything may be beyond its end offset, which was read before.
     """
-    if not offsets and not end_offsets:
+    restored = {(each.subtopology, number) for each in (*tasks.standby, *tasks.warmup) for number in each.partitions}
+    read = _offsets_by_task(offsets)
+    ends = _offsets_by_task(end_offsets)
+    if not restored or not restored <= read.keys() & ends.keys():
         return None
-    read: dict[tuple[str, int], int] = {(row["subtopology_id"], row["partition"]): row["offset"] for row in offsets}
-    ends: dict[tuple[str, int], int] = {(row["subtopology_id"], row["partition"]): row["offset"] for row in end_offsets}
-    return sum(max(ends[task] - read[task], 0) for task in ends.keys() & read.keys())
+    return sum(max(ends[task] - read[task], 0) for task in restored)
+
+
+def _offsets_by_task(rows: Iterable[Struct]) -> dict[tuple[str, int], int]:
+    return {(row["subtopology_id"], row["partition"]): row["offset"] for row in rows}
 
 
 def _topology(group: Struct) -> Topology | None:

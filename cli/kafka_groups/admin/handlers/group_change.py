@@ -29,12 +29,14 @@ _MISSING: Final = MissingFromResponseError("it is missing from the broker's resp
 class GroupChangeHandler(ABC, Generic[T]):
     """Group ids to what became of each item of the group: None if the change is made, or its failure.
 
-    `sentences` are for error codes that mean something else for the change than for a request that reads.
+    `sentences` are for error codes that mean something else for the change than for a request that reads. After one of
+    `retriable_codes` for the whole group, the same request may succeed at the same broker.
     """
 
     api: Api
     idempotent = False
     sentences: ClassVar[Mapping[int, str]] = {}
+    retriable_codes: ClassVar[frozenset[int]] = frozenset()
 
     def __init__(self, items: Mapping[str, Iterable[T]]) -> None:
         self._items = {group: tuple(dict.fromkeys(wanted)) for group, wanted in items.items()}
@@ -106,6 +108,9 @@ class GroupChangeHandler(ABC, Generic[T]):
 
     def _add_group_error(self, result: ApiResult[str, Mapping[T, Failure | None]], group: str, code: int) -> None:
         """Add a group to the result by its error code, and remember which items the request may have changed."""
+        if code in self.retriable_codes:
+            result.retriable[group] = str(broker_error(code))
+            return
         add_group_error(result, group, code, None)
         if code in MAYBE_MADE:
             self._maybe_made.setdefault(group, set()).update(self._requested[group])

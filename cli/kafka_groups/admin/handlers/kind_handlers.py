@@ -55,6 +55,6 @@ def handlers_by_type(
     handlers = {kind.group_type: handler for kind, handler in DESCRIBE_HANDLERS.items() if kind in wanted}
     if classic:
         handlers[SIMPLE.group_type] = lambda: DescribeClassicGroupsHandler(classic)
-    if topology:
+    if topology and STREAMS.group_type in handlers:
         handlers[STREAMS.group_type] = partial(_make_streams_handler, topology=True)
     return handlers

@@ -64,7 +64,7 @@ def list_lag(
     details = Details(offsets=True, log_start_offsets=log_start_offsets, offsets_only=True)
     plan = TimePlan(deadline, (*listing_steps(selectors), *description_steps(details)))
     selection = select_groups(admin, selectors, operation=Operation.LIST_OFFSETS, plan=plan)
-    described = describe_groups(admin, selection, details=details, plan=plan)
+    described = describe_groups(admin, selection, details=details, operation=Operation.LIST_OFFSETS, plan=plan)
     by_item = _by_item(described.failures)
     found = {group: _lag_of(group, described, by_item) for group in described.descriptions}
     failed = {failure.group: failure for failure in reversed(described.failures) if failure.group is not None}

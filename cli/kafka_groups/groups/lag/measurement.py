@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, IsolationLevel, TimePlan
 from kafka_groups.groups import steps
 from kafka_groups.groups.descriptions import DescribedGroups, describe_groups, description_steps
 from kafka_groups.groups.lag.polls import Polls
-from kafka_groups.groups.lag.retention import Retention, read_retentions
+from kafka_groups.groups.lag.retention import Retention, Retentions, read_retentions
 from kafka_groups.groups.lag.rows import distinct_partitions, offset_rows
+from kafka_groups.groups.lag.start_offsets import judge_start_offsets
 from kafka_groups.groups.lag.summary import GroupSummary, LagKey, LagReading, order_of, summarize_lag, with_pace
 from kafka_groups.groups.lag.time_lag import CAUGHT_UP, NOT_MEASURED, TimeLags, read_time_lags, time_lag_of
 from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
-from kafka_groups.kinds import Operation
+from kafka_groups.kinds import Operation, kind_of
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 
@@ -23,7 +24,7 @@ from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
 class LagMeasurement(NamedTuple):
     """What was read of the selected groups. `time_lags` is None unless time lag was measured.
 
-    `retentions_ms` has retention.ms of topics whose records are deleted by age, where it was read.
+    `retentions` has retention.ms of topics whose records are deleted by age, where it was read.
 
     `anything_read` says whether a group was read, or none is there to read. `is_whole_cluster`: the selectors select
     every group, so that one that was not read does not exist, if nothing failed.
@@ -32,14 +33,14 @@ class LagMeasurement(NamedTuple):
     described: DescribedGroups
     isolation_level: IsolationLevel
     time_lags: TimeLags | None
-    retentions_ms: Mapping[str, int]
+    retentions: Retentions
     failures: tuple[Failure, ...]
     anything_read: bool
     is_whole_cluster: bool
 
     def retention_of(self, row: OffsetRow) -> Retention:
         """Return the retention of a row's topic, and how long it still keeps the record at the commit."""
-        topic_ms = self.retentions_ms.get(row.topic)
+        topic_ms = self.retentions.by_topic.get(row.topic)
         time_lag = NOT_MEASURED if self.time_lags is None else time_lag_of([row], self.time_lags)
         left_ms = None if topic_ms is None or time_lag.ms is None else topic_ms - time_lag.ms
         return Retention(topic_ms, left_ms, is_caught_up=CAUGHT_UP in time_lag.notes)
@@ -71,7 +72,7 @@ def measure_lag(
     time_steps = ((steps.RECORDS,) if with_time else ()) + ((steps.CONFIGS,) if with_retention else ())
     plan = TimePlan(deadline, (*listing_steps(selected), *description_steps(details), *time_steps))
     selection = select_groups(admin, selected, operation=Operation.LIST_OFFSETS, plan=plan)
-    described = describe_groups(admin, selection, details=details, plan=plan)
+    described = describe_groups(admin, selection, details=details, operation=Operation.LIST_OFFSETS, plan=plan)
     time_lags = None
     failures = described.failures
     if with_time:
@@ -79,14 +80,14 @@ def measure_lag(
         measured = read_time_lags(admin, rows, isolation_level=isolation_level, deadline=plan.until(steps.RECORDS))
         time_lags = measured.time_lags
         failures = (*failures, *measured.failures)
-    retentions_ms = {}
+    retentions = Retentions()
     if with_retention and time_lags is not None:
-        retentions_ms = read_retentions(admin, time_lags, deadline=plan.until(steps.CONFIGS))
+        retentions = read_retentions(admin, time_lags, deadline=plan.until(steps.CONFIGS))
     return LagMeasurement(
         described=described,
         isolation_level=isolation_level,
         time_lags=time_lags,
-        retentions_ms=retentions_ms,
+        retentions=retentions,
         failures=failures,
         anything_read=bool(described.descriptions) or (not selection.groups and selection.anything_listed),
         is_whole_cluster=selectors.selects_all() and not (selectors.states or selectors.types),
@@ -99,14 +100,19 @@ def summarize(measurement: LagMeasurement, by: LagKey = LagKey.GROUP) -> LagRead
 
 
 def add_poll(polls: Polls, measurement: LagMeasurement, at_ms: int) -> LagReading:
-    """Add a measurement to the polls, and return the lag of each group with rates, trend and verdict.
+    """Add a measurement to the polls, and return the lag of each group with rates, trend and verdict, and known resets.
 
     What was deleted since the last poll is forgotten.
     """
     groups = []
     for description, rows in measurement.partitions():
-        polls.observe(distinct_partitions(rows), at_ms, description.member_count, measurement.retention_of)
-        groups.append(_summarize(measurement, LagKey.GROUP, description, rows))
+        summary = _summarize(measurement, LagKey.GROUP, description, rows)
+        if kind_of(description).has_commits:
+            polls.observe(distinct_partitions(rows), at_ms, description.member_count, measurement.retention_of)
+        else:
+            verdict = judge_start_offsets(rows, polls.limits)
+            polls.observe_judged(description.group, summary.total.lag, at_ms, verdict)
+        groups.append(summary)
     absent = [each.group for each in measurement.failures if each.code == GROUP_ID_NOT_FOUND and each.group is not None]
     polls.end_poll(
         [*measurement.described.descriptions, *absent],
@@ -117,7 +123,7 @@ def add_poll(polls: Polls, measurement: LagMeasurement, at_ms: int) -> LagReadin
         },
         is_complete=measurement.is_whole_cluster and not measurement.failures,
     )
-    return with_pace(_reading(measurement, groups), polls.paces())
+    return with_pace(_reading(measurement, groups)._replace(resets=polls.resets), polls.paces())
 
 
 def read_lag(
@@ -144,6 +150,6 @@ def _reading(measurement: LagMeasurement, groups: Iterable[GroupSummary]) -> Lag
     return LagReading(
         groups=tuple(sorted(groups, key=lambda group: order_of(group.total))),
         failures=measurement.failures,
-        notes=measurement.described.notes,
+        notes=(*measurement.described.notes, *measurement.retentions.notes),
         anything_read=measurement.anything_read,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from kafka_groups.groups.lag.progress import Observation, Progress, evidence_of, observe
+from kafka_groups.groups.lag.resets import KnownReset
 from kafka_groups.groups.lag.retention import UNKNOWN_RETENTION, Retention
 from kafka_groups.model import OffsetRow
 from kafka_groups.verdicts import VERDICT_OF, Limits, Verdict, judge, judge_group
@@ -55,8 +56,8 @@ def _know_no_retention(_row: OffsetRow) -> Retention:
     return UNKNOWN_RETENTION
 
 
-def _know_no_reset(_key: PartitionKey, _offset: int, _since_ms: int, _until_ms: int) -> bool:
-    return False
+def _know_no_run(_key: PartitionKey, _offset: int, _since_ms: int, _until_ms: int) -> str | None:
+    return None
 
 
 @dataclass
@@ -66,15 +67,20 @@ class Polls:
     partitions: dict[PartitionKey, PartitionPolls] = field(default_factory=dict)
     lags: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits, compare=False)
-    # Whether a commit of a partition was reset to an offset, or below it, between two times (ms since 1970), as far as
-    # the caller knows.
-    is_known_reset: Callable[[PartitionKey, int, int, int], bool] = field(
-        default=_know_no_reset, repr=False, compare=False
+    # Return the id of a run that reset the commit of a partition to an offset, or below it, between two times (ms since
+    # 1970); None if the caller knows of none.
+    find_reset_run: Callable[[PartitionKey, int, int, int], str | None] = field(
+        default=_know_no_run, repr=False, compare=False
     )
     # The number of polls that ended since the file was read.
     ended: int = field(default=0, compare=False)
-    # The partitions with a commit in the current poll.
+    # The known resets that the last ended poll was the first one to see.
+    resets: tuple[KnownReset, ...] = field(default=(), compare=False)
+    # The verdicts of the last poll on groups whose progress no offset shows.
+    _judged: dict[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
+    # The partitions with a commit in the current poll, and the known resets that it has seen until now.
     _committed: set[PartitionKey] = field(default_factory=set, repr=False, compare=False)
+    _seen_resets: list[KnownReset] = field(default_factory=list, repr=False, compare=False)
 
     def observe(
         self,
@@ -109,22 +115,35 @@ class Polls:
                 row.committed_offset, row.log_end_offset, at_ms, deleted_until, members, retention=retention(row)
             )
             before = self.partitions.get(key)
-            if (
-                before is not None
-                and observation.offset < before.last.offset
-                and 0 not in (members, before.last.members)
-            ):
-                is_reset = self.is_known_reset(key, observation.offset, before.last.at_ms, at_ms)
-                observation = observation._replace(is_reset=is_reset)
+            if reset := self._find_reset(key, _previous(before, observation), observation):
+                self._seen_resets.append(reset)
+                observation = observation._replace(is_reset=True)
             self.partitions[key] = seen = _add(before, observation, self.limits)
             if seen.fallen is not None:
                 incomplete.add(row.group)
         for group, lag in totals.items():
-            points = self.lags.get(group, ())
-            if points and _is_from_the_future(points[-1][0], at_ms):
-                points = ()
-            if group not in incomplete and (not points or points[-1][0] < at_ms):
-                self.lags[group] = (*points, (at_ms, lag))[-LAG_POINTS:]
+            self._add_lag(group, None if group in incomplete else lag, at_ms)
+
+    def observe_judged(self, group: str, lag: int | None, at_ms: int, verdict: Verdict) -> None:
+        """Add the lag of a group whose progress no offset shows, None if unknown, and the verdict on it."""
+        self._judged[group] = verdict
+        self._add_lag(group, lag, at_ms)
+
+    def _add_lag(self, group: str, lag: int | None, at_ms: int) -> None:
+        points = self.lags.get(group, ())
+        if points and _is_from_the_future(points[-1][0], at_ms):
+            points = ()
+        if lag is not None and (not points or points[-1][0] < at_ms):
+            self.lags[group] = (*points, (at_ms, lag))[-LAG_POINTS:]
+
+    def _find_reset(self, key: PartitionKey, previous: Observation | None, seen: Observation) -> KnownReset | None:
+        """Return the known reset between two observations; None if no offset fell, or a member may have done it."""
+        if previous is None or seen.offset >= previous.offset:
+            return None
+        run_id = self.find_reset_run(key, seen.offset, previous.at_ms, seen.at_ms)
+        if run_id is None and 0 not in (seen.members, previous.members):
+            return None
+        return KnownReset(*key, previous.offset, seen.offset, previous.at_ms, seen.at_ms, run_id)
 
     def _forget_verdict(self, key: PartitionKey, at_ms: int) -> None:
         """Give a partition whose log end is unknown now the verdict of an unknown lag."""
@@ -140,6 +159,8 @@ class Polls:
         If the poll was complete, it read all groups of the cluster, and the others were deleted, too.
         """
         self.ended += 1
+        self.resets = tuple(self._seen_resets)
+        self._seen_resets = []
         kept = {*self._committed, *unread}
         self._committed = set()
         if self.partitions.keys() <= kept:
@@ -150,7 +171,7 @@ class Polls:
             for key, found in self.partitions.items()
             if key in kept or (key[0] not in read and not is_complete)
         }
-        known = {group for group, _, _ in self.partitions}
+        known = {*self._judged, *(group for group, _, _ in self.partitions)}
         self.lags = {group: lags for group, lags in self.lags.items() if group in known}
 
     def paces(self) -> Mapping[str, GroupPace]:
@@ -158,7 +179,10 @@ class Polls:
         by_group: dict[str, list[PartitionPolls]] = {}
         for key, found in self.partitions.items():
             by_group.setdefault(key[0], []).append(found)
-        return {group: _pace(found, self.lags.get(group, ())) for group, found in by_group.items()}
+        paces = {group: _pace(found, self.lags.get(group, ())) for group, found in by_group.items()}
+        for group, verdict in self._judged.items():
+            paces[group] = _pace((), self.lags.get(group, ()))._replace(verdict=verdict)
+        return paces
 
     def moved_ms(self) -> Mapping[str, int]:
         """Return when each group's commits were first seen as they are now."""
@@ -177,17 +201,34 @@ def pace_without_polls(*, is_incomplete: bool) -> GroupPace:
 def _add(before: PartitionPolls | None, seen: Observation, limits: Limits) -> PartitionPolls:
     """Return the polls of a partition with an observation, which is ignored if it is not later than the others."""
     if before is None or _is_from_the_future(before.last.at_ms, seen.at_ms):
-        return _with_verdict((seen,), seen, observe(None, seen, seen, limits), None, limits)
+        return _begin(seen, None, limits)
     if seen.at_ms <= (before.fallen or before.last).at_ms:
         return before
     if seen.end < before.last.end:
         # A log end that stays lower is the one of another log: the topic was recreated. Once may be a stale answer.
         if before.fallen is None:
             return before._replace(fallen=seen)
-        return _add(_add(None, before.fallen, limits), seen, limits)
+        return _add(_begin(before.fallen, before.verdict, limits), seen, limits)
     moves = before.moves if seen.offset == before.last.offset else (*before.moves, seen)[-_MOVES:]
     progress = observe(before.progress, before.last, seen, limits)
     return _with_verdict(moves, seen, progress, before.verdict, limits)
+
+
+def _previous(before: PartitionPolls | None, seen: Observation) -> Observation | None:
+    """Return the observation of the same log that `_add` compares a new one with.
+
+    It is None for the first observation of a log, and for one that is ignored or set aside.
+    """
+    if before is None or _is_from_the_future(before.last.at_ms, seen.at_ms):
+        return None
+    if seen.at_ms <= (before.fallen or before.last).at_ms:
+        return None
+    return before.last if seen.end >= before.last.end else before.fallen
+
+
+def _begin(first: Observation, before: Verdict | None, limits: Limits) -> PartitionPolls:
+    """Return the polls of a log that begin with an observation; `before` is the verdict on an earlier log, if any."""
+    return _with_verdict((first,), first, observe(None, first, first, limits), before, limits)
 
 
 def _with_verdict(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline
 from kafka_groups.groups.lag.time_lag import TimeLags
+from kafka_groups.groups.notes import Note, NoteKind
+from kafka_groups.model import Failure
 
 RETENTION: Final = "retention.ms"
 CLEANUP_POLICY: Final = "cleanup.policy"
 _DELETE: Final = "delete"
+# Notes on different errors of a poll.
+_MAX_REASONS: Final = 3
 
 
 class Retention(NamedTuple):
@@ -27,18 +32,35 @@ class Retention(NamedTuple):
 UNKNOWN_RETENTION: Final = Retention()
 
 
-def read_retentions(admin: Admin, time_lags: TimeLags, *, deadline: Deadline | None = None) -> dict[str, int]:
-    """Return the retention in ms of the topics with a record that is not processed.
+class Retentions(NamedTuple):
+    """The retention of topics, in ms, and notes on why that of others is unknown.
 
-    A topic is absent if its records are not deleted by age, or if its configuration cannot be read: that needs
-    DESCRIBE_CONFIGS on the topic.
+    A topic is absent if its records are not deleted by age, or if its configuration could not be read.
+    """
+
+    by_topic: Mapping[str, int] = MappingProxyType({})
+    notes: tuple[Note, ...] = ()
+
+
+def read_retentions(admin: Admin, time_lags: TimeLags, *, deadline: Deadline | None = None) -> Retentions:
+    """Return the retention of the topics with a record that is not processed.
+
+    The configuration of a topic needs DESCRIBE_CONFIGS on it, and Kafka 1.1.
     """
     topics = dict.fromkeys(position.topic for position, time_lag in time_lags.items() if time_lag.ms)
     if not topics:
-        return {}
+        return Retentions()
     read = admin.describe_topic_configs(topics, (RETENTION, CLEANUP_POLICY), timeout=deadline)
     retentions_ms = {topic: _retention_of(values) for topic, values in read.succeeded.items()}
-    return {topic: retention_ms for topic, retention_ms in retentions_ms.items() if retention_ms is not None}
+    known_ms = {topic: retention_ms for topic, retention_ms in retentions_ms.items() if retention_ms is not None}
+    return Retentions(known_ms, tuple(_note_failures(read.failed.values())))
+
+
+def _note_failures(failures: Iterable[Failure]) -> list[Note]:
+    """Return a note for each reason; a watch repeats no note, so that none has a number that changes."""
+    reasons = dict.fromkeys(f"{failure.name}: {failure.message}" for failure in failures)
+    text = "The retention of some topics is unknown, so no deletion of their records is forecast ({})."
+    return [Note(NoteKind.RETENTION_UNKNOWN, None, text.format(reason)) for reason in [*reasons][:_MAX_REASONS]]
 
 
 def _retention_of(values: Mapping[str, str | None]) -> int | None:

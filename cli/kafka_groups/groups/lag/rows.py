@@ -48,6 +48,9 @@ def offset_rows(described: DescribedGroups, group: str) -> list[OffsetRow]:
         return []
     offsets = described.offsets[group]
     partitions = described.partitions
+    if offsets.lags is not None:
+        # The other partitions of a topic are not initialized in a share group, which does not read them yet.
+        partitions = {}
     if partitions and offsets.failed:
         # A commit that the broker refused may be there.
         partitions = {

@@ -10,10 +10,12 @@ from typing import Any, Final, NamedTuple
 from kafka_groups.admin.api import IsolationLevel
 from kafka_groups.groups.assignments import has_unknown_assignments
 from kafka_groups.groups.lag.polls import GroupPace, pace_without_polls
+from kafka_groups.groups.lag.resets import KnownReset
 from kafka_groups.groups.lag.rows import distinct_partitions
 from kafka_groups.groups.lag.time_lag import NOT_MEASURED, TIME_NOTES, TimeLags, time_lag_of
 from kafka_groups.groups.lag.totals import total_lag
 from kafka_groups.groups.notes import Note
+from kafka_groups.kinds import kind_of
 from kafka_groups.model import Failure, GroupDescription, OffsetRow
 
 BEYOND_END: Final = "beyond_end"
@@ -102,13 +104,15 @@ class GroupSummary(NamedTuple):
 class LagReading(NamedTuple):
     """The lag of the selected groups, those that are furthest behind first.
 
-    `anything_read` says whether a group was read, or none is there to read.
+    `anything_read` says whether a group was read, or none is there to read. `resets` are the known resets that a poll
+    is the first one to see.
     """
 
     groups: tuple[GroupSummary, ...]
     failures: tuple[Failure, ...]
     notes: tuple[Note, ...]
     anything_read: bool
+    resets: tuple[KnownReset, ...] = ()
 
 
 def summarize_lag(
@@ -205,7 +209,7 @@ def _sum(
     is_unknown: bool,
 ) -> LagRow:
     """Return the totals of partitions; `is_unknown` if members may own others that nobody can see."""
-    totals = total_lag(rows)
+    totals = total_lag(rows, has_commits=kind_of(group).has_commits)
     notes = {
         DATA_LOSS: bool(totals.lost),
         BEYOND_END: totals.is_beyond_end,

@@ -26,13 +26,17 @@ class LagTotals(NamedTuple):
     is_incomplete: bool
 
 
-def total_lag(rows: Sequence[OffsetRow]) -> LagTotals:
+def total_lag(rows: Sequence[OffsetRow], *, has_commits: bool = True) -> LagTotals:
     """Return the totals. Each partition is one row.
 
-    A negative lag counts as 0, so that it hides no other partition's lag. Only a partition that still has messages
-    to read has a margin: no other one can lose any.
+    Without `has_commits` the group has start offsets, and a row without an offset or a lag is one whose offset or lag
+    is unknown. A negative lag counts as 0, so that it hides no other partition's lag. Only a partition that still has
+    messages to read has a margin: no other one can lose any.
     """
     totals = _total_of_known(rows)
+    if not has_commits:
+        is_incomplete = any(row.committed_offset is None or row.lag is None for row in rows)
+        totals = totals._replace(is_incomplete=totals.is_incomplete or is_incomplete)
     if not any(map(_may_have_lost, rows)):
         return totals
     return totals._replace(lost=totals.lost or None, margin=None, share=None, is_incomplete=True)

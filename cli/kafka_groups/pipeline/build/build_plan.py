@@ -101,8 +101,8 @@ class BuildPlan:
 
 def _files_on(files: Iterable[DataFile], days: Iterable[date | None]) -> list[DataFile]:
     """Return the files of some dates; None among the dates is ignored."""
-    names = {str(day) for day in days if day is not None}
-    return [file for file in files if file.date in names]
+    dates = {str(day) for day in days if day is not None}
+    return [file for file in files if file.date in dates]
 
 
 def plan_build(

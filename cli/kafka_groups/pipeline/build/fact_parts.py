@@ -11,23 +11,23 @@ from typing import Any
 import pyarrow.compute as pc
 
 from kafka_groups.pipeline.build.fact_columns import times_within
-from kafka_groups.pipeline.build.fact_summary import FactSummaries
+from kafka_groups.pipeline.build.fact_summary import FactSummaryRows
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, OFFSETS_TOPIC, PARTITION_OFFSETS, Table
 
 
 def summarize_commits(rows: Any, day: int) -> list[Any]:
-    """Return one record batch of FactSummaries, with a part for each row of `offset_commits`."""
+    """Return one record batch of FactSummaryRows, with a part for each row of `offset_commits`."""
     return [_summarize_groups(OFFSET_COMMITS, rows, rows["commit_time"], day)]
 
 
 def summarize_events(rows: Any, day: int) -> list[Any]:
-    """Return one record batch of FactSummaries, with a part for each row of `group_events`."""
+    """Return one record batch of FactSummaryRows, with a part for each row of `group_events`."""
     return [_summarize_groups(GROUP_EVENTS, rows, rows["record_time"], day)]
 
 
 def _summarize_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
-    """Return a record batch of FactSummaries with one row for each fact: its time, and its group if a sample saw it.
+    """Return a record batch of FactSummaryRows with one row for each fact: its time, and its group if a sample saw it.
 
     `rows` are rows of the table, and `times` are their times; `day` is the day of the file (days since 1970).
     """
@@ -45,7 +45,7 @@ def _summarize_groups(table: Table, rows: Any, times: Any, day: int) -> Any:
 
 
 def summarize_observations(rows: Any, day: int) -> list[Any]:
-    """Return two record batches of FactSummaries with a part for each row of `partition_offsets`.
+    """Return two record batches of FactSummaryRows with a part for each row of `partition_offsets`.
 
     The first one has parts for samples and backfills, the second one parts for partitions. `day` is in days since 1970.
     """
@@ -80,5 +80,5 @@ def summarize_nothing(_rows: Any, _day: int) -> list[Any]:
 
 
 def _make_part(table: Table, day: int, columns: dict[str, Any]) -> Any:
-    """Return a record batch of FactSummaries; columns that are not given are null."""
-    return make_batch(FactSummaries, {**columns, "table": table.name, "day": day}, fill_null=True)
+    """Return a record batch of FactSummaryRows; columns that are not given are null."""
+    return make_batch(FactSummaryRows, {**columns, "table": table.name, "day": day}, fill_null=True)

@@ -213,11 +213,11 @@ class FactState:
 
         The note omits the facts of `pending` dates, so that they count as changed in the next build.
         """
-        left = {str(day) for day in pending}
+        pending_dates = {str(day) for day in pending}
         facts = {
             f"{day} {table}": {"rows": facts.rows, "files": facts.files, "last_ms": facts.last_ms}
             for (day, table), facts in self.facts.items()
-            if day not in left
+            if day not in pending_dates
         }
         dates = {table.name: storage.dates(table) for table in _WRITTEN_TABLES}
         storage.save_note(_NOTE, {"settings": self._settings, "facts": facts, "made": dates})

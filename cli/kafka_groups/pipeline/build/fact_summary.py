@@ -42,7 +42,7 @@ _AGGREGATIONS: Final = (
 
 
 @frame
-class FactSummaries(Frame):
+class FactSummaryRows(Frame):
     """One row per table, origin, cluster and day, and for parts of their facts.
 
     Rows of four kinds summarize
@@ -75,41 +75,41 @@ class FactSummaryParts:
         self._waiting: list[Any] = []
 
     def add(self, part: Any) -> None:
-        """Add a record batch of FactSummaries, whose keys may occur several times."""
+        """Add a record batch of FactSummaryRows, whose keys may occur several times."""
         self._waiting.append(_aggregate(pa.Table.from_batches([part])))
         if sum(len(rows) for rows in self._waiting) > _WAITING_ROWS:
             self._waiting = [_aggregate(pa.concat_tables(self._waiting))]
 
     def to_batches(self) -> list[Any]:
-        """Return the parts added up, as record batches of FactSummaries with one row for each key."""
+        """Return the parts added up, as record batches of FactSummaryRows with one row for each key."""
         return _aggregate(pa.concat_tables(self._waiting)).to_batches() if self._waiting else []
 
 
 def _aggregate(rows: Any) -> Any:
-    """Return a table of FactSummaries with one row for each key."""
+    """Return a table of FactSummaryRows with one row for each key."""
     summed = rows.group_by(list(_KEY)).aggregate(list(_AGGREGATIONS))
     renamed = {f"{name}_{function}": name for name, function in _AGGREGATIONS}
     names = [renamed.get(name, name) for name in summed.column_names]
-    return summed.rename_columns(names).select(FactSummaries.names())
+    return summed.rename_columns(names).select(FactSummaryRows.names())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterDay:
     """The times at which a cluster was read on a day, in µs since 1970; NULL where nothing was read.
 
-    - `commit_us` is the time of the last commit record, `record_us` of the last record of any kind.
+    - `commit_record_us` is the time of the last commit record, `record_us` of the last record of any kind.
     - `sample_us` is the time of the last sample of log ends.
     - `complete_samples_us` are the times of the complete samples (UNLISTED_LOG_END), ascending.
     """
 
-    commit_us: int
+    commit_record_us: int
     record_us: int
     sample_us: int
     complete_samples_us: Ints
 
 
 NOTHING_READ: Final = ClusterDay(
-    commit_us=NULL,
+    commit_record_us=NULL,
     record_us=NULL,
     sample_us=NULL,
     complete_samples_us=np.zeros(0, np.int64),
@@ -144,7 +144,7 @@ class FactSummary:
 
 
 def summarize(parts: Any, days: Collection[int]) -> FactSummary:
-    """Return the summary of some days (days since 1970) from a table of FactSummaries, whose keys may repeat."""
+    """Return the summary of some days (days since 1970) from a table of FactSummaryRows, whose keys may repeat."""
     rows = _aggregate(parts.filter(pc.is_in(parts["day"], pa.array(days, pa.int32()))))
     is_partition = pc.is_valid(rows["partition"])
     last_us: dict[tuple[str, str, str, int], int] = {}
@@ -187,11 +187,11 @@ def _summarize_cluster(
     the sample counts as complete if all log ends of other topics are known.
     """
     complete = [at_us for at_us, outcomes in samples.items() if outcomes.get(True, outcomes.get(False))]
-    commit_us = last_us.get((OFFSET_COMMITS.name, "topic", cluster, day), NULL)
+    commit_record_us = last_us.get((OFFSET_COMMITS.name, "topic", cluster, day), NULL)
     event_us = last_us.get((GROUP_EVENTS.name, "topic", cluster, day), NULL)
     return ClusterDay(
-        commit_us=commit_us,
-        record_us=max(commit_us, event_us),
+        commit_record_us=commit_record_us,
+        record_us=max(commit_record_us, event_us),
         sample_us=last_us.get((PARTITION_OFFSETS.name, "sample", cluster, day), NULL),
         complete_samples_us=np.array(sorted(complete), np.int64),
     )

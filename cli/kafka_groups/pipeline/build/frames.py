@@ -85,7 +85,7 @@ class TimePoints(Frame):
         "first time the log ended at this offset; for a backfilled record, its timestamp",
         unit=MILLISECONDS,
     )
-    sampled_ms: Ints = column(INT64, "first sample with this log end; LARGEST if none", unit=MILLISECONDS)
+    first_sample_ms: Ints = column(INT64, "first sample with this log end; LARGEST if none", unit=MILLISECONDS)
     log_start: Ints = column(INT64, "highest log start offset of these samples; NULL if unknown", unit=OFFSET)
 
 
@@ -103,22 +103,6 @@ class CommittedOffsets(Frame):
 
 
 @frame
-class ShareLags(Frame):
-    """One row per row of `share_offsets`: the start offset and the lag of a share group on a partition in a sample."""
-
-    at_us: Ints = column(INT64, "time of the sample", unit=MICROSECONDS)
-    start_offset: Ints = column(INT64, "the start offset; NULL if unknown", unit=OFFSET)
-    lag: Ints = column(INT64, "the lag that the coordinator computes; NULL if unknown", unit=RECORDS)
-
-
-@frame
-class SampledShareLags(ShareLags):
-    """One row per key and sample: the start offset and the lag of a share group."""
-
-    key: Ints = column(INT64, "number of the key")
-
-
-@frame
 class Commits(CommittedOffsets):
     """One row per commit or deletion of a commit. Rows are sorted by key, time and source offset, and no two are equal.
 
@@ -133,7 +117,7 @@ class Commits(CommittedOffsets):
     incarnation: Ints = column(INT64, "incarnation of the commit; a deletion has the incarnation of later rows")
     repeated_commits: Ints = column(INT64, "commits at the same offset before a carried record; 0 in other rows")
     unseen_highest: Ints = column(
-        INT64, "highest offset from the last observation to a carried record; NULL in other rows", unit=OFFSET
+        INT64, "carried records after the last observation: their highest offset; NULL in other rows", unit=OFFSET
     )
 
 
@@ -146,8 +130,12 @@ class KeySummary(Frame):
     last_commit_us: Ints = column(INT64, "time of the last commit", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "true if a record of __consumer_offsets was read")
     sampled_us: Ints = column(INT64, "last sample that saw the commit; NULL after its deletion", unit=MICROSECONDS)
-    missing_samples: Ints = column(INT64, "number of complete samples since sampled_us, at most two")
-    missing_since_us: Ints = column(INT64, "time of the second of these samples", unit=MICROSECONDS)
+    samples_since_seen: Ints = column(
+        INT64, "number of complete samples after sampled_us, at most two; the first may be the one that saw the commit"
+    )
+    missing_since_us: Ints = column(
+        INT64, "time of the second of these samples: it lacks the commit", unit=MICROSECONDS
+    )
 
 
 @frame
@@ -160,7 +148,9 @@ class KeyActivity(Frame):
     sampled_us: Ints = column(INT64, "the day's last sample that saw the commit; NULL if none did", unit=MICROSECONDS)
     has_commit: Flags = column(BOOLEAN, "true if there is a commit at the end of the day")
     deleted_us: Ints = column(INT64, "the day's last deletion of the commit; NULL if none", unit=MICROSECONDS)
-    clock_jump_ms: Ints = column(INT64, "largest backward step of record times in the log", unit=MILLISECONDS)
+    clock_jump_ms: Ints = column(
+        INT64, "furthest that a record's time lies behind an earlier record's", unit=MILLISECONDS
+    )
 
 
 @frame
@@ -191,9 +181,9 @@ class LagRows(RateRows):
 class LagExtremes(Frame):
     """Row i has the worst values of the lag rows of key i on a day; NULL where they have none."""
 
-    time_lag_ms: Ints = column(INT64, "longest time lag", unit=MILLISECONDS)
-    margin: Ints = column(INT64, "smallest retention margin", unit=RECORDS)
-    last_ms: Ints = column(INT64, "time of the last row with a retention margin", unit=MILLISECONDS)
+    max_time_lag_ms: Ints = column(INT64, "longest time lag", unit=MILLISECONDS)
+    min_margin: Ints = column(INT64, "smallest retention margin", unit=RECORDS)
+    last_margin_at_ms: Ints = column(INT64, "time of the last row with a retention margin", unit=MILLISECONDS)
     last_margin: Ints = column(INT64, "retention margin at that time", unit=RECORDS)
     retention_left_ms: Ints = column(
         INT64,
@@ -211,6 +201,7 @@ class ObservedKeys(Frame):
     log_number: Ints = column(INT64, "number of the log")
     at_ms: Ints = column(INT64, "time of the observation", unit=MILLISECONDS)
     committed_offset: Ints = column(INT64, "the last commit at that time", unit=OFFSET)
+    log_start: Ints = column(INT64, "log start offset; NULL if unknown", unit=OFFSET)
     log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
     member_count: Ints = column(INT64, "number of members of the group; NULL if unknown")
 
@@ -230,19 +221,22 @@ class Observations(ObservedKeys):
 class KeyProgress(ObservedKeys):
     """One row per key: its last observation, and its progress until then, which the verdicts of later days need."""
 
-    since_ms: Ints = column(INT64, "last move, or last observation without lag if later", unit=MILLISECONDS)
+    waiting_since_ms: Ints = column(INT64, "last move, or last observation without lag if later", unit=MILLISECONDS)
     moves: Ints = column(INT64, "number of moves")
-    longest_wait_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")
+    strongest_wait_strength: Ints = column(INT64, "strength of the strongest wait; 0 without one")
     second_wait_strength: Ints = column(INT64, "strength of the second strongest wait; 0 without one")
-    longest_interval_strength: Ints = column(
-        INT64, "strength of the longest interval between observations; 0 without one"
+    strongest_interval_strength: Ints = column(
+        INT64, "strength of the strongest interval between observations; 0 without one"
     )
-    second_interval_strength: Ints = column(INT64, "strength of the second longest one; 0 without one")
+    second_interval_strength: Ints = column(INT64, "strength of the second strongest one; 0 without one")
     last_interval_ms: Ints = column(INT64, "time between the last two observations; 0 after one", unit=MILLISECONDS)
     highest: Ints = column(INT64, "highest committed offset since the last known reset", unit=OFFSET)
     unread_at_move: Ints = column(INT64, "records left at the last move (`Evidence`); NULL if none", unit=RECORDS)
     empty_since_ms: Ints = column(
         INT64, "beginning of the time without members; NULL if one was seen last", unit=MILLISECONDS
+    )
+    offset_before_reset: Ints = column(
+        INT64, "highest offset before a known reset that this observation is the first to show; else NULL", unit=OFFSET
     )
     rule: Ints = column(INT64, "the rule of the last verdict, by its index in RULE_NAMES", unit=INDEX)
     verdict_since_ms: Ints = column(INT64, "when this verdict began", unit=MILLISECONDS)
@@ -260,6 +254,21 @@ class LagFloors(Frame):
     log_number: Ints = column(INT64, "number of the log")
     at_ms: Ints = column(INT64, "time of the observation", unit=MILLISECONDS)
     lag: Ints = column(INT64, "records that can still be read", unit=RECORDS)
+    log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
+
+
+@frame
+class LogStarts(Frame):
+    """One row per observation of a key with a higher log start offset than all before it, and its first observation.
+
+    Rows are sorted by key, incarnation, log number and time.
+    """
+
+    key: Ints = column(INT64, "number of the key")
+    incarnation: Ints = column(INT64, "incarnation of the commit")
+    log_number: Ints = column(INT64, "number of the log")
+    at_ms: Ints = column(INT64, "time of the observation", unit=MILLISECONDS)
+    log_start: Ints = column(INT64, "log start offset", unit=OFFSET)
     log_end: Ints = column(INT64, "log end offset", unit=OFFSET)
 
 

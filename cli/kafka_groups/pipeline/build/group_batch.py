@@ -48,9 +48,9 @@ class GroupBatch:
         Their kinds are GROUP_STATE (at most one for each group), EVENTS, STATUSES and KEY_DAYS.
         """
         table = sort_rows(rows, (*GROUP_KEY, "kind", "day", "topic", "partition")).combine_chunks()
-        starts = is_segment_start(*(to_codes(table[name]) for name in GROUP_KEY))
-        group = np.cumsum(starts) - 1
-        groups = table.take(pa.array(np.flatnonzero(starts)))
+        is_start = is_segment_start(*(to_codes(table[name]) for name in GROUP_KEY))
+        group = np.cumsum(is_start) - 1
+        groups = table.take(pa.array(np.flatnonzero(is_start)))
         state_rows, state_indices = select_kind(table, RowKind.GROUP_STATE)
         states = [payload.decode() for payload in state_rows["payload"].to_pylist()]
         event_rows, event_indices = select_kind(table, RowKind.EVENTS)

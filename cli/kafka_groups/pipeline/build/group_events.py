@@ -19,7 +19,7 @@ from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_star
 from kafka_groups.pipeline.frames.arrays import Ints, to_ints, to_sorted_codes
 
 # A group is its number, and a day is in days since 1970.
-_GroupDay = tuple[int, int]
+_GroupAndDay = tuple[int, int]
 # These fields of a GroupRecord are unchanged columns of EventRows.
 _SCALARS: Final = (
     "source_partition",
@@ -51,18 +51,18 @@ def read_day_events(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]
     records = _records_by_day(events.filter(pa.array(is_record)), group[is_record])
     samples = dict(_samples_by_day(events.filter(pa.array(is_sample)), group[is_sample]))
     by_group: dict[int, dict[int, DayEvents]] = defaultdict(dict)
-    for group_day in records.keys() | samples.keys():
-        timeline, topics = samples.get(group_day, (Timeline(), frozenset()))
-        number, day = group_day
+    for group_and_day in records.keys() | samples.keys():
+        timeline, topics = samples.get(group_and_day, (Timeline(), frozenset()))
+        number, day = group_and_day
         by_group[number][day] = DayEvents(
-            records=records.get(group_day, ()),
+            records=records.get(group_and_day, ()),
             samples=timeline,
             topics=topics,
         )
     return by_group
 
 
-def _records_by_day(events: Any, group: Ints) -> dict[_GroupDay, list[GroupRecord]]:
+def _records_by_day(events: Any, group: Ints) -> dict[_GroupAndDay, list[GroupRecord]]:
     """Return the records of each group and day, in the order of the log, each once.
 
     `events` has rows of records only; `group` has the number of each row's group. Days are days since 1970.
@@ -75,7 +75,7 @@ def _records_by_day(events: Any, group: Ints) -> dict[_GroupDay, list[GroupRecor
     rows = zip(*(columns[name] for name in GroupRecord._fields), strict=True)
     # Two ingests may have read the same record.
     distinct = dict.fromkeys(zip(group.tolist(), map(GroupRecord._make, rows), strict=True))
-    by_day: dict[_GroupDay, list[GroupRecord]] = defaultdict(list)
+    by_day: dict[_GroupAndDay, list[GroupRecord]] = defaultdict(list)
     for number, record in sorted(distinct, key=lambda pair: (*log_position(pair[1]), pair[1].at_us)):
         by_day[number, record.at_us // DAY_US].append(record)
     return by_day
@@ -142,7 +142,7 @@ def _read_topics(events: Any) -> list[tuple[str, ...]]:
     return [tuple(sorted(row_topics)) for row_topics in topics]
 
 
-def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupDay, tuple[Timeline, frozenset[str]]]]:
+def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupAndDay, tuple[Timeline, frozenset[str]]]]:
     """Yield for each group and day its sampled states, and the topics assigned in the day's last sample.
 
     Samples of one time with the same state and number of members count once.
@@ -160,13 +160,13 @@ def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupDay, tuple
     times = times[order]
     days = times // DAY_US
     timeline = Timeline(times, states[order], member_counts[order])
-    topics = defaultdict[_GroupDay, set[str]](set)
+    topics = defaultdict[_GroupAndDay, set[str]](set)
     newest = np.flatnonzero(times == segment_maximum(times, group, days))
     for index, names_of_row in zip(newest.tolist(), _read_topics(events.take(pa.array(order[newest]))), strict=True):
         topics[int(group[index]), int(days[index])].update(names_of_row)
     begins = np.flatnonzero(is_segment_start(group, days)).tolist()
     for first, end in pairwise([*begins, len(group)]):
-        group_day = int(group[first]), int(days[first])
+        group_and_day = int(group[first]), int(days[first])
         rows = slice(first, end)
         samples = Timeline(timeline.times[rows], timeline.states[rows], timeline.member_counts[rows])
-        yield group_day, (samples, frozenset(topics[group_day]))
+        yield group_and_day, (samples, frozenset(topics[group_and_day]))

@@ -70,10 +70,12 @@ class KeyDays(Frame):
     last_commit_us: Ints = column(INT64, "see KeySummary", unit=MICROSECONDS)
     has_records: Flags = column(BOOLEAN, "see KeySummary")
     is_orphaned: Flags = column(BOOLEAN, "true if the partition of the commit no longer exists")
-    is_idle: Flags = column(BOOLEAN, "true if the partition was observed at least twice, always with one log end")
-    time_lag_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
-    margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
-    last_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
+    is_idle_partition: Flags = column(
+        BOOLEAN, "true if the partition was observed at least twice, always with one log end"
+    )
+    max_time_lag_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
+    min_margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
+    last_margin_at_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
     last_margin: Ints = column(INT64, "see LagExtremes", unit=RECORDS)
     retention_left_ms: Ints = column(INT64, "see LagExtremes", unit=MILLISECONDS)
 

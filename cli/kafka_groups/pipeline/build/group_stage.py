@@ -23,7 +23,7 @@ from kafka_groups.pipeline.build.kernels.group_daily import (
 )
 from kafka_groups.pipeline.build.kernels.group_days import GroupDay, build_group_days
 from kafka_groups.pipeline.build.kernels.group_status import GroupStatuses, combine_statuses
-from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN
+from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN_COUNT
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, reduce_segments
 from kafka_groups.pipeline.build.partition_rows import make_status_columns
 from kafka_groups.pipeline.build.stage_settings import StageSettings
@@ -129,11 +129,11 @@ def _status_arrays(statuses: GroupStatuses) -> dict[str, Array]:
 def _find_states(group_days: Mapping[int, GroupDay], group: Ints, at_us: Ints) -> tuple[Array, Ints]:
     """Return the state (None if unknown) and the number of members of groups at times of one day.
 
-    An unknown number is UNKNOWN or NULL, both below 0, as in Timeline. Times are µs since 1970; the rows of a group
-    follow each other.
+    An unknown number is UNKNOWN_COUNT or NULL, both below 0, as in Timeline. Times are µs since 1970; the rows of a
+    group follow each other.
     """
     states = np.full(len(group), None, np.object_)
-    member_counts = np.full(len(group), UNKNOWN)
+    member_counts = np.full(len(group), UNKNOWN_COUNT)
     starts = np.flatnonzero(is_segment_start(group)).tolist()
     for first, end in pairwise([*starts, len(group)]):
         timeline = group_days.get(int(group[first]), _WITHOUT_EVENTS).timeline
@@ -147,24 +147,24 @@ def _null_if_unknown(member_counts: Ints) -> Ints:
 
 def _count_events(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: int, summary: FactSummary) -> GroupCounts:
     """Return the counts of each group of the batch on a day (days since 1970); row i is group i."""
-    read_us = []
+    record_us = []
     max_members = []
     rebalances = []
     rebalance_ms = []
     for group, cluster in enumerate(batch.cluster_id.to_pylist()):
         group_day = group_days.get(group, _WITHOUT_EVENTS)
-        record_us = summary.clusters.get((cluster, day), NOTHING_READ).record_us
+        cluster_record_us = summary.clusters.get((cluster, day), NOTHING_READ).record_us
         # Samples show no rebalance, so without records none is known.
-        without_rebalance = NULL if record_us == NULL else 0
+        without_rebalance = NULL if cluster_record_us == NULL else 0
         durations_ms = [
             rebalance.duration_ms for rebalance in group_day.rebalances if rebalance.duration_ms is not None
         ]
-        read_us.append(record_us)
+        record_us.append(cluster_record_us)
         max_members.append(group_day.timeline.max_members)
         rebalances.append(len(group_day.rebalances) or without_rebalance)
         rebalance_ms.append(sum(durations_ms) if durations_ms else without_rebalance)
     return GroupCounts(
-        read_us=np.array(read_us, np.int64),
+        record_us=np.array(record_us, np.int64),
         max_members=np.array(max_members, np.int64),
         rebalances=np.array(rebalances, np.int64),
         rebalance_ms=np.array(rebalance_ms, np.int64),
@@ -224,13 +224,13 @@ def _make_topic_days(
     name the topic. Both numbers are null if it is only named. `partitions`, `produced` and `sampled_us` are null. The
     driver merges these rows with the parts of other batches.
     """
-    starts = is_segment_start(keys.group, keys.topic)
-    has_read = reduce_segments(np.logical_or, keys.key_days.consumed > 0, starts)
-    has_commit = reduce_segments(np.logical_or, keys.key_days.has_commit, starts)
+    is_start = is_segment_start(keys.group, keys.topic)
+    has_read = reduce_segments(np.logical_or, keys.key_days.consumed > 0, is_start)
+    has_commit = reduce_segments(np.logical_or, keys.key_days.has_commit, is_start)
     # Each group is 0 or 1 reader of a topic; `merge_topic_days` adds them up.
     topics_of_keys = {
-        "cluster_id": batch.cluster_id.take(pa.array(keys.group[starts])),
-        "topic": topics.take(pa.array(keys.topic[starts])),
+        "cluster_id": batch.cluster_id.take(pa.array(keys.group[is_start])),
+        "topic": topics.take(pa.array(keys.topic[is_start])),
         "day": day,
         "active_groups": has_read.astype(np.int64),
         "groups_with_commits": has_commit.astype(np.int64),

@@ -22,7 +22,7 @@ class LocalEngine:
         self._rows: Any = None
 
     def read(self, files: Sequence[DataFile]) -> Any:
-        """Read files of facts and states for `run`, and return parts of their summary as a table of FactSummaries."""
+        """Read files of facts and states for `run`, and return parts of their summary as a table of FactSummaryRows."""
         rows = pa.Table.from_batches(read_facts(files), schema=StageRows.schema())
         is_result = pc.equal(rows["kind"], int(RowKind.RESULT))
         self._rows = rows.filter(pc.invert(is_result))

@@ -15,13 +15,12 @@ from kafka_groups.pipeline.build.frames import (
     CommittedOffsets,
     LogEnds,
     ObservedOffsets,
-    SampledShareLags,
-    ShareLags,
 )
 from kafka_groups.pipeline.build.kernels.segments import is_segment_start
 from kafka_groups.pipeline.build.keyed_tables import batch_by_key, sort_rows
 from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
+from kafka_groups.pipeline.build.share_frames import SampledShareLags, ShareLags
 from kafka_groups.pipeline.build.stage_rows import KEY, PARTITION_KEY, RowKind, select_kind
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints, to_codes, to_ints
 

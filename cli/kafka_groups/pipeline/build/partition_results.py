@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,8 +17,12 @@ from kafka_groups.pipeline.build.frames import (
 )
 from kafka_groups.pipeline.build.group_frames import KeyDays
 from kafka_groups.pipeline.build.kernels.log_ends import measure_growth
-from kafka_groups.pipeline.build.kernels.segments import last_values
+from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS
+from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_end, last_values
+from kafka_groups.pipeline.build.kernels.share_lag import judge_share_lag, measure_share_lag
+from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
 
@@ -40,8 +44,9 @@ class PartitionDay:
     """The results of a day (days since 1970) for a batch of partitions, and the state at its end.
 
     - `log_ends` are the used rows with a known log end; LagRows.observation refers to them.
-    - Row i of `statuses` belongs to row i of `lag_rows`. `carried_statuses` are statuses of the day before that may
-      still count, and `deletions` are the deletions of commits on the day.
+    - Row i of `statuses`, and of `offset_before_reset` (as in KeyProgress), belongs to row i of `lag_rows`.
+    - `carried_statuses` are statuses of the day before that may still count, and `deletions` are the deletions of
+      commits on the day.
     - Row i of `key_days` belongs to key i. `has_key_day` is true if key i has a commit, or had one on the day, and its
       cluster was read.
     """
@@ -50,6 +55,7 @@ class PartitionDay:
     log_ends: LogEnds
     lag_rows: LagRows
     statuses: PartitionStatuses
+    offset_before_reset: Ints
     carried_statuses: PartitionStatuses
     deletions: Commits
     key_days: KeyDays
@@ -60,7 +66,12 @@ class PartitionDay:
 
 
 def join_key_days(
-    activity: KeyActivity, key_summary: KeySummary, extremes: LagExtremes, *, is_orphaned: Flags, is_idle: Flags
+    activity: KeyActivity,
+    key_summary: KeySummary,
+    extremes: LagExtremes,
+    *,
+    is_orphaned: Flags,
+    is_idle_partition: Flags,
 ) -> KeyDays:
     """Return the days of the keys of a batch: row i of the result and of all arguments is key i."""
     return KeyDays(
@@ -75,10 +86,10 @@ def join_key_days(
         last_commit_us=key_summary.last_commit_us,
         has_records=key_summary.has_records,
         is_orphaned=is_orphaned,
-        is_idle=is_idle,
-        time_lag_ms=extremes.time_lag_ms,
-        margin=extremes.margin,
-        last_ms=extremes.last_ms,
+        is_idle_partition=is_idle_partition,
+        max_time_lag_ms=extremes.max_time_lag_ms,
+        min_margin=extremes.min_margin,
+        last_margin_at_ms=extremes.last_margin_at_ms,
         last_margin=extremes.last_margin,
         retention_left_ms=extremes.retention_left_ms,
     )
@@ -99,5 +110,38 @@ def observe_topics(used_of_day: LogEnds, ends: LogEnds, partitions: int) -> Topi
             used_of_day.is_sample,
             used_of_day.at_us,
             np.full(partitions, NULL),
+        ),
+    )
+
+
+def add_share_groups(results: PartitionDay, batch: PartitionBatch, settings: StageSettings) -> PartitionDay:
+    """Return the results of a day with the lag rows and statuses of share groups, and with the state of their keys.
+
+    A key that has commits, too, keeps its own rows: its id belonged to another kind of group on that day.
+    """
+    shares = batch.share_lags.take(batch.day_of_share_lag == results.day)
+    shares = shares.take(~np.isin(shares.key, results.lag_rows.key))
+    if not len(shares):
+        return results
+    keys = len(batch.group)
+    rows = measure_share_lag(shares, results.log_ends, batch.partition_of_key, results.day * DAY_US)
+    carried = results.carried_statuses.take(np.isin(results.carried_statuses.key, rows.key))
+    statuses = judge_share_lag(rows, carried, settings.limits, keys)
+    fresh_us = (results.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
+    last = statuses.take(is_segment_end(statuses.key) & (statuses.at_us >= fresh_us))
+    state = results.key_state
+    has_facts = np.bincount(shares.key, minlength=keys) > 0
+    last_fact_day = np.where(has_facts, results.day, state.summary.last_fact_day)
+    joined = LagRows.join(results.lag_rows, rows)
+    order = np.lexsort((joined.at_us, joined.key))
+    return replace(
+        results,
+        lag_rows=joined.take(order),
+        statuses=PartitionStatuses.join(results.statuses, statuses).take(order),
+        offset_before_reset=np.concatenate([results.offset_before_reset, np.full(len(rows), NULL)])[order],
+        key_state=replace(
+            state,
+            summary=replace(state.summary, last_fact_day=last_fact_day),
+            last_status=PartitionStatuses.join(state.last_status, last).sort_by("key"),
         ),
     )

@@ -47,6 +47,7 @@ def make_lag_history(batch: PartitionBatch, results: PartitionDay) -> Any:
         "log_end_offset": rows.log_end,
         "last_stable_offset": ends.last_stable,
         "retention_margin": rows.retention_margin,
+        "offset_before_reset": results.offset_before_reset,
     }
     return make_batch(LagHistory, columns)
 
@@ -106,7 +107,7 @@ def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
     There is one row of StageRows for each key that has any of them. A deletion is a status whose rule is NULL.
     """
     deletions = results.deletions
-    deleted = PartitionStatuses(
+    deletion_statuses = PartitionStatuses(
         key=deletions.key,
         at_us=deletions.at_us,
         rule=np.full(len(deletions), NULL),
@@ -118,7 +119,7 @@ def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
         produce_rate=np.full(len(deletions), np.nan),
         catch_up_ms=np.full(len(deletions), NULL),
     )
-    statuses = PartitionStatuses.join(results.carried_statuses, results.statuses, deleted).sort_by("key")
+    statuses = PartitionStatuses.join(results.carried_statuses, results.statuses, deletion_statuses).sort_by("key")
     # `pack` takes owners in ascending order; the rows of a key have no order.
     keys, payload_of_row = np.unique(statuses.key, return_inverse=True)
     names = [column.name for column in columns_of(PartitionStatuses, "key")]

@@ -36,12 +36,7 @@ from kafka_groups.pipeline.build.frames import (
 )
 from kafka_groups.pipeline.build.kernels import committed_offsets, log_ends
 from kafka_groups.pipeline.build.kernels.consumption import measure_activity, measure_clock_jumps
-from kafka_groups.pipeline.build.kernels.inferred_deletions import (
-    ABSENT_MS,
-    ReadTimes,
-    SampleTimes,
-    infer_deletions,
-)
+from kafka_groups.pipeline.build.kernels.inferred_deletions import ABSENT_MS, ReadTimes, SampleTimes, infer_deletions
 from kafka_groups.pipeline.build.kernels.lag import measure_lag
 from kafka_groups.pipeline.build.kernels.lag_extremes import find_lag_extremes
 from kafka_groups.pipeline.build.kernels.observations import find_unseen_highest, make_observations
@@ -58,9 +53,8 @@ from kafka_groups.pipeline.build.kernels.time_index import index_points, thin_po
 from kafka_groups.pipeline.build.kernels.time_lag import measure_time_lag
 from kafka_groups.pipeline.build.kernels.verdicts import judge_observations
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
-from kafka_groups.pipeline.build.partition_results import PartitionDay, join_key_days, observe_topics
+from kafka_groups.pipeline.build.partition_results import PartitionDay, add_share_groups, join_key_days, observe_topics
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
-from kafka_groups.pipeline.build.share_groups import add_share_groups
 from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
@@ -107,18 +101,21 @@ class _DayBuilder:
         activity, key_summary = measure_activity(commits, key_summary, self._measure_clock_jumps())
         lag_rows = measure_lag(ends, commits, self.batch.partition_of_key)
         log_state = self._log_state_at_end(observed, numbered, points)
-        statuses, key_state = self._judge(commits, key_summary, ends, lag_rows, points)
+        statuses, offset_before_reset, key_state = self._judge(commits, key_summary, ends, lag_rows, points)
         extremes = find_lag_extremes(lag_rows, statuses.time_lag_ms, len(key_summary))
-        is_idle = log_ends.find_idle_partitions(observed, partitions)[self.batch.partition_of_key]
+        is_idle_partition = log_ends.find_idle_partitions(observed, partitions)[self.batch.partition_of_key]
         is_orphaned = self._find_orphans(activity, log_state.log_ends)
         return PartitionDay(
             day=self.day,
             log_ends=ends,
             lag_rows=lag_rows,
             statuses=statuses,
+            offset_before_reset=offset_before_reset,
             carried_statuses=self.key_state.last_status,
             deletions=commits.take(commits.is_deletion & ~commits.is_carried),
-            key_days=join_key_days(activity, key_summary, extremes, is_orphaned=is_orphaned, is_idle=is_idle),
+            key_days=join_key_days(
+                activity, key_summary, extremes, is_orphaned=is_orphaned, is_idle_partition=is_idle_partition
+            ),
             has_key_day=self._find_keys_to_report(commits),
             topic_activity=observe_topics(used_of_day, ends, partitions),
             log_state=log_state,
@@ -130,7 +127,7 @@ class _DayBuilder:
         return measure_clock_jumps(of_day, self.key_state.commits, len(self.key_state.summary))
 
     def _order_commits(self, numbered: LogEnds) -> tuple[Commits, KeySummary]:
-        """Return the day's commits and the carried ones, and the summary of each key with its missing samples.
+        """Return the day's commits and the carried ones, and each key's new summary.
 
         Commits are ordered and numbered. They include all deletions: those that were read, those that samples imply,
         and those that ended logs imply. `numbered` are the numbered log ends.
@@ -140,7 +137,7 @@ class _DayBuilder:
         is_superseded = committed_offsets.find_superseded(of_day, self.key_state.commits, keys)
         rows = committed_offsets.order_commits(self.key_state.commits, of_day.take(~is_superseded))
         inferred, key_summary = self._infer_deletions(rows)
-        ended_with_log = self._find_commits_of_ended_logs(numbered, rows)
+        ended_with_log = self._infer_deletions_of_ended_logs(numbered, rows)
         rows = committed_offsets.order_commits(rows, inferred, ended_with_log)
         rows = committed_offsets.find_topic_ids(rows, numbered, self.batch.partition_of_key)
         rows = committed_offsets.number_incarnations(rows, keys)
@@ -155,7 +152,7 @@ class _DayBuilder:
         )
 
     def _infer_deletions(self, rows: Commits) -> tuple[Commits, KeySummary]:
-        """Return the deletions that the day's samples imply, and the summary of each key with its missing samples.
+        """Return the deletions that the day's samples imply, and each key's new summary.
 
         `rows` are the ordered commits of the day and the carried ones, with the deletions that were read.
         """
@@ -165,10 +162,10 @@ class _DayBuilder:
             at_us=np.concatenate([read.complete_samples_us for read in clusters]),
         )
         groups = self._sampled_groups()
-        record_us = np.array([read.commit_us for read in clusters], np.int64)
+        commit_record_us = np.array([read.commit_record_us for read in clusters], np.int64)
         read = ReadTimes(
             cluster_of_key=self.batch.cluster_of_key,
-            record_us=record_us[self.batch.cluster_of_key],
+            commit_record_us=commit_record_us[self.batch.cluster_of_key],
             group_listed_us=np.array([group.listed_us for group in groups], np.int64),
             group_commit_us=np.array([group.commit_us for group in groups], np.int64),
         )
@@ -184,8 +181,8 @@ class _DayBuilder:
         names = zip(cluster_of_key, self.batch.group.to_pylist(), strict=True)
         return [self.summary.groups.get((cluster, group, self.day), _NOT_SAMPLED) for cluster, group in names]
 
-    def _find_commits_of_ended_logs(self, numbered: LogEnds, rows: Commits) -> Commits:
-        """Return deletions of commits that only samples show, at the end of their log.
+    def _infer_deletions_of_ended_logs(self, numbered: LogEnds, rows: Commits) -> Commits:
+        """Return a deletion, at the end of its log, for each commit known only from samples.
 
         Deleting a topic deletes all commits on it. The time is a millisecond after the last sample of the ended log: a
         commit that the next sample sees is on the new log.
@@ -224,14 +221,18 @@ class _DayBuilder:
         ends: LogEnds,
         lag_rows: LagRows,
         points: TimePoints,
-    ) -> tuple[PartitionStatuses, KeyState]:
-        """Return the status at each lag row, and the state of the keys at the end of the day.
+    ) -> tuple[PartitionStatuses, Ints, KeyState]:
+        """Return the status and `offset_before_reset` at each lag row, and the state of the keys at the end of the day.
 
         `commits` are numbered, and `points` is the time index of the day.
         """
         observations = make_observations(lag_rows, ends, commits)
-        progress, lag_floors = judge_observations(
-            observations, self.key_state.progress, self.key_state.lag_floors, self.settings.limits
+        progress, lag_floors, log_starts = judge_observations(
+            observations,
+            self.key_state.progress,
+            self.key_state.lag_floors,
+            self.key_state.log_starts,
+            self.settings.limits,
         )
         time_lags = measure_time_lag(lag_rows, ends, points)
         rate_rows, rates = measure_rates_of_day(self.key_state.rate_rows, lag_rows)
@@ -248,16 +249,18 @@ class _DayBuilder:
             catch_up_ms=rates.catch_up_ms,
         )
         fresh_us = (self.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
-        return statuses, KeyState(
+        key_state = KeyState(
             summary=key_summary,
             commits=committed_offsets.carry_commits(
                 replace(commits, unseen_highest=find_unseen_highest(lag_rows, commits))
             ),
             progress=carry_progress(self.key_state.progress, progress),
             lag_floors=lag_floors,
+            log_starts=log_starts,
             rate_rows=rate_rows.take(rate_rows.at_us >= fresh_us),
             last_status=_carry_statuses(statuses, commits, fresh_us, len(key_summary)),
         )
+        return statuses, progress.offset_before_reset, key_state
 
     def _find_keys_to_report(self, commits: Commits) -> Flags:
         """Return for each key whether it has rows of commits, and its cluster was read on the day."""

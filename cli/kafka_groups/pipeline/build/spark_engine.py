@@ -37,7 +37,7 @@ class SparkEngine:
         self._rows: Any = None
 
     def read(self, files: Sequence[DataFile]) -> Any:
-        """Read files of facts and states for `run`, and return parts of their summary as a table of FactSummaries.
+        """Read files of facts and states for `run`, and return parts of their summary as a table of FactSummaryRows.
 
         Spark keeps the rows in memory and on disk, so that the files are read once.
         """

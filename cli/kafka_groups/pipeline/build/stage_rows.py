@@ -15,12 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.build.fact_summary import FactSummaries
-from kafka_groups.pipeline.build.frames import CommittedOffsets, ObservedOffsets, ShareLags
+from kafka_groups.pipeline.build.fact_summary import FactSummaryRows
+from kafka_groups.pipeline.build.frames import CommittedOffsets, ObservedOffsets
 from kafka_groups.pipeline.build.group_frames import EventRows, TopicDays
 from kafka_groups.pipeline.build.kernels.segments import segment_starts
 from kafka_groups.pipeline.build.keyed_tables import batch_by_key
 from kafka_groups.pipeline.build.packing import ListOfRows, pack
+from kafka_groups.pipeline.build.share_frames import ShareLags
 from kafka_groups.pipeline.frames.arrays import to_codes
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.frames.columns import BINARY, DAYS, INT8, INT32, STRING, column
@@ -74,7 +75,7 @@ class StageRows(Frame):
     kind: Any = column(INT8, "a RowKind")
     day: Any = column(INT32, "the day", unit=DAYS)
     payload: Any = column(BINARY, "packed rows of the frame of the kind")
-    summary: Any = column(pa.struct(FactSummaries.schema()), "for the driver: a part of the facts' summary")
+    summary: Any = column(pa.struct(FactSummaryRows.schema()), "for the driver: a part of the facts' summary")
     topic_day: Any = column(pa.struct(TopicDays.schema()), "for the driver: a topic's day, as one task saw it")
     file: Any = column(pa.struct(DataFileRows.schema()), "for the driver: a file that a task wrote")
 

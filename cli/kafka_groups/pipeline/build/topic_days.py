@@ -29,22 +29,22 @@ def merge_topic_days(parts: Any) -> Any:
     codes = [to_codes(parts[name]) for name in _KEY]
     order = np.lexsort(codes[::-1])
     rows = parts.take(pa.array(order)).combine_chunks()
-    starts = is_segment_start(*(code[order] for code in codes))
-    first = pa.array(np.flatnonzero(starts))
+    is_start = is_segment_start(*(code[order] for code in codes))
+    first = pa.array(np.flatnonzero(is_start))
     columns = {name: rows[name].combine_chunks().take(first) for name in _KEY}
     columns |= {
-        name: _sum_known(to_ints(rows[name]), starts)
+        name: _sum_known(to_ints(rows[name]), is_start)
         for name in ("active_groups", "groups_with_commits", "partitions", "produced")
     }
-    columns["sampled_us"] = reduce_segments(np.maximum, to_ints(rows["sampled_us"]), starts)
-    columns["is_named"] = reduce_segments(np.logical_or, to_flags(rows["is_named"]), starts)
+    columns["sampled_us"] = reduce_segments(np.maximum, to_ints(rows["sampled_us"]), is_start)
+    columns["is_named"] = reduce_segments(np.logical_or, to_flags(rows["is_named"]), is_start)
     return make_batch(TopicDays, columns)
 
 
-def _sum_known(values: Ints, starts: Flags) -> Ints:
+def _sum_known(values: Ints, is_start: Flags) -> Ints:
     """Return the sum of the values of each segment, ignoring NULL; NULL if all values are NULL."""
-    is_known = reduce_segments(np.logical_or, values != NULL, starts)
-    return np.where(is_known, sum_segments(np.where(values == NULL, 0, values), starts), NULL)
+    is_known = reduce_segments(np.logical_or, values != NULL, is_start)
+    return np.where(is_known, sum_segments(np.where(values == NULL, 0, values), is_start), NULL)
 
 
 def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int], lookback_days: int) -> Any:
@@ -55,14 +55,14 @@ def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int],
     """
     rows = merge_topic_days(topic_days)
     day = to_ints(rows["day"])
-    committed = to_ints(rows["groups_with_commits"])
+    groups_with_commits = to_ints(rows["groups_with_commits"])
     partitions = to_ints(rows["partitions"])
     cluster_and_day = zip(rows["cluster_id"].to_pylist(), day.tolist(), strict=True)
     cluster_days = [summary.clusters.get(key, NOTHING_READ) for key in cluster_and_day]
     record_us = np.array([read.record_us for read in cluster_days], np.int64)
     sample_us = np.array([read.sample_us for read in cluster_days], np.int64)
     exists = np.where(sample_us != NULL, to_ints(rows["sampled_us"]) == sample_us, record_us != NULL)
-    has_no_commit = committed <= 0
+    has_no_commit = groups_with_commits <= 0
     # Samples have `__consumer_offsets` only because its leaders are the coordinators (UNLISTED_LOG_END).
     is_internal = np.asarray(pc.equal(rows["topic"], OFFSETS_TOPIC)) & has_no_commit
     is_row = ((partitions != NULL) | ~has_no_commit) & np.isin(day, days) & ~is_internal
@@ -73,7 +73,7 @@ def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int],
         "partitions": np.maximum(partitions, 0),
         "records_produced": rows["produced"],
         "active_groups": np.maximum(to_ints(rows["active_groups"]), 0),
-        "groups_with_commits": np.maximum(committed, 0),
+        "groups_with_commits": np.maximum(groups_with_commits, 0),
         "is_unread": has_no_commit & ~to_flags(rows["is_named"]) & exists,
         "lookback_days": lookback_days,
     }

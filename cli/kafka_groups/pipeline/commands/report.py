@@ -69,7 +69,8 @@ def report(
     group, csv without points and rebalances. json also has the findings.
 
     A condition of --fail-if compares keys of the groups in json, as in kafka-groups lag; time_lag is time_lag_ms as a
-    duration. All selected groups are judged, also those that --top omits, but no deleted ones.
+    duration. All selected groups are judged, also those that --top omits, but no deleted ones. A group without a
+    verdict is UNKNOWN. If no group has a lag, a condition on lags or verdicts is not checked (exit code 1).
 
     A requested group without data in the period is reported as an error, and the others are shown.
 

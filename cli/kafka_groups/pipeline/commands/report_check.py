@@ -41,6 +41,11 @@ _WORDS: Final = {
     "lag_quality": ("exact", "lower_bound", "outdated", "unknown"),
     "time_lag_quality": QUALITIES,
 }
+# What a group without a lag does not have. Polls of `lag` give it this verdict and this rule.
+_FIELDS_OF_LAG: Final = frozenset(
+    {"verdict", "rule", "lag", "time_lag", "time_lag_ms", "consume_rate", "produce_rate", "catch_up_ms"}
+)
+_WITHOUT_LAG: Final = {"verdict": VERDICT_OF["lag_unknown"], "rule": "lag_unknown"}
 # Names of groups in an error.
 _MAX_NAMES: Final = 3
 
@@ -57,7 +62,8 @@ def read_report_condition(text: str) -> Condition:
 def judge_report(run: Run, condition: Condition, history: History, failed: IncompleteResultError | None) -> None:
     """Raise CheckFailedError if the condition holds for a selected group, shown or not; else `failed`, if there is one.
 
-    Removed groups are not judged. If there is no group to judge, the check did not run: a note and exit code 1 say so.
+    Deleted groups are not judged. Without a group to judge, or if the condition compares only values of lags and no
+    group has a lag, nothing was checked: print a note, and raise IncompleteResultError for exit code 1.
     """
     judged = [group for group in history.selected if group.deleted_ms is None]
     failing = [group.group for group in judged if condition.holds(_values(group))]
@@ -67,12 +73,14 @@ def judge_report(run: Run, condition: Condition, history: History, failed: Incom
         raise CheckFailedError(msg)
     if failed is not None:
         raise failed
-    if not judged:
+    needs_lag = condition.fields() <= _FIELDS_OF_LAG
+    if not any(group.verdict is not None or not needs_lag for group in judged):
         run.print_note("The condition of --fail-if was not checked.")
         raise IncompleteResultError(ResultStatus.FAILED)
 
 
 def _values(group: GroupHistory) -> dict[str, Any]:
-    """Return the values of a group by the keys of a condition."""
+    """Return the values of a group by the keys of a condition. A group without a verdict is UNKNOWN, as in `lag`."""
     values: dict[str, Any] = {name: getattr(group, name) for name in _FIELDS if name not in {"members", "time_lag"}}
-    return {**values, "members": group.member_count, "time_lag": group.time_lag_ms}
+    verdict = _WITHOUT_LAG if group.verdict is None else {}
+    return {**values, **verdict, "members": group.member_count, "time_lag": group.time_lag_ms}

@@ -12,10 +12,19 @@ from kafka_groups.pipeline.build.sentences import name_cluster
 from kafka_groups.pipeline.report.history import Finding
 from kafka_groups.pipeline.report.known_groups import KnownGroups
 from kafka_groups.pipeline.report.period import GroupKey, PeriodTables, date_of
+from kafka_groups.pipeline.report.resets import KNOWN_RESET, find_resets
 from kafka_groups.pipeline.tables import GROUP_DAILY, TOPIC_DAILY
 from kafka_groups.rendering.durations import format_duration
 
-KINDS: Final = ("retention_risk", "clock_difference", "orphaned_commit", "idle_group", "unread_topic", "skew")
+KINDS: Final = (
+    "retention_risk",
+    "clock_difference",
+    "orphaned_commit",
+    "idle_group",
+    "unread_topic",
+    "skew",
+    KNOWN_RESET,
+)
 # A skew of 3.0 means that one partition has three times the records of an average one.
 _MIN_SKEW: Final = 3.0
 # A loss is forecast a day ahead, so that there is time to prevent it.
@@ -87,7 +96,7 @@ class UnreadTopic(NamedTuple):
 
 
 class ClockJump(NamedTuple):
-    """The largest fall of commit times from one record of a group to the next in the log on a day, in milliseconds.
+    """The furthest that a commit record's time lies behind an earlier record's in a group on a day, in milliseconds.
 
     `day_ms` is the day in milliseconds since 1970.
     """
@@ -102,12 +111,13 @@ class ClockJump(NamedTuple):
 def find_findings(tables: PeriodTables, selectors: Selectors, groups: KnownGroups) -> tuple[Finding, ...]:
     """Return the findings on the newest day of each cluster in the period, by kind.
 
-    Lost records are reported for all days of the period. While the newest day is too short for rates, the forecast of
-    the day before holds. Deleted groups have no findings. Clocks are compared by the commits of the selected groups.
-    Topics are reported only if all groups are selected.
+    Lost records and known resets are reported for all days of the period. While the newest day is too short for rates,
+    the forecast of the day before holds. Deleted groups have no findings. Clocks are compared by the commits of the
+    selected groups. Topics are reported only if all groups are selected.
     """
     findings = _find_group_findings(tables, selectors, groups)
     findings += _find_clock_differences(tables, selectors, groups)
+    findings += find_resets(tables, selectors, groups)
     if selectors.selects_all():
         findings += _find_unread_topics(tables, groups)
     return tuple(sorted(findings, key=lambda finding: KINDS.index(finding.kind)))

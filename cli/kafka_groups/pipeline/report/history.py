@@ -54,8 +54,8 @@ class GroupHistory:
     """A group: its state at the end of the period, and its history. Points and rebalances ascend in time.
 
     - `verdict` is the worst verdict of a partition, `rule` the rule that gave it, and `verdict_since_ms` the time when
-      this verdict began. All are None without a lag: no log end offset of a committed partition is known, or all
-      commits were deleted.
+      it began on the first of the partitions that have it now (OK: on the last of all). All are None without a lag: no
+      log end offset of a committed partition is known, or all commits were deleted.
     - `is_unused` is true if the group is empty and has committed nothing for a day. Unused groups follow the others.
     - `lag_quality` is exact, lower_bound (some log end offsets are unknown), outdated (the coordinator did not respond,
       so the commits are older) or unknown (no lag).
@@ -114,7 +114,7 @@ class GroupHistory:
 class Finding:
     """A finding on a group, on a topic (`group` is None), or on a cluster (both are None).
 
-    `kind` is retention_risk, clock_difference, orphaned_commit, idle_group, unread_topic or skew.
+    `kind` is retention_risk, clock_difference, orphaned_commit, idle_group, unread_topic, skew or known_reset.
     """
 
     kind: str

@@ -89,6 +89,12 @@ class LagHistory(Frame):
     verdict: Any = column(STRING, "OK, UNKNOWN, WARN, STALL, REWIND or STOP (docs/verdicts.md)")
     rule: Any = column(STRING, "name of the rule that gave the verdict")
     verdict_since: Any = column(TIMESTAMP, "when this verdict began: all later observations have given it")
+    offset_before_reset: Any = column(
+        INT64,
+        "highest committed offset before a known reset, in the first row after it: the offset fell while the group had "
+        "no members in a sample; null in all other rows",
+        unit=OFFSET,
+    )
 
 
 @frame
@@ -245,8 +251,8 @@ class GroupDaily(Frame):
     )
     clock_jump_ms: Any = column(
         INT64,
-        "largest fall of the time from one commit record to the next in the log: the brokers' clocks differ by at "
-        "least this; 0 if times never fall",
+        "furthest that a commit record's time lies behind an earlier record's on the same partition: the brokers' "
+        "clocks differ by at least this; 0 if times never fall",
         unit=MILLISECONDS,
     )
 

@@ -36,11 +36,12 @@ _RESULT = (
 DESCRIBE_CONFIGS = Api(
     key=32,
     name="DescribeConfigs",
-    # Kafka 4.0 removed version 0 (KIP-896).
+    # Kafka 4.0 removed version 0 (KIP-896), which only Kafka 0.11 and 1.0 need.
     lowest=1,
     highest=4,
     flexible_since=4,
     throttle_since=0,
+    first_release="1.1",
     request=(
         Field("resources", Array(_RESOURCE)),
         Field("include_synonyms", BOOL, default=False),

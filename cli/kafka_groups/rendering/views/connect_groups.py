@@ -16,14 +16,14 @@ from kafka_groups.rendering.schemas import (
     object_schema,
     text_schema,
 )
-from kafka_groups.rendering.views.group_views import GroupRows, GroupTable, GroupViews, fixed_columns
+from kafka_groups.rendering.views.group_views import GroupRows, GroupTable, GroupViews, TableStyle, fixed_columns
 from kafka_groups.rendering.views.list_groups import GROUP
 from kafka_groups.rendering.views.members import CLIENT_ID_TEXT, HOST_TEXT
 from kafka_groups.rendering.views.state import STATE_TABLE, encode_state
 
 
 class WorkerRow(NamedTuple):
-    """A worker of a Connect group. What it runs is None while the group rebalances, or if it is unreadable.
+    """A worker of a Connect group. Its work is None while the group rebalances, or if it is unreadable.
 
     `scheduled_delay_ms` is how long the leader still withholds the tasks of a lost worker, in milliseconds.
     """
@@ -34,7 +34,7 @@ class WorkerRow(NamedTuple):
     is_leader: bool | None
     leader_url: str | None
     config_offset: int | None
-    has_old_config: bool | None
+    has_config_mismatch: bool | None
     connectors: tuple[ConnectorTasks, ...] | None
     scheduled_delay_ms: int | None
 
@@ -56,7 +56,7 @@ def _worker_row(group: str, member: Member) -> WorkerRow:
         is_leader=None if worker.leader is None else worker.leader == member.member_id,
         leader_url=worker.leader_url,
         config_offset=worker.config_offset,
-        has_old_config=worker.has_old_config,
+        has_config_mismatch=worker.has_config_mismatch,
         connectors=worker.connectors,
         scheduled_delay_ms=worker.scheduled_delay_ms,
     )
@@ -84,7 +84,7 @@ def _encode_connectors(connectors: Sequence[ConnectorTasks] | None) -> list[Docu
 
 
 _CONNECTORS: Final = array_schema(
-    "What the worker runs, by connector; null while the group rebalances, or if it is unreadable.",
+    "The work of the worker, by connector; null while the group rebalances, or if it is unreadable.",
     object_schema(
         {
             "connector": text_schema("The name of the connector."),
@@ -93,6 +93,13 @@ _CONNECTORS: Final = array_schema(
         }
     ),
     nullable=True,
+)
+_WORKER_ID: Final = name_column(
+    "WORKER-ID",
+    "member.member_id",
+    kafka_width=15,
+    option="--verbose",
+    schema=text_schema("The worker's member id."),
 )
 WORKERS: Final = View(
     (
@@ -119,13 +126,7 @@ WORKERS: Final = View(
                 "none, null if it is unknown."
             ),
         ),
-        name_column(
-            "WORKER-ID",
-            "member.member_id",
-            kafka_width=15,
-            option="--verbose",
-            schema=text_schema("The worker's member id."),
-        ),
+        _WORKER_ID,
         name_column(
             "HOST", "member.host", kafka_width=15, when_narrow="cut", option="--verbose", schema=text_schema(HOST_TEXT)
         ),
@@ -146,19 +147,34 @@ WORKERS: Final = View(
         Column("", "connectors", encode=_encode_connectors, schema=_CONNECTORS),
         Column(
             "",
-            "has_old_config",
+            "has_config_mismatch",
             schema=boolean_schema(
-                "True if the leader knows a newer configuration: the worker runs nothing until it has read it.",
+                "True if the leader assigned nothing, because it had not read the newest configuration itself; the "
+                "workers read it and join again. Null if it is unknown.",
                 nullable=True,
             ),
         ),
     )
 )
-# Kafka has no tool that shows workers.
-_KAFKA_COLUMNS: Final = dict.fromkeys(
-    (False, True), tuple(column._replace(kafka_width=column.kafka_width or 15) for column in WORKERS.table())
-)
-_TABLE: Final = GroupTable(WORKERS, worker_rows, fixed_columns(WORKERS, _KAFKA_COLUMNS))
+# Kafka has no tool that shows workers. Each column is as wide as its longest cell, so that the columns are aligned.
+_KAFKA_COLUMNS: Final = {
+    verbose: tuple(
+        column._replace(kafka_width=max(15, len(column.header)), fits_longest=True)
+        for column in WORKERS.table(options={"--verbose"} if verbose else ())
+    )
+    for verbose in (False, True)
+}
+_FIXED_COLUMNS: Final = fixed_columns(WORKERS, _KAFKA_COLUMNS)
+
+
+def _worker_columns(rows: Sequence[WorkerRow], style: TableStyle) -> tuple[Column, ...]:
+    """Return the columns of these workers: with member ids if the URL of one is unknown."""
+    columns = _FIXED_COLUMNS(rows, style)
+    has_urls = all(row.url is not None for row in rows)
+    return columns if has_urls or style.verbose or style.as_kafka else (*columns, _WORKER_ID)
+
+
+_TABLE: Final = GroupTable(WORKERS, worker_rows, _worker_columns)
 _encode_worker: Final = WORKERS.encoder(without=("group",))
 
 

@@ -36,6 +36,11 @@ from kafka_groups.rendering.writers import Writer, open_writer
 
 # Above this number of groups that the user did not name, one note contains their number.
 _MAX_NOTES: Final = 20
+# What a group without rows of offsets lacks.
+_MISSING_OFFSETS: Final = {
+    Offsets.COMMITTED: "no committed offsets and no assigned partitions",
+    Offsets.START: "no start offsets",
+}
 
 
 class DescribeView(NamedTuple):
@@ -54,7 +59,7 @@ class DescribeView(NamedTuple):
             offsets=offsets,
             # One more request for each leader; Kafka's own tool has no such column.
             log_start_offsets=self.verbose and offsets and not is_kafka,
-            start_log_ends=is_json or (self.verbose and not is_kafka),
+            share_log_ends=is_json or (self.verbose and not is_kafka),
             # Kafka's tool counts the lag of a partition without a commit from the log start offset.
             streams_log_starts=is_kafka and offsets,
             topology=self.name == "topology",
@@ -85,13 +90,13 @@ class DescribeView(NamedTuple):
         )
 
     def kinds_by_columns(self, groups: DescribedGroups) -> list[list[str]]:
-        """Return the nouns of the kinds of these groups, in a list for each set of columns that a CSV of them has."""
+        """Return what texts call these groups, in a list for each set of columns that a CSV of them has."""
         kinds = dict.fromkeys(kind_of(group) for group in groups.descriptions.values())
-        nouns: dict[tuple[str, ...], list[str]] = {}
+        plurals: dict[tuple[str, ...], list[str]] = {}
         for kind in kinds:
             headers = tuple(column.header for column in self._csv_columns(views_of(kind)))
-            nouns.setdefault(headers, []).append(kind.noun)
-        return [[*dict.fromkeys(each)] for each in nouns.values()]
+            plurals.setdefault(headers, []).append(kind.plural)
+        return [[*dict.fromkeys(each)] for each in plurals.values()]
 
     def entries(self, groups: DescribedGroups) -> Iterator[Entry]:
         """Yield an entry for each group, so that a large cluster's rows are never in memory at once."""
@@ -105,7 +110,7 @@ class DescribeView(NamedTuple):
             if kind not in csv_columns:
                 csv_columns[kind] = self._csv_columns(views)
             table = views.tables[self.name]
-            table_rows = table.rows(rows)
+            table_rows = table.rows_in(style, rows)
             yield Entry(
                 columns=table.columns(table_rows, style),
                 rows=table_rows,
@@ -130,15 +135,19 @@ class DescribeView(NamedTuple):
         without_rows = [
             group
             for name, group in groups.descriptions.items()
-            if kind_of(group).offsets is not Offsets.NONE and not has_offset_rows(groups, name)
+            if kind_of(group).offsets in _MISSING_OFFSETS and not has_offset_rows(groups, name)
         ]
-        return _note_groups(
-            without_rows,
-            named,
-            NoteKind.NO_OFFSETS,
-            "{} has no committed offsets and no assigned partitions.",
-            "{} have no committed offsets and no assigned partitions.",
-        )
+        return [
+            note
+            for offsets, missing in _MISSING_OFFSETS.items()
+            for note in _note_groups(
+                [group for group in without_rows if kind_of(group).offsets is offsets],
+                named,
+                NoteKind.NO_OFFSETS,
+                f"{{}} has {missing}.",
+                f"{{}} have {missing}.",
+            )
+        ]
 
 
 def note_states(descriptions: Iterable[GroupDescription], *, named: frozenset[str]) -> list[Note]:
@@ -179,15 +188,15 @@ def _note_groups(
     shown = [group for group in groups if group.group in named or len(unnamed) <= _MAX_NOTES]
     notes = [Note(kind, group.group, one.format(f"{kind_of(group).noun} '{group.group}'")) for group in shown]
     if len(unnamed) > _MAX_NOTES:
-        nouns = {kind_of(group).noun for group in unnamed}
-        noun = f"{nouns.pop().lower()}s" if len(nouns) == 1 else "groups"
+        plurals = {kind_of(group).plural for group in unnamed}
+        noun = plurals.pop() if len(plurals) == 1 else "groups"
         notes.append(Note(kind, None, many.format(f"{len(unnamed):,} {'more ' if shown else ''}{noun}")))
     return notes
 
 
 def describe_schema() -> Schema:
     """Return the JSON Schema of `describe`. The offsets and members of a group are those of its kind."""
-    from kafka_groups.rendering.views.streams_groups import TOPOLOGY_SCHEMA
+    from kafka_groups.rendering.views.topologies import TOPOLOGY_SCHEMA
 
     kinds = {
         "": CONSUMER_VIEWS,

@@ -27,16 +27,26 @@ class TableStyle(NamedTuple):
 class GroupTable(NamedTuple):
     """One table of groups of a kind. `view` has all columns of its rows, for CSV, JSON and the schema.
 
-    `rows` returns the rows of a group, `columns` those of a table of these rows in a style.
+    `rows` returns the rows of a group, `columns` the columns of a table of these rows in a style. `kafka_rows` returns
+    the rows as Kafka's own tool prints them; None if it prints the same ones in the same order.
     """
 
     view: View
     rows: Callable[[GroupRows], Sequence[Any]]
     columns: Callable[[Sequence[Any], TableStyle], tuple[Column, ...]]
+    kafka_rows: Callable[[GroupRows], Sequence[Any]] | None = None
+
+    def rows_in(self, style: TableStyle, group: GroupRows) -> Sequence[Any]:
+        """Return the rows of a group for a table in this style."""
+        make_rows = self.kafka_rows if style.as_kafka and self.kafka_rows is not None else self.rows
+        return make_rows(group)
 
 
 class GroupViews(NamedTuple):
-    """The views of one kind of group: its tables by name (offsets, members, state), and the JSON object of a group."""
+    """The views of one kind of group: its tables by name, and the function that returns the JSON object of a group.
+
+    Every kind has the tables offsets, members and state. Only streams groups have the table topology.
+    """
 
     tables: Mapping[str, GroupTable]
     document: Callable[[GroupRows], Document]

@@ -1,15 +1,32 @@
-"""The columns of kafka-streams-groups.sh, for `describe --format kafka` of streams groups."""
+"""The columns and rows of kafka-streams-groups.sh, for `describe --format kafka` of streams groups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from operator import attrgetter
 from typing import Final
 
+from kafka_groups.groups.lag.rows import lag_of
 from kafka_groups.members import StreamsMember, SubtopologyTasks
-from kafka_groups.model import Broker
+from kafka_groups.model import Broker, OffsetRow
 from kafka_groups.rendering.columns import Column, name_column, text_column
+from kafka_groups.rendering.views.group_views import GroupRows
 from kafka_groups.rendering.views.list_groups import GROUP
+
+
+def kafka_offset_rows(group: GroupRows) -> list[OffsetRow]:
+    """Return the rows of a group by topic and partition.
+
+    The lag of a partition without a commit is the number of records in its log, as the application would read them all.
+    """
+    return sorted(map(_with_lag, group.offsets), key=attrgetter("topic", "partition"))
+
+
+def _with_lag(row: OffsetRow) -> OffsetRow:
+    if row.committed_offset is not None:
+        return row
+    return row._replace(lag=lag_of(row.log_start_offset, row.log_end_offset))
 
 
 def _show_coordinator(broker: Broker | None) -> str | None:

@@ -171,7 +171,9 @@ _PACE: Final = (
         "",
         "verdict_since",
         encode=_encode_time,
-        schema=text_schema("Since when polls have given that verdict, in UTC; null without polls.", nullable=True),
+        schema=text_schema(
+            "Since when polls have given that verdict to a partition, in UTC; null without polls.", nullable=True
+        ),
     ),
 )
 _MEMBER: Final = text_column(

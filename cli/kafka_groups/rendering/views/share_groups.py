@@ -13,6 +13,7 @@ from kafka_groups.rendering.views.list_groups import GROUP
 from kafka_groups.rendering.views.members import (
     CLIENT_ID_TEXT,
     HOST_TEXT,
+    MemberRow,
     assignment_column,
     member_rows,
 )
@@ -23,8 +24,9 @@ from kafka_groups.rendering.views.state import STATE_TABLE, STATES, encode_state
 class ShareOffsetRow(NamedTuple):
     """A partition of a share group. Offsets, epoch and numbers are None if they are unknown.
 
-    `delivered` is the number of records from the start offset on whose delivery is final: the log end offset minus the
-    start offset minus the lag. It is None, too, if it were negative: the coordinator's log end offset was then another.
+    `delivered` is the number of records beyond the start offset whose delivery is final: the log end offset minus the
+    start offset minus the lag. A negative difference is None, too: the coordinator computed the lag with another log
+    end offset.
     """
 
     group: str
@@ -63,7 +65,8 @@ def _delivered(row: OffsetRow) -> int | None:
     return None if delivered < 0 else delivered
 
 
-# The widths of the columns of kafka-share-groups.sh --describe --state, by our header, and what it calls them.
+# The widths of the columns of kafka-share-groups.sh --describe --state, by the header of this tool's column, and the
+# headers that differ there.
 _WIDTHS: Final = {
     "GROUP": 15,
     "COORDINATOR (ID)": 25,
@@ -104,7 +107,9 @@ SHARE_OFFSETS: Final = View(
             "LOG-END-OFFSET",
             "log_end_offset",
             option="--verbose",
-            schema=number_schema("The offset after the partition's last record; null if it is unknown."),
+            schema=number_schema(
+                "The offset after the partition's last record; null if it is unknown, and in NDJSON without --verbose."
+            ),
         ),
         number_column(
             "LAG",
@@ -120,8 +125,8 @@ SHARE_OFFSETS: Final = View(
             "delivered",
             option="--verbose",
             schema=number_schema(
-                "The records from the start offset on whose delivery is final: log_end_offset - start_offset - lag. "
-                "Null if one of them is unknown, or if they were read at different times so that it would be negative."
+                "The records beyond the start offset whose delivery is final: log_end_offset - start_offset - lag. "
+                "Null if one of these is unknown, or if they were read at different times and the result is negative."
             ),
         ),
         number_column(
@@ -162,7 +167,7 @@ SHARE_MEMBERS: Final = View(
             "member.assignment",
             "The partitions that are assigned to the member; others may have them, too.",
             option=None,
-        )._replace(kafka_width=0),
+        )._replace(kafka_width=0, fits_longest=False),
     )
 )
 # The columns of kafka-share-groups.sh, by verbosity.
@@ -188,10 +193,15 @@ def share_document(group: GroupRows) -> Document:
     }
 
 
+def _rows_by_member_id(group: GroupRows) -> list[MemberRow]:
+    """Return the members in the order of kafka-share-groups.sh."""
+    return sorted(member_rows(group), key=lambda row: row.member.member_id)
+
+
 SHARE_VIEWS: Final = GroupViews(
     tables={
         "offsets": GroupTable(SHARE_OFFSETS, share_offset_rows, fixed_columns(SHARE_OFFSETS)),
-        "members": GroupTable(SHARE_MEMBERS, member_rows, fixed_columns(SHARE_MEMBERS)),
+        "members": GroupTable(SHARE_MEMBERS, member_rows, fixed_columns(SHARE_MEMBERS), _rows_by_member_id),
         "state": STATE_TABLE._replace(columns=fixed_columns(STATES, _KAFKA_STATE)),
     },
     document=share_document,

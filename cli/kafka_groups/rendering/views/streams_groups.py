@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from kafka_groups.groups.lag.rows import sort_members
-from kafka_groups.members import StreamsMember, Subtopology, SubtopologyTasks, TaskAssignment, Topology, TopologyNode
+from kafka_groups.members import StreamsMember, SubtopologyTasks, TaskAssignment
 from kafka_groups.model import Member
 from kafka_groups.rendering.columns import Column, View, name_column, number_column, text_column
 from kafka_groups.rendering.schemas import (
@@ -14,20 +14,22 @@ from kafka_groups.rendering.schemas import (
     Schema,
     array_schema,
     boolean_schema,
-    choice_schema,
     number_schema,
     object_schema,
     text_schema,
-    texts_schema,
 )
 from kafka_groups.rendering.views.group_views import GroupRows, GroupTable, GroupViews, fixed_columns
-from kafka_groups.rendering.views.kafka_streams_columns import MEMBER_COLUMNS, OFFSET_COLUMNS, STATE_COLUMNS
+from kafka_groups.rendering.views.kafka_streams_columns import (
+    MEMBER_COLUMNS,
+    OFFSET_COLUMNS,
+    STATE_COLUMNS,
+    kafka_offset_rows,
+)
 from kafka_groups.rendering.views.list_groups import GROUP
 from kafka_groups.rendering.views.members import CLIENT_ID_TEXT, HOST_TEXT
 from kafka_groups.rendering.views.partition_lag import OFFSETS, partition_rows
 from kafka_groups.rendering.views.state import STATE_TABLE, STATES, encode_state
-
-_DESCRIPTIONS: Final = ("not_requested", "not_stored", "error", "available")
+from kafka_groups.rendering.views.topologies import TOPOLOGY_TABLE, encode_topology
 
 
 class StreamsMemberRow(NamedTuple):
@@ -38,37 +40,18 @@ class StreamsMemberRow(NamedTuple):
     streams: StreamsMember
 
 
-class TopologyRow(NamedTuple):
-    """A node of a topology, in a subtopology or (None) of a global store."""
-
-    group: str
-    subtopology: str | None
-    node: TopologyNode
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """Return the topics that a source reads, or the topic that a sink writes to."""
-        return self.node.source_topics if self.node.sink_topic is None else (self.node.sink_topic,)
-
-
 def streams_member_rows(group: GroupRows) -> list[StreamsMemberRow]:
     """Return a row for each member, those with the most partitions first."""
-    description = group.description
-    return [
-        StreamsMemberRow(description.group, member, member.streams)
-        for member in sort_members(description.members)
-        if member.streams is not None
-    ]
+    return _member_rows(group.description.group, sort_members(group.description.members))
 
 
-def topology_rows(group: GroupRows) -> list[TopologyRow]:
-    """Return a row for each node of the topology, by subtopology, then those of global stores; none if unknown."""
-    name = group.description.group
-    topology = group.description.topology
-    if topology is None or topology.nodes is None:
-        return []
-    rows = [TopologyRow(name, subtopology, node) for subtopology, nodes in topology.nodes for node in nodes]
-    return rows + [TopologyRow(name, None, node) for pair in topology.global_nodes or () for node in pair]
+def _rows_in_order_of_response(group: GroupRows) -> list[StreamsMemberRow]:
+    """Return the members in the order of kafka-streams-groups.sh, which does not sort them."""
+    return _member_rows(group.description.group, group.description.members)
+
+
+def _member_rows(group: str, members: Iterable[Member]) -> list[StreamsMemberRow]:
+    return [StreamsMemberRow(group, member, member.streams) for member in members if member.streams is not None]
 
 
 def _show_tasks(tasks: Iterable[SubtopologyTasks]) -> str | None:
@@ -78,10 +61,6 @@ def _show_tasks(tasks: Iterable[SubtopologyTasks]) -> str | None:
 
 def _encode_tasks(tasks: TaskAssignment) -> Document:
     return {role: [each._asdict() for each in getattr(tasks, role)] for role in tasks._fields}
-
-
-def _show_names(names: Sequence[str]) -> str | None:
-    return ",".join(names) or None
 
 
 def _encode_endpoint(endpoint: tuple[str, int] | None) -> Document | None:
@@ -105,7 +84,11 @@ _ENDPOINT: Final[Schema] = {
 
 
 def _tasks_schema(description: str) -> Schema:
-    roles = {"active": "tasks that it runs", "standby": "copies of the state of others", "warmup": "future copies"}
+    roles = {
+        "active": "tasks that it runs",
+        "standby": "tasks of other members, of whose state it keeps a copy",
+        "warmup": "tasks whose state it restores before it runs them",
+    }
     properties = {role: {**_TASKS, "description": f"The {text}."} for role, text in roles.items()}
     return {"description": description, **object_schema(properties)}
 
@@ -142,8 +125,8 @@ STREAMS_MEMBERS: Final = View(
             "RESTORATION-LAG",
             "streams.restoration_lag",
             schema=number_schema(
-                "The records of changelogs that the member's standby and warm-up tasks have not read; null if the "
-                "broker does not know it, as before Kafka 4.4."
+                "The records of changelogs that the member's standby and warm-up tasks have not read; null if it has "
+                "no such task, or if the broker does not know it, as before Kafka 4.4."
             ),
         ),
         number_column(
@@ -181,106 +164,32 @@ STREAMS_MEMBERS: Final = View(
         ),
     )
 )
-TOPOLOGY: Final = View(
-    (
-        GROUP,
-        text_column(
-            "SUBTOPOLOGY",
-            "subtopology",
-            schema=text_schema("The id of the subtopology; null for a global store.", nullable=True),
-        ),
-        text_column("NODE", "node.name", schema=text_schema("The node's name.")),
-        text_column("TYPE", "node.type", schema=text_schema("source, processor or sink.")),
-        text_column(
-            "TOPICS",
-            "topics",
-            when_narrow="fold",
-            show=_show_names,
-            encode=list,
-            schema=texts_schema("The topics that a source reads, or the topic that a sink writes to."),
-        ),
-        text_column(
-            "STORES",
-            "node.stores",
-            when_narrow="fold",
-            show=_show_names,
-            encode=list,
-            schema=texts_schema("The state stores of a processor."),
-        ),
-        text_column(
-            "SUCCESSORS",
-            "node.successors",
-            when_narrow="fold",
-            show=_show_names,
-            encode=list,
-            schema=texts_schema("The nodes that receive its records."),
-        ),
-    )
-)
+
 _encode_offset: Final = OFFSETS.encoder(without=("group",))
 _encode_member: Final = STREAMS_MEMBERS.encoder(without=("group",))
-_encode_node: Final = TOPOLOGY.encoder(without=("group",))
-TOPOLOGY_SCHEMA: Final[Schema] = {
-    "description": "The topology of a streams group; null if it has none.",
-    **object_schema(
-        {
-            "epoch": number_schema("The epoch of the topology.", nullable=False, minimum=None),
-            "subtopologies": array_schema(
-                "The subtopologies; null while the group has no valid topology.",
-                object_schema(
-                    {
-                        "id": text_schema("The id of the subtopology."),
-                        "source_topics": texts_schema("The topics that it reads."),
-                        "repartition_source_topics": texts_schema("The repartition topics that it reads."),
-                        "repartition_sink_topics": texts_schema("The repartition topics that it writes to."),
-                        "changelog_topics": texts_schema("The changelog topics of its state stores."),
-                    }
-                ),
-                nullable=True,
-            ),
-            "description": choice_schema(
-                "Whether the broker has the nodes, if --topology requests them.", _DESCRIPTIONS
-            ),
-            "nodes": array_schema(
-                "The nodes; null if the broker does not have them.", TOPOLOGY.schema(without=("group",)), nullable=True
-            ),
-        }
-    ),
-    "type": ["object", "null"],
-}
 
 
 def streams_document(group: GroupRows) -> Document:
     """Return the JSON object of a streams group. It has the same keys in every view."""
-    topology = group.description.topology
     return {
         **encode_state(group.description),
         "offsets": [_encode_offset(row) for row in group.offsets],
         "members": [_encode_member(row) for row in streams_member_rows(group)],
-        "topology": None if topology is None else _encode_topology(topology, topology_rows(group)),
+        "topology": encode_topology(group),
     }
-
-
-def _encode_topology(topology: Topology, nodes: Iterable[TopologyRow]) -> Document:
-    subtopologies = topology.subtopologies
-    return {
-        "epoch": topology.epoch,
-        "subtopologies": None if subtopologies is None else [*map(_encode_subtopology, subtopologies)],
-        "description": topology.description,
-        "nodes": None if topology.nodes is None else [*map(_encode_node, nodes)],
-    }
-
-
-def _encode_subtopology(subtopology: Subtopology) -> Document:
-    return {name: value if name == "id" else list(value) for name, value in subtopology._asdict().items()}
 
 
 STREAMS_VIEWS: Final = GroupViews(
     tables={
-        "offsets": GroupTable(OFFSETS, partition_rows, fixed_columns(OFFSETS, OFFSET_COLUMNS)),
-        "members": GroupTable(STREAMS_MEMBERS, streams_member_rows, fixed_columns(STREAMS_MEMBERS, MEMBER_COLUMNS)),
+        "offsets": GroupTable(OFFSETS, partition_rows, fixed_columns(OFFSETS, OFFSET_COLUMNS), kafka_offset_rows),
+        "members": GroupTable(
+            STREAMS_MEMBERS,
+            streams_member_rows,
+            fixed_columns(STREAMS_MEMBERS, MEMBER_COLUMNS),
+            kafka_rows=_rows_in_order_of_response,
+        ),
         "state": STATE_TABLE._replace(columns=fixed_columns(STATES, STATE_COLUMNS)),
-        "topology": GroupTable(TOPOLOGY, topology_rows, fixed_columns(TOPOLOGY)),
+        "topology": TOPOLOGY_TABLE,
     },
     document=streams_document,
 )

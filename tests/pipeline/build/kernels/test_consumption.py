@@ -1,4 +1,4 @@
-"""The largest backward step of the times of a key's commits in the log, in ms: the column `clock_jump_ms`."""
+"""The furthest that a commit record's time lies behind an earlier record's, in ms: the column `clock_jump_ms`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_jump_on_an_earlier_day_does_not_count_again() -> None:
 
 
 def test_a_record_before_a_carried_one_bears_a_time_that_jumps() -> None:
-    """A clock that was ahead dated it to the next day, so that the record after it in the log is of the day before."""
+    """A clock that was ahead dated it to the next day, so that the record after it in the log has the date before."""
     carried = replace(commits_at(30, source_offsets=[7]), is_carried=np.ones(1, np.bool_))
 
     assert jumps_ms(commits_at(50, 60, source_offsets=[6, 8]), carried=carried) == [20_000]

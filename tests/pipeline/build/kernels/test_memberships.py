@@ -10,7 +10,7 @@ import pytest
 from kafka_groups.pipeline.build.kernels.epoch_rebalances import EpochChanges
 from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint
 from kafka_groups.pipeline.build.kernels.group_days import build_group_days
-from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN
+from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN_COUNT
 from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 from kafka_groups.pipeline.frames.arrays import NULL
 from tests.pipeline.build.kernels.event_rows import DAY, at_time, build, epoch, joined, left, on, placed, split
@@ -181,7 +181,7 @@ def test_a_date_on_which_the_number_was_unknown_has_no_maximum() -> None:
     }
 
     assert max_members["joined"] == [5, 5]
-    assert max_members["no other member yet"] == [UNKNOWN, UNKNOWN]
+    assert max_members["no other member yet"] == [UNKNOWN_COUNT, UNKNOWN_COUNT]
     assert max_members["all left"] == [2, 0]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kafka_groups.groups.lag.progress import Observation
-from kafka_groups.pipeline.build.frames import KeyProgress, LagFloors, Observations
+from kafka_groups.pipeline.build.frames import KeyProgress, LagFloors, LogStarts, Observations
 from kafka_groups.pipeline.build.kernels.lag_floors import measure_growths
 from kafka_groups.pipeline.build.kernels.progress import carry_progress
 from kafka_groups.pipeline.build.kernels.verdicts import RULE_NAMES, judge_evidence, judge_observations
@@ -20,6 +20,7 @@ from kafka_groups.pipeline.frames.arrays import NULL, Floats
 from kafka_groups.verdicts import (
     LONG_THIRDS_MS,
     NO_COMMITS,
+    OUT_OF_ORDER,
     RULES,
     SHORT_THIRDS_MS,
     VERDICT_OF,
@@ -33,8 +34,8 @@ from kafka_groups.verdicts import (
 from tests.verdicts.random_polls import judge_polls, random_polls
 
 LIMITS: Final = (Limits(), Limits(stop_after_ms=30_000), Limits(allowed_lag=5, stop_after_ms=0))
-# Polls see no commits, and a group without commits has no observations.
-RULES_OF_POLLS: Final = {*VERDICT_OF} - {"stalled", NO_COMMITS}
+# Polls see no commits. No comparison judges a group without commits, and a share group.
+RULES_OF_POLLS: Final = {*VERDICT_OF} - {"stalled", NO_COMMITS, OUT_OF_ORDER}
 THIRDS_MS: Final = (*SHORT_THIRDS_MS, *LONG_THIRDS_MS)
 Verdicts = list[tuple[str, int]]
 
@@ -50,6 +51,7 @@ def to_observations(polls: Sequence[tuple[int, Observation]]) -> Observations:
         log_number=zeros,
         at_ms=column([poll.at_ms for _, poll in polls]),
         committed_offset=column([poll.offset for _, poll in polls]),
+        log_start=unknown,
         log_end=column([poll.end for _, poll in polls]),
         lag=column([poll.lag for _, poll in polls]),
         lost_records=column([max(0, poll.start - poll.offset) for _, poll in polls]),
@@ -68,7 +70,9 @@ def judge_days(
     cuts: Sequence[float] = (),
 ) -> list[Verdicts]:
     """Return what the kernel gives at each poll of each key, if every key's polls are cut into days at these shares."""
-    carried, floors = KeyProgress.empty(), LagFloors.empty()
+    carried = KeyProgress.empty()
+    floors = LagFloors.empty()
+    starts = LogStarts.empty()
     judged: list[Verdicts] = [[] for _ in polls_of_keys]
     bounds = (0, *cuts, 1)
     for since, until in pairwise(bounds):
@@ -77,7 +81,7 @@ def judge_days(
             for key, polls in enumerate(polls_of_keys)
             for poll in polls[int(since * len(polls)) : int(until * len(polls))]
         ]
-        progress, floors = judge_observations(to_observations(day), carried, floors, limits, rules)
+        progress, floors, starts = judge_observations(to_observations(day), carried, floors, starts, limits, rules)
         carried = carry_progress(carried, progress)
         for key, rule, since_ms in zip(progress.key, progress.rule, progress.verdict_since_ms, strict=True):
             judged[key].append((RULE_NAMES[rule], int(since_ms)))
@@ -133,6 +137,10 @@ def random_evidence(chance: Random) -> Evidence:
         repeated_commits=some(None, 2, 3),
         to_reach=chance.choice((0, 0, 0, 1)),
         lost_records=some(None, 0, 0, 1),
+        start_moves=some(None, 2, 3),
+        loss_ms=some(None, 0, 12 * 60 * minute, 25 * 60 * minute),
+        kept_ms=some(None, 60 * 60 * minute, 1_000 * 60 * minute),
+        unread_at_deletion=some(None, 0, 1),
         unread_at_move=some(None, 0, 5, 6),
         growths=growths,
     )
@@ -167,7 +175,7 @@ def compare_evidence(rules: Sequence[Rule]) -> Counter[str]:
 
 
 def test_both_judges_give_every_rule_on_the_same_evidence() -> None:
-    assert set(compare_evidence(RULES)) == {*VERDICT_OF} - {NO_COMMITS}
+    assert set(compare_evidence(RULES)) == {*VERDICT_OF} - {NO_COMMITS, OUT_OF_ORDER}
 
 
 def change(rule_name: str, old: Comparison, new: Comparison) -> tuple[Rule, ...]:
@@ -219,5 +227,5 @@ def test_the_kernel_measures_every_field_of_growth() -> None:
 
 
 def test_no_observations_give_no_verdicts() -> None:
-    progress, floors = judge_observations(to_observations([]), KeyProgress.empty(), LagFloors.empty(), Limits())
-    assert (len(progress), len(floors)) == (0, 0)
+    before = (KeyProgress.empty(), LagFloors.empty(), LogStarts.empty())
+    assert [len(after) for after in judge_observations(to_observations([]), *before, Limits())] == [0, 0, 0]

@@ -91,7 +91,7 @@ def empty_key_summary(size: int) -> KeySummary:
         last_commit_us=np.full(size, NULL),
         has_records=np.zeros(size, np.bool_),
         sampled_us=np.full(size, NULL),
-        missing_samples=np.full(size, NULL),
+        samples_since_seen=np.full(size, NULL),
         missing_since_us=np.full(size, NULL),
     )
 

@@ -118,9 +118,9 @@ def measure_activity(rows: Commits, key_summary: KeySummary, clock_jump_ms: Ints
 
 
 def measure_clock_jumps(day: Commits, carried: Commits, size: int) -> Ints:
-    """Measure how far the times of a key's records fall in the order of the log: the largest fall in ms, or 0.
+    """Measure how far, at most, the time of a record lies behind an earlier record's of its key: in ms, or 0.
 
-    `day` are all commits of a day, superseded ones included; `carried` are commits of earlier days, whose falls were
+    `day` are all commits of a day, superseded ones included; `carried` are commits of earlier days, which were
     measured then. Return one number for each of `size` keys.
     """
     rows = Commits.join(carried, day)
@@ -165,7 +165,7 @@ def _measure_advances(rows: Commits, carried_samples: _CarriedSamples, size: int
 
 
 def _show_later_record(rows: Commits) -> Flags:
-    """Return a mask of the day's samples that already show a later record's commit, before the key's first record.
+    """Return a mask of the day's samples before the key's first record that already show a later record's commit.
 
     The coordinator's clock is ahead of the sampler's.
     """
@@ -175,7 +175,7 @@ def _show_later_record(rows: Commits) -> Flags:
 
 
 def _show_earlier_record(rows: Commits) -> Flags:
-    """Return a mask of the day's samples that still show an earlier record's commit, below the previous record.
+    """Return a mask of the day's samples below the previous record that still show an earlier record's commit.
 
     The coordinator's clock is behind the sampler's.
     """

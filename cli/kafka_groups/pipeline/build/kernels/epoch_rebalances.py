@@ -212,7 +212,7 @@ class GroupIncarnation:
         if self.members.is_known_at(epoch.record_index, epoch.at_us):
             member_count = epoch.present_count + self.members.preexisting_count
         # No member was counted, but later a member left whose join is lost.
-        if member_count == 0 and self.members.leaves_unseen_after(epoch.record_index):
+        if member_count == 0 and self.members.has_unseen_leave_after(epoch.record_index):
             member_count = None
         # The epoch of an empty KIP-848 group follows from members that have come and gone.
         is_change = epoch.is_kip_848 or bool(epoch.changes.steps)

@@ -54,7 +54,7 @@ class GroupCheckpoint:
     other_changes: EpochChanges = field(default_factory=EpochChanges)  # since that of a share or streams group
     generation: Generation | None = None  # the newest one of a classic group
     state: str | None = None  # None if it is unknown
-    member_count: int = NULL  # number of members; UNKNOWN, or NULL if no event has shown a number yet
+    member_count: int = NULL  # number of members; UNKNOWN_COUNT, or NULL if no event has shown a number yet
     topics: Topics = field(default_factory=dict)  # topics that each subject named last
     last_position: tuple[int, int] | None = None  # partition and offset of the last record; None if there was none
     recent: RecentRecords | None = None  # None if the day had no record in its last ten minutes

@@ -13,7 +13,7 @@ Three partitions of one topic, the last one idle, and 3,000 records consumed:
 
     >>> topic_skew(
     ...     consumed=np.array([2_000, 1_000, 0]),
-    ...     is_idle=np.array([False, False, True]),
+    ...     is_idle_partition=np.array([False, False, True]),
     ...     idle_partitions=np.array([1, 1, 1]),
     ...     is_start=np.array([True, False, False]),
     ... )
@@ -71,8 +71,8 @@ class GroupedKeyDays:
 class GroupCounts:
     """The counts of groups on a day that do not depend on commits: row i is group i; NULL where unknown."""
 
-    read_us: Ints  # the last record of the group's cluster, in µs since 1970
-    # Highest number of members; UNKNOWN if it was unknown at any time, NULL if no event has shown one.
+    record_us: Ints  # the last record of the group's cluster, in µs since 1970
+    # Highest number of members; UNKNOWN_COUNT if it was unknown at any time, NULL if no event has shown one.
     max_members: Ints
     rebalances: Ints  # number of rebalances
     rebalance_ms: Ints  # time spent in rebalances whose duration is known
@@ -94,7 +94,7 @@ class GroupActivity:
     skew: Floats  # of the most uneven topic; NaN if none has enough records
     last_commit_us: Ints
     is_idle: Flags
-    clock_jump_ms: Ints  # largest backward step of a key's commit times in the log
+    clock_jump_ms: Ints  # furthest that a commit record's time lies behind an earlier record's of its key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,47 +128,47 @@ def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> G
     group = active.group[is_start]
     commits_on_topic = reduce_segments(np.add, days.has_commit.astype(np.int64), is_topic_start)
     has_commits = commits_on_topic > 0
-    skew = topic_skew(days.consumed, days.is_idle, active.idle_partitions, is_topic_start)
+    skew = topic_skew(days.consumed, days.is_idle_partition, active.idle_partitions, is_topic_start)
     commits = reduce_segments(np.add, days.commits, is_start)
     has_records = reduce_segments(np.logical_or, days.has_records, is_start)
-    read_us = counts.read_us[group]
+    record_us = counts.record_us[group]
     return GroupActivity(
         group=group,
         commits=np.where(has_records, commits, NULL),
-        commit_rate=_measure_commit_rate(commits, has_records, read_us, day),
+        commit_rate=_measure_commit_rate(commits, has_records, record_us, day),
         partitions=reduce_segments(np.add, commits_on_topic, is_group_start_of_topics),
         topics=(np.searchsorted(group, group_of_topic[has_commits]), active.topic[is_topic_start][has_commits]),
         consumed=sum_segments(days.consumed, is_start),
         skew=reduce_segments(np.fmax, skew, is_group_start_of_topics),
         last_commit_us=reduce_segments(np.maximum, days.last_commit_us, is_start),
-        is_idle=_are_idle(days, is_start, read_us, counts.max_members[group]),
+        is_idle=_are_idle(days, is_start, record_us, counts.max_members[group]),
         clock_jump_ms=reduce_segments(np.maximum, days.clock_jump_ms, is_start),
     )
 
 
-def _measure_commit_rate(commits: Ints, has_records: Flags, read_us: Ints, day: int) -> Floats:
+def _measure_commit_rate(commits: Ints, has_records: Flags, record_us: Ints, day: int) -> Floats:
     """Return the commits per second from midnight to the last record that was read; NaN where no record was read."""
-    seconds = (read_us // 1_000 - day * DAY_US // 1_000) / 1_000
-    is_known = has_records & (read_us != NULL)
+    seconds = (record_us // 1_000 - day * DAY_US // 1_000) / 1_000
+    is_known = has_records & (record_us != NULL)
     return np.where(is_known, commits / np.maximum(_MIN_SECONDS, seconds), np.nan)
 
 
-def _are_idle(days: KeyDays, is_start: Flags, read_us: Ints, max_members: Ints) -> Flags:
+def _are_idle(days: KeyDays, is_start: Flags, record_us: Ints, max_members: Ints) -> Flags:
     """Return for each group whether it is idle: it had no member, and no commit in the 24 hours before it was observed.
 
-    `is_start` marks each group's first row in `days`. `read_us` (µs) and `max_members` have a value for each group.
+    `is_start` marks each group's first row in `days`. `record_us` (µs) and `max_members` have a value for each group.
     """
     sampled_us = reduce_segments(np.maximum, days.sampled_us, is_start)
     last_move_us = reduce_segments(np.maximum, days.last_move_us, is_start)
-    observed_us = np.maximum(sampled_us, read_us)
+    observed_us = np.maximum(sampled_us, record_us)
     is_known = (observed_us != NULL) & (last_move_us != NULL)
     has_stood_still = is_known & (observed_us // 1_000 - last_move_us // 1_000 >= DAY_US // 1_000)
-    # A group with UNKNOWN members may have had some, so it is not idle. With NULL, no event has shown a member.
+    # A group with UNKNOWN_COUNT may have had members, so it is not idle. With NULL, no event has shown a member.
     is_idle: Flags = has_stood_still & np.isin(max_members, (0, NULL))
     return is_idle
 
 
-def topic_skew(consumed: Ints, is_idle: Flags, idle_partitions: Ints, is_start: Flags) -> Floats:
+def topic_skew(consumed: Ints, is_idle_partition: Flags, idle_partitions: Ints, is_start: Flags) -> Floats:
     """Return the skew of each topic of each group, NaN for a topic with too few records.
 
     `is_start` marks the first row of each topic. `idle_partitions` is the number of idle partitions of the topic, also
@@ -178,7 +178,7 @@ def topic_skew(consumed: Ints, is_idle: Flags, idle_partitions: Ints, is_start: 
     total = reduce_segments(np.add, amount, is_start)
     largest = reduce_segments(np.maximum, amount, is_start)
     idle = reduce_segments(np.maximum, idle_partitions, is_start)
-    partitions = idle + reduce_segments(np.add, (~is_idle).astype(np.float64), is_start)
+    partitions = idle + reduce_segments(np.add, (~is_idle_partition).astype(np.float64), is_start)
     has_enough = total >= _ENOUGH_RECORDS
     return np.where(has_enough, largest * partitions / np.where(has_enough, total, 1.0), np.nan)
 
@@ -192,28 +192,30 @@ def find_group_extremes(keys: GroupedKeyDays, statuses: GroupStatuses, size: int
     days = keys.key_days
     is_start = is_segment_start(keys.group)
     groups = keys.group[is_start]
-    last_of_group_ms = segment_maximum(days.last_ms, keys.group)
+    last_of_group_ms = segment_maximum(days.last_margin_at_ms, keys.group)
     # NULL divided by 1,000 is earlier than every time.
     deleted_ms = days.deleted_us // 1_000
-    is_deleted = (deleted_ms > days.last_ms) & (deleted_ms <= last_of_group_ms)
-    is_fresh = (days.last_ms != NULL) & (last_of_group_ms - days.last_ms <= FRESH_MS) & ~is_deleted
+    is_deleted = (deleted_ms > days.last_margin_at_ms) & (deleted_ms <= last_of_group_ms)
+    is_fresh = (days.last_margin_at_ms != NULL) & (last_of_group_ms - days.last_margin_at_ms <= FRESH_MS) & ~is_deleted
     last_margin = np.where(is_fresh, days.last_margin, NULL)
     retention_left_ms = np.where(is_fresh, days.retention_left_ms, NULL)
     orphaned = reduce_segments(np.add, days.is_orphaned.astype(np.int64), is_start)
     is_status_start = is_segment_start(statuses.group)
-    evaluated = statuses.group[is_status_start]
+    status_groups = statuses.group[is_status_start]
     # A status also counts partitions whose last observation is on the day before.
-    time_lag_ms = _spread(groups, reduce_segments(np.maximum, days.time_lag_ms, is_start), size)
-    status_time_lag_ms = _spread(evaluated, reduce_segments(np.maximum, statuses.time_lag_ms, is_status_start), size)
+    time_lag_ms = _spread(groups, reduce_segments(np.maximum, days.max_time_lag_ms, is_start), size)
+    status_time_lag_ms = _spread(
+        status_groups, reduce_segments(np.maximum, statuses.time_lag_ms, is_status_start), size
+    )
     return GroupExtremes(
         max_time_lag_ms=np.maximum(time_lag_ms, status_time_lag_ms),
-        retention_margin=_spread(groups, min_known(days.margin, is_start), size),
+        retention_margin=_spread(groups, min_known(days.min_margin, is_start), size),
         last_retention_margin=_spread(groups, min_known(last_margin, is_start), size),
         retention_left_ms=_spread(groups, min_known(retention_left_ms, is_start), size),
         orphaned_partitions=_spread(groups, orphaned, size),
-        max_lag=_spread(evaluated, reduce_segments(np.maximum, statuses.lag, is_status_start), size),
-        last_lag=_spread(evaluated, statuses.lag[is_segment_end(statuses.group)], size),
-        worst_rule=_spread(evaluated, reduce_segments(np.maximum, statuses.rule, is_status_start), size),
+        max_lag=_spread(status_groups, reduce_segments(np.maximum, statuses.lag, is_status_start), size),
+        last_lag=_spread(status_groups, statuses.lag[is_segment_end(statuses.group)], size),
+        worst_rule=_spread(status_groups, reduce_segments(np.maximum, statuses.rule, is_status_start), size),
     )
 
 

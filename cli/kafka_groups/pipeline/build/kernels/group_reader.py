@@ -168,7 +168,7 @@ class GroupReader:
         """Return what is known after the last record that was read, without `recent`.
 
         `state` and `member_count` come from `Timeline.last`, which includes samples. An unknown state is None, and an
-        unknown number of members is UNKNOWN or NULL.
+        unknown number of members is UNKNOWN_COUNT or NULL.
         """
         last = self._incarnations[-1]
         return GroupCheckpoint(

@@ -1,8 +1,8 @@
 """The state of a group and the number of its members over one day.
 
 The state at a time is the state in the newest record, that is, in the last record in the log. If the clocks of two
-coordinators differ, a record may have an earlier time than the previous record in the log. It is valid from its own
-time on, so the previous record never is.
+coordinators differ, a record may have an earlier time than the previous record in the log. It applies from its own
+time on, so the previous record never takes effect.
 
 Example: generation 6 has an earlier time than generation 5, because the broker that wrote 5 is ten seconds ahead.
 
@@ -27,7 +27,7 @@ import numpy as np
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Array, Ints
 
 # The number of members after an event that changed it, if the number before the event was unknown.
-UNKNOWN: Final = -1
+UNKNOWN_COUNT: Final = -1
 
 
 class Entry(NamedTuple):
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     at_us: int  # time of the record, in microseconds since 1970
     record_index: int  # index of the record among those that were read, in the order of the log
     state: str | None  # None if the record does not show it
-    member_count: int  # number of members; UNKNOWN, or NULL if the record does not show it
+    member_count: int  # number of members; UNKNOWN_COUNT, or NULL if the record does not show it
 
 
 class Timeline(NamedTuple):
@@ -48,7 +48,7 @@ class Timeline(NamedTuple):
 
     times: Ints = np.zeros(0, np.int64)  # microseconds since 1970
     states: Array = np.zeros(0, np.object_)  # None where a state is not known
-    member_counts: Ints = np.zeros(0, np.int64)  # UNKNOWN, or NULL where no event has shown a number yet
+    member_counts: Ints = np.zeros(0, np.int64)  # UNKNOWN_COUNT, or NULL where no event has shown a number yet
 
     def at_times(self, times: Ints) -> tuple[Any, Ints]:
         """Return the states and the numbers of members at times of the day, in microseconds since 1970."""
@@ -57,8 +57,8 @@ class Timeline(NamedTuple):
 
     @property
     def max_members(self) -> int:
-        """The day's highest number of members; UNKNOWN if it was unknown at any time, NULL if no event has shown it."""
-        return UNKNOWN if (self.member_counts == UNKNOWN).any() else int(self.member_counts.max())
+        """The highest number of members; UNKNOWN_COUNT if it was unknown at any time, NULL if no event has shown it."""
+        return UNKNOWN_COUNT if (self.member_counts == UNKNOWN_COUNT).any() else int(self.member_counts.max())
 
     @property
     def last(self) -> tuple[str | None, int]:

@@ -30,7 +30,7 @@ falls from 90 to 10 within four hours, so the remaining 10 last for half an hour
     >>> rows.retention_margin
     array([90, 70, 50, 30, 10])
     >>> extremes = find_lag_extremes(rows, np.array([4_000, 5_000, 9_000, 8_000, 7_000]), size=1)
-    >>> extremes.time_lag_ms, extremes.margin, extremes.retention_left_ms
+    >>> extremes.max_time_lag_ms, extremes.min_margin, extremes.retention_left_ms
     (array([9000]), array([10]), array([1800000]))
 """
 
@@ -55,20 +55,20 @@ def find_lag_extremes(rows: LagRows, time_lag_ms: Ints, size: int) -> LagExtreme
     `rows` are the lag rows of a day by key and time; `time_lag_ms` is the time lag at each of them (ms, NULL: unknown).
     """
     extremes = LagExtremes(
-        time_lag_ms=np.full(size, NULL),
-        margin=np.full(size, NULL),
-        last_ms=np.full(size, NULL),
+        max_time_lag_ms=np.full(size, NULL),
+        min_margin=np.full(size, NULL),
+        last_margin_at_ms=np.full(size, NULL),
         last_margin=np.full(size, NULL),
         retention_left_ms=np.full(size, NULL),
     )
     is_start = is_segment_start(rows.key)
-    extremes.time_lag_ms[rows.key[is_start]] = reduce_segments(np.maximum, time_lag_ms, is_start)
+    extremes.max_time_lag_ms[rows.key[is_start]] = reduce_segments(np.maximum, time_lag_ms, is_start)
     with_margin = rows.take(rows.retention_margin != NULL)
     is_margin_start = is_segment_start(with_margin.key)
     first = with_margin.take(is_margin_start)
     last = with_margin.take(is_segment_end(with_margin.key))
-    extremes.margin[last.key] = reduce_segments(np.minimum, with_margin.retention_margin, is_margin_start)
-    extremes.last_ms[last.key] = last.at_us // 1_000
+    extremes.min_margin[last.key] = reduce_segments(np.minimum, with_margin.retention_margin, is_margin_start)
+    extremes.last_margin_at_ms[last.key] = last.at_us // 1_000
     extremes.last_margin[last.key] = last.retention_margin
     extremes.retention_left_ms[last.key] = _measure_time_left(first, last)
     return extremes

@@ -4,7 +4,7 @@ A *floor* is the lowest lag of a period of five minutes or of an hour. The last 
 its floor is known only until the observation; the thirds before it have whole periods. `kafka_groups.verdicts.Growth`
 defines what follows from three floors.
 
-Observations of one key, each ten minutes; the lag grows by ten records each time, of a hundred that are produced:
+Observations of one key, ten minutes apart; each time, 100 records are produced and the lag grows by 10:
 
     >>> size = 7
     >>> rows = LagFloors(
@@ -81,10 +81,10 @@ def carry_floors(rows: LagFloors) -> LagFloors:
     for period_ms, thirds_ms in _THIRDS_BY_PERIOD:
         segment = present.key
         floors = _Floors.of(present, segment, period_ms)
-        newest = present.at_ms[np.searchsorted(segment, segment, "right") - 1] // period_ms
+        newest_period = present.at_ms[np.searchsorted(segment, segment, "right") - 1] // period_ms
         index = floors.lowest
-        is_reached = present.at_ms[index] // period_ms >= newest[index] - 3 * thirds_ms[-1] // period_ms
-        parts.append(index[is_reached])
+        is_recent = present.at_ms[index] // period_ms >= newest_period[index] - 3 * thirds_ms[-1] // period_ms
+        parts.append(index[is_recent])
     return present.take(np.unique(np.concatenate(parts)))
 
 
@@ -113,16 +113,19 @@ class _Thirds:
 
 @dataclass(frozen=True, slots=True)
 class _Floors:
-    """The floor of each period with a row, by segment and period. A floor is the index of the first row with that lag.
+    """The floor of each period with a row, by segment and period.
 
-    - `of_row` has for each row the floor of its period until the row, and `place` the position of that period.
+    A floor is stored as the index of the first row with the period's lowest lag.
+
+    - `floor_of_row` has for each row the floor of its period until the row, and `period_index` the index of that
+      period.
     - `codes` are ascending numbers of the periods, and `lowest` are their floors.
     - `tables` is a sparse table: `tables[i][p]` is the lowest rank among the 2^i periods starting at p. `by_rank` maps
       a rank to its floor. Lower lags rank lower; on ties, the earlier row does.
     """
 
-    of_row: Ints
-    place: Ints
+    floor_of_row: Ints
+    period_index: Ints
     segment: Ints
     period: Ints
     codes: Ints
@@ -134,15 +137,15 @@ class _Floors:
     def of(cls, rows: LagFloors, segment: Ints, period_ms: int) -> _Floors:
         """Find the floors of `rows`, which are sorted by segment and time; `period_ms` is the length of a period."""
         period = rows.at_ms // period_ms
-        of_row = _running_lowest(rows.lag, segment_starts(segment, period)) if len(rows) else segment
+        floor_of_row = _running_lowest(rows.lag, segment_starts(segment, period)) if len(rows) else segment
         ends = np.flatnonzero(is_segment_end(segment, period)) if len(rows) else segment
-        lowest = of_row[ends]
+        lowest = floor_of_row[ends]
         by_rank = np.lexsort((lowest, rows.lag[lowest]))
         rank = np.empty(len(lowest), np.int64)
         rank[by_rank] = np.arange(len(lowest))
         return cls(
-            of_row=of_row,
-            place=np.cumsum(is_segment_start(segment, period)) - 1 if len(rows) else segment,
+            floor_of_row=floor_of_row,
+            period_index=np.cumsum(is_segment_start(segment, period)) - 1 if len(rows) else segment,
             segment=segment,
             period=period,
             codes=(segment[ends] << _PERIOD_BITS) + period[ends],
@@ -156,21 +159,21 @@ class _Floors:
 
         `wanted` are indices of rows.
         """
-        places, place_of_wanted = np.unique(self.place[wanted], return_inverse=True)
+        period_indices, position_of_wanted = np.unique(self.period_index[wanted], return_inverse=True)
         first, second, third = (
-            self._find_lowest(places, periods * back, periods)[place_of_wanted] for back in (3, 2, 1)
+            self._find_lowest(period_indices, periods * back, periods)[position_of_wanted] for back in (3, 2, 1)
         )
-        return _Thirds(first, second, third, self.of_row[wanted])
+        return _Thirds(first, second, third, self.floor_of_row[wanted])
 
-    def _find_lowest(self, places: Ints, back: int, periods: int) -> Ints:
-        """Return the floor of one third for each place, as the index of a row; -1 where no period has an observation.
+    def _find_lowest(self, period_indices: Ints, back: int, periods: int) -> Ints:
+        """Return the floor of one third before each period, as the index of a row; -1 if it has no observation.
 
-        The third begins `back` periods before the period at the place, and has `periods` periods.
+        The third begins `back` periods before the period, and has `periods` periods. `period_indices` are the periods.
         """
-        first = np.searchsorted(self.codes, self.codes[places] - back)
-        end = np.searchsorted(self.codes, self.codes[places] - back + periods)
+        first = np.searchsorted(self.codes, self.codes[period_indices] - back)
+        end = np.searchsorted(self.codes, self.codes[period_indices] - back + periods)
         count = end - first
-        result = np.full(len(places), -1)
+        result = np.full(len(period_indices), -1)
         for level, table in enumerate(self.tables):
             chosen = (count >= 1 << level) & (count < 2 << level)
             rank = np.minimum(table[first[chosen]], table[end[chosen] - (1 << level)])
@@ -207,7 +210,9 @@ def _tabulate_minima(rank: Ints) -> tuple[Ints, ...]:
 
 def _measure(rows: LagFloors, thirds: _Thirds, wait_ms: Floats, interval_ms: Floats, third_ms: int) -> dict[str, Array]:
     """Return the columns of Growth for rows whose floors are all known; the last third includes the current period."""
-    first, second, third = thirds.first, thirds.second, thirds.third
+    first = thirds.first
+    second = thirds.second
+    third = thirds.third
     last = np.where(rows.lag[thirds.current] < rows.lag[third], thirds.current, third)
     produced = (rows.log_end[last] - rows.log_end[first]).astype(np.float64)
     records_per_poll = interval_ms * produced / (rows.at_ms[last] - rows.at_ms[first]).astype(np.float64)

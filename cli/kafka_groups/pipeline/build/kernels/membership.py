@@ -15,10 +15,10 @@ removed joins of members that are still in the group. So there are five states o
 - An unseen joiner is certain if all members were known before, or if the assignment is its first one and belongs to an
   epoch that the records lack. Compaction replaced its join by a later record, or a clock that is ahead dated the join
   to the next day. Numbers before its assignment stay the same.
-- Before an unseen leaver's leave, the number is UNKNOWN if no other member is known.
+- Before an unseen leaver's leave, the number is UNKNOWN_COUNT if no other member is known.
 
-The number of members is UNKNOWN until one of these holds: the records include the group's start; a preexisting member
-or unseen leaver was seen; a minute of records follows a join or leave; an earlier join made every member write.
+The number of members is UNKNOWN_COUNT until one of these holds: the records include the group's start; a preexisting
+member or unseen leaver was seen; a minute of records follows a join or leave; an earlier join made every member write.
 
 Example: `a` joins a new group, `b` joins and leaves, and after two hours `x` leaves, whose join is lost, and then `a`.
 
@@ -50,7 +50,7 @@ from kafka_groups.pipeline.build.kernels.group_records import (
     STATIC_MEMBER_AWAY,
     GroupRecord,
 )
-from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN, Entry
+from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN_COUNT, Entry
 from kafka_groups.pipeline.frames.arrays import LARGEST, NULL
 
 _MEMBER_EVENTS: Final = frozenset({MEMBER_METADATA, MEMBER_LEFT, MEMBER_ASSIGNMENT, STATIC_MEMBER_AWAY})
@@ -229,7 +229,7 @@ class MemberHistory:
         """Return whether the number of members is known at the record with this index and time (µs since 1970)."""
         return at_us > self._first_join_us or self._known_from() <= index
 
-    def leaves_unseen_after(self, index: int) -> bool:
+    def has_unseen_leave_after(self, index: int) -> bool:
         """Return whether an unseen leaver, which may have been present at the record at `index`, left after it."""
         return self._last_unseen_index > index
 
@@ -284,7 +284,7 @@ class MemberHistory:
                 is_certain = member_count > 0 or self._last_unseen_index <= change.record_index
                 is_known = known_from <= change.record_index and is_certain
                 state = "Empty" if is_known and member_count == 0 else None
-                yield Entry(at_us, change.record_index, state, member_count if is_known else UNKNOWN)
+                yield Entry(at_us, change.record_index, state, member_count if is_known else UNKNOWN_COUNT)
 
     def membership(self) -> Membership:
         """Return the membership after the last record, or the initial one if no record was read."""

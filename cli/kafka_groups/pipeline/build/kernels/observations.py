@@ -55,6 +55,7 @@ def make_observations(rows: LagRows, ends: LogEnds, commits: Commits) -> Observa
         log_number=rows.log_number,
         at_ms=rows.at_us // 1_000,
         committed_offset=committed_offset,
+        log_start=log_start,
         log_end=rows.log_end,
         lag=np.where(is_known, rows.log_end - readable_from, NULL),
         lost_records=np.where(log_start == NULL, NULL, np.maximum(0, log_start - committed_offset)),

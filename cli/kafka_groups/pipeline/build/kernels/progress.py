@@ -32,18 +32,21 @@ from kafka_groups.pipeline.build.kernels.segments import (
     previous_indices,
     running_count,
     running_maximum,
+    running_maximum_of_offsets,
     segment_starts,
     take,
 )
-from kafka_groups.pipeline.frames.arrays import NULL, Array, Floats, Ints
+from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Floats, Ints
 from kafka_groups.verdicts import STRENGTH_UNIT, WAIT_HALF_LIFE_MS, Limits
 
 # The columns with the two greatest strengths of waits, and of intervals between observations.
-_WAITS: Final = ("longest_wait_strength", "second_wait_strength")
-_INTERVALS: Final = ("longest_interval_strength", "second_interval_strength")
+_WAITS: Final = ("strongest_wait_strength", "second_wait_strength")
+_INTERVALS: Final = ("strongest_interval_strength", "second_interval_strength")
 
 
-def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> Observations:
+def new_observations(
+    *, at_ms: Ints, committed_offset: Ints, log_end: Ints, log_start: Ints | None = None
+) -> Observations:
     """Return observations of key 0 with these columns. The lag is their difference; all other numbers are unknown."""
     size = len(at_ms)
     zeros = np.zeros(size, np.int64)
@@ -54,6 +57,7 @@ def new_observations(*, at_ms: Ints, committed_offset: Ints, log_end: Ints) -> O
         log_number=zeros,
         at_ms=at_ms,
         committed_offset=committed_offset,
+        log_start=unknown if log_start is None else log_start,
         log_end=log_end,
         lag=np.where(committed_offset > log_end, NULL, log_end - committed_offset),
         lost_records=unknown,
@@ -71,8 +75,8 @@ def measure_progress(
 
     `carried` is the progress of each key before the observations, which are sorted by key and time. Return the progress
     after each observation, without verdicts (NULL), and the columns of `verdicts.Evidence` at each of them, by name.
-    Unknown numbers are NULL. After a gap in the observations a key may have moved at any time: its wait counts until an
-    observation that had come in one and a half times the last interval.
+    Unknown numbers are NULL. After a gap in the observations a key may have moved at any time: its wait ends at most
+    1.5 times the last interval after the previous observation.
     """
     rows, lag, commit_ms = _join_rows(carried, observations)
     is_observed = rows.rule == NULL
@@ -83,19 +87,24 @@ def measure_progress(
 
     has_no_lag = is_observed & (lag != NULL) & (lag <= limits.allowed_lag)
     begins = (previous < 0) | has_moved
-    since_ms = np.where(is_observed, np.where(begins, moved_ms, 0), rows.since_ms)
-    since_ms = running_maximum(np.where(has_no_lag, rows.at_ms, since_ms), start_index)
+    waiting_since_ms = np.where(is_observed, np.where(begins, moved_ms, 0), rows.waiting_since_ms)
+    waiting_since_ms = running_maximum(np.where(has_no_lag, rows.at_ms, waiting_since_ms), start_index)
     unread = np.maximum(0, rows.log_end[previous] - rows.committed_offset)
     last_move = last_index_until(has_moved | ~is_observed, start_index)
     interval_ms = _measure_intervals(rows, previous)
-    before_ms = np.where(is_observed, interval_ms, rows.last_interval_ms)[previous] * 3 // 2
-    latest_ms = take(rows.at_ms, previous) + np.where(before_ms > 0, np.minimum(interval_ms, before_ms), interval_ms)
-    wait_ms = np.where(has_moved, np.maximum(1, np.minimum(moved_ms, latest_ms) - since_ms[previous]), 0)
+    max_interval_ms = np.where(is_observed, interval_ms, rows.last_interval_ms)[previous] * 3 // 2
+    latest_ms = take(rows.at_ms, previous) + np.where(
+        max_interval_ms > 0, np.minimum(interval_ms, max_interval_ms), interval_ms
+    )
+    wait_ms = np.where(has_moved, np.maximum(1, np.minimum(moved_ms, latest_ms) - waiting_since_ms[previous]), 0)
+    has_fallen = _find_falls(rows, previous)
+    is_reset = _find_known_resets(rows, previous, has_fallen)
     measured = replace(
         rows,
-        since_ms=since_ms,
+        waiting_since_ms=waiting_since_ms,
         moves=running_count(has_moved, start_index) + np.where(is_observed, 0, rows.moves)[start_index],
-        highest=_find_highest(rows, previous, start_index),
+        highest=_find_highest(rows, has_fallen, is_reset, start_index),
+        offset_before_reset=np.where(is_reset, np.maximum(rows.highest, take(rows.committed_offset, previous)), NULL),
         unread_at_move=take(np.where(is_observed, unread, rows.unread_at_move), last_move),
         empty_since_ms=_find_empty_since(rows, start_index),
         **_find_strongest(rows, _WAITS, wait_ms, start_index),
@@ -169,40 +178,31 @@ def _previous_values(values: Ints, start_index: Ints) -> Ints:
     return np.where(np.arange(len(values)) == start_index, 0, shifted)
 
 
-def _find_highest(rows: KeyProgress, previous: Ints, start_index: Ints) -> Ints:
-    """Return for each row the highest committed offset since the last known reset of its segment.
-
-    A fall of the offset is a known reset if the group had no members at this observation or at the previous one.
-    """
+def _find_falls(rows: KeyProgress, previous: Ints) -> Flags:
+    """Return for each row whether it has a lower offset than the previous row, or than commits since that row."""
     has_fallen = (previous >= 0) & (rows.committed_offset < rows.committed_offset[previous])
     has_fallen |= (rows.rule == NULL) & (rows.committed_offset < rows.highest)
+    return has_fallen
+
+
+def _find_known_resets(rows: KeyProgress, previous: Ints, has_fallen: Flags) -> Flags:
+    """Return for each row whether its fall is a known reset: this row or the previous one has no members."""
+    is_empty = rows.member_count == 0
+    is_reset: Flags = has_fallen & (is_empty | ((previous >= 0) & is_empty[previous]))
+    return is_reset
+
+
+def _find_highest(rows: KeyProgress, has_fallen: Flags, is_reset: Flags, start_index: Ints) -> Ints:
+    """Return for each row the highest committed offset since the last known reset of its segment."""
     is_beyond_end = rows.committed_offset > rows.log_end
     if not (has_fallen.any() or is_beyond_end.any() or (rows.highest != rows.committed_offset).any()):
         return rows.highest
-    is_empty = rows.member_count == 0
-    is_reset = has_fallen & (is_empty | ((previous >= 0) & is_empty[previous]))
     offset = np.where(is_reset, rows.committed_offset, rows.highest)
     # An offset above the log end belongs to an earlier log.
     offset = np.where(rows.rule == NULL, np.minimum(offset, rows.log_end), offset)
     indices = np.arange(len(rows))
     since_reset = np.maximum(start_index, np.maximum.accumulate(np.where(is_reset, indices, 0)))
-    return _running_maximum_of_offsets(offset, since_reset)
-
-
-def _running_maximum_of_offsets(offset: Ints, start_index: Ints) -> Ints:
-    """Return for each row the highest offset from the row at `start_index` to itself.
-
-    Unlike `running_maximum`, this works for all values of 64 bits.
-    """
-    indices = np.arange(len(offset))
-    highest = offset.copy()
-    longest = int((indices - start_index).max()) + 1
-    distance = 1
-    while distance < longest:
-        earlier = np.concatenate([np.zeros(distance, np.int64), highest[:-distance]])
-        highest = np.where(indices - distance >= start_index, np.maximum(highest, earlier), highest)
-        distance *= 2
-    return highest
+    return running_maximum_of_offsets(offset, since_reset)
 
 
 def _find_empty_since(rows: KeyProgress, start_index: Ints) -> Ints:
@@ -217,6 +217,20 @@ def _find_empty_since(rows: KeyProgress, start_index: Ints) -> Ints:
     return np.where(last_begin > last_present, since_ms, NULL)
 
 
+def find_previous_offsets(observations: Observations, carried: KeyProgress) -> Ints:
+    """Return for each observation the committed offset at the previous one of its log and incarnation; NULL if none.
+
+    `carried` is the progress of each key before the observations, by key.
+    """
+    previous = previous_indices(observations.key, observations.incarnation, observations.log_number)
+    index = np.minimum(np.searchsorted(carried.key, observations.key), max(0, len(carried) - 1))
+    is_carried = np.full(len(observations), len(carried) > 0)
+    for code in ("key", "incarnation", "log_number"):
+        is_carried &= take(getattr(carried, code), index, -1) == getattr(observations, code)
+    offset = np.where(is_carried, take(carried.committed_offset, index), NULL)
+    return np.where(previous >= 0, take(observations.committed_offset, previous), offset)
+
+
 def carry_progress(carried: KeyProgress, progress: KeyProgress) -> KeyProgress:
     """Return the last progress of each key, for the next day: the carried one if the key has no observation."""
     joined = KeyProgress.join(carried, progress)
@@ -225,7 +239,7 @@ def carry_progress(carried: KeyProgress, progress: KeyProgress) -> KeyProgress:
 
 
 def usual_waits(progress: KeyProgress) -> Floats:
-    """Return the usual wait of the key at each row, in ms: the second longest one, or the only one; 0 without any.
+    """Return the usual wait of the key at each row, in ms: the second strongest one, or the only one; 0 without any.
 
     Waits count less as they become older (`verdicts.WAIT_HALF_LIFE_MS`).
     """
@@ -253,14 +267,16 @@ def _gather_evidence(observations: Observations, progress: KeyProgress) -> dict[
     at_ms = observations.at_ms
     has_commits = observations.commit_ms != NULL
     silent_since_ms = np.where(
-        has_commits, np.maximum(progress.since_ms, np.minimum(observations.commit_ms, at_ms)), progress.since_ms
+        has_commits,
+        np.maximum(progress.waiting_since_ms, np.minimum(observations.commit_ms, at_ms)),
+        progress.waiting_since_ms,
     )
     is_empty = (observations.member_count == 0) & (progress.empty_since_ms != NULL)
     return {
         "lag": observations.lag,
         "members": observations.member_count,
         "moves": progress.moves,
-        "waiting_ms": at_ms - progress.since_ms,
+        "waiting_ms": at_ms - progress.waiting_since_ms,
         "silent_ms": at_ms - silent_since_ms,
         "usual_wait_ms": usual_waits(progress),
         "empty_ms": np.where(is_empty, at_ms - progress.empty_since_ms, NULL),

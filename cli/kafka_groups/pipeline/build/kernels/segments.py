@@ -20,6 +20,7 @@ Five rows of two keys, sorted by key:
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -31,6 +32,9 @@ DAY_US: Final = 86_400_000_000
 # bits. These hold the microseconds of three days; all times before that count as equal.
 _TIME_BITS: Final = 38
 _TIME_MASK: Final = (1 << _TIME_BITS) - 1
+# `running_maximum` puts the number of a segment in the bits above its values, so that a block has 20 bits of segments.
+_VALUE_BITS: Final = 42
+_SEGMENTS_PER_BLOCK: Final = 1 << 20
 
 
 def is_segment_start(*codes: Array) -> Flags:
@@ -143,9 +147,29 @@ def running_maximum(values: Ints, start_index: Ints) -> Ints:
 
     Values are from 0 to 2^42: times in ms since 1970, or numbers of that size.
     """
-    bits = 42
-    segment = np.cumsum(start_index == np.arange(len(start_index)))
-    highest: Ints = np.maximum.accumulate((segment << bits) + values) - (segment << bits)
+    segment = np.cumsum(start_index == np.arange(len(start_index))) - 1
+    blocks = np.arange(0, segment.max(initial=-1) + 1, _SEGMENTS_PER_BLOCK)
+    highest = np.empty_like(values)
+    for first, end in pairwise([*np.searchsorted(segment, blocks), len(values)]):
+        # Each segment has numbers above those of the one before.
+        base = (segment[first:end] - segment[first]) << _VALUE_BITS
+        highest[first:end] = np.maximum.accumulate(base + values[first:end]) - base
+    return highest
+
+
+def running_maximum_of_offsets(offset: Ints, start_index: Ints) -> Ints:
+    """Return for each row the highest offset from the row at `start_index` to itself.
+
+    Unlike `running_maximum`, this works for all values of 64 bits.
+    """
+    indices = np.arange(len(offset))
+    highest = offset.copy()
+    longest = int((indices - start_index).max(initial=0)) + 1
+    distance = 1
+    while distance < longest:
+        earlier = np.concatenate([np.zeros(distance, np.int64), highest[:-distance]])
+        highest = np.where(indices - distance >= start_index, np.maximum(highest, earlier), highest)
+        distance *= 2
     return highest
 
 

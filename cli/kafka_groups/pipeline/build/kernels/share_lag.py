@@ -23,10 +23,11 @@ from typing import Final
 
 import numpy as np
 
-from kafka_groups.pipeline.build.frames import LagRows, LogEnds, PartitionStatuses, SampledShareLags
+from kafka_groups.pipeline.build.frames import LagRows, LogEnds, PartitionStatuses
 from kafka_groups.pipeline.build.kernels.group_status import new_statuses
 from kafka_groups.pipeline.build.kernels.segments import is_segment_start, merge_key
 from kafka_groups.pipeline.build.kernels.verdicts import RANK_OF_RULE, RULE_NAMES
+from kafka_groups.pipeline.build.share_frames import SampledShareLags
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 from kafka_groups.verdicts import Limits
 

@@ -44,7 +44,7 @@ def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
 
     `day` has the rows that `number_logs` marked as used, without carried ones; `carried` is what `thin_points` returned
     for the day before. Several points at one offset become one, with their earliest `record_ms`, `earliest_ms` and
-    `sampled_ms`, their latest `latest_ms`, and their highest `log_start`.
+    `first_sample_ms`, their latest `latest_ms`, and their highest `log_start`.
     """
     all_points = TimePoints.join(carried, _points_of_log_ends(day), _points_of_records(day))
     points = all_points.sort_by("partition", "log_number", "offset")
@@ -53,7 +53,7 @@ def index_points(day: LogEnds, carried: TimePoints) -> TimePoints:
         points.take(is_start),
         record_ms=reduce_segments(np.minimum, points.record_ms, is_start),
         earliest_ms=reduce_segments(np.minimum, points.earliest_ms, is_start),
-        sampled_ms=reduce_segments(np.minimum, points.sampled_ms, is_start),
+        first_sample_ms=reduce_segments(np.minimum, points.first_sample_ms, is_start),
         latest_ms=reduce_segments(np.maximum, points.latest_ms, is_start),
         log_start=reduce_segments(np.maximum, points.log_start, is_start),
     )
@@ -73,7 +73,7 @@ def _points_of_log_ends(day: LogEnds) -> TimePoints:
         record_ms=np.full(len(rows), LARGEST),
         latest_ms=at_ms,
         earliest_ms=at_ms,
-        sampled_ms=np.where(rows.is_sample, at_ms, LARGEST),
+        first_sample_ms=np.where(rows.is_sample, at_ms, LARGEST),
         log_start=rows.log_start,
     )
 
@@ -91,7 +91,7 @@ def _points_of_records(day: LogEnds) -> TimePoints:
         record_ms=rows.lookup_timestamp_ms,
         latest_ms=rows.lookup_timestamp_ms,
         earliest_ms=rows.lookup_timestamp_ms,
-        sampled_ms=np.full(len(rows), LARGEST),
+        first_sample_ms=np.full(len(rows), LARGEST),
         log_start=np.full(len(rows), NULL),
     )
 

@@ -21,7 +21,7 @@ precedes both, so its time is unknown (ms):
     ...     record_ms=np.array([LARGEST, LARGEST]),
     ...     latest_ms=np.array([30_000, 60_000]),
     ...     earliest_ms=np.array([30_000, 60_000]),
-    ...     sampled_ms=np.array([30_000, 60_000]),
+    ...     first_sample_ms=np.array([30_000, 60_000]),
     ...     log_start=np.array([NULL, NULL]),
     ... )
     >>> find_write_times(points, np.array([0, -1]), np.array([1, 0]), np.array([75, 20])).written_ms
@@ -130,7 +130,7 @@ def _measure_lower_bound(points: TimePoints, neighbours: _Neighbours, now_ms: In
     written" from "deleted". So at the log start, only the record's timestamp or a sample's time is a bound.
     """
     following = neighbours.following
-    certain_ms = np.minimum(points.record_ms, points.sampled_ms)[following]
+    certain_ms = np.minimum(points.record_ms, points.first_sample_ms)[following]
     is_behind_start = points.offset[following] > neighbours.log_start
     is_bound = np.where(neighbours.log_start != NULL, is_behind_start, certain_ms == LARGEST)
     before_ms = np.where(is_bound, points.earliest_ms[following], certain_ms)

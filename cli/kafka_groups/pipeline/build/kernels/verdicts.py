@@ -10,7 +10,7 @@ A group that stopped three minutes ago, and one that has no lag; unknown numbers
     ...     "silent_ms": np.array([180_000.0, 180_000.0]),
     ...     "usual_wait_ms": np.array([5_000.0, 5_000.0]),
     ... }
-    >>> [RULE_NAMES[index] for index in judge_evidence(evidence, {}, Limits(), RULES[2:3] + RULES[8:9])]
+    >>> [RULE_NAMES[index] for index in judge_evidence(evidence, {}, Limits(), RULES[2:3] + RULES[9:10])]
     ['stopped', 'no_lag']
 """
 
@@ -22,9 +22,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_groups.pipeline.build.frames import KeyProgress, LagFloors, Observations
+from kafka_groups.pipeline.build.frames import KeyProgress, LagFloors, LogStarts, Observations
 from kafka_groups.pipeline.build.kernels.lag_floors import carry_floors, measure_growths
-from kafka_groups.pipeline.build.kernels.progress import measure_progress, usual_intervals, usual_waits
+from kafka_groups.pipeline.build.kernels.log_starts import measure_deletion
+from kafka_groups.pipeline.build.kernels.progress import (
+    find_previous_offsets,
+    measure_progress,
+    usual_intervals,
+    usual_waits,
+)
 from kafka_groups.pipeline.build.kernels.segments import is_segment_start, last_index_until, segment_starts
 from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Floats, Ints
 from kafka_groups.verdicts import (
@@ -51,20 +57,23 @@ def judge_observations(
     observations: Observations,
     carried: KeyProgress,
     carried_floors: LagFloors,
+    carried_starts: LogStarts,
     limits: Limits,
     rules: Sequence[Rule] = RULES,
-) -> tuple[KeyProgress, LagFloors]:
-    """Judge all observations; return the progress after each, with its verdict, and the floors for the next day.
+) -> tuple[KeyProgress, LagFloors, LogStarts]:
+    """Judge all observations; return the progress after each, with its verdict, and floors and log starts to carry on.
 
-    `observations` are sorted by key and time; `carried` and `carried_floors` come from earlier days.
+    `observations` are sorted by key and time; `carried`, `carried_floors` and `carried_starts` come from earlier days.
     """
     progress, evidence = measure_progress(observations, carried, limits)
     has_lag = observations.lag > limits.allowed_lag
-    known_evidence = {name: to_known(values) for name, values in evidence.items()}
+    previous_offset = find_previous_offsets(observations, carried)
+    deletion, log_starts = measure_deletion(observations, previous_offset, carried_starts)
+    known_evidence = {**{name: to_known(values) for name, values in evidence.items()}, **deletion}
     floors, growths = _measure_growths(observations, carried_floors, has_lag, progress)
     rule = judge_evidence(known_evidence, growths, limits, rules)
     since_ms = _find_verdict_starts(progress, carried, rule)
-    return replace(progress, rule=rule, verdict_since_ms=since_ms), floors
+    return replace(progress, rule=rule, verdict_since_ms=since_ms), floors, log_starts
 
 
 def judge_evidence(
@@ -127,7 +136,8 @@ def _measure_growths(
     is_of_day = order >= len(carried)
     is_wanted = np.zeros(len(rows), np.bool_)
     is_wanted[is_of_day] = has_lag[is_known]
-    waits, intervals = np.zeros(len(rows)), np.zeros(len(rows))
+    waits = np.zeros(len(rows))
+    intervals = np.zeros(len(rows))
     waits[is_of_day] = usual_waits(progress)[is_known]
     intervals[is_of_day] = usual_intervals(progress)[is_known]
     growths: dict[int, Evidence] = {

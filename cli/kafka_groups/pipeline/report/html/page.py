@@ -32,6 +32,7 @@ _KINDS: Final = {
     "skew": "Skew",
     "retention_risk": "Retention risk",
     "clock_difference": "Clock difference",
+    "known_reset": "Known reset",
 }
 
 

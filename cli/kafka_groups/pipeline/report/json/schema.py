@@ -24,7 +24,15 @@ from kafka_groups.rendering.schemas import (
 from kafka_groups.verdicts import VERDICTS
 
 _LAG_QUALITIES: Final = ("exact", "lower_bound", "outdated", "unknown")
-_FINDINGS: Final = ("idle_group", "orphaned_commit", "unread_topic", "skew", "retention_risk", "clock_difference")
+_FINDINGS: Final = (
+    "idle_group",
+    "orphaned_commit",
+    "unread_topic",
+    "skew",
+    "retention_risk",
+    "clock_difference",
+    "known_reset",
+)
 
 
 def history_schema() -> Schema:
@@ -87,7 +95,7 @@ _GROUP: Final = {
         nullable=True,
     ),
     "rule": text_schema("The rule that gave the verdict; null without a verdict.", nullable=True),
-    "verdict_since": time_schema("When this verdict began; null without a verdict.", nullable=True),
+    "verdict_since": time_schema("When this verdict of a partition began; null without a verdict.", nullable=True),
     "evaluated_at": time_schema("The time of lag and verdict; null if both are unknown.", nullable=True),
     "deleted_at": time_schema("When the group was deleted; null if it exists.", nullable=True),
     "deleted_at_is_bound": boolean_schema(
