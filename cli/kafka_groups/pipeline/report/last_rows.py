@@ -41,7 +41,8 @@ _LAST_EVENTS: Final = """
                 ORDER BY at_ms, coalesce(source_offset, -1)
             ) FILTER (WHERE known_state IS NOT NULL) AS state,
             max(at_ms) FILTER (WHERE origin = 'sample' AND event_type = 'state_seen') AS listed_ms,
-            bool_or(coalesce(group_type, record_name) LIKE 'Share%') AS is_share_group
+            last_value(coalesce(group_type, record_name) LIKE 'Share%' ORDER BY at_ms, coalesce(source_offset, -1))
+                FILTER (WHERE group_type IS NOT NULL OR origin = 'topic') AS is_share_group
         FROM (
             SELECT *, coalesce(state,
                     CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END
@@ -102,7 +103,7 @@ class LastEvent(NamedTuple):
       is the group's tombstone. Both are None without such a record.
     - `state` is the last known state, with its time `state_ms` and its `member_count`; all are None if unknown.
     - `listed_ms` is the time of the last sample that lists the group.
-    - `is_share_group`: a record or a sample shows a share group. None if the kind is unknown.
+    - `is_share_group`: the last record or sample shows a share group. None if the kind is unknown.
     """
 
     cluster_id: str
