@@ -7,6 +7,9 @@ from typing import Any, Final
 
 import pytest
 
+from kafka_groups.groups.lag.start_offsets import judge_start_offsets
+from kafka_groups.model import OffsetRow
+from kafka_groups.verdicts import Limits
 from tests.pipeline.build.builds import build_here, built, read, seconds_after_noon
 from tests.pipeline.fact_rows import Row, at, commit, ends, event, put_all
 
@@ -29,7 +32,7 @@ def history(directory: Path, shares: list[Row], log_ends: list[Row], **others: l
 def test_a_share_group_has_the_lag_that_its_coordinator_computes(tmp_path: Path) -> None:
     (row,) = history(tmp_path, [share(0, 5, 3)], [ends(0, 12, start=2)])
     names = ("group", "committed_offset", "log_end_offset", "lag", "retention_margin", "verdict", "rule", "origin")
-    assert tuple(row[name] for name in names) == ("s", 5, 12, 3, 3, "UNKNOWN", "incomplete", "sample")
+    assert tuple(row[name] for name in names) == ("s", 5, 12, 3, 3, "UNKNOWN", "out_of_order", "sample")
     assert (row["time_lag_ms"], row["time_lag_quality"], row["consume_rate"]) == (None, "unknown", None)
     assert (row["commit_time"], row["commit_origin"]) == (0, "sample")
 
@@ -49,11 +52,11 @@ def test_a_share_group_without_lag_is_ok_and_has_been_since_it_had_none(tmp_path
     shares = [share(number * MINUTE, 5, lag) for number, lag in enumerate(lags)]
     rows = history(tmp_path, shares, [ends(number * MINUTE, 12) for number in range(5)])
     assert [(row["rule"], row["verdict_since"]) for row in rows] == [
-        ("incomplete", 0),
+        ("out_of_order", 0),
         ("no_lag", 60),
         ("no_lag", 60),
-        ("incomplete", 180),
-        ("incomplete", 180),
+        ("out_of_order", 180),
+        ("out_of_order", 180),
     ]
 
 
@@ -97,3 +100,11 @@ def test_a_partition_of_a_share_group_and_of_another_group_do_not_mix(tmp_path: 
         ("g", 60, 4),
         ("s", 60, 3),
     ]
+
+
+@pytest.mark.parametrize("start", [None, 0, 2, 5])
+@pytest.mark.parametrize("lag", [0, 3])
+def test_a_share_group_has_the_verdict_that_polls_give(tmp_path: Path, start: int | None, lag: int) -> None:
+    (row,) = history(tmp_path, [share(0, start, lag)], [ends(0, 12, start=2)])
+    polled = OffsetRow("s", "t", 0, None, start, 12, lag, None, None, None, 2, None)
+    assert (row["verdict"], row["rule"]) == judge_start_offsets([polled], Limits())[:2]

@@ -209,7 +209,7 @@ def test_share_groups_have_no_time_lag(tmp_path: Path) -> None:
     start_ms = int(at(0).timestamp() * 1_000)
     reported = read_history(storage, since_ms=start_ms, until_ms=start_ms + 120_000)
     assert [(group.group, group.lag, group.rule, group.time_lag_ms) for group in reported.groups] == [
-        ("s", 3, "incomplete", None)
+        ("s", 3, "out_of_order", None)
     ]
     assert "The time lag of share groups is not measured: s." in reported.missing
     assert not any("before their commits" in sentence for sentence in reported.missing)

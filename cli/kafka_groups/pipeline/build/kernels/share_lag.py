@@ -4,8 +4,8 @@ The coordinator of a share group computes the lag: the number of records whose d
 start offset may be delivered already, so it is not log end - start offset. A lag that is unknown has no row.
 
 A start offset is no commit: one record that is delivered again holds it for minutes, while the group processes others.
-So rules on moves do not apply. A group with at most the allowed lag is OK (`no_lag`), any other one is UNKNOWN
-(`incomplete`).
+So rules on moves do not apply. Three rules are left, as for polls (`groups/lag/start_offsets.py`): `losing_data` if
+records were deleted before the group read them, `no_lag` with at most the allowed lag, else `out_of_order`.
 
 A verdict of partitions begins with the first of the rows that give it, without a gap in the day's rows or before them:
 
@@ -29,10 +29,11 @@ from kafka_groups.pipeline.build.kernels.segments import is_segment_start, merge
 from kafka_groups.pipeline.build.kernels.verdicts import RANK_OF_RULE, RULE_NAMES
 from kafka_groups.pipeline.build.share_frames import SampledShareLags
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
-from kafka_groups.verdicts import Limits
+from kafka_groups.verdicts import OUT_OF_ORDER, Limits
 
 _NO_LAG: Final = RULE_NAMES.index("no_lag")
-_INCOMPLETE: Final = RULE_NAMES.index("incomplete")
+_LOSING_DATA: Final = RULE_NAMES.index("losing_data")
+_OUT_OF_ORDER: Final = RULE_NAMES.index(OUT_OF_ORDER)
 
 
 def measure_share_lag(shares: SampledShareLags, ends: LogEnds, partition_of_key: Ints, base_us: int) -> LagRows:
@@ -75,7 +76,9 @@ def judge_share_lag(rows: LagRows, carried: PartitionStatuses, limits: Limits, k
 
     `keys` is the number of keys. Time lags and rates are unknown: they follow from commits.
     """
-    rule = np.where(rows.lag <= limits.allowed_lag, _NO_LAG, _INCOMPLETE)
+    has_lost_records = (rows.retention_margin != NULL) & (rows.retention_margin < 0)
+    rule = np.where(rows.lag <= limits.allowed_lag, _NO_LAG, _OUT_OF_ORDER)
+    rule = np.where(has_lost_records, _LOSING_DATA, rule)
     verdict_before = np.full(keys, -1)
     verdict_before[carried.key] = RANK_OF_RULE[carried.rule]
     since_before_ms = np.full(keys, NULL)
