@@ -145,7 +145,6 @@ _LOST: Final = "A lost generation hides who joined."
 _REMOVED: Final = "The removal of a group of another type ends the generations before it."
 _KINDS: Final = "Share and streams groups have rebalances."
 _NEXT_KIND: Final = "The first epoch of a share or streams group ends the rebalance of the group before it."
-_REMOVED_KIND: Final = "The members of a group are known from the removal of a share or streams group on."
 _DEAD: Final = "A removed share or streams group is Dead."
 _OTHER_TOPIC: Final = "A commit has no lag at a log end of another topic id."
 _RECREATED: Final = "Commits on the topic before it was recreated are no evidence."
@@ -169,7 +168,6 @@ EXPECTED: Final = (
     *_follow_rebalances(39, _ENDS | {"joined", "left"}),
     _expect(38, "rebalances", (), _KINDS, predicates.is_share_or_streams_rebalance, is_whole_row=True),
     _expect(38, "rebalances", _ENDS, _NEXT_KIND, predicates.ends_at_epoch_of_other_kind),
-    _expect(38, "rebalances", _CHANGES, _REMOVED_KIND, predicates.is_behind_other_kind),
     _expect(38, "group_daily", {"rebalances", "rebalance_ms"}, _KINDS, predicates.has_share_or_streams_until_day),
     _expect(38, "group_status", {"state"}, _DEAD, predicates.is_removed_share_or_streams),
     _expect(38, REPORT_GROUPS, {"rebalances"}, _KINDS, predicates.has_share_or_streams),

@@ -217,15 +217,6 @@ def ends_at_epoch_of_other_kind(difference: Difference, _before: ExplainedDiffer
     return is_earlier and new["ended_at"] in _group(difference).share_and_streams
 
 
-def is_behind_other_kind(difference: Difference, _before: ExplainedDifferences) -> bool:
-    """Return whether a share or streams group was there before a KIP-848 rebalance, and only the old row has nulls."""
-    old, new = difference.old, difference.new
-    if old is None or new is None or new["group_protocol"] != "consumer":
-        return False
-    has_nulls = all(old[name] is None for name in difference.columns & {"joined", "left", "members_before"})
-    return has_nulls and any(at < new["started_at"] for at in _group(difference).share_and_streams)
-
-
 def has_share_or_streams_until_day(difference: Difference, _before: ExplainedDifferences) -> bool:
     """Return whether the group was a share or streams group by the end of the day, and only the old row has nulls."""
     old, new = difference.old, difference.new

@@ -318,11 +318,6 @@ class TestShareAndStreamsGroups:
         new = old | {"ended_at": at(minutes), "duration_ms": minutes * 60_000, "duration_quality": "bound"}
         assert len(compared(rebalances=(old, new)).unexpected) == count
 
-    @pytest.mark.parametrize(("minutes", "count"), [(0, 1), (30, 0)])
-    def test_members_are_known_only_after_them(self, minutes: int, count: int) -> None:
-        old = rebalance(minutes, joined=None, left=None)
-        assert len(compared(rebalances=(old, old | {"joined": [], "left": []})).unexpected) == count
-
     def test_a_number_of_rebalances_is_expected_to_be_known(self) -> None:
         day = {"day": datetime(2026, 11, 18, tzinfo=UTC), "rebalances": None, "rebalance_ms": None}
         counted = day | {"rebalances": 1, "rebalance_ms": 0}
