@@ -36,14 +36,14 @@ _COMMANDS: Final = {
         "kafka_groups.commands.describe:describe",
         "Describe groups: offsets and lag, members, state or topology.",
     ),
-    "offsets": LazyCommand("kafka_groups.commands.offsets:offsets", "List committed offsets of groups, by partition."),
+    "offsets": LazyCommand("kafka_groups.commands.offsets:offsets", "List offsets of groups, by partition."),
     "lag": LazyCommand("kafka_groups.commands.lag:lag", "Show how far groups are behind, the worst first."),
     "wait": LazyCommand("kafka_groups.commands.wait:wait", "Wait until a condition holds for groups."),
     "orphans": LazyCommand("kafka_groups.commands.orphans:orphans", "List commits that nobody reads."),
-    "reset": LazyCommand("kafka_groups.commands.reset:reset", "Reset committed offsets of groups."),
-    "delete": LazyCommand("kafka_groups.commands.delete:delete", "Delete groups with their committed offsets."),
+    "reset": LazyCommand("kafka_groups.commands.reset:reset", "Reset offsets of groups."),
+    "delete": LazyCommand("kafka_groups.commands.delete:delete", "Delete groups with their offsets."),
     "delete-offsets": LazyCommand(
-        "kafka_groups.commands.delete_offsets:delete_offsets", "Delete committed offsets of groups on topics."
+        "kafka_groups.commands.delete_offsets:delete_offsets", "Delete offsets of groups on topics."
     ),
     "remove-members": LazyCommand(
         "kafka_groups.commands.remove_members:remove_members",

@@ -17,9 +17,9 @@ class Operation(Enum):
     DESCRIBE = "describe"
     DESCRIBE_TOPOLOGY = "describe the topology"
     LIST_OFFSETS = "list committed offsets"
-    ALTER_OFFSETS = "alter committed offsets"
-    DELETE_OFFSETS = "delete committed offsets"
-    # Of other kinds only if the user says so, because their commits may not be restored.
+    ALTER_OFFSETS = "alter offsets"
+    DELETE_OFFSETS = "delete offsets"
+    # Of other kinds only if the user says so, because what they store may not be restored.
     DELETE = "delete groups"
     # Of members that use the classic protocol: brokers refuse the removal of others.
     REMOVE_MEMBERS = "remove members"
@@ -43,6 +43,8 @@ class Kind(NamedTuple):
     group has more than its listing, which lacks the epochs. `has_consumer_members`: members of the classic protocol are
     consumers, whose subscriptions and assignments have the format of ConsumerProtocolSubscription.json.
     `has_workers`: members are workers of Kafka Connect, and `has_tasks`: members run tasks of a streams topology.
+    `has_internal_topics`: its members create topics whose names begin with the group id, and commit offsets on some of
+    them.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Kind(NamedTuple):
     has_consumer_members: bool = False
     has_workers: bool = False
     has_tasks: bool = False
+    has_internal_topics: bool = False
 
     def __hash__(self) -> int:
         """Return the hash of the name: a large cluster looks views up by kind a hundred thousand times."""
@@ -142,7 +145,7 @@ SHARE: Final = Kind(
     "Share",
     frozenset({"share"}),
     ("Stable", "Empty", "Dead"),
-    frozenset({Operation.DESCRIBE, Operation.LIST_OFFSETS}),
+    _EVERY_OPERATION - {Operation.REMOVE_MEMBERS},
     offsets=Offsets.START,
     noun="Share group",
     has_epochs=True,
@@ -152,10 +155,11 @@ STREAMS: Final = Kind(
     "Streams",
     frozenset({"streams"}),
     ("Stable", "Empty", "Assigning", "Reconciling", "NotReady", "Dead"),
-    frozenset({Operation.DESCRIBE, Operation.LIST_OFFSETS, Operation.DESCRIBE_TOPOLOGY}),
+    (_EVERY_OPERATION - {Operation.REMOVE_MEMBERS}) | {Operation.DESCRIBE_TOPOLOGY},
     noun="Streams group",
     has_epochs=True,
     has_tasks=True,
+    has_internal_topics=True,
 )
 KINDS: tuple[Kind, ...] = (CLASSIC_CONSUMER, SIMPLE, CONNECT, OTHER_CLASSIC, CONSUMER, SHARE, STREAMS)
 
@@ -171,6 +175,7 @@ def common_types() -> frozenset[str]:
     return frozenset(kind.group_type for kind in KINDS if kind.is_common)
 
 
+@cache
 def has_start_offsets(group_type: str | None) -> bool:
     """Return whether the groups of a type have start offsets in place of committed ones."""
     return any(kind.offsets is Offsets.START for kind in KINDS if kind.group_type == group_type)

@@ -34,6 +34,13 @@ def test_a_group_without_commits_is_no_share_group(cluster: ScriptedCluster) -> 
         assert [(len(each), each.lags) for each in offsets.values()] == [(0, None), (0, None)]
 
 
+def test_a_group_without_commits_on_named_partitions_is_no_share_group(cluster: ScriptedCluster) -> None:
+    named = {group: [("t", 0)] for group in ("idle", "absent")}
+    with cluster, cluster.admin() as admin:
+        offsets = admin.list_group_offsets(named).all()
+        assert [(dict(each.rows()), each.lags) for each in offsets.values()] == [({("t", 0): None}, None)] * 2
+
+
 def test_only_groups_without_commits_are_requested_as_share_groups(cluster: ScriptedCluster) -> None:
     with cluster, cluster.admin() as admin:
         admin.list_group_offsets(dict.fromkeys(GROUPS))

@@ -18,6 +18,8 @@ CHANGES = (
     Change(Action.DELETE_GROUP, "empty"),
     Change(Action.REMOVE_MEMBER, "g", member_id="m-1", group_instance_id="i"),
     Change(Action.REMOVE_MEMBER, "g", group_instance_id="j"),
+    Change(Action.SHARE_OFFSET, "s", "t", 0, 5, new_offset=9, group_type="Share"),
+    Change(Action.DELETE_OFFSETS, "s", "u", 0, 5, group_type="Share"),
 )
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -28,7 +30,8 @@ _int64 = st.integers(0, 2**63 - 1)
 @st.composite
 def _changes(draw: st.DrawFn) -> Change:
     action = draw(st.sampled_from(Action))
-    has_partition = action in {Action.COMMIT, Action.DELETE_OFFSETS} or draw(st.booleans())
+    is_share = action is Action.SHARE_OFFSET
+    has_partition = is_share or action in {Action.COMMIT, Action.DELETE_OFFSETS} or draw(st.booleans())
     return Change(
         action,
         draw(_texts),
@@ -37,12 +40,13 @@ def _changes(draw: st.DrawFn) -> Change:
         draw(st.none() | _int64),
         draw(st.none() | _int32),
         draw(st.none() | _texts),
-        draw(_int64) if action is Action.COMMIT else None,
-        draw(st.none() | _int32),
-        draw(st.none() | _texts),
+        draw(_int64) if action is Action.COMMIT else draw(st.none() | _int64) if is_share else None,
+        None if is_share else draw(st.none() | _int32),
+        None if is_share else draw(st.none() | _texts),
         draw(_texts.filter(bool)) if action is Action.REMOVE_MEMBER else draw(st.none() | _texts),
         draw(st.none() | _texts),
         draw(st.none() | st.uuids().map(format_topic_id)) if has_partition else None,
+        "Share" if is_share else draw(st.sampled_from([None, "Share"])),
     )
 
 

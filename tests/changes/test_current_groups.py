@@ -136,7 +136,10 @@ def test_a_group_that_is_listed_with_another_type_is_refused_although_it_has_com
     cluster.add("streams", kind="Streams", protocol_type="streams", commits={("t", 0): 5})
     cluster.undescribable["streams"] = failure("GROUP_ID_NOT_FOUND", code=69, group="streams")
     (why,) = read_groups(cluster.admin, {"streams": None}).failed.values()
-    assert (why.name, why.message) == ("REFUSED", "it is not a consumer group (streams)")
+    assert (why.name, why.message) == (
+        "REFUSED",
+        "no broker describes it as a group of the type in its listing (streams)",
+    )
 
 
 def test_a_group_that_is_listed_with_members_is_refused_although_it_is_not_described(cluster: FakeCluster) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.changes.change import Action, Change, PlannedGroups
-from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, plan_offset_deletion
+from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion
+from kafka_groups.changes.offset_deletion import plan_offset_deletion
 from kafka_groups.changes.plan_rows import PlanRows
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors
@@ -67,30 +68,28 @@ def test_a_group_with_members_and_an_absent_one_are_errors_and_the_others_go_on(
     assert sorted(errors(planned)) == [("absent", "GROUP_ID_NOT_FOUND"), ("busy", "NON_EMPTY_GROUP")]
 
 
-@pytest.mark.parametrize(
-    ("kind", "protocol_type"), [("Share", "share"), ("Streams", "streams"), ("Classic", "connect")]
-)
-def test_a_named_group_that_is_not_of_consumers_is_refused(cluster: FakeCluster, kind: str, protocol_type: str) -> None:
+@pytest.mark.parametrize(("kind", "protocol_type"), [("Classic", "sr"), ("Classic", "connect")])
+def test_a_named_group_of_another_kind_is_refused(cluster: FakeCluster, kind: str, protocol_type: str) -> None:
     cluster.add("other", kind=kind, protocol_type=protocol_type)
     planned = plan_group_deletion(cluster.admin, named("other"), DeletionRequest())
     assert (changes(planned), errors(planned)) == ([], [("other", "REFUSED")])
 
 
-def test_groups_that_are_not_of_consumers_are_skipped_with_a_note_if_they_are_not_named(cluster: FakeCluster) -> None:
-    cluster.add("shared", kind="Share", protocol_type="share")
+def test_groups_of_other_kinds_are_skipped_with_a_note_if_they_are_not_named(cluster: FakeCluster) -> None:
+    cluster.add("registry", protocol_type="sr")
     cluster.add("workers", protocol_type="connect")
     cluster.add("idle")
     planned = plan_group_deletion(cluster.admin, ALL, DeletionRequest())
     assert (changes(planned), errors(planned)) == ([("idle", None, None, None)], [])
-    text = "2 groups of other kinds are skipped (connect, share)."
+    text = "2 groups of other kinds are skipped (connect, sr)."
     assert planned.notes == (Note(NoteKind.SKIPPED_GROUPS, None, text),)
 
 
 def test_any_type_deletes_empty_groups_of_every_type(cluster: FakeCluster) -> None:
-    cluster.add("shared", kind="Share", protocol_type="share")
-    cluster.add("streams", kind="Streams", protocol_type="streams", state="Stable")
+    cluster.add("registry", protocol_type="sr")
+    cluster.add("workers", protocol_type="connect", state="Stable")
     planned = plan_group_deletion(cluster.admin, ALL, DeletionRequest(any_type=True))
-    assert (changes(planned), errors(planned)) == ([("shared", None, None, None)], [("streams", "NON_EMPTY_GROUP")])
+    assert (changes(planned), errors(planned)) == ([("registry", None, None, None)], [("workers", "NON_EMPTY_GROUP")])
 
 
 def deletion(group: str, committed: int | None, *, topic: str = "t", action: Action = Action.DELETE_GROUP) -> Change:
@@ -160,7 +159,8 @@ def test_a_group_with_commits_that_cannot_be_read_is_only_deleted_by_force(clust
     assert changes(forced) == [("a", "t", 0, 60)]
 
 
-def test_the_commits_of_a_group_of_another_type_are_part_of_its_plan(cluster: FakeCluster) -> None:
+@pytest.mark.parametrize("any_type", [False, True])
+def test_the_commits_of_a_streams_group_are_part_of_its_plan(cluster: FakeCluster, *, any_type: bool) -> None:
     cluster.add("streams", kind="Streams", protocol_type="streams", commits={("t", 0): 60})
-    planned = plan_group_deletion(cluster.admin, named("streams"), DeletionRequest(any_type=True))
+    planned = plan_group_deletion(cluster.admin, named("streams"), DeletionRequest(any_type=any_type))
     assert changes(planned) == [("streams", "t", 0, 60)]

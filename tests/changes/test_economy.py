@@ -12,7 +12,8 @@ import pytest
 
 from kafka_groups.admin import GroupAdmin
 from kafka_groups.changes.change import Change, Plan, PlannedGroups, Status
-from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, plan_offset_deletion
+from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion
+from kafka_groups.changes.offset_deletion import plan_offset_deletion
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.run_record import RecordedOutcome, Run
 from kafka_groups.changes.specifications.log_offsets import ToLatest, ToTime

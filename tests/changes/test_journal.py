@@ -78,7 +78,7 @@ def test_the_run_and_its_changes_are_written_first(tmp_path: Path, monkeypatch: 
         "other_groups": ["h"],
     }
     rows = [[0, 5, 2, "note", 9, 3, "restored", None, None], [1, None, None, None, 0, None, None, None, None]]
-    shared = {"action": "commit", "group": "g", "topic": "t", "topic_id": "l8UO-lRzRMeJpHJDj3pMqw"}
+    shared = {"action": "commit", "group": "g", "group_type": None, "topic": "t", "topic_id": "l8UO-lRzRMeJpHJDj3pMqw"}
     assert lines_of(tmp_path) == [first, {**shared, "rows": rows}]
 
 

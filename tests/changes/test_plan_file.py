@@ -25,6 +25,8 @@ from tests.changes.plans import CHANGES, NOON, changes, plan, plans
 
 Json = dict[str, Any]
 COMMIT: Json = {"action": "commit", "group": "g", "topic": "t", "partition": 0, "new_offset": 5}
+NO_METADATA = "; Kafka stores neither leader epoch nor metadata with a start offset: remove it"
+START: Json = {**COMMIT, "action": "share_offset"}
 
 
 def document_of(*listed: object, **more: object) -> str:
@@ -48,7 +50,7 @@ def test_a_plan_has_one_change_on_each_line() -> None:
         ' "created_at": "2026-11-23T12:00:00Z",',
     ]
     assert lines[5] == (
-        '  {"action": "commit", "group": "g", "topic": "t", "topic_id": null, "partition": 0, '
+        '  {"action": "commit", "group": "g", "group_type": null, "topic": "t", "topic_id": null, "partition": 0, '
         '"committed_offset": 5, "leader_epoch": 2, '
         '"metadata": "note", "new_offset": 9, "new_leader_epoch": 3, "new_metadata": "restored", "member_id": null, '
         '"group_instance_id": null},'
@@ -137,11 +139,15 @@ def test_a_plan_needs_a_time_with_a_zone(value: object) -> None:
     [
         (5, " is 5; it must be an object"),
         (None, " is missing or null; it must be an object"),
-        ({}, ".action is missing or null; it must be one of commit, delete_group, delete_offsets, remove_member"),
+        ({}, f".action is missing or null; it must be one of {', '.join(Action)}"),
+        ({**COMMIT, "action": "reset"}, f'.action is "reset"; it must be one of {", ".join(Action)}'),
+        ({**START, "new_metadata": "x"}, ".new_metadata is given" + NO_METADATA),
         (
-            {**COMMIT, "action": "reset"},
-            '.action is "reset"; it must be one of commit, delete_group, delete_offsets, remove_member',
+            {**START, "new_leader_epoch": 0},
+            ".new_leader_epoch is given" + NO_METADATA,
         ),
+        ({**START, "group_type": "Classic"}, '.group_type is "Classic"; groups of that type have no start offsets'),
+        ({**START, "partition": None}, ".partition is missing; the action share_offset needs it"),
         ({"action": "commit"}, ".group is missing; name the group"),
         ({**COMMIT, "group": 5}, ".group is 5; it must be a text"),
         ({**COMMIT, "topic": ["t"]}, ".topic is an array; it must be a text"),

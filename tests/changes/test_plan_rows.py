@@ -22,10 +22,10 @@ PLAN = format_plan(plan(*CHANGES))
 
 
 @pytest.mark.parametrize(
-    ("action", "others"), [(Action.COMMIT, 5), (Action.DELETE_OFFSETS, 6), (Action.DELETE_GROUP, 5)]
+    ("action", "others"), [(Action.COMMIT, 7), (Action.DELETE_OFFSETS, 7), (Action.DELETE_GROUP, 7)]
 )
 def test_changes_of_other_commands_are_skipped_with_a_note(action: Action, others: int) -> None:
-    rows = read_plan_rows(PLAN, name="f", action=action)
+    rows = read_plan_rows(PLAN, name="f", actions=(action,))
     assert rows.rows == tuple(change for change in CHANGES if change.action is action)
     text = f"{others} changes of the plan are for other commands and are skipped."
     assert rows.notes == (Note(NoteKind.SKIPPED_ROWS, None, text),)
@@ -33,11 +33,11 @@ def test_changes_of_other_commands_are_skipped_with_a_note(action: Action, other
 
 
 def test_a_plan_for_one_command_alone_has_no_note() -> None:
-    assert read_plan_rows(format_plan(plan(CHANGES[0])), name="f", action=Action.COMMIT).notes == ()
+    assert read_plan_rows(format_plan(plan(CHANGES[0])), name="f", actions=(Action.COMMIT,)).notes == ()
 
 
 def test_reset_reads_a_plan_or_a_csv() -> None:
-    assert read_reset_rows(PLAN, name="f", groups=()).rows == CHANGES[:2]
+    assert read_reset_rows(PLAN, name="f", groups=()).rows == (*CHANGES[:2], CHANGES[7])
     rows = read_reset_rows("t,1,7\nt,0,5\n", name="f", groups=("g",))
     assert [(row.group, row.key, row.new_offset, row.before) for row in rows.rows] == [
         ("g", TopicPartition("t", 0), 5, None),
@@ -47,13 +47,13 @@ def test_reset_reads_a_plan_or_a_csv() -> None:
 
 
 def test_a_file_without_rows_for_the_command_is_empty_and_no_file_is_not() -> None:
-    empty = read_plan_rows(format_plan(plan(CHANGES[0])), name="f", action=Action.DELETE_GROUP)
+    empty = read_plan_rows(format_plan(plan(CHANGES[0])), name="f", actions=(Action.DELETE_GROUP,))
     assert (empty.is_empty(), NO_FILE.is_empty()) == (True, False)
     assert (empty.groups, empty.named_topics()) == ((), {})
 
 
 def test_rows_of_other_groups_are_skipped_with_a_note() -> None:
-    rows = read_plan_rows(PLAN, name="f", action=Action.DELETE_GROUP)
+    rows = read_plan_rows(PLAN, name="f", actions=(Action.DELETE_GROUP,))
     kept = rows.select(lambda group: group == "empty")
     note = Note(NoteKind.SKIPPED_ROWS, None, "1 rows of the file belong to other groups and are skipped.")
     assert (kept.groups, kept.notes[1:]) == (("empty",), (note,))

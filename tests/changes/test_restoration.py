@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.changes.change import PlannedGroups
-from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, plan_offset_deletion
+from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion
+from kafka_groups.changes.offset_deletion import plan_offset_deletion
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.specifications.log_offsets import ToOffset
 from kafka_groups.groups.notes import Note, NoteKind

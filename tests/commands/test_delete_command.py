@@ -25,13 +25,12 @@ from tests.fakes.fake_admin import CLUSTER_ID, FakeCluster, failure, member, run
 
 @pytest.fixture(autouse=True)
 def groups(cluster: FakeCluster) -> None:
-    """Add `a` with two commits, `none` without any, `busy` with a member and `share` of another type."""
+    """Add `a` with two commits, `none` without any, `busy` with a member and `workers` of Connect."""
     cluster.end("t", 100, 50)
     cluster.add("a", commits={("t", 0): 60, ("t", 1): 7})
     cluster.add("none")
     cluster.add("busy", state="Stable", members=[member("m")])
-    cluster.add("share", kind="Share", protocol_type="share")
-    cluster.undescribable["share"] = failure("GROUP_ID_NOT_FOUND", code=69, group="share")
+    cluster.add("workers", protocol_type="connect")
 
 
 def test_the_plan_is_a_row_for_each_group(cluster: FakeCluster) -> None:
@@ -82,7 +81,7 @@ def test_commits_on_topics_that_do_not_exist_are_a_note_because_undo_cannot_rest
 
 
 def test_refused_groups_are_exit_3_and_the_others_are_deleted(cluster: FakeCluster) -> None:
-    outcome = run("delete", "a", "busy", "absent", "share", *EXECUTE)
+    outcome = run("delete", "a", "busy", "absent", "workers", *EXECUTE)
     assert (outcome.exit_code, outcome.stdout) == (3, "GROUP  STATUS\na      done\n")
     errors = [line for line in outcome.stderr.splitlines() if line.startswith("Error: ")]
     assert sorted(error.rpartition(" ")[2] for error in errors) == [
@@ -91,20 +90,20 @@ def test_refused_groups_are_exit_3_and_the_others_are_deleted(cluster: FakeClust
         "(REFUSED)",
     ]
     assert any("--any-type deletes groups of every type" in error for error in errors)
-    assert "share" in cluster.listings
+    assert "workers" in cluster.listings
 
 
-@pytest.mark.parametrize("group", ["busy", "absent", "share"])
+@pytest.mark.parametrize("group", ["busy", "absent", "workers"])
 def test_a_group_that_is_refused_alone_is_exit_1(cluster: FakeCluster, group: str) -> None:
     outcome = run("delete", group, *EXECUTE)
     assert (outcome.exit_code, outcome.stdout, last_line(outcome)) == (1, "", attempt())
     assert (changes(cluster), last_run().other_groups) == ([], (group,))
 
 
-def test_any_type_deletes_a_share_group(cluster: FakeCluster) -> None:
-    outcome = run("delete", "share", "--any-type", *EXECUTE)
-    assert (outcome.exit_code, outcome.stdout) == (0, "GROUP  STATUS\nshare  done\n")
-    assert "share" not in cluster.listings
+def test_any_type_deletes_a_group_of_connect_workers(cluster: FakeCluster) -> None:
+    outcome = run("delete", "workers", "--any-type", *EXECUTE)
+    assert (outcome.exit_code, outcome.stdout) == (0, "GROUP    STATUS\nworkers  done\n")
+    assert "workers" not in cluster.listings
 
 
 def test_a_group_that_the_broker_refuses_is_failed_with_its_message(cluster: FakeCluster) -> None:

@@ -29,9 +29,9 @@ def cluster() -> Iterator[ScriptedCluster]:
 
 TABLE = dedent("""\
 
-    GROUP    URL          LEADER  CONFIG-OFFSET  CONNECTORS  TASKS           SCHEDULED-DELAY-MS
-    workers  http://w-1/  no                  3  files       files:0                          0
-    workers  http://w-1/  yes                 3  sink        files:1;sink:0                   0
+    GROUP    URL          LEADER  CONFIG-OFFSET  CONNECTORS  TASKS           DELAY-MS
+    workers  http://w-1/  no                  3  files       files:0                0
+    workers  http://w-1/  yes                 3  sink        files:1;sink:0         0
     """)
 
 
@@ -50,7 +50,7 @@ def test_a_terminal_shows_the_same_cells(cluster: ScriptedCluster, mocker: Mocke
 def test_verbose_workers_have_their_member_and_their_leader(cluster: ScriptedCluster) -> None:
     outcome = run_on(cluster, "describe", "workers", "--verbose", "--format", "csv")
     assert outcome.stdout == dedent("""\
-        GROUP,URL,LEADER,CONFIG-OFFSET,CONNECTORS,TASKS,SCHEDULED-DELAY-MS,WORKER-ID,HOST,CLIENT-ID,LEADER-URL
+        GROUP,URL,LEADER,CONFIG-OFFSET,CONNECTORS,TASKS,DELAY-MS,WORKER-ID,HOST,CLIENT-ID,LEADER-URL
         workers,http://w-1/,no,3,files,files:0,0,w-1,/10.0.0.3,connect-w-1,http://w-2/
         workers,http://w-1/,yes,3,sink,files:1;sink:0,0,w-2,/10.0.0.3,connect-w-2,http://w-2/
         """)

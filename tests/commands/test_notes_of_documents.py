@@ -68,6 +68,13 @@ def use_old_brokers(cluster: FakeCluster, _: Path) -> tuple[str, ...]:
     return ()
 
 
+def add_application(cluster: FakeCluster, _: Path) -> tuple[str, ...]:
+    """Add a streams group with a commit on an internal topic."""
+    commits = {("wc-counts-repartition", 0): 5, ("t", 0): 60}
+    cluster.add("wc", kind="Streams", protocol_type="streams", commits=commits)
+    return ()
+
+
 def write_plan(_: FakeCluster, directory: Path) -> tuple[str, ...]:
     """Write a plan with a row for another command."""
     file = directory / "plan.json"
@@ -147,6 +154,7 @@ CASES: Mapping[NoteKind, Case] = {
     NoteKind.OPEN_TRANSACTIONS_UNKNOWN: Case(" ".join(RESET), prepare=use_old_brokers),
     NoteKind.TOPIC_IDS_UNKNOWN: Case("undo", prepare=change_without_topic_ids),
     NoteKind.UNRESTORABLE: Case("delete a", prepare=commit_on_deleted_topic),
+    NoteKind.INTERNAL_TOPICS: Case("reset wc --all-topics --to-earliest", "wc", prepare=add_application),
     NoteKind.LEFT_PARTITIONS: Case(" ".join(RESET), "a"),
     NoteKind.UNCHANGED: Case("undo", prepare=change_and_take_back),
     NoteKind.UNDO: Case("undo", prepare=change),

@@ -157,3 +157,57 @@ def test_a_denied_group_does_not_hide_others(cluster: FakeCluster) -> None:
     outcome = run("offsets", "a", "b", "--format", "csv")
     assert outcome.stdout.splitlines()[1:] == ["b,t,1,7,,"]
     assert (outcome.exit_code, outcome.stderr) == (3, "Error: group 'a': refused (GROUP_AUTHORIZATION_FAILED)\n")
+
+
+@pytest.fixture
+def share_group(cluster: FakeCluster) -> None:
+    """Add a share group with a start offset on one partition, which sorts before the others."""
+    cluster.add("A", kind="Share", protocol_type="share", commits={("t", 0): CommittedOffset(5, 2, ""), ("t", 1): None})
+
+
+@pytest.mark.usefixtures("share_group")
+def test_start_offsets_are_a_table_of_their_own_behind_commits() -> None:
+    screen = dedent("""\
+        GROUP  TOPIC  PARTITION  COMMITTED-OFFSET  LEADER-EPOCH  METADATA
+        b      t              1                 7             -  -
+
+        GROUP  TOPIC  PARTITION  START-OFFSET  LEADER-EPOCH  LAG
+        A      t              0             5             2    -
+        A      t              1             -             -    -
+        """)
+    assert run("offsets", "A", "b") == (0, screen, "")
+
+
+@pytest.mark.usefixtures("share_group")
+def test_share_groups_alone_are_one_table_and_one_csv() -> None:
+    assert run("offsets", "A").stdout.startswith("GROUP  TOPIC  PARTITION  START-OFFSET")
+    screen = "GROUP,TOPIC,PARTITION,START-OFFSET,LEADER-EPOCH,LAG\nA,t,0,5,2,\nA,t,1,,,\n"
+    assert run("offsets", "A", "--format", "csv") == (0, screen, "")
+
+
+@pytest.mark.usefixtures("share_group")
+def test_csv_of_commits_and_start_offsets_is_a_usage_error_that_names_the_selectors() -> None:
+    outcome = run("offsets", "A", "b", "--format", "csv")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert "select one kind by --type, --match or names" in outcome.stderr
+
+
+@pytest.mark.usefixtures("share_group")
+def test_json_is_one_document_of_both_in_the_order_of_groups() -> None:
+    groups = json.loads(run("offsets", "A", "b", "--format", "json").stdout)["groups"]
+    start = {"topic": "t", "partition": 0, "start_offset": 5, "leader_epoch": 2, "lag": None}
+    assert [(group["group"], group["offsets"][0].get("committed_offset")) for group in groups] == [
+        ("A", None),
+        ("b", 7),
+    ]
+    assert groups[0]["offsets"][0] == start
+
+
+def test_a_named_group_without_offsets_is_a_note_that_names_its_kind(cluster: FakeCluster) -> None:
+    cluster.add("empty", kind="Share", protocol_type="share")
+    cluster.add("workers", protocol_type="connect")
+    outcome = run("offsets", "empty", "workers")
+    assert (outcome.exit_code, outcome.stderr.splitlines()) == (
+        0,
+        ["Share group 'empty' has no start offsets.", "Connect group 'workers' has no offsets."],
+    )

@@ -109,3 +109,21 @@ def test_the_plan_is_exported(tmp_path: Path) -> None:
     run(*GROUP, "--all", "--export", str(tmp_path / "plan"))
     exported = read_plan((tmp_path / "plan").read_text(), name="f").changes
     assert [(change.member_id, change.group_instance_id) for change in exported] == [("m1", "i1"), ("m2", None)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "protocol_type", "noun"),
+    [
+        ("Share", "share", "Share group"),
+        ("Streams", "streams", "Streams group"),
+        ("Classic", "connect", "Connect group"),
+    ],
+)
+def test_a_group_of_another_kind_is_refused_and_the_error_says_which_kinds_kafka_has_it_for(
+    cluster: FakeCluster, kind: str, protocol_type: str, noun: str
+) -> None:
+    cluster.add("a", kind=kind, protocol_type=protocol_type, state="Stable", members=[member("m1")])
+    outcome = run(*GROUP, "--all", *EXECUTE)
+    text = f"it is a {noun}; Kafka removes members of consumer groups only, if they use the classic protocol"
+    assert (outcome.exit_code, outcome.stdout, changes(cluster)) == (1, "", [])
+    assert f"Error: group 'a': {text} (REFUSED)" in outcome.stderr

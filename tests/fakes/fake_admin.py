@@ -17,6 +17,7 @@ from kafka_groups.admin import Deadline, IsolationLevel, OffsetSpec
 from kafka_groups.admin.api import RecordPosition, RecordTime, Topic
 from kafka_groups.cli import cli
 from kafka_groups.errors import AdminError, ConnectionFailedError
+from kafka_groups.kinds import has_start_offsets
 from kafka_groups.model import (
     Assignment,
     Broker,
@@ -184,6 +185,8 @@ class FakeCluster(FakeChanges):
             "list_group_offsets",
             "list_offsets",
             "alter_consumer_group_offsets",
+            "alter_share_group_offsets",
+            "delete_share_group_offsets",
             "delete_consumer_group_offsets",
             "delete_consumer_groups",
             "remove_members_from_consumer_group",
@@ -218,11 +221,13 @@ class FakeCluster(FakeChanges):
 
     def _commits(self, group: str, wanted: Sequence[TopicPartition] | None) -> GroupOffsets:
         known = self.offsets.get(group, GroupOffsets())
+        is_share = group in self.listings and has_start_offsets(self.listings[group].type)
+        kind: dict[str, Any] = {"is_stable": self.is_stable, "lags": {} if is_share else None}
         if wanted is None:
-            return GroupOffsets(known.topics, known.failed, is_stable=self.is_stable)
+            return GroupOffsets(known.topics, known.failed, **kind)
         named = committed(group, {key: known.get(key) for key in wanted if key not in known.failed})
         failed = {key: known.failed[key] for key in wanted if key in known.failed}
-        return GroupOffsets(named.topics, failed, is_stable=self.is_stable)
+        return GroupOffsets(named.topics, failed, **kind)
 
     def _describe_with_offsets(
         self, described: Iterable[str], offsets: Mapping[str, Sequence[TopicPartition] | None], **_: Any

@@ -50,6 +50,8 @@ class FakeChanges:
         return {
             "alter_consumer_group_offsets": self._alter_consumer_group_offsets,
             "delete_consumer_group_offsets": self._delete_consumer_group_offsets,
+            "alter_share_group_offsets": self._alter_share_group_offsets,
+            "delete_share_group_offsets": self._delete_share_group_offsets,
             "delete_consumer_groups": self._delete_consumer_groups,
             "remove_members_from_consumer_group": self._remove_members_from_consumer_group,
         }
@@ -94,6 +96,39 @@ class FakeChanges:
             if key.topic in {assigned.topic for member in members for assigned in member.assignment or ()}:
                 return _failure(86, group, key)
             self.set_commits(group, {other: at for other, at in self.offsets[group].items() if other != key})
+            return None
+
+        return self._change_items(wanted, self._absent_failure, delete)
+
+    def _alter_share_group_offsets(
+        self, offsets: Mapping[str, Mapping[tuple[str, int], int | None]], **_: Any
+    ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
+        wanted = {group: {TopicPartition(*key): at for key, at in each.items()} for group, each in offsets.items()}
+        self.changes.append(RecordedChange("alter_share_group_offsets", wanted))
+
+        def alter(group: str, key: TopicPartition) -> Failure | None:
+            start = wanted[group][key]
+            value = None if start is None else CommittedOffset(start, 0, "")
+            self.set_commits(group, {**self.offsets[group], key: value})
+            return None
+
+        def check(group: str) -> Failure | None:
+            if group in self.descriptions and self.descriptions[group].members:
+                return _failure(68, group)
+            if group not in self.descriptions:
+                self.add(group, kind="Share", protocol_type="share")
+            return None
+
+        return self._change_items(wanted, check, alter)
+
+    def _delete_share_group_offsets(
+        self, topics: Mapping[str, Iterable[str]], **_: Any
+    ) -> Results[str, Mapping[str, Failure | None]]:
+        wanted = {group: list(dict.fromkeys(names)) for group, names in topics.items()}
+        self.changes.append(RecordedChange("delete_share_group_offsets", wanted))
+
+        def delete(group: str, topic: str) -> Failure | None:
+            self.set_commits(group, {key: at for key, at in self.offsets[group].items() if key.topic != topic})
             return None
 
         return self._change_items(wanted, self._absent_failure, delete)

@@ -64,22 +64,29 @@ class ScriptedKinds:
         code = _UNSUPPORTED_VERSION if "Share" in self.switched_off else 0
         if group is not None and not code:
             code = _NOT_COORDINATOR if group.coordinator != broker else group.error
-        if code or group is None or group.type != "Share":
-            # Brokers return no error for an absent group, nor for one of another type.
+        if code:
             return {"group_id": name, "topics": [], "error_code": code}
-        wanted: Sequence[tuple[str, int]] = [*group.commits]
+        # Brokers return no error for an absent group, nor for one of another type: it has no start offset.
+        starts = group.commits if group is not None and group.type == "Share" else {}
+        lags = group.lags if group is not None else {}
+        wanted: Sequence[tuple[str, int]] = [*starts]
         if requested["topics"] is not None:
             wanted = [(topic["topic_name"], number) for topic in requested["topics"] for number in topic["partitions"]]
         topics: dict[str, list[Struct]] = {}
         for topic, partition in wanted:
-            start = group.commits.get((topic, partition), -1)
+            start = starts.get((topic, partition), -1)
             row = {"partition_index": partition, "start_offset": start, "leader_epoch": 0, "error_code": 0}
-            topics.setdefault(topic, []).append(row | {"lag": group.lags.get((topic, partition), -1)})
+            topics.setdefault(topic, []).append(row | {"lag": lags.get((topic, partition), -1)})
         rows = [{"topic_name": each, "topic_id": self.topic_id(each), "partitions": topics[each]} for each in topics]
         return {"group_id": name, "topics": rows, "error_code": 0}
 
     def _respond_AlterShareGroupOffsets(self, request: ReceivedRequest) -> Struct:
+        from tests.fakes.scripted_cluster import Group
+
         body = request.body
+        if body["group_id"] not in self.groups and body["topics"] and "Share" not in self.switched_off:
+            new = Group(type="Share", state="Empty", protocol_type="share", coordinator=request.broker)
+            self.groups[body["group_id"]] = new
         group, error = self._changed_group(body["group_id"], request.broker)
         if error:
             return error

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kafka_groups.changes.change import Status
-from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, plan_offset_deletion
+from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion
+from kafka_groups.changes.offset_deletion import plan_offset_deletion
 from kafka_groups.groups.selection import Selectors
 from tests.live.groups.changes import execute, statuses_of
 from tests.live.groups.clients import open_admin, read_commits, read_offsets, run_command
@@ -94,19 +95,15 @@ def test_a_group_that_a_member_joins_between_plan_and_deletion_stays(
     assert read_offsets(cluster.bootstrap, name) == {(topic, 0): 3}
 
 
-def test_a_share_group_is_deleted_only_with_any_type(cluster: Cluster, topic: str, tmp_path: Path) -> None:
+def test_a_share_group_is_deleted_once_it_has_no_members(cluster: Cluster, topic: str, tmp_path: Path) -> None:
     with share(cluster.bootstrap, topic) as name:
-        live = run_command(cluster.bootstrap, "delete", name, "--any-type", *EXECUTE, home=tmp_path)
-    refused = run_command(cluster.bootstrap, "delete", name, *EXECUTE, home=tmp_path)
-    skipped = run_command(cluster.bootstrap, "delete", "--match", name, *EXECUTE, home=tmp_path)
+        live = run_command(cluster.bootstrap, "delete", name, *EXECUTE, home=tmp_path)
     assert name in _listed(cluster)
-    deleted = run_command(cluster.bootstrap, "delete", name, "--any-type", *EXECUTE, home=tmp_path)
+    deleted = run_command(cluster.bootstrap, "delete", "--match", name, *EXECUTE, home=tmp_path)
 
     assert name not in _listed(cluster)
-    assert "it is Stable (NON_EMPTY_GROUP)" in live.err
-    assert "it is not a consumer group (Share); --any-type deletes groups of every type" in refused.err
-    assert "1 group of another kind is skipped (Share)." in skipped.err
-    assert [live.code, refused.code, skipped.code, deleted.code] == [1, 1, 0, 0]
+    assert "it is Stable with 1 member" in live.err
+    assert [live.code, deleted.code] == [1, 0]
 
 
 def test_commits_of_a_live_group_are_deleted_on_a_topic_that_is_not_subscribed(

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafka_groups.changes.change import PlannedGroups, Status
-from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion, plan_offset_deletion
+from kafka_groups.changes.deletion import DeletionRequest, plan_group_deletion
 from kafka_groups.changes.journal_location import LocalJournal
+from kafka_groups.changes.offset_deletion import plan_offset_deletion
 from kafka_groups.changes.reset import ResetRequest, plan_reset
 from kafka_groups.changes.runs import list_runs, read_run
 from kafka_groups.changes.specifications.log_offsets import ToEarliest, ToLatest, ToOffset

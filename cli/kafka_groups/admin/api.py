@@ -267,7 +267,7 @@ class Admin(Protocol):
         """Delete committed offsets of groups; None for each partition that is done."""
 
     def alter_share_group_offsets(
-        self, offsets: Mapping[str, Mapping[tuple[str, int], int]], *, timeout: Timeout | None = None
+        self, offsets: Mapping[str, Mapping[tuple[str, int], int | None]], *, timeout: Timeout | None = None
     ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
         """Alter start offsets of share groups; None for each partition that is done."""
 

@@ -71,12 +71,13 @@ class ChangeClient(TopicClient):
         return self._change_items("deleting offsets", handler, wanted, deadline)
 
     def alter_share_group_offsets(
-        self, offsets: Mapping[str, Mapping[tuple[str, int], int]], *, timeout: Timeout | None = None
+        self, offsets: Mapping[str, Mapping[tuple[str, int], int | None]], *, timeout: Timeout | None = None
     ) -> Results[str, Mapping[TopicPartition, Failure | None]]:
         """Alter start offsets of share groups without members (KIP-932). A group that does not exist is created.
 
-        In `succeeded` each partition of a group is None, or its failure. Brokers do not compare a start offset with the
-        log. What was delivered and is not yet acknowledged is forgotten.
+        A partition that is mapped to None has no start offset afterwards: the next consumer starts where the group's
+        `share.auto.offset.reset` says. In `succeeded` each partition of a group is None, or its failure. Brokers do not
+        compare a start offset with the log. What was delivered and is not yet acknowledged is forgotten.
         """
         deadline = self._connect(timeout)
         wanted = {

@@ -79,15 +79,16 @@ class OffsetLister:
     def results(self, types: Mapping[str, str | None]) -> Results[str, GroupOffsets]:
         """Return each group's offsets, or its failure; `types` are the types that are known now.
 
-        Brokers return no error for a start offset of a group that is no share group, but no offsets. So a group of
-        unknown type is a share group here if it has start offsets. If they cannot be read, nobody knows whether it has.
+        Brokers return no error for a group that is no share group: no partitions if none were named, and named ones
+        without a start offset. So a group of unknown type is a share group here if it has start offsets. If they cannot
+        be read, nobody knows whether it has.
         """
         fetched = self._fetch_handler.with_unstable(self._fetch.results())
         succeeded = dict(fetched.succeeded)
         failed: dict[str, Failure] = dict(fetched.failed)
         for driver in self._share:
             for group, offsets in driver.completed.items():
-                if has_start_offsets(types.get(group)) or len(offsets) or offsets.failed:
+                if has_start_offsets(types.get(group)) or self._has_start_offsets(group, offsets):
                     succeeded[group] = offsets
                     failed.pop(group, None)
             for group, failure in driver.failed.items():
@@ -96,6 +97,11 @@ class OffsetLister:
                     succeeded.pop(group, None)
                     failed[group] = failure
         return Results(succeeded=succeeded, failed=failed)
+
+    def _has_start_offsets(self, group: str, offsets: GroupOffsets) -> bool:
+        """Return whether the response is certainly that of a share group."""
+        is_named = self._partitions_by_group[group] is not None
+        return bool(offsets.failed) or (offsets.has_commits() if is_named else len(offsets) > 0)
 
     def _share_driver(self, groups: Iterable[str]) -> ApiDriver[str, GroupOffsets]:
         # Imported here, as most commands read no share group.

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_groups.groups.notes import Note
+from kafka_groups.kinds import has_start_offsets
 from kafka_groups.model import CommittedOffset, Failure, TopicPartition
 
 
@@ -16,6 +17,7 @@ class Action(StrEnum):
     """What a change does. The values are those of plans and journals."""
 
     COMMIT = "commit"
+    SHARE_OFFSET = "share_offset"
     DELETE_GROUP = "delete_group"
     DELETE_OFFSETS = "delete_offsets"
     REMOVE_MEMBER = "remove_member"
@@ -31,12 +33,20 @@ class Status(StrEnum):
     UNKNOWN = "unknown"
 
 
+_SETS_OFFSET: Final = frozenset({Action.COMMIT, Action.SHARE_OFFSET})
+_NEEDS_NO_MEMBERS: Final = _SETS_OFFSET | {Action.DELETE_GROUP}
+
+
 class Change(NamedTuple):
     """One change of one group, with the commit before it: None if there was none, or if the change has no partition.
 
-    COMMIT and DELETE_OFFSETS have a partition. DELETE_GROUP has one change for each partition with a commit, so that
-    the commits can be restored, or a single one without a partition. REMOVE_MEMBER has a member. `topic_id` is as
-    Kafka's tools print it, None if it is unknown.
+    COMMIT, SHARE_OFFSET and DELETE_OFFSETS have a partition. DELETE_GROUP has one change for each partition with a
+    commit, so that the commits can be restored, or a single one without a partition. REMOVE_MEMBER has a member.
+    `topic_id` is as Kafka's tools print it, None if it is unknown.
+
+    A share group has start offsets in place of commits; they have neither leader epoch nor metadata here. SHARE_OFFSET
+    without a `new_offset` leaves none: the next consumer starts where `share.auto.offset.reset` says. `group_type` is
+    the type of a group with start offsets, None for others.
     """
 
     action: Action
@@ -52,6 +62,27 @@ class Change(NamedTuple):
     member_id: str | None = None
     group_instance_id: str | None = None
     topic_id: str | None = None
+    group_type: str | None = None
+
+    @property
+    def has_start_offset(self) -> bool:
+        """Return whether the group has start offsets in place of commits."""
+        return self.action is Action.SHARE_OFFSET or has_start_offsets(self.group_type)
+
+    @property
+    def noun(self) -> str:
+        """Return what an offset of the group is called."""
+        return "start offset" if self.has_start_offset else "commit"
+
+    @property
+    def sets_offset(self) -> bool:
+        """Return whether the change alters a commit or a start offset, and so creates an absent group."""
+        return self.action in _SETS_OFFSET
+
+    @property
+    def needs_no_members(self) -> bool:
+        """Return whether brokers refuse the change while the group has members."""
+        return self.action in _NEEDS_NO_MEMBERS or (self.action is Action.DELETE_OFFSETS and self.has_start_offset)
 
     @property
     def key(self) -> TopicPartition | None:
@@ -81,10 +112,18 @@ def to_change(
     after: CommittedOffset | None = None,
     *,
     topic_id: str | None = None,
+    group_type: str | None = None,
 ) -> Change:
-    """Return the change of a partition, with the commit before it and the one after it."""
+    """Return the change of a partition, with the commit before it and the one after it.
+
+    A `group_type` with start offsets makes a COMMIT a SHARE_OFFSET; any other is not kept.
+    """
     offset, epoch, metadata = before or (None, None, None)
     new_offset, new_epoch, new_metadata = after or (None, None, None)
+    start_type = group_type if has_start_offsets(group_type) else None
+    if start_type is not None:
+        action = Action.SHARE_OFFSET if action is Action.COMMIT else action
+        epoch = new_epoch = metadata = new_metadata = None
     return Change(
         action=action,
         group=group,
@@ -97,6 +136,7 @@ def to_change(
         new_leader_epoch=new_epoch,
         new_metadata=new_metadata,
         topic_id=topic_id,
+        group_type=start_type,
     )
 
 

@@ -9,7 +9,15 @@ from typing import Final, NamedTuple
 from kafka_groups.admin.api import Admin, Timeout
 from kafka_groups.errors import ChangeRefusedError
 from kafka_groups.groups.notes import Note, NoteKind
-from kafka_groups.kinds import STATES_WITHOUT_MEMBERS, Operation, label_of, supports
+from kafka_groups.kinds import (
+    SHARE,
+    STATES_WITHOUT_MEMBERS,
+    Operation,
+    has_start_offsets,
+    kind_of,
+    label_of,
+    supports,
+)
 from kafka_groups.model import (
     CommittedOffset,
     Failure,
@@ -40,7 +48,8 @@ class CurrentGroup(NamedTuple):
     """A group and its commits. `description` is None for a group that has commits only, or does not exist yet.
 
     `unreadable` are failures of partitions that were not read, and of those on which an open transaction has a commit.
-    Without `is_stable` the latter are unknown.
+    Without `is_stable` the latter are unknown. A group whose `group_type` has start offsets has those:
+    commits without leader epoch and metadata, None where the broker does not know one.
     """
 
     group: str
@@ -48,6 +57,17 @@ class CurrentGroup(NamedTuple):
     offsets: Mapping[TopicPartition, CommittedOffset | None] = MappingProxyType({})
     unreadable: Mapping[TopicPartition, Failure] = MappingProxyType({})
     is_stable: bool = True
+    group_type: str | None = None
+
+    @property
+    def has_start_offsets(self) -> bool:
+        """Return whether the group has start offsets in place of commits."""
+        return has_start_offsets(self.group_type)
+
+    @property
+    def offset_noun(self) -> str:
+        """Return what an offset of the group is called."""
+        return "start offset" if self.has_start_offsets else "commit"
 
     @property
     def is_active(self) -> bool:
@@ -108,6 +128,26 @@ def read_existing_groups(
     return with_existing_groups(admin, read_groups(admin, groups, timeout=timeout), groups, timeout=timeout)
 
 
+def read_all_start_offsets(
+    admin: Admin, read: Results[str, CurrentGroup], *, timeout: Timeout | None = None
+) -> Results[str, CurrentGroup]:
+    """Return what was read, with the start offsets of share groups on all partitions that they have read.
+
+    A response for named partitions has those that the group never read, too. Only share groups cost a request.
+    """
+    groups = {group: None for group, current in read.succeeded.items() if current.has_start_offsets}
+    if not groups:
+        return read
+    offsets = admin.list_group_offsets(groups, timeout=timeout)
+    found = dict(read.succeeded)
+    for group in groups:
+        current = found.pop(group)
+        if group in offsets.succeeded:
+            whole = _current(group, current.description, offsets.succeeded[group])
+            found[group] = whole._replace(unreadable={**current.unreadable, **whole.unreadable})
+    return Results(found, {**read.failed, **offsets.failed})
+
+
 def with_existing_groups(
     admin: Admin,
     read: Results[str, CurrentGroup],
@@ -148,8 +188,10 @@ def _has_commits_only(failure: Failure, offsets: GroupOffsets, *, any_type: bool
 
 
 def _refuse_listing(listing: GroupListing, *, any_type: bool) -> Failure | None:
-    if not any_type and not supports(listing, Operation.ALTER_OFFSETS):
-        return refuse(listing.group, f"it is not a consumer group ({label_of(listing)})")
+    if not any_type and not kind_of(listing).is_common:
+        return refuse(
+            listing.group, f"no broker describes it as a group of the type in its listing ({label_of(listing)})"
+        )
     if listing.state is not None and listing.state not in STATES_WITHOUT_MEMBERS:
         return Failure.of(broker_error(NON_EMPTY_GROUP, f"it is {listing.state}"), group=listing.group)
     return None
@@ -169,6 +211,14 @@ def refuse_active(current: CurrentGroup) -> Failure | None:
     return Failure.of(broker_error(NON_EMPTY_GROUP, text), group=current.group)
 
 
+def refuse_kind(current: CurrentGroup, operation: Operation) -> Failure | None:
+    """Return the failure of a group whose kind does not have an operation, such as one of Connect workers."""
+    description = current.description
+    if description is None or supports(description, operation):
+        return None
+    return refuse(current.group, f"groups of its kind have no offsets to change ({label_of(description)})")
+
+
 def refuse(group: str, message: str, key: TopicPartition | None = None) -> Failure:
     """Return the failure of a change that this tool does not make."""
     topic, partition = key if key is not None else (None, None)
@@ -176,7 +226,15 @@ def refuse(group: str, message: str, key: TopicPartition | None = None) -> Failu
 
 
 def _current(group: str, description: GroupDescription | None, offsets: GroupOffsets) -> CurrentGroup:
-    return CurrentGroup(group, description, dict(offsets.rows()), offsets.failed, offsets.is_stable)
+    described_type = description.type if description is not None else None
+    start_type = described_type if description is not None or offsets.lags is None else SHARE.group_type
+    if not has_start_offsets(start_type):
+        commits = dict(offsets.rows())
+        return CurrentGroup(group, description, commits, offsets.failed, offsets.is_stable, described_type)
+    # The leader epoch is that of the last read of the partition's leader, and nobody can set it.
+    starts = {key: None if start is None else CommittedOffset(start.offset, None, "") for key, start in offsets.rows()}
+    # Start offsets are no part of transactions.
+    return CurrentGroup(group, description, starts, offsets.failed, group_type=start_type)
 
 
 def note_unstable(groups: Iterable[CurrentGroup]) -> list[Note]:

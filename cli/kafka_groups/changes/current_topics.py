@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Timeout, Topic
-from kafka_groups.changes.change import Action, Change
+from kafka_groups.changes.change import Change
 from kafka_groups.errors import TopicRecreatedError
 from kafka_groups.groups.notes import Note, NoteKind, note_each
 from kafka_groups.model import Failure, TopicPartition
@@ -59,7 +59,7 @@ class CurrentTopics(NamedTuple):
                 "reset --to-offset commits an offset of the new one"
             )
             return _fail(change, Failure.of(TopicRecreatedError(text)))
-        if change.action is not Action.COMMIT:
+        if not change.sets_offset:
             return None
         if self.is_absent(change.topic):
             return _fail(change, self.failed[change.topic])

@@ -1,34 +1,30 @@
-"""Plan the deletion of groups and of commits."""
+"""Plan the deletion of groups, with their offsets."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, TimePlan
-from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
+from kafka_groups.changes.change import PlannedChange, PlannedGroups
 from kafka_groups.changes.current_groups import (
     CurrentGroup,
     note_unstable,
-    read_existing_groups,
     read_groups,
     refuse,
     refuse_active,
 )
 from kafka_groups.changes.current_topics import CurrentTopics, note_unknown_ids, read_topics
-from kafka_groups.changes.partitions import NamedTopics, find_partitions
+from kafka_groups.changes.partitions import NamedTopics
 from kafka_groups.changes.plan_rows import NO_FILE, PlanRows
-from kafka_groups.changes.restoration import note_absent_topics, refuse_unrestorable
-from kafka_groups.changes.validity import deletions_of, describe_difference
+from kafka_groups.changes.restoration import note_absent_topics, note_delivery_state, refuse_unrestorable
+from kafka_groups.changes.validity import deletions_of
 from kafka_groups.groups import steps
-from kafka_groups.groups.assignments import has_unreadable_assignments
-from kafka_groups.groups.notes import Note, NoteKind
-from kafka_groups.groups.selection import Selectors, list_selected, listing_steps, note_skipped, select_groups
-from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
+from kafka_groups.groups.notes import Note
+from kafka_groups.groups.selection import Selectors, list_selected, listing_steps, note_skipped
 from kafka_groups.kinds import SIMPLE, STATES_WITHOUT_MEMBERS, Operation, kind_of, label_of, supports
-from kafka_groups.model import Failure, GroupListing, TopicPartition
+from kafka_groups.model import Failure, GroupListing
 from kafka_groups.protocol.errors import (
-    GROUP_SUBSCRIBED_TO_TOPIC,
     NON_EMPTY_GROUP,
     UNSTABLE_OFFSET_COMMIT,
     broker_error,
@@ -36,21 +32,21 @@ from kafka_groups.protocol.errors import (
 
 # A broker before Kafka 2.6 lists no states.
 _INACTIVE: Final = (*STATES_WITHOUT_MEMBERS, None)
-_UNKNOWN_TOPICS: Final = "the partitions of a member are unknown, so it may read the topic; stop its consumers first"
-_ABSENT: Final = "the partition does not exist; brokers may refuse to delete its commit"
 
 
 class DeletionRequest(NamedTuple):
     """What a caller wants to delete.
 
     `topics` are the partitions whose commits are deleted. The rows of `file`, a plan, are refused if a commit has
-    changed since, unless `force`. `any_type` allows groups that are not of consumers.
+    changed since, unless `force`. `any_type` allows groups of kinds that this tool does not read, such as those of
+    Connect workers, and `internal_topics` offsets on internal topics of Streams applications.
     """
 
     topics: NamedTopics | None = None
     file: PlanRows = NO_FILE
     any_type: bool = False
     force: bool = False
+    internal_topics: bool = False
 
 
 def plan_group_deletion(
@@ -58,8 +54,8 @@ def plan_group_deletion(
 ) -> PlannedGroups:
     """Plan the deletion of groups, with the commits that are deleted with them. All groups are listed for their types.
 
-    Groups with members are refused. So are groups that are not of consumers, unless `any_type`: if they were not named,
-    they are only counted in a note.
+    Groups with members are refused. So are groups of kinds that this tool does not read, unless `any_type`: if they
+    were not named, they are only counted in a note.
     """
     if request.file.is_empty():
         return PlannedGroups(notes=request.file.notes)
@@ -94,13 +90,14 @@ def plan_group_deletion(
             *allowed.notes,
             *note_unstable(found.values()),
             *note_absent_topics(changes, topics),
+            *note_delivery_state(changes),
             *note_unknown_ids(request.file.rows, topics),
         ),
     )
 
 
 class _Others(NamedTuple):
-    """The groups to delete that are not of consumers, the failures of the others, and notes."""
+    """The groups to delete of kinds that this tool does not read, the failures of the others, and notes."""
 
     found: Mapping[str, CurrentGroup]
     failures: tuple[Failure, ...]
@@ -108,17 +105,14 @@ class _Others(NamedTuple):
 
 
 def _refuse_others(listings: Mapping[str, GroupListing], named: Collection[str]) -> _Others:
-    """Refuse groups that are not of consumers; those that nobody named are only counted."""
+    """Refuse groups of other kinds; those that nobody named are only counted."""
     refused = [_refuse_kind(listing) for group, listing in listings.items() if group in named]
     skipped = [listing for group, listing in listings.items() if group not in named]
     return _Others({}, tuple(refused), tuple(note_skipped(skipped)))
 
 
 def _read_others(admin: Admin, listings: Mapping[str, GroupListing], deadline: Deadline | None) -> _Others:
-    """Return groups that are not described, unless they have members.
-
-    Streams and Connect groups have commits, share groups have none.
-    """
+    """Return groups of other kinds, unless they have members; some have commits."""
     active = [
         Failure.of(broker_error(NON_EMPTY_GROUP, f"it is {listing.state}"), group=group)
         for group, listing in sorted(listings.items())
@@ -135,71 +129,6 @@ def _read_others(admin: Admin, listings: Mapping[str, GroupListing], deadline: D
         for group, commits in offsets.succeeded.items()
     }
     return _Others(found, (*active, *offsets.failed.values()))
-
-
-def plan_offset_deletion(
-    admin: Admin, selectors: Selectors, request: DeletionRequest, *, deadline: Deadline | None = None
-) -> PlannedGroups:
-    """Plan the deletion of the commits of groups on partitions. A member's topics are refused.
-
-    If a topic or a partition that the caller named does not exist, nothing is planned. Those of a file are planned
-    all the same: it may be a plan of `orphans`, and the broker decides on each of them.
-    """
-    if request.file.is_empty():
-        return PlannedGroups(notes=request.file.notes)
-    plan = TimePlan(deadline, (steps.TOPICS, *listing_steps(selectors), steps.GROUPS))
-    topics = request.file.named_topics() or request.topics or {}
-    named = find_partitions(admin, topics, timeout=plan.until(steps.TOPICS))
-    if named.absent and request.file.name is None:
-        absent_topics = suggest_topics(admin, named.absent, deadline)
-        return PlannedGroups(failures=(*absent_topics, *named.failed), notes=request.file.notes)
-    missing = {(why.topic, why.partition) for why in named.absent}
-    absent = [
-        TopicPartition(topic, partition)
-        for topic, partitions in request.file.named_topics().items()
-        for partition in partitions
-        if missing & {(topic, None), (topic, partition)}
-    ]
-    partitions = sorted((*named.partitions, *absent))
-    selection = select_groups(admin, selectors, operation=Operation.DELETE_OFFSETS, plan=plan)
-    scopes = {group: _scope(request, group, partitions) for group in selection.groups}
-    read = read_existing_groups(admin, scopes, timeout=plan.until(steps.GROUPS))
-    failures, notes = selection.without_deleted(read.failed)
-    # The groups of a file are those of a plan; if one is absent, it was deleted since.
-    typed = selectors.ids_without_listing() if request.file.name is None else ()
-    failures = [*suggest_groups(admin, failures, named=typed, operation=Operation.DELETE_OFFSETS, deadline=deadline)]
-    targets = _Targets(named.topics, frozenset(absent))
-    rows = {
-        group: tuple(_delete_offsets(current, request, scopes[group], targets))
-        for group, current in sorted(read.succeeded.items())
-    }
-    notes += [
-        Note(NoteKind.NO_OFFSETS, group, f"Group '{group}' has no commits on the named topics.")
-        for group, planned in rows.items()
-        if not planned
-    ]
-    return PlannedGroups(
-        rows={group: planned for group, planned in rows.items() if planned},
-        failures=(*selection.failures, *named.failed, *failures),
-        notes=(
-            *request.file.notes,
-            *selection.notes(),
-            *notes,
-            *note_unstable(read.succeeded.values()),
-            *note_unknown_ids(request.file.rows, named.topics),
-        ),
-    )
-
-
-class _Targets(NamedTuple):
-    topics: CurrentTopics
-    absent: Collection[TopicPartition]
-
-
-def _scope(request: DeletionRequest, group: str, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-    """Return the partitions of a group that the request is for."""
-    rows = request.file.by_partition(group)
-    return [key for key in partitions if not rows or key in rows]
 
 
 def _delete_group(current: CurrentGroup, request: DeletionRequest, topics: CurrentTopics) -> tuple[PlannedChange, ...]:
@@ -229,58 +158,6 @@ def _refuse_group_deletion(current: CurrentGroup, request: DeletionRequest, topi
     if hidden := len(current.unreadable):
         text = f"{hidden:,} of its commits cannot be read, and undo could not restore them; --force deletes it"
         return refuse(current.group, text)
-    return None
-
-
-def _delete_offsets(
-    current: CurrentGroup, request: DeletionRequest, partitions: Iterable[TopicPartition], targets: _Targets
-) -> Iterable[PlannedChange]:
-    rows = request.file.by_partition(current.group)
-    explicit = {topic for topic, named in (request.topics or {}).items() if named}
-    members = current.description.members if current.description is not None else ()
-    assigned = {assignment.topic for member in members for assignment in member.assignment or ()}
-    for key in partitions:
-        commit = current.offsets.get(key)
-        if commit is None and not rows and key.topic not in explicit and key not in current.unreadable:
-            continue
-        topic_id = targets.topics.topic_id(key.topic)
-        change = to_change(Action.DELETE_OFFSETS, current.group, key, commit, topic_id=topic_id)
-        refusal = _refuse_offset_deletion(current, request, change, assigned, targets.topics)
-        if refusal is not None:
-            yield PlannedChange(change, refusal.message, refusal)
-        else:
-            yield PlannedChange(change, "no commit" if commit is None else _ABSENT if key in targets.absent else "")
-
-
-def _refuse_offset_deletion(
-    current: CurrentGroup,
-    request: DeletionRequest,
-    change: Change,
-    assigned: Collection[str],
-    topics: CurrentTopics,
-) -> Failure | None:
-    key = change.key
-    assert key is not None
-    row = request.file.by_partition(current.group).get(key)
-    certain = _refuse_for_the_broker(current, key, assigned) or (topics.refuse(row) if row is not None else None)
-    if certain is not None or request.force:
-        return certain
-    if row is not None and row.before != change.before:
-        return refuse(current.group, describe_difference(row.before, change.before), key)
-    return refuse_unrestorable(change)
-
-
-def _refuse_for_the_broker(current: CurrentGroup, key: TopicPartition, assigned: Collection[str]) -> Failure | None:
-    """Return the failure of a deletion that the broker would refuse, or that concerns a commit nobody can read."""
-    if key in current.unreadable:
-        return current.unreadable[key]
-    if current.group == "":
-        return refuse("", "brokers delete no single commits of the empty group id; delete the group", key)
-    if key.topic in assigned:
-        error = broker_error(GROUP_SUBSCRIBED_TO_TOPIC, "members of the group read the topic")
-        return Failure.of(error, group=current.group, topic=key.topic, partition=key.partition)
-    if current.description is not None and has_unreadable_assignments(current.description):
-        return refuse(current.group, _UNKNOWN_TOPICS, key)
     return None
 
 

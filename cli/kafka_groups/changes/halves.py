@@ -58,7 +58,7 @@ def _record_bytes(change: Change) -> int:
     """Return the estimated bytes of the record that a change writes."""
     from kafka_groups.admin.handlers.record_sizes import commit_bytes, tombstone_bytes
 
-    if change.key is None:
+    if change.key is None or change.has_start_offset:
         return 0
     if change.after is None:
         return tombstone_bytes(change.group, change.key)

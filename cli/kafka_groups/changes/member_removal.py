@@ -9,7 +9,7 @@ from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGr
 from kafka_groups.changes.current_groups import refuse
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.suggestions import suggest_groups
-from kafka_groups.kinds import Operation, supports
+from kafka_groups.kinds import Operation, kind_of, supports
 from kafka_groups.model import Failure, GroupDescription, Member
 from kafka_groups.protocol.errors import UNKNOWN_MEMBER_ID, broker_error
 from kafka_groups.suggestions import did_you_mean
@@ -25,8 +25,8 @@ def plan_member_removal(
 ) -> PlannedGroups:
     """Plan the removal of the members with these group instance ids, or of all members.
 
-    A member that uses the KIP-848 protocol is refused: brokers remove only members of the classic protocol
-    (`throwIfMemberDoesNotUseClassicProtocol`).
+    A share, streams or Connect group is refused, and so is a member that uses the KIP-848 protocol: brokers remove only
+    members of the classic protocol (`throwIfMemberDoesNotUseClassicProtocol`).
     """
     described = admin.describe_groups([group], timeout=deadline)
     if group in described.failed:
@@ -35,6 +35,8 @@ def plan_member_removal(
             failures=suggest_groups(admin, why, named=(group,), operation=Operation.DESCRIBE, deadline=deadline)
         )
     description = described.succeeded[group]
+    if (other_kind := _refuse_kind(description)) is not None:
+        return PlannedGroups(failures=(other_kind,))
     named = list(dict.fromkeys(instances))
     present = {member.group_instance_id: member for member in description.members}
     chosen = description.members if all_members else [present[name] for name in named if name in present]
@@ -44,6 +46,15 @@ def plan_member_removal(
     text = f"Consumer group '{group}' has no active members."
     notes = () if rows or failures else (Note(NoteKind.NO_ACTIVE_MEMBERS, group, text),)
     return PlannedGroups(rows={group: rows} if rows else {}, failures=tuple(failures), notes=notes)
+
+
+def _refuse_kind(description: GroupDescription) -> Failure | None:
+    """Return the failure of a group none of whose members can be removed; a KIP-848 group may have classic members."""
+    kind = kind_of(description)
+    if kind.supports(Operation.REMOVE_MEMBERS) or kind.has_consumer_members:
+        return None
+    text = f"it is a {kind.noun}; Kafka removes members of consumer groups only, if they use the classic protocol"
+    return refuse(description.group, text)
 
 
 def _remove(description: GroupDescription, member: Member) -> PlannedChange:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from kafka_groups.changes.change import Action, Change, Plan
 from kafka_groups.errors import PlanFileError
+from kafka_groups.kinds import SHARE, has_start_offsets
 from kafka_groups.protocol.topic_ids import parse_topic_id
 from kafka_groups.surrogates import escape_in_json
 
@@ -35,20 +36,30 @@ class PlanKey(NamedTuple):
 KEYS: Final[Mapping[str, PlanKey]] = {
     "action": PlanKey(f"What the change does: {', '.join(Action)}."),
     "group": PlanKey("The group id."),
+    "group_type": PlanKey("The type of a group with start offsets, such as Share; null for committed offsets."),
     "topic": PlanKey("The topic; null if the change has no partition."),
     "topic_id": PlanKey("The id of the topic, as Kafka's tools print it; null if it is unknown."),
     "partition": PlanKey("The partition; null if the change has none.", _INT32),
-    "committed_offset": PlanKey("The committed offset before the change; null if there was no commit.", _INT64),
-    "leader_epoch": PlanKey("The leader epoch of the commit before the change; null if it had none.", _INT32),
-    "metadata": PlanKey("The metadata of the commit before the change; null if there was no commit."),
-    "new_offset": PlanKey("The offset to commit; null if the action is not commit.", _INT64),
+    "committed_offset": PlanKey(
+        "The committed offset, or start offset, before the change; null if there was none.", _INT64
+    ),
+    "leader_epoch": PlanKey(
+        "The leader epoch of the commit before the change; null if it had none; start offsets have none.", _INT32
+    ),
+    "metadata": PlanKey(
+        "The metadata of the commit before the change; null if there was none; start offsets have none."
+    ),
+    "new_offset": PlanKey(
+        "The offset to commit, or the start offset to set; null for other actions, and if share_offset leaves none.",
+        _INT64,
+    ),
     "new_leader_epoch": PlanKey("The leader epoch to commit; null for none.", _INT32),
     "new_metadata": PlanKey("The metadata to commit; null for none."),
     "member_id": PlanKey("The member to remove; null if the action is not remove_member."),
     "group_instance_id": PlanKey("The group instance id of the member to remove; null for a dynamic member."),
 }
 # The journal writes the first ones once for the changes of a topic of a group, and the others in rows.
-_SHARED_KEYS: Final = ("action", "group", "topic", "topic_id")
+_SHARED_KEYS: Final = ("action", "group", "group_type", "topic", "topic_id")
 _ROW_KEYS: Final = tuple(key for key in KEYS if key not in _SHARED_KEYS)
 _shared_values: Final = attrgetter(*_SHARED_KEYS)
 _row_values: Final = attrgetter(*_ROW_KEYS)
@@ -134,6 +145,8 @@ def read_change(document: object, where: str) -> Change:
     if group is None:
         msg = f"{where}.group is missing; name the group"
         raise PlanFileError(msg)
+    if action == Action.SHARE_OFFSET:
+        values.setdefault("group_type", SHARE.group_type)
     change = Change(Action(action), group, **values)
     _require_keys(change, where)
     _require_topic_id(change.topic_id, where)
@@ -198,7 +211,7 @@ def _require_keys(change: Change, where: str) -> None:
     reason = f"the action {change.action} needs it"
     if change.action is Action.COMMIT:
         required = ("topic", "partition", "new_offset")
-    elif change.action is Action.DELETE_OFFSETS:
+    elif change.action in {Action.SHARE_OFFSET, Action.DELETE_OFFSETS}:
         required = ("topic", "partition")
     elif (change.topic, change.partition) != (None, None):
         required = ("topic", "partition")
@@ -207,6 +220,13 @@ def _require_keys(change: Change, where: str) -> None:
         if getattr(change, key) in {None, ""}:
             msg = f"{where}.{key} is missing; {reason}"
             raise PlanFileError(msg)
+    if change.action is Action.SHARE_OFFSET and not has_start_offsets(change.group_type):
+        msg = f"{where}.group_type is {_show(change.group_type)}; groups of that type have no start offsets"
+        raise PlanFileError(msg)
+    if change.action is Action.SHARE_OFFSET and (change.new_leader_epoch is not None or change.new_metadata):
+        key = "new_metadata" if change.new_leader_epoch is None else "new_leader_epoch"
+        msg = f"{where}.{key} is given; Kafka stores neither leader epoch nor metadata with a start offset: remove it"
+        raise PlanFileError(msg)
     if change.action is Action.REMOVE_MEMBER and not (change.member_id or change.group_instance_id):
         msg = f"{where} names no member; the action {change.action} needs member_id or group_instance_id"
         raise PlanFileError(msg)

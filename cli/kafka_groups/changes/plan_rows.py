@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -78,9 +78,9 @@ NO_FILE: Final = PlanRows()
 
 
 def read_reset_rows(text: str, *, name: str, groups: Sequence[str]) -> PlanRows:
-    """Return the commits of a plan or a CSV; `groups` are those that the user named. PlanFileError if malformed."""
+    """Return the new offsets of a plan or a CSV; `groups` are those that the user named. PlanFileError if malformed."""
     if is_plan(name, text):
-        return read_plan_rows(text, name=name, action=Action.COMMIT)
+        return read_plan_rows(text, name=name, actions=(Action.COMMIT, Action.SHARE_OFFSET))
     rows = read_csv(text, name=name, groups=groups)
     return PlanRows(
         name,
@@ -91,10 +91,10 @@ def read_reset_rows(text: str, *, name: str, groups: Sequence[str]) -> PlanRows:
     )
 
 
-def read_plan_rows(text: str, *, name: str, action: Action) -> PlanRows:
-    """Return the changes of one action of a plan, with a note on the others. PlanFileError if malformed."""
+def read_plan_rows(text: str, *, name: str, actions: Collection[Action]) -> PlanRows:
+    """Return the changes of a plan with one of these actions, and a note on the others. PlanFileError if malformed."""
     plan = read_plan(text, name=name)
-    rows = tuple(change for change in plan.changes if change.action is action)
+    rows = tuple(change for change in plan.changes if change.action in actions)
     others = len(plan.changes) - len(rows)
     note = Note(NoteKind.SKIPPED_ROWS, None, f"{others:,} changes of the plan are for other commands and are skipped.")
     notes = (note,) if others else ()

@@ -88,7 +88,7 @@ def _see(change: Change, read: Results[str, CurrentGroup], listed: Results[str, 
         is_absent = failure is not None and failure.code == GROUP_ID_NOT_FOUND
         if not is_absent:
             return _UNREADABLE
-        return _AS_BEFORE if change.action is Action.COMMIT and change.before is None else _see_absent(change)
+        return _AS_BEFORE if change.sets_offset and change.before is None else _see_absent(change)
     if change.action is Action.REMOVE_MEMBER:
         members = current.description.members if current.description is not None else ()
         identities = {(member.member_id, member.group_instance_id) for member in members}
@@ -99,7 +99,7 @@ def _see(change: Change, read: Results[str, CurrentGroup], listed: Results[str, 
 
 def _see_absent(change: Change) -> State:
     """Return what the absence of the group shows: its commits and members are gone."""
-    return State.of(Seen.OTHER, "the group does not exist") if change.action is Action.COMMIT else _MADE
+    return State.of(Seen.OTHER, "the group does not exist") if change.sets_offset else _MADE
 
 
 def _see_group(change: Change, current: CurrentGroup | None, listed: Results[str, GroupListing]) -> State:

@@ -50,15 +50,40 @@ def _send(admin: Admin, action: Action, changes: Sequence[Change], deadline: Dea
         members = {group: [_identity(change) for change in each] for group, each in groups.items()}
         removed = admin.remove_members_from_consumer_group(members, timeout=deadline)
         return [_failure_of(removed, change.group, _identity(change)) for change in changes]
-    if action is Action.DELETE_OFFSETS:
-        keys = {group: [_key(change) for change in each] for group, each in groups.items()}
-        results = admin.delete_consumer_group_offsets(keys, timeout=deadline)
+    if action is Action.SHARE_OFFSET:
+        starts: dict[str, dict[tuple[str, int], int | None]] = {
+            group: {_key(change): change.new_offset for change in each} for group, each in groups.items()
+        }
+        results = admin.alter_share_group_offsets(starts, timeout=deadline)
+    elif action is Action.DELETE_OFFSETS:
+        return _delete_offsets(admin, changes, deadline)
     else:
         offsets: dict[str, dict[tuple[str, int], CommittedOffset]] = {
             group: {_key(change): _after(change) for change in each} for group, each in groups.items()
         }
         results = admin.alter_consumer_group_offsets(offsets, topic_ids=_topic_ids(changes), timeout=deadline)
     return [_failure_of(results, change.group, _key(change)) for change in changes]
+
+
+def _delete_offsets(admin: Admin, changes: Sequence[Change], deadline: Deadline) -> list[Failure | None]:
+    """Delete commits, and the start offsets of share groups, of the whole topics that the changes have."""
+    commits = by_group([change for change in changes if not change.has_start_offset])
+    starts = by_group([change for change in changes if change.has_start_offset])
+    keys = {group: [_key(change) for change in of_group] for group, of_group in commits.items()}
+    topics = {group: [_key(change).topic for change in of_group] for group, of_group in starts.items()}
+    by_key = admin.delete_consumer_group_offsets(keys, timeout=deadline) if keys else Results()
+    by_topic = admin.delete_share_group_offsets(topics, timeout=deadline) if topics else Results()
+    return [
+        _of_partition(_failure_of(by_topic, change.group, _key(change).topic), _key(change))
+        if change.has_start_offset
+        else _failure_of(by_key, change.group, _key(change))
+        for change in changes
+    ]
+
+
+def _of_partition(failure: Failure | None, key: TopicPartition) -> Failure | None:
+    """Return the failure of a topic as that of one partition."""
+    return None if failure is None else failure._replace(topic=key.topic, partition=key.partition)
 
 
 def _delete_groups(
@@ -73,7 +98,11 @@ def _delete_groups(
     from kafka_groups.admin.handlers.record_sizes import MAX_BATCH_BYTES, first_batch, tombstone_bytes
 
     keys = {group: [change.key for change in each if change.key is not None] for group, each in groups.items()}
-    sizes = {group: _tombstones_bytes(group, each) for group, each in keys.items()}
+    # The start offsets of share groups are in another topic, which the broker changes partition by partition.
+    sizes = {
+        group: 0 if groups[group][0].has_start_offset else _tombstones_bytes(group, each)
+        for group, each in keys.items()
+    }
     known: dict[tuple[str, TopicPartition], Failure | None] = {}
     failed: dict[str, Failure] = {}
     for group in [group for group, size in sizes.items() if size > MAX_BATCH_BYTES]:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from kafka_groups.admin.api import Admin, Deadline, OffsetSpec, TimePlan
 from kafka_groups.changes.change import Action, PlannedChange, PlannedGroups, to_change
-from kafka_groups.changes.current_groups import CurrentGroup, note_unstable, read_existing_groups, refuse, refuse_active
+from kafka_groups.changes.current_groups import (
+    CurrentGroup,
+    note_unstable,
+    read_existing_groups,
+    refuse,
+    refuse_active,
+    refuse_kind,
+)
 from kafka_groups.changes.current_topics import CurrentTopics, read_topics
+from kafka_groups.changes.internal_topics import internal_topics, note_internal, refuse_internal
+from kafka_groups.changes.partition_logs import PartitionLogs, read_logs
 from kafka_groups.changes.partitions import FoundPartitions, NamedTopics, find_partitions
-from kafka_groups.changes.restoration import refuse_unrestorable
+from kafka_groups.changes.restoration import note_delivery_state, refuse_unrestorable
 from kafka_groups.changes.specifications.specification import Position, Refusal, Specification, Target, find_target
 from kafka_groups.groups import steps
 from kafka_groups.groups.notes import Note, NoteKind
@@ -33,13 +43,15 @@ class ResetRequest(NamedTuple):
     """What a caller wants: the specification, and the partitions that it is for.
 
     Without `topics` the specification decides: the partitions with a commit, or those of a file. `create` allows
-    groups that do not exist yet, and `force` changes that `undo` may not take back.
+    groups that do not exist yet, `force` changes that `undo` may not take back, and `internal_topics` those of offsets
+    on internal topics of Streams applications.
     """
 
     specification: Specification
     topics: NamedTopics | None = None
     create: bool = False
     force: bool = False
+    internal_topics: bool = False
 
 
 class _Reading(NamedTuple):
@@ -54,15 +66,6 @@ class _Reading(NamedTuple):
     selection: Selection
     scopes: Mapping[str, Sequence[TopicPartition] | None]
     groups: Results[str, CurrentGroup]
-
-
-class _Logs(NamedTuple):
-    """Both ends of the logs, and the offsets that the specification looks up."""
-
-    starts: Mapping[TopicPartition, int | None]
-    ends: Mapping[TopicPartition, int | None]
-    found: Mapping[OffsetSpec, Mapping[TopicPartition, int | None]]
-    failed: Mapping[TopicPartition, Failure]
 
 
 # The steps behind the listing.
@@ -109,23 +112,34 @@ def _plan_groups(admin: Admin, request: ResetRequest, reading: _Reading, plan: T
     """Read the topics and the logs of the groups that can be reset, and plan their rows."""
     selection = reading.selection
     specification = request.specification.with_groups(reading.groups.succeeded)
-    to_reset = _find_groups(admin, reading, plan.until(steps.ABSENT_GROUPS), create=request.create)
-    active = {group: why for group, found in to_reset.succeeded.items() if (why := refuse_active(found)) is not None}
-    groups = {group: found for group, found in sorted(to_reset.succeeded.items()) if group not in active}
-    partitions = {group: specification.partitions(found, reading.scopes[group]) for group, found in groups.items()}
+    to_reset = _find_groups(admin, request, reading, plan.until(steps.ABSENT_GROUPS))
+    refused = {
+        group: why
+        for group, found in to_reset.succeeded.items()
+        if (why := refuse_kind(found, Operation.ALTER_OFFSETS) or refuse_active(found)) is not None
+    }
+    groups = {group: found for group, found in sorted(to_reset.succeeded.items()) if group not in refused}
+    partitions, internal = _find_rows(request, specification, groups, reading.scopes)
     described = reading.named.topics
     unknown = {key.topic for keys in partitions.values() for key in keys} - described.described.keys()
     topics = described.merge(read_topics(admin, unknown, timeout=plan.until(steps.PARTITIONS)))
-    logs = _read_logs(admin, specification, partitions.values(), plan)
+    logs = read_logs(admin, specification, partitions.values(), plan)
     planned = {
         group: tuple(
-            _plan_partition(specification, groups[group], key, topics, logs, force=request.force) for key in keys
+            _plan_partition(specification, groups[group], key, topics, logs, force=request.force)
+            if key.topic not in internal.refused[group]
+            else _refuse_internal(groups[group], key, topics)
+            for key in keys
         )
         for group, keys in partitions.items()
     }
     failures, notes = selection.without_deleted(to_reset.failed)
     notes += [
-        Note(NoteKind.NO_OFFSETS, group, f"Group '{group}' has no committed offsets in scope.")
+        Note(
+            NoteKind.NO_OFFSETS,
+            group,
+            _describe_no_offsets(groups[group]),
+        )
         for group, rows in planned.items()
         if not rows
     ]
@@ -135,7 +149,7 @@ def _plan_groups(admin: Admin, request: ResetRequest, reading: _Reading, plan: T
             *selection.failures,
             *failures,
             *reading.named.failed,
-            *active.values(),
+            *refused.values(),
             *specification.failures(reading.scope),
         ),
         notes=(
@@ -143,6 +157,8 @@ def _plan_groups(admin: Admin, request: ResetRequest, reading: _Reading, plan: T
             *selection.notes(),
             *notes,
             *note_unstable(reading.groups.succeeded.values()),
+            *note_internal(internal.noted, changed=request.internal_topics),
+            *note_delivery_state(row.change for rows in planned.values() for row in rows if row.refusal is None),
             *specification.notes(reading.scope, partitions, topics),
         ),
         existing=frozenset(group for group, rows in planned.items() if rows and not request.create),
@@ -150,14 +166,15 @@ def _plan_groups(admin: Admin, request: ResetRequest, reading: _Reading, plan: T
 
 
 def _find_groups(
-    admin: Admin, reading: _Reading, deadline: Deadline | None, *, create: bool
+    admin: Admin, request: ResetRequest, reading: _Reading, deadline: Deadline | None
 ) -> Results[str, CurrentGroup]:
     """Return the groups to reset: the selected ones that exist, and with `create` those that can be created."""
     found = {group: current for group, current in reading.groups.succeeded.items() if group in reading.scopes}
     failed = {group: why for group, why in reading.groups.failed.items() if group in reading.scopes}
     absent = _absent_groups(admin, failed, deadline)
-    if create:
-        new = {group: CurrentGroup(group) for group in absent}
+    if request.create:
+        types = {group: request.specification.group_type(group) for group in absent}
+        new = {group: CurrentGroup(group, group_type=group_type) for group, group_type in types.items()}
         return Results({**found, **new}, {group: why for group, why in failed.items() if group not in new})
     return Results(found, {**failed, **absent})
 
@@ -176,30 +193,42 @@ def _absent_groups(admin: Admin, failed: Mapping[str, Failure], deadline: Deadli
     return {why.group: why for why in with_nearest_groups(unlisted, near) if why.group is not None}
 
 
-def _read_logs(
-    admin: Admin,
+def _describe_no_offsets(current: CurrentGroup) -> str:
+    kind = "start" if current.has_start_offsets else "committed"
+    return f"Group '{current.group}' has no {kind} offsets in scope."
+
+
+class _InternalTopics(NamedTuple):
+    """The internal topics of each group: those whose rows are refused, and those that a note names."""
+
+    refused: Mapping[str, frozenset[str]]
+    noted: Mapping[str, frozenset[str]]
+
+
+def _find_rows(
+    request: ResetRequest,
     specification: Specification,
-    partitions: Iterable[Sequence[TopicPartition]],
-    plan: TimePlan,
-) -> _Logs:
-    """Read both ends of the logs, and what the specification looks up, for all groups together."""
-    keys = list(dict.fromkeys(key for each in partitions for key in each))
-    ends: Results[TopicPartition, int | None] = (
-        admin.list_offsets(keys, timeout=plan.until(steps.LOG_ENDS)) if keys else Results()
-    )
-    known = list(ends.succeeded)
-    if not known:
-        return _Logs(starts={}, ends={}, found={}, failed=ends.failed)
-    found = {
-        spec: admin.list_offsets(known, spec=spec, timeout=plan.until(steps.OFFSETS))
-        for spec in specification.lookups()
-    }
-    starts = admin.list_offsets(known, spec=OffsetSpec.earliest(), timeout=plan.until(steps.LOG_STARTS))
-    failed = dict(ends.failed)
-    for results in (*found.values(), starts):
-        failed |= results.failed
-    offsets = {spec: results.succeeded for spec, results in found.items()}
-    return _Logs(starts=starts.succeeded, ends=ends.succeeded, found=offsets, failed=failed)
+    groups: Mapping[str, CurrentGroup],
+    scopes: Mapping[str, Sequence[TopicPartition] | None],
+) -> tuple[Mapping[str, Sequence[TopicPartition]], _InternalTopics]:
+    """Return the partitions of each group that have a row, and the internal topics.
+
+    Unless the request allows them, rows on internal topics that the user names are refused, and others are skipped.
+    """
+    rows = {group: specification.partitions(current, scopes[group]) for group, current in groups.items()}
+    internal = {group: internal_topics(groups[group], {key.topic for key in keys}) for group, keys in rows.items()}
+    if request.internal_topics:
+        return rows, _InternalTopics(dict.fromkeys(groups, frozenset()), internal)
+    skipped = {group: topics for group, topics in internal.items() if scopes[group] is None}
+    kept = {group: [key for key in keys if key.topic not in skipped.get(group, ())] for group, keys in rows.items()}
+    return kept, _InternalTopics(internal, skipped)
+
+
+def _refuse_internal(current: CurrentGroup, key: TopicPartition, topics: CurrentTopics) -> PlannedChange:
+    """Return the refused change of an offset on an internal topic."""
+    change = to_change(Action.COMMIT, current.group, key, current.offsets.get(key), topic_id=topics.topic_id(key.topic))
+    failure = refuse_internal(current.group, key)
+    return PlannedChange(change, failure.message, failure)
 
 
 def _plan_partition(
@@ -207,27 +236,30 @@ def _plan_partition(
     current: CurrentGroup,
     key: TopicPartition,
     topics: CurrentTopics,
-    logs: _Logs,
+    logs: PartitionLogs,
     *,
     force: bool,
 ) -> PlannedChange:
     commit = current.offsets.get(key)
     topic_id = topics.topic_id(key.topic)
-    unchanged = to_change(Action.COMMIT, current.group, key, commit, topic_id=topic_id)
+    to_planned = partial(
+        to_change, Action.COMMIT, current.group, key, commit, topic_id=topic_id, group_type=current.group_type
+    )
+    unchanged = to_planned()
     failure = current.unreadable.get(key) or logs.failed.get(key) or specification.refuse(current, key, topics)
     if failure is not None:
         return PlannedChange(unchanged, failure.message, failure._replace(group=current.group))
-    target = _find_target(specification, current.group, key, commit, logs)
+    target = _find_target(specification, current, key, logs)
     if isinstance(target, Refusal):
         return PlannedChange(unchanged, target.message, refuse(current.group, target.message, key))
     new = target.commit or _new_commit(commit, target.offset)
-    change = to_change(Action.COMMIT, current.group, key, commit, new, topic_id=topic_id)
+    change = to_planned(new)
     refusal = None if force or commit == new else refuse_unrestorable(change)
     return PlannedChange(change, target.note if refusal is None else refusal.message, refusal)
 
 
 def _find_target(
-    specification: Specification, group: str, key: TopicPartition, commit: CommittedOffset | None, logs: _Logs
+    specification: Specification, current: CurrentGroup, key: TopicPartition, logs: PartitionLogs
 ) -> Target | Refusal:
     """Return the new offset of a partition."""
     start = logs.starts.get(key)
@@ -235,7 +267,8 @@ def _find_target(
     if start is None or end is None:
         return Refusal("its log offsets are unknown")
     found = {spec: offsets.get(key) for spec, offsets in logs.found.items()} if logs.found else _NOTHING
-    return find_target(specification, Position(group, key, commit, start, end, found))
+    position = Position(current.group, key, current.offsets.get(key), start, end, found, current.has_start_offsets)
+    return find_target(specification, position)
 
 
 def _new_commit(commit: CommittedOffset | None, offset: int) -> CommittedOffset:

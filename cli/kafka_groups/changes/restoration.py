@@ -36,6 +36,19 @@ def refuse_unrestorable(change: Change) -> Failure | None:
     return refuse(change.group, text, change.key)
 
 
+def note_delivery_state(changes: Iterable[Change]) -> list[Note]:
+    """Return a note if changes discard what share groups store of records in flight."""
+    groups = {change.group for change in changes if change.has_start_offset}
+    if not groups:
+        return []
+    subject = "1 share group" if len(groups) == 1 else f"{len(groups):,} share groups"
+    text = (
+        f"This discards the delivery state of {subject}, and undo cannot restore it: acknowledged records beyond the "
+        "start offset are delivered again, and delivery counts begin again."
+    )
+    return [Note(NoteKind.UNRESTORABLE, None, text)]
+
+
 def note_absent_topics(changes: Iterable[Change], topics: CurrentTopics) -> list[Note]:
     """Return a note on the commits of topics that do not exist, which brokers accept no more."""
     lost = [each for each in changes if each.topic is not None and topics.is_absent(each.topic)]

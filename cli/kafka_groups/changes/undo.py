@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from kafka_groups.admin.api import Admin, Timeout
+from kafka_groups.admin.api import Admin, OffsetSpec, Timeout
 from kafka_groups.changes.change import Action, Change, PlannedChange, PlannedGroups, to_change
 from kafka_groups.changes.current_groups import CurrentGroup, note_unstable, read_groups, refuse, refuse_active
 from kafka_groups.changes.current_topics import UNKNOWN_ID, CurrentTopics, note_unknown_ids, read_topics
 from kafka_groups.changes.run_record import Run
+from kafka_groups.changes.specifications.specification import Position
+from kafka_groups.changes.start_offsets import refuse_other_offsets
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND
@@ -18,14 +20,27 @@ _COMMIT_TIMES: Final = "Restored commits have the time of this undo, not their o
 _GROUPS: Final = (
     "A deleted group comes back with its commits only: as a classic group without members, whatever its type was."
 )
+_START_OFFSETS: Final = (
+    "Of share groups, only start offsets are restored. The delivery state before the run is lost, and the undo "
+    "discards the present one: acknowledged records beyond the start offset are delivered again."
+)
 _MEMBERS: Final = "Removed members are not restored; their clients may join again."
 
 
 class _Current(NamedTuple):
-    """What the cluster shows now of the topics of a run; `ends` are log end offsets, or why they are unknown."""
+    """What the cluster shows now of the topics of a run; `ends` are log end offsets, or why they are unknown.
+
+    `starts` are the log start offsets of partitions with start offsets.
+    """
 
     topics: CurrentTopics
     ends: Results[TopicPartition, int | None]
+    starts: Results[TopicPartition, int | None] = Results()
+
+    def log_of(self, change: Change) -> tuple[int, int] | None:
+        """Return the log start offset and the log end offset of a partition; None if one is unknown."""
+        start, end = (each.succeeded.get(change.key) if change.key else None for each in (self.starts, self.ends))
+        return None if start is None or end is None else (start, end)
 
 
 def plan_undo(admin: Admin, run: Run, *, force: bool = False, timeout: Timeout | None = None) -> PlannedGroups:
@@ -42,9 +57,7 @@ def plan_undo(admin: Admin, run: Run, *, force: bool = False, timeout: Timeout |
     failures = [why for why in read.failed.values() if why.code != GROUP_ID_NOT_FOUND]
     unread = {why.group for why in failures}
     topics = read_topics(admin, {change.topic for change in run.changed()}, timeout=timeout)
-    existing = sorted({key for each in keys.values() for key in each if key.topic in topics.described})
-    ends: Results[TopicPartition, int | None] = admin.list_offsets(existing, timeout=timeout) if existing else Results()
-    now = _Current(topics, ends)
+    now = _read_logs(admin, run.changed(), topics, timeout)
     rows: dict[str, list[PlannedChange]] = {}
     unchanged = 0
     for group in sorted(changes.keys() - unread):
@@ -70,27 +83,63 @@ def plan_undo(admin: Admin, run: Run, *, force: bool = False, timeout: Timeout |
     )
 
 
+def _read_logs(admin: Admin, changes: Iterable[Change], topics: CurrentTopics, timeout: Timeout | None) -> _Current:
+    """Return the topics with their log end offsets, and with log start offsets where start offsets are restored."""
+    existing = [
+        (change.key, change) for change in changes if change.key is not None and change.topic in topics.described
+    ]
+    keys = sorted({key for key, _ in existing})
+    clamped = sorted({key for key, change in existing if change.has_start_offset})
+    earliest = OffsetSpec.earliest()
+    return _Current(
+        topics,
+        admin.list_offsets(keys, timeout=timeout) if keys else Results(),
+        admin.list_offsets(clamped, spec=earliest, timeout=timeout) if clamped else Results(),
+    )
+
+
 def _plan(current: CurrentGroup, change: Change, now: _Current, *, force: bool) -> PlannedChange | None:
     """Return the change that restores the commit before; None if nothing has to be restored."""
     assert change.key is not None
     commit = current.offsets.get(change.key)
     before = change.before
     after = change.after
-    action = Action.DELETE_OFFSETS if before is None else Action.COMMIT
-    back = to_change(action, change.group, change.key, commit, before, topic_id=change.topic_id)
-    if change.key in current.unreadable:
-        failure = current.unreadable[change.key]
-        return PlannedChange(back, failure.message, failure)
-    if commit == before:
+    # Kafka deletes start offsets of whole topics only, but a partition may lose its own.
+    action = Action.DELETE_OFFSETS if before is None and not change.has_start_offset else Action.COMMIT
+    back = to_change(
+        action, change.group, change.key, commit, before, topic_id=change.topic_id, group_type=change.group_type
+    )
+    failure = current.unreadable.get(change.key)
+    if failure is None and commit == before:
         return None
-    if (other_topic := now.topics.refuse(back)) is not None:
-        return PlannedChange(back, other_topic.message, other_topic)
-    if commit != after:
-        text = describe_move(after, commit)
-        if not force:
-            return PlannedChange(back, text, refuse(change.group, text, change.key))
-        return PlannedChange(back, ", ".join([text, *_row_notes(back, now)]))
-    return PlannedChange(back, ", ".join(_row_notes(back, now)))
+    failure = (
+        failure or refuse_other_offsets(current, back) or now.topics.refuse(back) or _refuse_unknown_log(back, now)
+    )
+    if failure is not None:
+        return PlannedChange(back, failure.message, failure)
+    back, clamped = _clamp(back, now)
+    if clamped and commit == back.after:
+        return None
+    moved = describe_move(after, commit) if commit != after else ""
+    if moved and not force:
+        return PlannedChange(back, moved, refuse(change.group, moved, change.key))
+    return PlannedChange(back, ", ".join(filter(None, (moved, clamped, *_row_notes(back, now)))))
+
+
+def _refuse_unknown_log(back: Change, now: _Current) -> Failure | None:
+    """Return the failure of a start offset that cannot be clamped; brokers accept one outside of the log."""
+    if not back.has_start_offset or back.new_offset is None or now.log_of(back) is not None:
+        return None
+    return refuse(back.group, "its log offsets are unknown, so the start offset may be outside of the log", back.key)
+
+
+def _clamp(back: Change, now: _Current) -> tuple[Change, str]:
+    """Return the change with a start offset inside the log, and a note if it differs; commits stay as they were."""
+    log = now.log_of(back) if back.has_start_offset else None
+    if log is None or back.key is None or back.new_offset is None:
+        return back, ""
+    target = Position(back.group, back.key, back.before, *log).clamp(back.new_offset)
+    return back._replace(new_offset=target.offset), target.note
 
 
 def describe_move(left: CommittedOffset | None, current: CommittedOffset | None) -> str:
@@ -106,7 +155,7 @@ def _row_notes(back: Change, now: _Current) -> Iterator[str]:
     """Yield what the user should know of a commit that is restored."""
     assert back.key is not None
     if back.new_offset is None:
-        yield "deletes the commit: there was none before"
+        yield f"{'removes' if back.has_start_offset else 'deletes'} the {back.noun}: there was none before"
         return
     if now.topics.is_unknown(back):
         yield UNKNOWN_ID
@@ -118,18 +167,21 @@ def _row_notes(back: Change, now: _Current) -> Iterator[str]:
 
 
 def _refuse_commits(current: CurrentGroup, planned: Iterable[PlannedChange]) -> Failure | None:
-    needs_no_members = any(row.change.action is Action.COMMIT and row.refusal is None for row in planned)
+    needs_no_members = any(row.change.needs_no_members and row.refusal is None for row in planned)
     return refuse_active(current) if needs_no_members else None
 
 
 def _notes(run: Run, rows: Mapping[str, list[PlannedChange]], unchanged: int) -> Iterable[Note]:
-    actions = {change.action for change in run.plan.changes}
+    actions = {change.action for change in run.plan.changes if not change.has_start_offset}
     if unchanged:
-        text = f"{unchanged:,} commit{' is' if unchanged == 1 else 's are'} as before the run already."
+        noun = "offset" if any(change.has_start_offset for change in run.plan.changes) else "commit"
+        text = f"{unchanged:,} {noun}{' is' if unchanged == 1 else 's are'} as before the run already."
         yield Note(NoteKind.UNCHANGED, None, text)
     restored = [row for planned in rows.values() for row in planned if row.refusal is None]
     if any(row.change.action is Action.COMMIT for row in restored):
         yield Note(NoteKind.UNDO, None, _COMMIT_TIMES)
+    if any(row.change.has_start_offset for row in restored):
+        yield Note(NoteKind.UNDO, None, _START_OFFSETS)
     if Action.DELETE_GROUP in actions:
         yield Note(NoteKind.UNDO, None, _GROUPS)
     if Action.REMOVE_MEMBER in actions:

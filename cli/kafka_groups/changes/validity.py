@@ -15,12 +15,11 @@ from kafka_groups.changes.current_groups import (
     with_existing_groups,
 )
 from kafka_groups.changes.current_topics import CurrentTopics, read_topics
+from kafka_groups.changes.start_offsets import deletes_topic, refuse_other_offsets, refuse_topics
 from kafka_groups.groups import steps
 from kafka_groups.model import CommittedOffset, Failure, Results, TopicPartition
 from kafka_groups.protocol.errors import GROUP_ID_NOT_FOUND, UNSTABLE_OFFSET_COMMIT
 
-# Brokers refuse these while a group has members.
-_NEEDS_NO_MEMBERS: Final = frozenset({Action.COMMIT, Action.DELETE_GROUP})
 _DELETED: Final = "the group was deleted since the plan, and a commit would create it; run the command again"
 
 
@@ -65,10 +64,11 @@ class _Reading(NamedTuple):
 
 
 def _scopes(changes: Iterable[Change]) -> dict[str, list[TopicPartition] | None]:
-    """Return the partitions to read of each group: all of one that is deleted."""
+    """Return the partitions to read of each group: all of one that is deleted, or loses start offsets of topics."""
     scopes: dict[str, list[TopicPartition] | None] = {}
     for change in changes:
-        scope = scopes.setdefault(change.group, None if change.action is Action.DELETE_GROUP else [])
+        needs_all = change.action is Action.DELETE_GROUP or deletes_topic(change)
+        scope = scopes.setdefault(change.group, None if needs_all else [])
         if scope is not None and change.key is not None:
             scope.append(change.key)
     return scopes
@@ -108,7 +108,7 @@ def _find_invalid(
         return recreated
     invalid = dict(_check_group(current, changes, force=force))
     if failure is not None and current.group in checked.existing:
-        creations = [change for change in changes if change.action is Action.COMMIT]
+        creations = [change for change in changes if change.sets_offset]
         invalid = {**{change: refuse(current.group, _DELETED, change.key) for change in creations}, **invalid}
     return {**recreated, **invalid}
 
@@ -124,8 +124,12 @@ def _recreated(changes: Sequence[Change], topics: CurrentTopics) -> dict[Change,
 def deletions_of(current: CurrentGroup) -> list[Change]:
     """Return the changes that delete a group: one for each commit, or a single one without a partition."""
     commits = sorted((key, commit) for key, commit in current.offsets.items() if commit is not None)
-    changes = [to_change(Action.DELETE_GROUP, current.group, key, commit) for key, commit in commits]
-    return changes or [Change(Action.DELETE_GROUP, current.group)]
+    group_type = current.group_type
+    changes = [
+        to_change(Action.DELETE_GROUP, current.group, key, commit, group_type=group_type) for key, commit in commits
+    ]
+    start_type = group_type if current.has_start_offsets else None
+    return changes or [Change(Action.DELETE_GROUP, current.group, group_type=start_type)]
 
 
 def _rebase(change: Change, current: CurrentGroup) -> Change:
@@ -133,28 +137,40 @@ def _rebase(change: Change, current: CurrentGroup) -> Change:
     if change.key is None or change.action is Action.REMOVE_MEMBER:
         return change
     commit = current.offsets.get(change.key)
-    return to_change(change.action, change.group, change.key, commit, change.after, topic_id=change.topic_id)
+    return to_change(
+        change.action,
+        change.group,
+        change.key,
+        commit,
+        change.after,
+        topic_id=change.topic_id,
+        group_type=change.group_type,
+    )
 
 
-def describe_difference(planned: CommittedOffset | None, current: CommittedOffset | None) -> str:
-    """Return why a change is refused: the commit is no longer the one before the change."""
-    was = "no commit" if planned is None else str(planned.offset)
-    now = "no commit" if current is None else str(current.offset)
+def describe_difference(
+    planned: CommittedOffset | None, current: CommittedOffset | None, *, noun: str = "commit"
+) -> str:
+    """Return why a change is refused: its commit, or start offset (`noun`), is no longer the one before the change."""
+    was = f"no {noun}" if planned is None else str(planned.offset)
+    now = f"no {noun}" if current is None else str(current.offset)
     if was == now:
         return f"the leader epoch or the metadata of its commit at {now} has changed since the plan"
-    return f"its commit has changed since the plan, from {was} to {now}"
+    return f"its {noun} has changed since the plan, from {was} to {now}"
 
 
 def _check_group(current: CurrentGroup, planned: Sequence[Change], *, force: bool) -> Mapping[Change, Failure]:
     active = refuse_active(current)
     invalid: dict[Change, Failure] = {}
     for change in planned:
-        if active is not None and change.action in _NEEDS_NO_MEMBERS:
+        if (other_kind := refuse_other_offsets(current, change)) is not None:
+            invalid[change] = other_kind
+        elif active is not None and change.needs_no_members:
             invalid[change] = active
         elif (failure := _check_commit(current, change, force=force)) is not None:
             invalid[change] = failure
     if planned[0].action is not Action.DELETE_GROUP or active is not None:
-        return invalid
+        return {**refuse_topics(current, planned), **invalid}
     unstable = [why for why in current.unreadable.values() if why.code == UNSTABLE_OFFSET_COMMIT]
     if unstable:
         return dict.fromkeys(planned, unstable[0])
@@ -178,4 +194,4 @@ def _check_commit(current: CurrentGroup, change: Change, *, force: bool) -> Fail
     commit = current.offsets.get(key)
     if force or commit == change.before:
         return None
-    return refuse(change.group, describe_difference(change.before, commit), key)
+    return refuse(change.group, describe_difference(change.before, commit, noun=change.noun), key)

@@ -72,7 +72,9 @@ def describe_record(execution: Execution, journal: str, undo_command: str) -> st
     if not changed:
         return f"Nothing was changed; the attempt is recorded as {where}."
     if not any(moves_commit(change) for change in changed):
-        reason = "it cannot be undone" if any(change.key is None for change in changed) else "no commit was changed"
+        # Altering a start offset to what it was discards the delivery state all the same.
+        is_lost = any(change.key is None or change.has_start_offset for change in changed)
+        reason = "it cannot be undone" if is_lost else "no commit was changed"
         return f"Recorded as {where}; {reason}."
     return f"Recorded as {where}; `{undo_command}` takes it back."
 

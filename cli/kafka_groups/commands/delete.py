@@ -26,7 +26,7 @@ from kafka_groups.options.selectors import filter_options, require_selectors, se
 @selector_options
 @filter_options
 @plan_file_options
-@click.option("--any-type", is_flag=True, help="Delete groups of other kinds, too: share, streams, Connect.")
+@click.option("--any-type", is_flag=True, help="Delete groups of other kinds, too: Connect, other protocols.")
 @change_options()
 @output_options()
 @connection_options
@@ -41,12 +41,13 @@ def delete(
     colour: str,
     connection: Connection,
 ) -> None:
-    """Delete groups with their committed offsets. Without --execute, only print which.
+    """Delete groups with their offsets. Without --execute, only print which.
 
-    A group with members is refused. So is a group of another kind (share, streams, Connect), unless --any-type is
-    given. The others are deleted. Before it executes, the command reads the groups again, and refuses those whose
-    commits have changed since the plan. It first records the commits, so that kafka-groups undo can restore them. The
-    type of a KIP-848 group, and the state of share and streams groups, are not restored.
+    Consumer groups, share groups and streams groups are deleted. A group with members is refused. So is a group of
+    another kind (Connect, other protocols), unless --any-type is given. The others are deleted. Before it executes, the
+    command reads the groups again, and refuses those whose offsets have changed since the plan. It first records the
+    offsets, so that kafka-groups undo can restore them. The type of a KIP-848 or streams group is not restored, nor
+    which records of a share group are acknowledged beyond its start offsets.
 
     Needs Kafka 1.1 or newer. Rights: DESCRIBE on the groups; with --execute DELETE on them.
 
@@ -57,7 +58,7 @@ def delete(
     """
     rows = NO_FILE
     if from_file is not None:
-        rows = read_plan_rows(read_text(from_file), name=from_file, action=Action.DELETE_GROUP)
+        rows = read_plan_rows(read_text(from_file), name=from_file, actions=(Action.DELETE_GROUP,))
         rows, selectors = select_rows(rows, selectors)
     else:
         require_selectors(selectors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
 import click
 
@@ -17,6 +18,11 @@ from kafka_groups.options.selectors import filter_options, require_selectors, se
 from kafka_groups.options.topics import parse_topics, topic_option
 from kafka_groups.rendering.views.offsets import COMMITS, offsets_entry
 from kafka_groups.rendering.writers import open_writer
+
+_TWO_TABLES: Final = (
+    "CSV has one set of columns, and consumer groups and share groups have different ones; select one kind by --type, "
+    "--match or names"
+)
 
 
 @click.command()
@@ -35,23 +41,26 @@ def offsets(
     colour: str,
     connection: Connection,
 ) -> None:
-    """List committed offsets of groups, by partition.
+    """List offsets of groups, by partition.
+
+    Consumer groups and streams groups have committed offsets, share groups have start offsets.
 
     Without --topic, the rows are the partitions that have a commit. With --topic, a partition without a commit is a
     row, too, and its offset is - (null in JSON, empty in CSV). Log end offsets and members are not requested: see
     describe for lag.
 
-    Share groups, streams groups, and classic groups of other protocols, such as those of Connect workers, have no
-    offsets that this command reads. --match and --all-groups skip them with a note; such a group that is named is an
-    error.
+    Share groups are a table of their own: START-OFFSET, its leader epoch, and the lag that their coordinator computes,
+    which is - if it does not know it. CSV has groups of one kind of offset. Groups of Connect workers have no offsets:
+    --match and --all-groups skip them with a note. Classic groups of other protocols are skipped, too; one that is
+    named is an error.
 
     If a group, a partition or a broker fails, its error is on stderr, and the others are printed. Nothing on the
     cluster is changed, and no group is joined.
 
-    Needs Kafka 0.11 or newer. --stable needs 2.5, --state 2.6, and --type 3.8 (Classic: any version): on an older
-    broker only these options fail. Rights: DESCRIBE on each group, and
-    on its topics. Without DESCRIBE on a topic, brokers leave out commits on it without an error; with --topic it is an
-    error. --match and --all-groups select from the groups that list shows.
+    Needs Kafka 0.11 or newer, share groups 4.1, their lag 4.2. --stable needs 2.5, --state 2.6, and --type 3.8
+    (Classic: any version): on an older broker only these options fail. Rights: DESCRIBE on each group, and on its
+    topics. Without DESCRIBE on a topic, brokers leave out commits on it without an error; with --topic it is an error.
+    --match and --all-groups select from the groups that list shows.
 
     \b
     Examples:
@@ -70,8 +79,13 @@ def offsets(
         session.failures = selection.failures
         listed = list_group_offsets(session.admin, selection, topics=partitions, require_stable=stable, plan=plan)
         session.add_notes(listed.notes)
+        share_groups = {group for group, found in listed.offsets.items() if found.lags is not None}
+        if output_format == "csv" and 0 < len(share_groups) < len(listed.offsets):
+            raise click.UsageError(_TWO_TABLES)
+        # One table for each kind of offset.
+        groups = sorted(listed.offsets, key=lambda group: output_format == "table" and group in share_groups)
         session.write(
-            (offsets_entry(group, found) for group, found in listed.offsets.items()),
+            (offsets_entry(group, listed.offsets[group]) for group in groups),
             total=len(listed.offsets),
             failures=listed.failures,
             anything_succeeded=bool(listed.offsets) or (not selection.groups and selection.anything_listed),

@@ -45,8 +45,10 @@ def remove_members(
     Give --instance for a static member that is stuck, or --all. Without --execute, only print which.
 
     The group rebalances without them. A client that still runs usually joins again: stop it first. A removal cannot be
-    undone. Members that use the KIP-848 protocol are refused: brokers remove only members of the
-    classic protocol.
+    undone.
+
+    Kafka has this for consumer groups, and there for members that use the classic protocol. Members that use the
+    KIP-848 protocol are refused, and so are share groups, streams groups and Connect groups.
 
     Needs Kafka 0.11 or newer, --instance 2.4. Rights: DESCRIBE on the group; with --execute READ on it.
 

@@ -1,4 +1,4 @@
-"""`kafka-groups reset`: commit new offsets."""
+"""`kafka-groups reset`: commit new offsets, and alter start offsets of share groups."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from kafka_groups.rendering.writers import FORMATS
 @click.option("--all-topics", is_flag=True, help="All partitions on which the group has a commit.")
 @specification_options
 @click.option("--create", is_flag=True, help="Create groups that do not exist, by committing offsets for them.")
+@click.option("--internal-topics", is_flag=True, help="Reset offsets on internal topics of Streams applications, too.")
 @click.option("--force", is_flag=True, help="Reset although the commit has changed since the plan.")
 @change_options(exports_csv=True)
 @output_options(formats=(*FORMATS, "kafka"))
@@ -40,13 +41,14 @@ def reset(
     all_topics: bool,
     rule: ResetRule,
     create: bool,
+    internal_topics: bool,
     force: bool,
     change: ChangeOptions,
     output_format: str,
     colour: str,
     connection: Connection,
 ) -> None:
-    """Reset committed offsets of groups. Without --execute, only print what would change.
+    """Reset offsets of groups. Without --execute, only print what would change.
 
     Each row has the committed offset, the new one, and a note where the new one needs an explanation: clamped to the
     log, no commit before, empty partition, unchanged. Name the partitions with --topic or --all-topics, and give one
@@ -57,7 +59,12 @@ def reset(
     the command reads the groups again, and refuses commits that have changed since the plan. It first records the
     commits, so that kafka-groups undo can restore them.
 
-    Needs Kafka 0.11 or newer. Rights: DESCRIBE on the groups and their topics; with --execute READ on both.
+    Share groups have start offsets in place of commits: they stay inside the log, and altering one discards which
+    records beyond it are acknowledged, which undo cannot restore. Offsets of streams groups on internal topics of the
+    application are reset only with --internal-topics.
+
+    Needs Kafka 0.11 or newer, share and streams groups 4.1. Rights: DESCRIBE on the groups and their topics; with
+    --execute READ on both.
 
     \b
     Examples:
@@ -72,7 +79,7 @@ def reset(
         connection, command="reset", output_format=output_format, colour=colour, change=change
     ) as session:
         session.add_notes([Note(NoteKind.TIME_READ, None, rule.note)] if rule.note else [])
-        request = ResetRequest(specification, topics=scope, create=create, force=force)
+        request = ResetRequest(specification, topics=scope, create=create, force=force, internal_topics=internal_topics)
         run = ChangeRun(
             session=session,
             command="reset",

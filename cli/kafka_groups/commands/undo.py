@@ -61,7 +61,10 @@ def undo(
     moved since is refused without --force, and one whose topic was recreated in any case. A group with members is
     refused. For an interrupted run, undo reads from the cluster which changes were made.
 
-    Not restored: members, the type of a KIP-848 group, commit times.
+    Start offsets of share groups are restored inside the log; a deleted share group is recreated with them.
+
+    Not restored: members, the type of a KIP-848 or streams group, commit times, and which records of a share group were
+    acknowledged beyond its start offsets.
 
     The records are files in the user's state directory (Linux: ~/.local/state/kafka-groups/journal), or where --journal
     says: several users may share that directory, so it needs an ID.

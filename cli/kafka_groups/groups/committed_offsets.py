@@ -10,12 +10,12 @@ from kafka_groups.groups import steps
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selection
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
-from kafka_groups.kinds import Operation
-from kafka_groups.model import Failure, GroupOffsets, TopicPartition
+from kafka_groups.kinds import Offsets, Operation, has_start_offsets, kind_of
+from kafka_groups.model import Failure, GroupDescription, GroupOffsets, Results, TopicPartition
 
 
 class ListedOffsets(NamedTuple):
-    """The committed offsets of groups, by group id."""
+    """The committed offsets of groups, and start offsets of share groups, by group id."""
 
     offsets: Mapping[str, GroupOffsets]
     failures: tuple[Failure, ...]
@@ -59,25 +59,41 @@ def list_group_offsets(
     failures += remaining
     failures += [failure for offsets in results.succeeded.values() for failure in offsets.failed.values()]
     empty = _named_without_commits(selection, results.succeeded)
-    absent = admin.describe_groups(empty, timeout=plan.until(steps.ABSENT_GROUPS)).failed if empty else {}
+    described: Results[str, GroupDescription] = (
+        admin.describe_groups(empty, timeout=plan.until(steps.ABSENT_GROUPS)) if empty else Results()
+    )
+    absent = described.failed
     failures += suggest_groups(
         admin, absent.values(), named=selection.named, operation=Operation.LIST_OFFSETS, deadline=plan.deadline
     )
     where = " on the named partitions" if topics else ""
     notes += [
-        Note(NoteKind.NO_OFFSETS, group, f"Consumer group '{group}' has no committed offsets{where}.")
+        Note(NoteKind.NO_OFFSETS, group, f"{_describe_no_offsets(described.succeeded[group])}{where}.")
         for group in empty
         if group not in absent
     ]
     return ListedOffsets(
         offsets={
-            group: results.succeeded[group]
+            group: _with_type(results.succeeded[group], described.succeeded.get(group))
             for group in selection.groups
             if group in results.succeeded and group not in absent
         },
         failures=tuple(failures),
         notes=(*selection.notes(), *notes),
     )
+
+
+def _describe_no_offsets(description: GroupDescription) -> str:
+    kind = kind_of(description)
+    offsets = kind.offsets.value if kind.offsets is Offsets.NONE else f"no {kind.offsets.value}"
+    return f"{kind.noun} '{description.group}' has {offsets}"
+
+
+def _with_type(offsets: GroupOffsets, description: GroupDescription | None) -> GroupOffsets:
+    """Return offsets without any value as those of the group's kind, which only the description shows."""
+    if description is None or not has_start_offsets(description.type):
+        return offsets
+    return GroupOffsets(offsets.topics, offsets.failed, lags=offsets.lags or {})
 
 
 def _named_partitions(

@@ -31,6 +31,7 @@ class NoteKind(StrEnum):
     TOPIC_IDS_UNKNOWN = "topic_ids_unknown"
     UNRESTORABLE = "unrestorable"
     LEFT_PARTITIONS = "left_partitions"
+    INTERNAL_TOPICS = "internal_topics"
     UNCHANGED = "unchanged"
     UNDO = "undo"
     JOURNAL = "journal"

@@ -88,11 +88,13 @@ def test_a_group_with_members_or_of_another_type_hides_no_other(api: str) -> Non
     with _cluster() as cluster, cluster.admin() as admin:
         results = CHANGES[api](admin, "a", "b", "old", "absent")
         assert cluster.requests()[api] == 4
-    assert list(results.succeeded) == ["a"]
+    # Only an alteration creates an absent group.
+    is_created = api == "AlterShareGroupOffsets"
+    assert list(results.succeeded) == (["a", "absent"] if is_created else ["a"])
     assert {group: failure.name for group, failure in results.failed.items()} == {
         "b": "NON_EMPTY_GROUP",
         "old": "GROUP_ID_NOT_FOUND",
-        "absent": "GROUP_ID_NOT_FOUND",
+        **({} if is_created else {"absent": "GROUP_ID_NOT_FOUND"}),
     }
     assert results.failed["b"].message == "the share group has members now; stop them and try again"
 
@@ -162,3 +164,12 @@ def test_a_change_without_the_feature_names_it(api: str) -> None:
         cluster.switched_off = frozenset({"Share"})
         failure = CHANGES[api](admin, "a").failed["a"]
     assert (failure.name, failure.message) == ("UNSUPPORTED_VERSION", OFF)
+
+
+def test_a_partition_without_an_offset_is_altered_to_one_that_nobody_has_read() -> None:
+    with _cluster() as cluster, cluster.admin() as admin:
+        admin.alter_share_group_offsets({"a": {("t", 0): None}}).all()
+        (request,) = cluster.requests_of("AlterShareGroupOffsets")
+        assert [row["start_offset"] for topic in request.body["topics"] for row in topic["partitions"]] == [-1]
+        offsets = admin.list_share_group_offsets({"a": [("t", 0)]}).all()["a"]
+        assert dict(offsets.rows()) == {("t", 0): None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from kafka_groups.admin.api_handler import ApiResult
 from kafka_groups.admin.handlers.features import SHARE_GROUPS_OFF
@@ -11,6 +11,9 @@ from kafka_groups.admin.handlers.group_change import PartitionChangeHandler, rig
 from kafka_groups.model import Failure, TopicPartition
 from kafka_groups.protocol.errors import NON_EMPTY_GROUP, REBALANCE_IN_PROGRESS
 from kafka_groups.protocol.messages import ALTER_SHARE_GROUP_OFFSETS
+
+# The start offset of a partition that no consumer of the group has read yet (PartitionFactory.java).
+_NOT_INITIALIZED: Final = -1
 
 
 class AlterShareGroupOffsetsHandler(PartitionChangeHandler):
@@ -28,7 +31,7 @@ class AlterShareGroupOffsetsHandler(PartitionChangeHandler):
         **rights("READ", "READ"),
     }
 
-    def __init__(self, offsets: Mapping[str, Mapping[TopicPartition, int]]) -> None:
+    def __init__(self, offsets: Mapping[str, Mapping[TopicPartition, int | None]]) -> None:
         super().__init__(offsets)
         self._offsets = offsets
 
@@ -58,6 +61,7 @@ class AlterShareGroupOffsetsHandler(PartitionChangeHandler):
     def _topics(self, group: str) -> list[dict[str, Any]]:
         topics: dict[str, list[dict[str, Any]]] = {}
         for key in self._next_items(group):
-            row = {"partition_index": key.partition, "start_offset": self._offsets[group][key]}
+            start = self._offsets[group][key]
+            row = {"partition_index": key.partition, "start_offset": _NOT_INITIALIZED if start is None else start}
             topics.setdefault(key.topic, []).append(row)
         return [{"topic_name": name, "partitions": rows} for name, rows in topics.items()]

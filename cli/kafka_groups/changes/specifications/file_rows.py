@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from kafka_groups.changes.current_groups import CurrentGroup, refuse
 from kafka_groups.changes.current_topics import CurrentTopics, note_unknown_ids
 from kafka_groups.changes.plan_rows import PlanRows
 from kafka_groups.changes.specifications.specification import Position, Refusal, Specification, Target
+from kafka_groups.changes.start_offsets import refuse_other_offsets
 from kafka_groups.changes.validity import describe_difference
 from kafka_groups.groups.notes import Note
 from kafka_groups.model import CommittedOffset, Failure, TopicPartition
+
+_NO_OFFSET: Final = "the plan sets no start offset here; delete-offsets deletes those of a topic"
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,9 @@ class FromCsv(Specification):
         return [key for key in named or () if key in rows]
 
     def find(self, position: Position) -> Target | Refusal:
-        """Return the offset of the row."""
+        """Return the offset of the row; a plan of an undo may have none."""
         offset = self.file.by_partition(position.group)[position.key].new_offset
-        assert offset is not None
-        return position.clamp(offset)
+        return Refusal(_NO_OFFSET) if offset is None else position.clamp(offset)
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,13 @@ class FromPlan(FromCsv):
         """Return why the row of a partition does not apply any more; None if it does."""
         row = self.file.by_partition(current.group)[key]
         commit = current.offsets.get(key)
+        if (other_offsets := refuse_other_offsets(current, row)) is not None:
+            return other_offsets
         if (recreated := topics.refuse(row)) is not None:
             return recreated
         if self.force or row.before == commit:
             return None
-        return refuse(current.group, describe_difference(row.before, commit), key)
+        return refuse(current.group, describe_difference(row.before, commit, noun=row.noun), key)
 
     def find(self, position: Position) -> Target | Refusal:
         """Return the offset of the row, with its leader epoch and metadata unless it is clamped."""
@@ -61,6 +65,10 @@ class FromPlan(FromCsv):
             return target
         is_planned = target.offset == row.new_offset
         return target._replace(commit=row.after if is_planned else CommittedOffset(target.offset, None, ""))
+
+    def group_type(self, group: str) -> str | None:
+        """Return the type that the rows have."""
+        return next((row.group_type for row in self.file.by_partition(group).values()), None)
 
     def notes(
         self,

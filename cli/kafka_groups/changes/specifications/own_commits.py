@@ -12,9 +12,11 @@ class ToCurrent(Specification):
     """The committed offset; the log end offset where nothing is committed."""
 
     def find(self, position: Position) -> Target | Refusal:
-        """Return the committed offset, as it is, or the log end offset."""
+        """Return the committed offset, as it is, or the log end offset. A start offset is clamped."""
         if position.committed is None:
             return Target(position.log_end_offset, "log end offset")
+        if position.has_start_offset:
+            return position.clamp(position.committed.offset)
         return Target(position.committed.offset)
 
 
@@ -27,5 +29,7 @@ class ShiftBy(Specification):
     def find(self, position: Position) -> Target | Refusal:
         """Return the shifted offset; there is none without a commit."""
         if position.committed is None:
-            return Refusal("nothing is committed that could be shifted")
+            is_start = position.has_start_offset
+            what = "there is no known start offset" if is_start else "nothing is committed"
+            return Refusal(f"{what} that could be shifted")
         return position.clamp(position.committed.offset + self.records)

@@ -16,7 +16,10 @@ from kafka_groups.model import CommittedOffset, Failure, TopicPartition
 
 
 class Position(NamedTuple):
-    """What is known of a partition of a group: its commit, the ends of the log, and the offsets that were looked up."""
+    """What is known of a partition of a group: its commit, the ends of the log, and the offsets that were looked up.
+
+    `committed` is the start offset of a share group (`has_start_offset`).
+    """
 
     group: str
     key: TopicPartition
@@ -24,6 +27,12 @@ class Position(NamedTuple):
     log_start_offset: int
     log_end_offset: int
     found: Mapping[OffsetSpec, int | None] = MappingProxyType({})
+    has_start_offset: bool = False
+
+    @property
+    def noun(self) -> str:
+        """Return what the offset of the group on a partition is called."""
+        return "start offset" if self.has_start_offset else "commit"
 
     def clamp(self, offset: int) -> Target:
         """Return the offset, or the nearest one inside the log."""
@@ -78,6 +87,10 @@ class Specification(ABC):
             return list(scope)
         return sorted(committed_partitions(current) | current.unreadable.keys())
 
+    def group_type(self, group: str) -> str | None:
+        """Return the type with start offsets of a group that is created; None for a classic group."""
+        return None
+
     def lookups(self) -> tuple[OffsetSpec, ...]:
         """Return the log offsets that are read of each partition, beside both ends of its log."""
         return ()
@@ -116,7 +129,7 @@ def find_target(specification: Specification, position: Position) -> Target | Re
         return target
     notes = [target.note] if target.note else []
     if position.committed is None:
-        notes.append("no commit before")
+        notes.append(f"no {position.noun} before")
     elif position.committed.offset == target.offset:
         notes.append("unchanged")
     if position.log_start_offset == position.log_end_offset:

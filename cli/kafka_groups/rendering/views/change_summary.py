@@ -30,8 +30,9 @@ def summarize_offsets(changes: Sequence[Change]) -> str:
     ]
     created = sum(change.committed_offset is None for change in changes)
     deleted = sum(change.new_offset is None for change in changes)
-    parts += [f"{count_of(created, 'partition')} without a commit before"] if created else []
-    parts += [f"{count_of(deleted, 'commit')} to delete"] if deleted else []
+    noun = _noun(changes)
+    parts += [f"{count_of(created, 'partition')} without {_article(noun)} {noun} before"] if created else []
+    parts += [f"{count_of(deleted, noun)} to delete"] if deleted else []
     return f"{', '.join(parts)}."
 
 
@@ -39,14 +40,24 @@ def summarize_groups(changes: Sequence[Change]) -> str:
     """Return how many groups are deleted, with how many commits."""
     groups = {change.group for change in changes}
     commits = sum(change.committed_offset is not None for change in changes)
-    return f"{count_of(len(groups), 'group')} with {count_of(commits, 'commit')}." if groups else ""
+    return f"{count_of(len(groups), 'group')} with {count_of(commits, _noun(changes))}." if groups else ""
 
 
 def summarize_commits(changes: Sequence[Change]) -> str:
     """Return how many commits are deleted, of how many groups."""
     groups = {change.group for change in changes}
     commits = sum(change.committed_offset is not None for change in changes)
-    return f"{count_of(commits, 'commit')} of {count_of(len(groups), 'group')}." if groups else ""
+    return f"{count_of(commits, _noun(changes))} of {count_of(len(groups), 'group')}." if groups else ""
+
+
+def _noun(changes: Sequence[Change]) -> str:
+    """Return what the offsets of the changes are called: a commit, a start offset, or both."""
+    nouns = {change.noun for change in changes}
+    return nouns.pop() if len(nouns) == 1 else "offset"
+
+
+def _article(noun: str) -> str:
+    return "an" if noun.startswith("o") else "a"
 
 
 def summarize_members(changes: Sequence[Change]) -> str:

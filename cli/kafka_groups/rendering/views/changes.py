@@ -23,7 +23,7 @@ from kafka_groups.rendering.views.change_summary import (
     summarize_offsets,
 )
 from kafka_groups.rendering.views.list_groups import GROUP
-from kafka_groups.rendering.views.offsets import COMMITTED_SCHEMA, PARTITION, TOPIC
+from kafka_groups.rendering.views.offsets import PARTITION, TOPIC
 
 STATUSES: Final = tuple(status.value for status in Status)
 # From the best to the worst.
@@ -47,19 +47,20 @@ _NOTE: Final = text_column(
 _DELTA: Final = number_column(
     "DELTA",
     "delta",
-    schema=number_schema("The new offset minus the committed one; null if one of them is missing.", minimum=None),
+    schema=number_schema("The new offset minus the one before; null if one of them is missing.", minimum=None),
 )
+_BEFORE_SCHEMA: Final = number_schema("The committed offset, or the start offset of a share group; null without one.")
 RESETS: Final = View(
     (
         GROUP,
         TOPIC,
         PARTITION,
-        number_column("CURRENT-OFFSET", "committed_offset", schema=COMMITTED_SCHEMA),
+        number_column("CURRENT-OFFSET", "committed_offset", schema=_BEFORE_SCHEMA),
         number_column(
             "NEW-OFFSET",
             "new_offset",
             kafka_width=0,
-            schema=number_schema("The offset that is committed; null if the commit is deleted, or refused."),
+            schema=number_schema("The new committed offset, or start offset; null if it is deleted, or refused."),
         ),
         _DELTA,
         _NOTE,
@@ -71,7 +72,7 @@ OFFSET_DELETIONS: Final = View(
         GROUP,
         TOPIC,
         PARTITION,
-        Column("", "committed_offset", schema=COMMITTED_SCHEMA),
+        Column("", "committed_offset", schema=_BEFORE_SCHEMA),
         Column("", "note", schema=_NOTE.schema),
         _STATUS._replace(option=None),
     )
@@ -91,7 +92,7 @@ MEMBER_REMOVALS: Final = View(
     )
 )
 _RESTORABLE: Final = View(
-    (TOPIC, PARTITION, Column("", "committed_offset", schema=COMMITTED_SCHEMA)),
+    (TOPIC, PARTITION, Column("", "committed_offset", schema=_BEFORE_SCHEMA)),
 )
 
 

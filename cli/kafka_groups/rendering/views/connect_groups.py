@@ -119,7 +119,7 @@ WORKERS: Final = View(
         text_column("CONNECTORS", "connectors", when_narrow="fold", show=_show_connectors),
         text_column("TASKS", "connectors", when_narrow="fold", show=_show_tasks),
         number_column(
-            "SCHEDULED-DELAY-MS",
+            "DELAY-MS",
             "scheduled_delay_ms",
             schema=number_schema(
                 "How long the leader still withholds the tasks of a lost worker, in milliseconds; 0 if it withholds "

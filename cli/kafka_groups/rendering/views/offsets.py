@@ -1,4 +1,4 @@
-"""The view of `offsets`: a row is a partition of a group with its commit."""
+"""The views of `offsets`: a row is a partition of a group with its commit, or with its start offset."""
 
 from __future__ import annotations
 
@@ -40,6 +40,26 @@ COMMITS: Final = View(
         METADATA,
     )
 )
+START_OFFSETS: Final = View(
+    (
+        GROUP,
+        TOPIC,
+        PARTITION,
+        number_column(
+            "START-OFFSET",
+            "start_offset",
+            schema=number_schema("The start offset of a share group; null if the broker does not know one."),
+        ),
+        LEADER_EPOCH._replace(schema=number_schema("The leader epoch of the start offset; null if it is unknown.")),
+        number_column(
+            "LAG",
+            "lag",
+            schema=number_schema("The records whose delivery is not final; null if they are unknown."),
+        ),
+    )
+)
+# All rows of a table have the columns of one of these views.
+_VIEWS: Final = {False: COMMITS, True: START_OFFSETS}
 
 
 class CommitRow(NamedTuple):
@@ -61,24 +81,61 @@ def commit_rows(group: str, offsets: Iterable[tuple[TopicPartition, CommittedOff
     ]
 
 
-_encode_commit: Final = COMMITS.encoder(without=("group",))
+class StartOffsetRow(NamedTuple):
+    """A partition of a share group; the last three are None if they are unknown."""
+
+    group: str
+    topic: str
+    partition: int
+    start_offset: int | None
+    leader_epoch: int | None
+    lag: int | None
 
 
-def offsets_document(group: str, rows: Iterable[CommitRow]) -> Document:
-    """Return the JSON object of a group."""
-    return {"group": group, "offsets": [_encode_commit(row) for row in rows]}
+def start_offset_rows(group: str, offsets: GroupOffsets) -> list[StartOffsetRow]:
+    """Return a row for each partition of a share group, by topic and partition."""
+    lags = offsets.lags or {}
+    return [
+        StartOffsetRow(
+            group,
+            key.topic,
+            key.partition,
+            start_offset=start.offset if start is not None else None,
+            leader_epoch=start.leader_epoch if start is not None else None,
+            lag=lags.get(key),
+        )
+        for key, start in sorted(offsets.rows())
+    ]
+
+
+_encode: Final = {has_starts: view.encoder(without=("group",)) for has_starts, view in _VIEWS.items()}
+
+
+def offsets_document(group: str, rows: Iterable[CommitRow | StartOffsetRow], *, has_starts: bool = False) -> Document:
+    """Return the JSON object of a group; one that `has_starts` has start offsets in place of commits."""
+    return {"group": group, "offsets": [_encode[has_starts](row) for row in rows]}
 
 
 def offsets_entry(group: str, offsets: GroupOffsets) -> Entry:
     """Return a group as it is written."""
-    rows = commit_rows(group, offsets.rows())
-    return Entry(COMMITS.columns, rows, partial(offsets_document, group, rows))
+    has_starts = offsets.lags is not None
+    rows = start_offset_rows(group, offsets) if has_starts else commit_rows(group, offsets.rows())
+    view = _VIEWS[has_starts]
+    return Entry(
+        view.columns,
+        rows,
+        partial(offsets_document, group, rows, has_starts=has_starts),
+        view=view,
+        csv_columns=view.columns,
+    )
 
 
 def offsets_schema() -> Schema:
     """Return the JSON Schema of `offsets`."""
-    commit = COMMITS.schema(without=("group",))
-    offsets = array_schema("The partitions with a commit, and those that --topic names.", commit)
+    rows = {"anyOf": [view.schema(without=("group",)) for view in _VIEWS.values()]}
+    description = "The partitions with a commit, or a start offset of a share group, and those that --topic names."
     return document_schema(
-        "offsets", {"group": COMMITS.properties()["group"], "offsets": offsets}, {"row": COMMITS.properties()}
+        "offsets",
+        {"group": COMMITS.properties()["group"], "offsets": array_schema(description, rows)},
+        {"row": COMMITS.properties(), "share_row": START_OFFSETS.properties()},
     )

@@ -114,7 +114,7 @@ STREAMS_MEMBERS: Final = View(
             when_narrow="cut",
             schema=text_schema("The id of the process; its threads are members each."),
         ),
-        text_column("HOST", "member.host", when_narrow="cut", schema=text_schema(HOST_TEXT)),
+        text_column("HOST", "member.host", when_narrow="cut", option="--verbose", schema=text_schema(HOST_TEXT)),
         name_column(
             "CLIENT-ID", "member.client_id", kafka_width=15, when_narrow="cut", schema=text_schema(CLIENT_ID_TEXT)
         ),
@@ -122,7 +122,7 @@ STREAMS_MEMBERS: Final = View(
         _tasks_column("STANDBY", "streams.tasks.standby"),
         _tasks_column("WARMUP", "streams.tasks.warmup"),
         number_column(
-            "RESTORATION-LAG",
+            "RESTORE-LAG",
             "streams.restoration_lag",
             schema=number_schema(
                 "The records of changelogs that the member's standby and warm-up tasks have not read; null if it has "

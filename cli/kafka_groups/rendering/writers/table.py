@@ -60,7 +60,10 @@ class BlockWriter:
 
 
 class TableWriter:
-    """One table for all groups: drawn if it is a screenful, else written in chunks."""
+    """One table for all groups: drawn if it is a screenful, else written in chunks.
+
+    Groups whose entries have another view, with other columns, are another table after a blank line.
+    """
 
     def __init__(self, screen: Screen, columns: Sequence[Column]) -> None:
         self._screen = screen
@@ -70,6 +73,8 @@ class TableWriter:
 
     def add(self, entry: Entry) -> None:
         """Write the group's rows, at once or with those of later groups."""
+        if entry.view is not None and entry.columns is not self._columns:
+            self._begin_table(entry.columns)
         self._rows += entry.rows
         if len(self._rows) >= _CHUNK_ROWS:
             self._flush()
@@ -78,6 +83,17 @@ class TableWriter:
         """Write the remaining rows. If everything failed, there is no table and no header either."""
         if status == "failed" and not self._rows:
             return
+        self._write_rest()
+
+    def _begin_table(self, columns: Sequence[Column]) -> None:
+        if self._rows or self._grid is not None:
+            self._write_rest()
+            self._screen.out.write("\n")
+        self._columns = columns
+        self._grid = None
+        self._rows = []
+
+    def _write_rest(self) -> None:
         if self._grid is None:
             write_table(self._screen, self._columns, self._rows)
         else:
