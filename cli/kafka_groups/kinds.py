@@ -42,6 +42,7 @@ class Kind(NamedTuple):
     is described as one of them first. `noun` is what texts call a group of it. `has_epochs`: a description of an Empty
     group has more than its listing, which lacks the epochs. `has_consumer_members`: members of the classic protocol are
     consumers, whose subscriptions and assignments have the format of ConsumerProtocolSubscription.json.
+    `has_workers`: members are workers of Kafka Connect, and `has_tasks`: members run tasks of a streams topology.
     `has_internal_topics`: its members create topics whose names begin with the group id, and commit offsets on some of
     them.
     """
@@ -56,6 +57,8 @@ class Kind(NamedTuple):
     noun: str = "Consumer group"
     has_epochs: bool = False
     has_consumer_members: bool = False
+    has_workers: bool = False
+    has_tasks: bool = False
     has_internal_topics: bool = False
 
     def __hash__(self) -> int:
@@ -66,6 +69,11 @@ class Kind(NamedTuple):
     def has_commits(self) -> bool:
         """Return whether its offsets are committed ones."""
         return self.offsets is Offsets.COMMITTED
+
+    @property
+    def has_offsets(self) -> bool:
+        """Return whether it has offsets of any sort."""
+        return self.offsets is not Offsets.NONE
 
     @property
     def plural(self) -> str:
@@ -119,6 +127,7 @@ CONNECT: Final = Kind(
     frozenset({Operation.DESCRIBE}),
     offsets=Offsets.NONE,
     noun="Connect group",
+    has_workers=True,
 )
 OTHER_CLASSIC: Final = Kind("other classic", "Classic", None, _CLASSIC_STATES, _NO_OPERATION, noun="Group")
 CONSUMER: Final = Kind(
@@ -149,6 +158,7 @@ STREAMS: Final = Kind(
     (_EVERY_OPERATION - {Operation.REMOVE_MEMBERS}) | {Operation.DESCRIBE_TOPOLOGY},
     noun="Streams group",
     has_epochs=True,
+    has_tasks=True,
     has_internal_topics=True,
 )
 KINDS: tuple[Kind, ...] = (CLASSIC_CONSUMER, SIMPLE, CONNECT, OTHER_CLASSIC, CONSUMER, SHARE, STREAMS)

@@ -86,7 +86,8 @@ def test_a_cell_of_a_report_has_the_value_of_the_document_unrounded(data_dir: st
     assert (first["GROUP"], first["LAG"], first["CONSUME-RATE"]) == ("billing", "12345", "0.123456")
     assert (second["LAG"], second["SINCE-IS-BOUND"]) == ("", "false")
     assert "POINTS" not in first
-    flat = {key for key, value in lines("report", data_dir)[0].items() if not isinstance(value, list)}
+    nested = {"points", "rebalances", "tasks"}
+    flat = lines("report", data_dir)[0].keys() - nested
     assert flat | {"rebalances", "longest_ms"} == {column.attribute for column in COLUMNS}
 
 

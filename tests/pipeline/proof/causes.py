@@ -22,6 +22,7 @@ from tests.pipeline.proof.random_facts import Row, facts_of
 # The longest time between a record and a sample of the same commit.
 _NEAR: Final = timedelta(minutes=10)
 _CLASSIC: Final = "GroupMetadata"
+_SHARE_AND_STREAMS: Final = ("ShareGroup", "StreamsGroup")
 
 
 class LogEnd(NamedTuple):
@@ -124,6 +125,8 @@ class GroupFacts:
     lost_at: list[tuple[datetime, int]] = field(default_factory=list)
     # Times of the removals of groups of another type between two classic generations, by time and number of the later.
     removals_before: dict[tuple[datetime, int], datetime] = field(default_factory=dict)
+    # Times of the records of share and streams groups.
+    share_and_streams: list[datetime] = field(default_factory=list)
 
     def read_member(self, record: Row, *, is_seen: bool) -> None:
         """Keep the time of a leave or an assignment of a member that no earlier record shows."""
@@ -226,6 +229,8 @@ def _read_group(records: Sequence[Row]) -> GroupFacts:
     for record in records:
         at: datetime = record["record_time"]
         member = record["member_id"]
+        if record["record_name"].startswith(_SHARE_AND_STREAMS):
+            facts.share_and_streams.append(at)
         if record["record_name"] == _CLASSIC:
             if record["is_tombstone"]:
                 # An upgrade keeps these members, so that their joins are not unseen ones.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from tests.pipeline.proof.differences import Difference, Expected, ExplainedDifferences
@@ -14,6 +14,7 @@ from tests.pipeline.proof.random_facts import Row
 _FRESH: Final = timedelta(minutes=10, milliseconds=1)
 # A report has one point for each part of its period of six days, and one behind a gap of ten minutes.
 _PART: Final = timedelta(minutes=9)
+_NO_TIME: Final = datetime.min.replace(tzinfo=UTC)
 _TIMES: Final = ("observed_at", "evaluated_at", "started_at", "day", "at")
 
 
@@ -50,8 +51,8 @@ class Consequence(Expected):
 
 
 def time_of(row: Row) -> datetime:
-    """Return the time of a row of a table or of a report."""
-    time: Any = next(row[name] for name in _TIMES if row.get(name) is not None)
+    """Return the time of a row of a table or of a report; the first time of all if it has none."""
+    time: Any = next((row[name] for name in _TIMES if row.get(name) is not None), _NO_TIME)
     return datetime.fromisoformat(time) if isinstance(time, str) else time
 
 

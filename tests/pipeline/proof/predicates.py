@@ -200,6 +200,48 @@ def is_generation_behind_removal(difference: Difference, _before: ExplainedDiffe
     return is_emptied and (difference.old is not None or row["started_at"] >= removed_at)
 
 
+def is_share_or_streams_rebalance(difference: Difference, _before: ExplainedDifferences) -> bool:
+    """Return whether only the new code derives the row, and it is a rebalance of a share or streams group."""
+    new = difference.new
+    if difference.old is not None or new is None or new["group_protocol"] not in {"share", "streams"}:
+        return False
+    return new["started_at"] in _group(difference).share_and_streams
+
+
+def ends_at_epoch_of_other_kind(difference: Difference, _before: ExplainedDifferences) -> bool:
+    """Return whether a KIP-848 rebalance ended when the group began again as a share or streams group."""
+    old, new = difference.old, difference.new
+    if old is None or new is None or new["group_protocol"] != "consumer":
+        return False
+    is_earlier = old["ended_at"] is None or new["ended_at"] < old["ended_at"]
+    return is_earlier and new["ended_at"] in _group(difference).share_and_streams
+
+
+def has_share_or_streams_until_day(difference: Difference, _before: ExplainedDifferences) -> bool:
+    """Return whether the group was a share or streams group by the end of the day, and only the old row has nulls."""
+    old, new = difference.old, difference.new
+    names = difference.columns & {"rebalances", "rebalance_ms"}
+    if old is None or new is None or any(old[name] is not None or new[name] is None for name in names):
+        return False
+    return any(at < _day_of(difference)[1] for at in _group(difference).share_and_streams)
+
+
+def is_removed_share_or_streams(difference: Difference, _before: ExplainedDifferences) -> bool:
+    """Return whether the group was a share or streams group, and is now Dead instead of Empty or unknown."""
+    old, new = difference.old, difference.new
+    if old is None or new is None or new["state"] != "Dead" or old["state"] not in {"Empty", None}:
+        return False
+    return any(at <= time_of(new) for at in _group(difference).share_and_streams)
+
+
+def has_share_or_streams(difference: Difference, _before: ExplainedDifferences) -> bool:
+    """Return whether the group was a share or streams group, and the new code has more rebalances of it."""
+    old, new = difference.old, difference.new
+    if old is None or new is None or new["rebalances"] is None:
+        return False
+    return (old["rebalances"] or 0) <= new["rebalances"] and bool(_group(difference).share_and_streams)
+
+
 def is_reworded_finding(difference: Difference, _before: ExplainedDifferences) -> bool:
     old, new = difference.old, difference.new
     if old is None or new is None or new["kind"] not in _REWORDED_FINDINGS:

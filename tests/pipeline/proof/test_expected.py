@@ -287,3 +287,44 @@ def test_a_sample_that_shows_the_record_before_it_contradicts_nothing() -> None:
     commits = [commit(485, 480), commit(485.5, 480, "sample")]
 
     assert [*SeedFacts(PAUSE | {"offset_commits": commits}).keys["g", "t", 0].contradicted_samples()] == []
+
+
+# A KIP-848 group, which becomes a streams group and then a KIP-848 group again.
+KINDS: dict[str, list[Row]] = {
+    "partition_offsets": [],
+    "offset_commits": [],
+    "group_events": [
+        event(0, "ConsumerGroupMetadata", "group_epoch", epoch=1),
+        event(10, "StreamsGroupMetadata", "group_epoch", epoch=1),
+        event(20, "StreamsGroupMetadata", "group_removed"),
+    ],
+}
+
+
+@pytest.mark.parametrize("facts", [KINDS], indirect=True)
+@pytest.mark.usefixtures("facts")
+class TestShareAndStreamsGroups:
+    @pytest.mark.parametrize(
+        ("protocol", "minutes", "count"), [("streams", 10, 0), ("streams", 11, 1), ("consumer", 10, 1)]
+    )
+    def test_new_rebalances_of_their_epochs_are_expected(self, protocol: str, minutes: int, count: int) -> None:
+        row = rebalance(minutes, group_protocol=protocol)
+        assert len(compared(rebalances=(None, row)).unexpected) == count
+        assert len(compared(rebalances=(row, None)).unexpected) == 1
+
+    @pytest.mark.parametrize(("minutes", "count"), [(10, 0), (11, 1)])
+    def test_their_epoch_is_expected_to_end_an_open_rebalance(self, minutes: int, count: int) -> None:
+        old = rebalance(0, ended_at=None, duration_ms=None, duration_quality="unknown")
+        new = old | {"ended_at": at(minutes), "duration_ms": minutes * 60_000, "duration_quality": "bound"}
+        assert len(compared(rebalances=(old, new)).unexpected) == count
+
+    def test_a_number_of_rebalances_is_expected_to_be_known(self) -> None:
+        day = {"day": datetime(2026, 11, 18, tzinfo=UTC), "rebalances": None, "rebalance_ms": None}
+        counted = day | {"rebalances": 1, "rebalance_ms": 0}
+        assert compared(group_daily=(day, counted)).unexpected == []
+        assert len(compared(group_daily=(counted, day)).unexpected) == 1
+
+    @pytest.mark.parametrize(("minutes", "state", "count"), [(21, "Dead", 0), (21, "Stable", 1), (5, "Dead", 1)])
+    def test_a_removed_group_is_expected_to_be_dead(self, minutes: int, state: str, count: int) -> None:
+        row = {**ROW, "evaluated_at": at(minutes), "state": "Empty"}
+        assert len(compared(group_status=(row, row | {"state": state})).unexpected) == count

@@ -49,7 +49,7 @@ _OLD_FACT_NAMES: Final = {
 # The old commit calls an upper bound that follows from a timeout a bound, too.
 _OLD_QUALITIES: Final = {"timeout": "bound"}
 # The old commit has other rules of verdicts, so verdicts and the columns that describe them are not compared. It has no
-# rebalances in progress, and no known resets.
+# rebalances in progress, no known resets, and no tasks of members.
 _OF_VERDICTS: Final = frozenset(
     {
         "verdict",
@@ -61,6 +61,7 @@ _OF_VERDICTS: Final = frozenset(
         "worst_verdict",
         "rebalancing_ms",
         "offset_before_reset",
+        "tasks",
     }
 )
 _NEW_FINDINGS: Final = frozenset({"known_reset"})

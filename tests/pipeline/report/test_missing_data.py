@@ -13,7 +13,7 @@ from kafka_groups.pipeline.report.history import History
 from kafka_groups.pipeline.report.history_reader import read_history
 from kafka_groups.pipeline.store import Storage
 from tests.pipeline.build.builds import build_here
-from tests.pipeline.fact_rows import NOON, Row, commit, ends, event, new_storage, put_all
+from tests.pipeline.fact_rows import NOON, Row, at, commit, ends, event, new_storage, put_all
 
 START: Final = int(NOON.timestamp() * 1_000)
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
@@ -193,3 +193,23 @@ def test_build_and_report_say_until_when_ingest_read(tmp_path: Path) -> None:
 
 def end_at(seconds: int) -> Row:
     return ends(seconds, 9)
+
+
+def test_share_groups_have_no_time_lag(tmp_path: Path) -> None:
+    share = {"cluster_id": "c", "group": "s", "topic": "t", "partition": 0, "observed_at": at(60)}
+    joined = event(0, "group_epoch", "ShareGroupMetadata", source=1, group="s", epoch=2)
+    storage = new_storage(tmp_path)
+    facts = {
+        "share_offsets": [share | {"start_offset": 5, "lag": 3}],
+        "partition_offsets": [ends(60, 12)],
+        "group_events": [joined],
+    }
+    put_all(storage, "b", facts)
+    build_here(storage)
+    start_ms = int(at(0).timestamp() * 1_000)
+    reported = read_history(storage, since_ms=start_ms, until_ms=start_ms + 120_000)
+    assert [(group.group, group.lag, group.rule, group.time_lag_ms) for group in reported.groups] == [
+        ("s", 3, "out_of_order", None)
+    ]
+    assert "The time lag of share groups is not measured: s." in reported.missing
+    assert not any("before their commits" in sentence for sentence in reported.missing)

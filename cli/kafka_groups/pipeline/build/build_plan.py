@@ -15,6 +15,7 @@ from kafka_groups.pipeline.tables import (
     OFFSET_COMMITS,
     PARTITION_OFFSETS,
     PARTITION_STATE,
+    SHARE_OFFSETS,
     Table,
 )
 from kafka_groups.verdicts import Limits
@@ -74,7 +75,8 @@ class BuildPlan:
         `to_read` must not be empty. Raises StorageError.
         """
         before = self.days_before_ranges
-        files = self._fact_files(OFFSET_COMMITS, self.to_read) + self._fact_files(PARTITION_OFFSETS, self.to_read)
+        tables = (OFFSET_COMMITS, PARTITION_OFFSETS, SHARE_OFFSETS)
+        files = [file for table in tables for file in self._fact_files(table, self.to_read)]
         files += _files_on(storage.files(PARTITION_STATE), [self.state.newest_before(self.to_read[0])])
         if self.state.has_old_events:
             # Members of events that are older than the retention may still be in their groups.

@@ -7,10 +7,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_groups.pipeline.build.sentences import capitalize_first, name_cluster
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SHARE_OFFSETS
 
 # Each table has the time of a fact in this column.
-TIMES: Final = {OFFSET_COMMITS: "commit_time", GROUP_EVENTS: "record_time", PARTITION_OFFSETS: "observed_at"}
+TIMES: Final = {
+    OFFSET_COMMITS: "commit_time",
+    GROUP_EVENTS: "record_time",
+    PARTITION_OFFSETS: "observed_at",
+    SHARE_OFFSETS: "observed_at",
+}
 # A source is the name of a table of facts, and their origin: topic, sample or backfill.
 Source = tuple[str, str]
 _READ_COMMITS: Final[Source] = (OFFSET_COMMITS.name, "topic")

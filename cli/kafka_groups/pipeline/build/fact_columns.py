@@ -33,7 +33,6 @@ EVENT_NAMES: Final = (
     "member_state",
     "topics",
     "members",
-    "group_type",
     "state",
     "record_time",
     "state_time",
@@ -61,6 +60,7 @@ COMMIT_NAMES: Final = (
     "topic_id",
     "member_count",
 )
+SHARE_NAMES: Final = (*PARTITION_KEY, "group", "observed_at", "start_offset", "lag")
 PARTITION_STATE_NAMES: Final = (*PARTITION_KEY, "group", "state")
 GROUP_STATE_NAMES: Final = ("cluster_id", "group", "state")
 
@@ -85,6 +85,14 @@ def convert_commits(rows: Any, day: int) -> Any:
             "topic_id": _number_ids(rows["topic_id"]),
             "member_count": rows["member_count"].cast(pa.int64()),
         },
+    )
+
+
+def convert_share_offsets(rows: Any, day: int) -> Any:
+    """Return the rows of `share_offsets` with the columns of KEY, `day` and ShareLags, in the same order."""
+    return _add_columns(
+        rows.select([*PARTITION_KEY, "group", "start_offset", "lag"]),
+        {"day": _repeat_day(day, rows), "at_us": to_microseconds(rows["observed_at"])},
     )
 
 

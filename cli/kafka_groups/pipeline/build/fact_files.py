@@ -18,11 +18,13 @@ from kafka_groups.pipeline.build.fact_columns import (
     GROUP_STATE_NAMES,
     OBSERVATION_NAMES,
     PARTITION_STATE_NAMES,
+    SHARE_NAMES,
     convert_commits,
     convert_events,
     convert_group_states,
     convert_observations,
     convert_partition_states,
+    convert_share_offsets,
 )
 from kafka_groups.pipeline.build.fact_parts import (
     summarize_commits,
@@ -38,6 +40,7 @@ from kafka_groups.pipeline.build.stage_rows import (
     pack_commits,
     pack_events,
     pack_observations,
+    pack_share_offsets,
 )
 from kafka_groups.pipeline.store import DataFile
 from kafka_groups.pipeline.store.root_directory import as_storage_error, open_file
@@ -47,6 +50,7 @@ from kafka_groups.pipeline.tables import (
     OFFSET_COMMITS,
     PARTITION_OFFSETS,
     PARTITION_STATE,
+    SHARE_OFFSETS,
     STORED_TABLES,
 )
 
@@ -123,6 +127,7 @@ def _pack_group_states(batches: Iterator[Any]) -> Iterator[Any]:
 _READERS: Final = {
     OFFSET_COMMITS: _TableReader(COMMIT_NAMES, convert_commits, pack_commits, summarize_commits),
     PARTITION_OFFSETS: _TableReader(OBSERVATION_NAMES, convert_observations, pack_observations, summarize_observations),
+    SHARE_OFFSETS: _TableReader(SHARE_NAMES, convert_share_offsets, pack_share_offsets, summarize_nothing),
     GROUP_EVENTS: _TableReader(EVENT_NAMES, convert_events, pack_events, summarize_events),
     PARTITION_STATE: _TableReader(
         PARTITION_STATE_NAMES, convert_partition_states, _pack_partition_states, summarize_nothing

@@ -26,7 +26,7 @@ _NOTE: Final = "build"
 # If the version differs from the last build's, all dates are built again. Its number counts changes in the meaning of
 # stored columns. Its fingerprint changes with their names and types.
 _STORED_FRAMES: Final = (*STATE_FRAMES, *(table.frame for table in (*DERIVED_TABLES, *STATE_TABLES)))
-_VERSION: Final = f"16 {fingerprint_frames(_STORED_FRAMES)}"
+_VERSION: Final = f"17 {fingerprint_frames(_STORED_FRAMES)}"
 _COMPACTED_BATCHES: Final = {COMPACTED, COMPACTED_SAMPLES, SORTED_SAMPLES}
 _WRITTEN_TABLES: Final = (*DERIVED_TABLES, *STATE_TABLES)
 _EPOCH: Final = date(1970, 1, 1)

@@ -16,7 +16,7 @@ from kafka_groups.pipeline.build.kernels.group_days import DayEvents
 from kafka_groups.pipeline.build.kernels.group_records import GroupRecord, log_position
 from kafka_groups.pipeline.build.kernels.group_timeline import Timeline
 from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_start, segment_maximum
-from kafka_groups.pipeline.frames.arrays import Ints, to_flags, to_ints, to_sorted_codes
+from kafka_groups.pipeline.frames.arrays import Ints, to_ints, to_sorted_codes
 
 # A group is its number, and a day is in days since 1970.
 _GroupAndDay = tuple[int, int]
@@ -50,7 +50,6 @@ def read_day_events(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]
     is_sample = ~is_record
     records = _records_by_day(events.filter(pa.array(is_record)), group[is_record])
     samples = dict(_samples_by_day(events.filter(pa.array(is_sample)), group[is_sample]))
-    without_rebalances = _days_without_rebalances(events, group)
     by_group: dict[int, dict[int, DayEvents]] = defaultdict(dict)
     for group_and_day in records.keys() | samples.keys():
         timeline, topics = samples.get(group_and_day, (Timeline(), frozenset()))
@@ -59,17 +58,8 @@ def read_day_events(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]
             records=records.get(group_and_day, ()),
             samples=timeline,
             topics=topics,
-            has_no_rebalances=group_and_day in without_rebalances,
         )
     return by_group
-
-
-def _days_without_rebalances(events: Any, group: Ints) -> set[_GroupAndDay]:
-    """Return the days on which an event shows a share or streams group, whose records do not show rebalances."""
-    kinds = pc.coalesce(events["group_type"], events["record_name"])
-    is_other = to_flags(pc.match_substring_regex(kinds, "^(Share|Streams)"))
-    days = to_ints(events["at_us"])[is_other] // DAY_US
-    return set(zip(group[is_other].tolist(), days.tolist(), strict=True))
 
 
 def _records_by_day(events: Any, group: Ints) -> dict[_GroupAndDay, list[GroupRecord]]:

@@ -52,7 +52,6 @@ class EventRows(Frame):
     expression: Any = column(STRING, "the regular expression that a member subscribed to")
     topics: Any = column(STRINGS, "topics that the event names")
     members: Any = column(pa.list_(MEMBER), "all members of a classic generation, or those that a sample saw")
-    group_type: Any = column(STRING, "type of the group in samples")
     state: Any = column(STRING, "state of the group in samples")
 
 

@@ -155,7 +155,7 @@ def _count_events(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: in
         group_day = group_days.get(group, _WITHOUT_EVENTS)
         cluster_record_us = summary.clusters.get((cluster, day), NOTHING_READ).record_us
         # Samples show no rebalance, so without records none is known.
-        without_rebalance = NULL if cluster_record_us == NULL or group_day.has_no_rebalances else 0
+        without_rebalance = NULL if cluster_record_us == NULL else 0
         durations_ms = [
             rebalance.duration_ms for rebalance in group_day.rebalances if rebalance.duration_ms is not None
         ]

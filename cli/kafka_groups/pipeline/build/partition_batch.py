@@ -10,11 +10,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafka_groups.pipeline.build.frames import Commits, CommittedOffsets, LogEnds, ObservedOffsets
+from kafka_groups.pipeline.build.frames import (
+    Commits,
+    CommittedOffsets,
+    LogEnds,
+    ObservedOffsets,
+)
 from kafka_groups.pipeline.build.kernels.segments import is_segment_start
 from kafka_groups.pipeline.build.keyed_tables import batch_by_key, sort_rows
 from kafka_groups.pipeline.build.packing import columns_of, unpack
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
+from kafka_groups.pipeline.build.share_frames import SampledShareLags, ShareLags
 from kafka_groups.pipeline.build.stage_rows import KEY, PARTITION_KEY, RowKind, select_kind
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints, to_codes, to_ints
 
@@ -45,6 +51,8 @@ class PartitionBatch:
     day_of_observation: Ints
     commits: Commits
     day_of_commit: Ints
+    share_lags: SampledShareLags
+    day_of_share_lag: Ints
     log_state: LogState
     key_state: KeyState
 
@@ -67,6 +75,7 @@ class PartitionBatch:
         clusters = partitions["cluster_id"].combine_chunks().dictionary_encode()
         observations, day_of_observation = _unpack_observations(table, partition)
         commits, day_of_commit = _unpack_commits(table, key)
+        share_lags, day_of_share_lag = _unpack_share_lags(table, key)
         log_states, log_indices = select_kind(table, RowKind.LOG_STATE)
         key_states, key_indices = select_kind(table, RowKind.KEY_STATE)
         return cls(
@@ -82,6 +91,8 @@ class PartitionBatch:
             day_of_observation=day_of_observation,
             commits=commits,
             day_of_commit=day_of_commit,
+            share_lags=share_lags,
+            day_of_share_lag=day_of_share_lag,
             log_state=LogState.unpack(log_states["payload"], partition[log_indices], len(partitions)),
             key_state=KeyState.unpack(key_states["payload"], key[key_indices], len(keys)),
         )
@@ -145,6 +156,16 @@ def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
         **facts.columns,
     )
     return commits, to_ints(rows["day"])[facts.owner]
+
+
+def _unpack_share_lags(table: Any, key: Ints) -> tuple[SampledShareLags, Ints]:
+    """Return the start offsets and lags of share groups, unordered within a key, and their days (since 1970).
+
+    `key` is the number of the key of each row of the table.
+    """
+    rows, indices = select_kind(table, RowKind.SHARE_OFFSETS)
+    (facts,) = unpack(rows["payload"], [columns_of(ShareLags)])
+    return SampledShareLags(key=key[indices][facts.owner], **facts.columns), to_ints(rows["day"])[facts.owner]
 
 
 def cut_batches(rows: Iterator[Any], size: int = BATCH_BYTES) -> Iterator[PartitionBatch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,8 +17,12 @@ from kafka_groups.pipeline.build.frames import (
 )
 from kafka_groups.pipeline.build.group_frames import KeyDays
 from kafka_groups.pipeline.build.kernels.log_ends import measure_growth
-from kafka_groups.pipeline.build.kernels.segments import last_values
+from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS
+from kafka_groups.pipeline.build.kernels.segments import DAY_US, is_segment_end, last_values
+from kafka_groups.pipeline.build.kernels.share_lag import judge_share_lag, measure_share_lag
+from kafka_groups.pipeline.build.partition_batch import PartitionBatch
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
+from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 
 
@@ -106,5 +110,38 @@ def observe_topics(used_of_day: LogEnds, ends: LogEnds, partitions: int) -> Topi
             used_of_day.is_sample,
             used_of_day.at_us,
             np.full(partitions, NULL),
+        ),
+    )
+
+
+def add_share_groups(results: PartitionDay, batch: PartitionBatch, settings: StageSettings) -> PartitionDay:
+    """Return the results of a day with the lag rows and statuses of share groups, and with the state of their keys.
+
+    A key that has commits, too, keeps its own rows: its id belonged to another kind of group on that day.
+    """
+    shares = batch.share_lags.take(batch.day_of_share_lag == results.day)
+    shares = shares.take(~np.isin(shares.key, results.lag_rows.key))
+    if not len(shares):
+        return results
+    keys = len(batch.group)
+    rows = measure_share_lag(shares, results.log_ends, batch.partition_of_key, results.day * DAY_US)
+    carried = results.carried_statuses.take(np.isin(results.carried_statuses.key, rows.key))
+    statuses = judge_share_lag(rows, carried, settings.limits, keys)
+    fresh_us = (results.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
+    last = statuses.take(is_segment_end(statuses.key) & (statuses.at_us >= fresh_us))
+    state = results.key_state
+    has_facts = np.bincount(shares.key, minlength=keys) > 0
+    last_fact_day = np.where(has_facts, results.day, state.summary.last_fact_day)
+    joined = LagRows.join(results.lag_rows, rows)
+    order = np.lexsort((joined.at_us, joined.key))
+    return replace(
+        results,
+        lag_rows=joined.take(order),
+        statuses=PartitionStatuses.join(results.statuses, statuses).take(order),
+        offset_before_reset=np.concatenate([results.offset_before_reset, np.full(len(rows), NULL)])[order],
+        key_state=replace(
+            state,
+            summary=replace(state.summary, last_fact_day=last_fact_day),
+            last_status=PartitionStatuses.join(state.last_status, last).sort_by("key"),
         ),
     )

@@ -53,7 +53,7 @@ from kafka_groups.pipeline.build.kernels.time_index import index_points, thin_po
 from kafka_groups.pipeline.build.kernels.time_lag import measure_time_lag
 from kafka_groups.pipeline.build.kernels.verdicts import judge_observations
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
-from kafka_groups.pipeline.build.partition_results import PartitionDay, join_key_days, observe_topics
+from kafka_groups.pipeline.build.partition_results import PartitionDay, add_share_groups, join_key_days, observe_topics
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
 from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
@@ -72,6 +72,7 @@ def build_partition_days(
         log_state = log_state.without_stale(oldest_day)
         key_state = key_state.without_stale(oldest_day)
         results = _DayBuilder(batch, log_state, key_state, day, settings, summary).build()
+        results = add_share_groups(results, batch, settings)
         log_state = results.log_state
         key_state = results.key_state
         yield results

@@ -59,7 +59,7 @@ class SparkEngine:
             return run_group_task(task, rows)
 
         of_groups = f"kind IN ({int(RowKind.GROUP_STATE)}, {int(RowKind.EVENTS)})"
-        of_partitions = f"kind <= {int(RowKind.COMMITS)}"
+        of_partitions = f"kind <= {int(RowKind.SHARE_OFFSETS)}"
         # A partition is in one task with all of its groups.
         partitions = self._rows.where(of_partitions).repartition(self._tasks, *PARTITION_KEY).sortWithinPartitions(*KEY)
         passed_on = partitions.mapInArrow(run_partitions, _spark_schema())

@@ -21,6 +21,7 @@ from kafka_groups.pipeline.build.group_frames import EventRows, TopicDays
 from kafka_groups.pipeline.build.kernels.segments import segment_starts
 from kafka_groups.pipeline.build.keyed_tables import batch_by_key
 from kafka_groups.pipeline.build.packing import ListOfRows, pack
+from kafka_groups.pipeline.build.share_frames import ShareLags
 from kafka_groups.pipeline.frames.arrays import to_codes
 from kafka_groups.pipeline.frames.batches import make_batch
 from kafka_groups.pipeline.frames.columns import BINARY, DAYS, INT8, INT32, STRING, column
@@ -43,6 +44,7 @@ class RowKind(IntEnum):
     - `OBSERVATIONS` are ObservedOffsets of a partition on a day. Their group is null.
     - `KEY_STATE` is a packed KeyState: a group on a partition at the end of a day.
     - `COMMITS` are CommittedOffsets of a group on a partition on a day.
+    - `SHARE_OFFSETS` are ShareLags of a share group on a partition on a day.
     - `GROUP_STATE` is the state of a group at the end of a day, as JSON.
     - `EVENTS` are EventRows of a group on a day, as an Arrow record batch.
     - `STATUSES` are PartitionStatuses of a group on a partition, for the group's statuses of a day.
@@ -54,11 +56,12 @@ class RowKind(IntEnum):
     OBSERVATIONS = 1
     KEY_STATE = 2
     COMMITS = 3
-    GROUP_STATE = 4
-    EVENTS = 5
-    STATUSES = 6
-    KEY_DAYS = 7
-    RESULT = 8
+    SHARE_OFFSETS = 4
+    GROUP_STATE = 5
+    EVENTS = 6
+    STATUSES = 7
+    KEY_DAYS = 8
+    RESULT = 9
 
 
 @frame
@@ -114,6 +117,14 @@ def pack_observations(batches: Iterator[Any]) -> Iterator[Any]:
     `batches` have the columns of PARTITION_KEY and ObservedOffsets, and `day`.
     """
     yield from _pack_numbers(batches, RowKind.OBSERVATIONS, (*PARTITION_KEY, "day"), ObservedOffsets)
+
+
+def pack_share_offsets(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield record batches of StageRows with packed ShareLags.
+
+    `batches` have the columns of KEY and ShareLags, and `day`.
+    """
+    yield from _pack_numbers(batches, RowKind.SHARE_OFFSETS, (*KEY, "day"), ShareLags)
 
 
 def pack_events(batches: Iterator[Any]) -> Iterator[Any]:

@@ -14,10 +14,12 @@ from typing import Any, Final, TypeAlias
 import pyarrow.compute as pc
 
 from kafka_groups.admin import Topic
+from kafka_groups.kinds import kind_of
 from kafka_groups.model import GroupDescription, GroupListing, GroupOffsets, Member, TopicPartition
 from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
+from kafka_groups.pipeline.facts.decode.task_elements import task_row, worker_row
 from kafka_groups.pipeline.frames.batches import make_batch
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SHARE_OFFSETS
 
 # With this number of rows in a batch, Arrow's fixed cost is small, and the batch stays small in memory.
 _BATCH_ROWS: Final = 5_000
@@ -72,6 +74,8 @@ def group_batches(
             "epoch": [description and description.group_epoch for description in described],
             "protocol": [(description and description.assignor) or None for description in described],
             "members": [description and [*map(_member, description.members)] for description in described],
+            "workers": [description and _workers(description) for description in described],
+            "tasks": [description and _tasks(description) for description in described],
         }
         yield make_batch(GROUP_EVENTS.frame, {**shared, **columns}, fill_null=True)
 
@@ -90,6 +94,22 @@ def _member(member: Member) -> dict[str, Any]:
     }
 
 
+def _workers(description: GroupDescription) -> list[dict[str, Any]] | None:
+    """Return the workers of a Connect group as the column `workers`; None for other groups."""
+    if not kind_of(description).has_workers:
+        return None
+    return [worker_row(member.member_id, member.worker) for member in description.members]
+
+
+def _tasks(description: GroupDescription) -> list[dict[str, Any]] | None:
+    """Return the tasks of the members of a streams group as the column `tasks`; None for other groups."""
+    if not kind_of(description).has_tasks:
+        return None
+    return [
+        task_row(member.member_id, member.streams.tasks) for member in description.members if member.streams is not None
+    ]
+
+
 def offset_commit_batches(
     commits: Mapping[str, GroupOffsets], member_counts: Mapping[str, int], *, shared: SharedValues
 ) -> Iterator[Any]:
@@ -106,6 +126,26 @@ def offset_commit_batches(
             columns = _CommitColumns()
     if len(columns):
         yield columns.batch(shared)
+
+
+def share_offset_batches(offsets: Mapping[str, GroupOffsets], *, shared: SharedValues) -> Iterator[Any]:
+    """Yield batches of SHARE_OFFSETS with a row for each partition of each share group, by id of the group."""
+    rows = [
+        (group, key.topic, key.partition, start, (of_group.lags or {}).get(key))
+        for group, of_group in offsets.items()
+        for key, start in of_group.rows()
+    ]
+    for first in range(0, len(rows), _BATCH_ROWS):
+        groups, topics, partitions, starts, lags = zip(*rows[first : first + _BATCH_ROWS], strict=True)
+        columns = {
+            "group": groups,
+            "topic": topics,
+            "partition": partitions,
+            "start_offset": [start and start.offset for start in starts],
+            "leader_epoch": [start and start.leader_epoch for start in starts],
+            "lag": lags,
+        }
+        yield make_batch(SHARE_OFFSETS.frame, {**shared, **columns}, fill_null=True)
 
 
 class _CommitColumns:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from kafka_groups.pipeline.report.limits import GroupLimit
+from kafka_groups.pipeline.report.member_tasks import GroupTasks
 
 _OLD_MS: Final = 600_000
 
@@ -65,7 +66,9 @@ class GroupHistory:
     - `time_lag_quality` is exact, interpolated, lower_bound, data_loss or unknown.
     - With `lagging_since_is_bound`, the lag began at that time or earlier.
     - `rebalancing_ms` is a lower bound of how long the open rebalance has lasted; None if no rebalance is open.
-    - `rebalances` is None if unknown: no record of the cluster was read in the period, or the group's type has none.
+    - `rebalances` is None if unknown: no record of the cluster was read in the period.
+    - `tasks` are what the members of a Connect or streams group run. None for other groups, and if no row of the period
+      shows it.
     """
 
     cluster_id: str
@@ -91,6 +94,7 @@ class GroupHistory:
     points: tuple[LagPoint, ...]
     rebalances: tuple[Rebalance, ...] | None
     rebalancing_ms: int | None = None
+    tasks: GroupTasks | None = None
 
     @property
     def longest_rebalance(self) -> Rebalance | None:

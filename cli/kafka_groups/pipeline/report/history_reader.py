@@ -17,6 +17,7 @@ from kafka_groups.pipeline.report.limits import GroupLimit
 from kafka_groups.pipeline.report.missing_data import describe_missing_data
 from kafka_groups.pipeline.report.period import DAY_MS, GroupKey, Period, PeriodTables
 from kafka_groups.pipeline.report.summaries import severity_order, summarize
+from kafka_groups.pipeline.report.task_rows import read_tasks
 from kafka_groups.pipeline.report.timeline import find_lag_starts, read_points, read_rebalances
 from kafka_groups.pipeline.store import Storage
 from kafka_groups.progress import Progress, ignore_progress
@@ -111,7 +112,7 @@ def _read_timelines(
     drawn: GroupLimit,
     finish_step: Callable[[int], None],
 ) -> tuple[GroupHistory, ...]:
-    """Return the summaries with points, the start of the lag, and rebalances, in the same order."""
+    """Return the summaries with points, the start of the lag, rebalances and tasks, in the same order."""
     # A group that was deleted in the period has points, too.
     drawn_keys = map(_key_of, drawn.first(summaries))
     points = read_points(tables, [key for key in drawn_keys if known.by_key[key].status is not None])
@@ -119,6 +120,8 @@ def _read_timelines(
     lag_starts = find_lag_starts(tables, [_key_of(summary) for summary in summaries if summary.lag])
     finish_step(3)
     rebalances = read_rebalances(tables, [_key_of(summary) for summary in summaries])
+    last_record_ms = {cluster: coverage.last_record_ms for cluster, coverage in known.coverages.items()}
+    tasks = read_tasks(tables, [_key_of(summary) for summary in summaries], last_record_ms)
     finish_step(4)
     histories = []
     for summary in summaries:
@@ -133,6 +136,7 @@ def _read_timelines(
                 rebalancing_ms=None
                 if summary.deleted_ms is not None
                 else _time_in_rebalance(of_group, known.coverages[key.cluster_id].last_record_ms),
+                tasks=tasks.get(key),
                 lagging_since_ms=None if lag_start is None else lag_start.since_ms,
                 lagging_since_is_bound=lag_start is not None and lag_start.is_bound,
             )

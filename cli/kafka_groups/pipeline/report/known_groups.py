@@ -90,7 +90,7 @@ def read_known_groups(tables: PeriodTables) -> KnownGroups:
             is_judged=is_judged,
             unknown_partitions=_count_unknown_partitions(last) if is_judged else 0,
             is_outdated=key in outdated,
-            has_unknown_rebalances=_has_unknown_rebalances(last, coverages[key.cluster_id], tables.period.since_ms),
+            has_unknown_rebalances=_has_unknown_rebalances(coverages[key.cluster_id], tables.period.since_ms),
         )
     statuses = [last.status for last in rows.values() if last.status is not None]
     evaluated_ms = _newest_times((status.cluster_id, status.evaluated_ms) for status in statuses)
@@ -137,8 +137,6 @@ def _count_unknown_partitions(last: LastRows) -> int:
     return max(0, last.day.existing_partitions - last.status.partitions)
 
 
-def _has_unknown_rebalances(last: LastRows, coverage: Coverage, since_ms: int) -> bool:
-    """Return whether no record would show a rebalance: none was read since `since_ms`, or the group's kind has none."""
-    if last.event is not None and last.event.has_unknown_rebalances:
-        return True
+def _has_unknown_rebalances(coverage: Coverage, since_ms: int) -> bool:
+    """Return whether no record would show a rebalance, because none was read since `since_ms`."""
     return coverage.last_record_ms is None or coverage.last_record_ms < since_ms

@@ -30,7 +30,7 @@ _LAST_STATUSES: Final = """
 # Records of members do not show that the group exists: their tombstones are also written when it is deleted.
 _LAST_EVENTS: Final = """
     SELECT cluster_id, "group", record_ms, is_removal, state['at_ms'] AS state_ms, state['state'] AS state,
-        state['member_count'] AS member_count, listed_ms, has_unknown_rebalances
+        state['member_count'] AS member_count, listed_ms, is_share_group
     FROM (
         SELECT cluster_id, "group", last_value(at_ms ORDER BY source_offset) FILTER (WHERE is_of_group) AS record_ms,
             last_value(event_type = 'group_removed' ORDER BY source_offset) FILTER (WHERE is_of_group) AS is_removal,
@@ -41,9 +41,10 @@ _LAST_EVENTS: Final = """
                 ORDER BY at_ms, coalesce(source_offset, -1)
             ) FILTER (WHERE known_state IS NOT NULL) AS state,
             max(at_ms) FILTER (WHERE origin = 'sample' AND event_type = 'state_seen') AS listed_ms,
-            bool_or(kind LIKE 'Share%' OR kind LIKE 'Streams%') AS has_unknown_rebalances
+            last_value(coalesce(group_type, record_name) LIKE 'Share%' ORDER BY at_ms, coalesce(source_offset, -1))
+                FILTER (WHERE group_type IS NOT NULL OR origin = 'topic') AS is_share_group
         FROM (
-            SELECT *, coalesce(group_type, record_name) AS kind, coalesce(state,
+            SELECT *, coalesce(state,
                     CASE event_type WHEN 'group_emptied' THEN 'Empty' WHEN 'generation' THEN 'Stable' END
                 ) AS known_state,
                 origin = 'topic' AND event_type IN ('generation', 'group_emptied', 'group_epoch', 'group_removed')
@@ -102,7 +103,7 @@ class LastEvent(NamedTuple):
       is the group's tombstone. Both are None without such a record.
     - `state` is the last known state, with its time `state_ms` and its `member_count`; all are None if unknown.
     - `listed_ms` is the time of the last sample that lists the group.
-    - `has_unknown_rebalances`: no rebalances are derived for groups of this kind. None if the kind is unknown.
+    - `is_share_group`: the last record or sample shows a share group. None if the kind is unknown.
     """
 
     cluster_id: str
@@ -113,7 +114,7 @@ class LastEvent(NamedTuple):
     state: str | None = None
     member_count: int | None = None
     listed_ms: int | None = None
-    has_unknown_rebalances: bool | None = None
+    is_share_group: bool | None = None
 
 
 class LastDay(NamedTuple):

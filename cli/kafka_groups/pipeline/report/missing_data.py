@@ -97,7 +97,12 @@ def _describe_lag(groups: KnownGroups, chosen: Sequence[KnownGroup], since_ms: i
         if first_ms - since_ms > _HOUR_MS:
             sentence = f"no log end offsets are known before {format_minute(first_ms)}: lag begins there."
             yield name_cluster(sentence, cluster, groups.coverages)
-        if names := [status.group for status in statuses if status.has_unknown_time_lag]:
+        unknown = [group for group in lagging if group.status is not None and group.status.has_unknown_time_lag]
+        shares = [group.key.group for group in unknown if group.event is not None and group.event.is_share_group]
+        if shares:
+            sentence = f"the time lag of share groups is not measured: {list_names(shares)}."
+            yield name_cluster(sentence, cluster, groups.coverages)
+        if names := [group.key.group for group in unknown if group.key.group not in shares]:
             subject = "1 group" if len(names) == 1 else f"{len(names):,} groups"
             reason = "for a part of the period, because no log end offset is known from before their commits"
             sentence = f"the time lag of {subject} is unknown {reason}: {list_names(names)}."

@@ -36,6 +36,11 @@ def format_instant(time_ms: int) -> str:
     return format_time(_moment(time_ms), timespec="milliseconds")
 
 
+def format_second(time_ms: int) -> str:
+    """Return a time in ms since 1970 like 2026-11-20T10:03:07Z."""
+    return format_time(_moment(time_ms), timespec="seconds")
+
+
 def describe_minute(time_ms: int, *, beside_ms: int | None = None) -> str:
     """Return a time like "20 Nov 2026, 10:03", for a page that names UTC as its time zone.
 

@@ -53,6 +53,13 @@ PARTITION_OFFSETS: Final = Table(
     time_column="observed_at",
     is_derived=False,
 )
+SHARE_OFFSETS: Final = Table(
+    "share_offsets",
+    facts.ShareOffsets,
+    identity=("cluster_id", "group", "topic", "partition", "observed_at"),
+    time_column="observed_at",
+    is_derived=False,
+)
 LAG_HISTORY: Final = Table(
     "lag_history",
     derived.LagHistory,
@@ -124,7 +131,15 @@ GROUP_STATE: Final = Table(
     is_derived=True,
 )
 
-FACT_TABLES: Final = (OFFSET_COMMITS, GROUP_EVENTS, PARTITION_OFFSETS, SAMPLE_RUNS, INGEST_GAPS, UNKNOWN_RECORDS)
+FACT_TABLES: Final = (
+    OFFSET_COMMITS,
+    GROUP_EVENTS,
+    PARTITION_OFFSETS,
+    SHARE_OFFSETS,
+    SAMPLE_RUNS,
+    INGEST_GAPS,
+    UNKNOWN_RECORDS,
+)
 DERIVED_TABLES: Final = (LAG_HISTORY, GROUP_STATUS, REBALANCES, GROUP_DAILY, TOPIC_DAILY)
 STATE_TABLES: Final = (PARTITION_STATE, GROUP_STATE)
 # The documented tables by name, in the order of the documentation.
@@ -134,6 +149,7 @@ TABLES: Final = {
         OFFSET_COMMITS,
         GROUP_EVENTS,
         PARTITION_OFFSETS,
+        SHARE_OFFSETS,
         LAG_HISTORY,
         GROUP_STATUS,
         REBALANCES,

@@ -31,10 +31,15 @@ class LagHistory(Frame):
     partition: Any = column(INT32, "partition of the topic")
     observed_at: Any = column(TIMESTAMP, "time of the values in this row")
     origin: Any = column(STRING, "sample or backfill: the source of the log end offset")
-    committed_offset: Any = column(INT64, "the group's committed offset at that time", unit=OFFSET)
+    committed_offset: Any = column(
+        INT64,
+        "the group's committed offset at that time; of a share group, its start offset, null if unknown",
+        unit=OFFSET,
+    )
     commit_time: Any = column(
         TIMESTAMP,
-        "time of that commit; if commit_origin is sample, the time of the last sample that saw the commit",
+        "time of that commit; if commit_origin is sample, the time of the last sample that saw the commit. Of a share "
+        "group, the time of the sample",
     )
     commit_origin: Any = column(STRING, "topic or sample: the source of the commit")
     log_start_offset: Any = column(INT64, "first offset that can be read; null for backfills", unit=OFFSET)
@@ -46,12 +51,14 @@ class LagHistory(Frame):
     )
     lag: Any = column(
         INT64,
-        "log end offset minus committed offset; negative if the log was truncated, or if clocks differ",
+        "log end offset minus committed offset; negative if the log was truncated, or if clocks differ. Of a share "
+        "group, the number of records whose delivery is not final, by its coordinator",
         unit=RECORDS,
     )
     time_lag_ms: Any = column(
         INT64,
-        "age of the oldest record that the group has not processed yet; 0 if all records are processed",
+        "age of the oldest record that the group has not processed yet; 0 if all records are processed. Null for share "
+        "groups, and so are both rates",
         unit=MILLISECONDS,
     )
     time_lag_quality: Any = column(
@@ -134,27 +141,28 @@ class Rebalances(Frame):
 
     cluster_id: Any = column(STRING, "Kafka's id of the cluster")
     group: Any = column(STRING, "id of the group")
-    group_protocol: Any = column(STRING, "classic or consumer (KIP-848)")
-    generation: Any = column(INT32, "generation (classic) or group epoch (KIP-848)")
+    group_protocol: Any = column(STRING, "classic, consumer (KIP-848), share or streams")
+    generation: Any = column(INT32, "generation (classic) or group epoch (other groups)")
     started_at: Any = column(
         TIMESTAMP,
-        "KIP-848: when the group epoch increased. Classic: the earliest time at which the rebalance can have begun; "
-        "if this is unknown, the time of the generation's record",
+        "when the group epoch increased. Classic: the earliest time at which the rebalance can have begun; if this is "
+        "unknown, the time of the generation's record",
     )
     ended_at: Any = column(
         TIMESTAMP,
-        "KIP-848: when all members had reached the epoch, or when the next epoch began; null while neither has "
-        "happened. Classic: the time of the generation's record",
+        "when all members had reached the epoch, or when the next epoch began; null while neither has happened. A "
+        "member of a share group revokes nothing: it reaches the epoch with its next heartbeat. Classic: the time of "
+        "the generation's record",
     )
     duration_ms: Any = column(INT64, "ended_at minus started_at; null if unknown", unit=MILLISECONDS)
     duration_quality: Any = column(
         STRING,
-        "exact (KIP-848): all members reached the epoch. bound: the rebalance took at most this time. A classic one "
-        "began after the group's previous record; a KIP-848 one, with an unknown number of members, ended when the "
-        "next epoch began. timeout (classic): upper bound derived from the members' rebalance timeout, not a "
-        "measurement. overtaken (KIP-848): the next epoch began before all members had reached this one. open "
-        "(KIP-848): not all members had reached the epoch by the end of the next day. unknown (KIP-848): open, and the "
-        "number of members is unknown",
+        "exact: all members reached the epoch. bound: the rebalance took at most this time. A classic one began after "
+        "the group's previous record; another one, with an unknown number of members, ended when the next epoch "
+        "began. timeout: upper bound derived from the members' rebalance timeout, not a measurement. overtaken: the "
+        "next epoch began before all members had reached this one. open: not all members had reached the epoch by the "
+        "end of the next day. unknown: open, and the number of members is unknown. Classic rebalances are bound or "
+        "timeout, others all but timeout",
     )
     sync_ms: Any = column(
         INT64,
@@ -197,7 +205,7 @@ class GroupDaily(Frame):
     rebalances: Any = column(
         INT32,
         "number of rebalances that began that day (classic: that may have begun). Null if no record of the cluster "
-        "was read that day, and for share and streams groups",
+        "was read that day",
     )
     rebalance_ms: Any = column(
         INT64,

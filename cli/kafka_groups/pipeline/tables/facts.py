@@ -13,6 +13,7 @@ from kafka_groups.pipeline.frames.columns import (
     INT32,
     INT64,
     OFFSET,
+    RECORDS,
     STRING,
     STRINGS,
     TIMESTAMP,
@@ -33,6 +34,25 @@ MEMBERS: Final = pa.list_(
             ("session_timeout_ms", INT32),
             ("topics", STRINGS),
             ("assignment", ASSIGNMENT),
+        ]
+    )
+)
+_CONNECTORS: Final = pa.list_(
+    pa.struct([("connector", STRING), ("has_connector", BOOLEAN), ("tasks", pa.list_(INT32))]),
+)
+WORKERS: Final = pa.list_(
+    pa.struct(
+        [("member_id", STRING), ("url", STRING), ("connectors", _CONNECTORS), ("scheduled_delay_ms", INT32)],
+    )
+)
+_SUBTOPOLOGIES: Final = pa.list_(pa.struct([("subtopology", STRING), ("partitions", pa.list_(INT32))]))
+TASKS: Final = pa.list_(
+    pa.struct(
+        [
+            ("member_id", STRING),
+            ("active", _SUBTOPOLOGIES),
+            ("standby", _SUBTOPOLOGIES),
+            ("warmup", _SUBTOPOLOGIES),
         ]
     )
 )
@@ -122,6 +142,20 @@ class GroupEvents(Frame):
     members: Any = column(MEMBERS, "all members of a classic generation, or of a sampled group")
     assignment: Any = column(ASSIGNMENT, "partitions that are assigned to the member")
     pending_revocation: Any = column(ASSIGNMENT, "partitions that the member must revoke")
+    workers: Any = column(
+        WORKERS,
+        "the workers of a Connect group: the URL of each, the connectors and tasks that it runs (has_connector: it "
+        "runs the connector itself), and how long the leader still withholds tasks of a lost worker. connectors is "
+        "null while the group rebalances, or if the worker's bytes are unreadable. The column is null for other groups",
+    )
+    tasks: Any = column(
+        TASKS,
+        "tasks of members of a streams group, by subtopology: those that the member runs (active), those whose state "
+        "it copies (standby), and those that it will take over (warmup). A record names one member: target_assignment "
+        "has the tasks that it will have at the end, other events those that it has. A sample names all members. Null "
+        "for other groups and events",
+    )
+    tasks_pending_revocation: Any = column(TASKS, "tasks that the member of a streams group must revoke")
     details: Any = column(STRING, "the entire content of the record, as JSON")
     group_type: Any = column(STRING, "type of the group: Classic, Consumer, Share or Streams; null for records")
     state: Any = column(STRING, "state of the group: Stable, Empty, …; null for records")
@@ -159,6 +193,36 @@ class PartitionOffsets(Frame):
 
 
 @frame
+class ShareOffsets(Frame):
+    """One row per partition of a share group and sample: its start offset, and the lag that its coordinator computes.
+
+    Brokers keep no history of either: they prune the records of `__share_group_state` every five minutes.
+    """
+
+    cluster_id: Any = column(STRING, "Kafka's id of the cluster")
+    group: Any = column(STRING, "id of the share group")
+    topic: Any = column(STRING, "name of the topic")
+    partition: Any = column(INT32, "partition of the topic")
+    observed_at: Any = column(
+        TIMESTAMP,
+        "time of the sample, as observed_at of its rows in partition_offsets; offset and lag are those of some "
+        "milliseconds before, when commits were requested",
+    )
+    start_offset: Any = column(
+        INT64,
+        "first offset whose delivery to the group may not be final; null if unknown",
+        unit=OFFSET,
+    )
+    leader_epoch: Any = column(INT32, "leader epoch of the start offset; null if unknown")
+    lag: Any = column(
+        INT64,
+        "number of records whose delivery is not final, by the coordinator. Records beyond the start offset may be "
+        "delivered already, so it is not log end offset minus start offset. Null if unknown, as before Kafka 4.2",
+        unit=RECORDS,
+    )
+
+
+@frame
 class SampleRuns(Frame):
     """One row per finished sample. Readers ignore the rows of samples that are not listed here."""
 
@@ -173,6 +237,7 @@ class SampleRuns(Frame):
     groups: Any = column(INT64, "number of its rows in group_events")
     commits: Any = column(INT64, "number of its rows in offset_commits")
     partitions: Any = column(INT64, "number of its rows in partition_offsets")
+    share_offsets: Any = column(INT64, "number of its rows in share_offsets")
     failures: Any = column(
         INT64, "number of groups, partitions and brokers that could not be sampled, so that their rows are missing"
     )

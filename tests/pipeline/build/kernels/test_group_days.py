@@ -32,7 +32,7 @@ SEEDS = [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in ra
 
 def described(day: GroupDay) -> tuple[Any, ...]:
     timeline = [array.tolist() for array in day.timeline]
-    return day.day, day.rebalances, timeline, day.topics, day.has_no_rebalances, day.state
+    return day.day, day.rebalances, timeline, day.topics, day.state
 
 
 def of_days(rows: list[Row], *days: int) -> list[Row]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.pipeline.build.kernels.consumer_rebalances import EpochChanges
+from kafka_groups.pipeline.build.kernels.epoch_rebalances import EpochChanges
 from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint
 from kafka_groups.pipeline.build.kernels.group_days import build_group_days
 from kafka_groups.pipeline.build.kernels.group_timeline import UNKNOWN_COUNT

@@ -89,7 +89,8 @@ def test_members_are_those_of_the_last_record_of_a_batch() -> None:
         ([epoch(0, 1), removed(10), generation(10.2, 2, "m")], None, "Stable"),
         ([generation(0, 1, "m"), removed(10, "GroupMetadata"), epoch(HOUR, 1)], "Dead", "Dead"),
         ([generation(0, 1, "m"), removed(10, "GroupMetadata"), removed(11)], "Dead", "Dead"),
-        ([joined(0, "m") | {"record_name": "ShareGroupMemberMetadata"}, removed(10, "ShareGroupMetadata")], None, None),
+        ([epoch(0, 2) | {"record_name": "ShareGroupMetadata"}, removed(10, "ShareGroupMetadata")], "Dead", "Dead"),
+        ([removed(10, "ShareGroupMetadata"), generation(10.2, 1, "m"), removed(10.3, "GroupMetadata")], "Dead", "Dead"),
     ],
 )
 def test_a_group_moves_only_if_a_record_of_the_other_protocol_follows(
@@ -147,19 +148,3 @@ def test_a_group_that_is_sampled_without_members_has_none(state: str) -> None:
     days = build([sample(0, "Stable", "a", "b"), sample(60, state)])
 
     assert [at_time(days, seconds) for seconds in (30, 90)] == [("Stable", 2), (state, 0)]
-
-
-@pytest.mark.parametrize(
-    ("row", "wanted"),
-    [
-        (joined(0, "m") | {"record_name": "ShareGroupMemberMetadata"}, True),
-        (joined(0, "m") | {"record_name": "StreamsGroupMemberMetadata"}, True),
-        (sample(0, "Stable", group_type="Share"), True),
-        (sample(0, "Stable", group_type="Consumer"), False),
-        (joined(0, "m"), False),
-    ],
-)
-def test_share_and_streams_groups_show_no_rebalances_from_their_first_date(row: Row, wanted: bool) -> None:
-    before, today, later = build(placed([row]), (-1, 0, 5))
-
-    assert [day.has_no_rebalances for day in (before, today, later)] == [False, wanted, wanted]

@@ -68,6 +68,71 @@ def test_members_of_kafka_connect_have_their_bytes_in_details() -> None:
     assert json.loads(event["details"])["members"][0]["assignment"]
 
 
+def test_only_connect_groups_have_workers() -> None:
+    assert [_event(f"GroupMetadata-v3-{variant}")["workers"] for variant in ("subscription-3", "empty")] == [None, None]
+
+
+def _runs(*connectors: tuple[str, bool, list[int]]) -> list[Row]:
+    return [{"connector": name, "has_connector": runs, "tasks": tasks} for name, runs, tasks in connectors]
+
+
+@pytest.mark.parametrize(("protocol", "delay_ms"), [("default", 0), ("compatible", 300_000), ("sessioned", 300_000)])
+def test_workers_of_kafka_connect_have_what_they_run(protocol: str, delay_ms: int) -> None:
+    event = _event(f"GroupMetadata-v3-workers-{protocol}")
+    assert event["workers"] == [
+        {
+            "member_id": "m1",
+            "url": "http://a:8083/",
+            "connectors": _runs(("file", True, [0, 2])),
+            "scheduled_delay_ms": delay_ms,
+        },
+        {
+            "member_id": "m2",
+            "url": "http://b:8083/",
+            "connectors": _runs(("file", False, [1])),
+            "scheduled_delay_ms": delay_ms,
+        },
+    ]
+    assert [member["client_id"] for member in event["members"]] == ["connect-1", "connect-2"]
+
+
+def test_a_worker_whose_bytes_are_unreadable_has_only_its_id() -> None:
+    member = {"member_id": "m1", "subscription": b"\x00", "assignment": b""}
+    out = bytearray(b"\x00\x03")
+    compile_writer(GROUP_METADATA, version=3, flexible=False)(out, {"protocol_type": "connect", "members": [member]})
+    event = row_of(BY_NAME["GroupMetadata-vNone-tombstone"].key_bytes, bytes(out))["event"]
+    assert event["workers"] == [{"member_id": "m1", "url": None, "connectors": None, "scheduled_delay_ms": None}]
+
+
+def _roles(fields: dict[str, Any], suffix: str) -> Row:
+    """Return the tasks that Kafka's converters print, as the columns have them."""
+    return {
+        role: [
+            {"subtopology": tasks["subtopology_id"], "partitions": tasks["partitions"]}
+            for tasks in fields[f"{role}_{suffix}"]
+        ]
+        for role in ("active", "standby", "warmup")
+    }
+
+
+@pytest.mark.parametrize("kind", ["CurrentMemberAssignment", "TargetAssignmentMember"])
+def test_members_of_streams_groups_have_tasks(kind: str) -> None:
+    golden = BY_NAME[f"StreamsGroup{kind}-v0-full"]
+    event = _event(str(golden))
+    assert golden.value is not None
+    assert event["tasks"] == [{"member_id": golden.key["member_id"], **_roles(golden.value, "tasks")}]
+    assert event["assignment"] is None
+
+
+def test_members_of_streams_groups_have_tasks_that_they_must_revoke() -> None:
+    golden = BY_NAME["StreamsGroupCurrentMemberAssignment-v0-full"]
+    assert golden.value is not None
+    revoked = {"member_id": golden.key["member_id"], **_roles(golden.value, "tasks_pending_revocation")}
+    assert _event(str(golden))["tasks_pending_revocation"] == [revoked]
+    assert _event("StreamsGroupTargetAssignmentMember-v0-full")["tasks_pending_revocation"] is None
+    assert _event("ConsumerGroupCurrentMemberAssignment-v0-full")["tasks"] is None
+
+
 def _group_of(subscription: bytes, assignment: bytes) -> bytes:
     member = {"member_id": "m1", "subscription": subscription, "assignment": assignment}
     out = bytearray(b"\x00\x03")

@@ -34,7 +34,14 @@ GROUPS = {
         members=[MEMBER],
     ),
     "billing": Group(coordinator=1, state="Empty", commits={("payments", 0): 0, ("__state", 0): 2}),
-    "shared": Group(coordinator=3, type="Share", protocol_type="share", state="Stable"),
+    "shared": Group(
+        coordinator=3,
+        type="Share",
+        protocol_type="share",
+        state="Stable",
+        commits={("payments", 0): 3, ("payments", 1): -1},
+        lags={("payments", 0): 4},
+    ),
     "connect": Group(coordinator=3, protocol_type="connect", state="Stable"),
 }
 

@@ -30,7 +30,7 @@ def test_failures_are_reported_once_and_the_rest_is_written(cluster: ScriptedClu
         ("billing", None, None, "GROUP_AUTHORIZATION_FAILED"),
         (None, "payments", 1, "LEADER_NOT_AVAILABLE"),
     ]
-    assert done.rows == {"offset_commits": 3, "group_events": 4, "partition_offsets": 5}
+    assert done.rows == {"offset_commits": 3, "group_events": 4, "partition_offsets": 5, "share_offsets": 2}
     cluster.groups["billing"].error = 0
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kafka_groups.admin import Topic
-from kafka_groups.model import CommitTuple, GroupListing, GroupOffsets, TopicPartition
+from kafka_groups.members import ConnectorTasks, ConnectWorker, StreamsMember, SubtopologyTasks, TaskAssignment
+from kafka_groups.model import CommitTuple, GroupDescription, GroupListing, GroupOffsets, Member, TopicPartition
 from kafka_groups.pipeline.facts import sample_rows
 from kafka_groups.pipeline.facts.sample_rows import group_batches, offset_commit_batches, partition_batches
 from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
@@ -60,6 +61,40 @@ def test_a_group_without_a_description_has_the_listed_state() -> None:
         "group_type": "Share",
         "state": "Stable",
     }
+
+
+def test_the_workers_of_a_sampled_connect_group_have_what_they_run() -> None:
+    worker = ConnectWorker("http://a:8083/", 7, (ConnectorTasks("file", True, (0, 2)),), scheduled_delay_ms=0)
+    members = tuple(Member(name, None, "c", "/h", None, worker=own) for name, own in (("m1", worker), ("m2", None)))
+    listing = GroupListing("g", "Classic", "Stable", "connect", 1)
+    description = GroupDescription("g", "Classic", "Stable", "connect", None, members=members)
+    (batch,) = group_batches([listing], {"g": description}, shared=SHARED)
+    runs = [{"connector": "file", "has_connector": True, "tasks": [0, 2]}]
+    assert batch["workers"].to_pylist() == [
+        [
+            {"member_id": "m1", "url": "http://a:8083/", "connectors": runs, "scheduled_delay_ms": 0},
+            {"member_id": "m2", "url": None, "connectors": None, "scheduled_delay_ms": None},
+        ]
+    ]
+
+
+def test_a_sampled_consumer_group_has_neither_workers_nor_tasks() -> None:
+    listing = GroupListing("g", "Classic", "Stable", "consumer", 1)
+    description = GroupDescription("g", "Classic", "Stable", "consumer", None)
+    (batch,) = group_batches([listing], {"g": description}, shared=SHARED)
+    assert (batch["workers"].to_pylist(), batch["tasks"].to_pylist()) == ([None], [None])
+
+
+def test_the_members_of_a_sampled_streams_group_have_tasks() -> None:
+    tasks = TaskAssignment(active=(SubtopologyTasks("0", (0, 1)),), standby=(SubtopologyTasks("1", (2,)),))
+    member = Member("m1", None, "c", "/h", (), streams=StreamsMember("p", 0, tasks, TaskAssignment()))
+    listing = GroupListing("g", "Streams", "Stable", "streams", 1)
+    description = GroupDescription("g", "Streams", "Stable", "streams", None, members=(member,))
+    (batch,) = group_batches([listing], {"g": description}, shared=SHARED)
+    active, standby = ([{"subtopology": name, "partitions": own}] for name, own in (("0", [0, 1]), ("1", [2])))
+    expected = [{"member_id": "m1", "active": active, "standby": standby, "warmup": []}]
+    assert batch["tasks"].to_pylist() == [expected]
+    assert batch["workers"].to_pylist() == [None]
 
 
 def test_offsets_and_topic_ids_that_are_unknown_are_null() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kafka_groups.pipeline.facts.decode.conversions import topic_id_text
 from kafka_groups.pipeline.store import Storage
-from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS
+from kafka_groups.pipeline.tables import GROUP_EVENTS, OFFSET_COMMITS, PARTITION_OFFSETS, SAMPLE_RUNS, SHARE_OFFSETS
 from tests.fakes.scripted_cluster import ScriptedCluster, topic_id
 from tests.pipeline.facts.sample.samples import NOON_MS, ms, rows_of, take
 
@@ -40,7 +40,7 @@ def test_commits_of_all_groups_are_rows(cluster: ScriptedCluster, storage: Stora
         "member_count": 1,
         "date": "2026-09-21",
     }
-    assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 6}
+    assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 6, "share_offsets": 2}
 
 
 def test_a_described_group_has_a_row_with_its_epoch_and_members(cluster: ScriptedCluster, storage: Storage) -> None:
@@ -107,6 +107,24 @@ def test_partitions_of_topics_are_rows_and_of_internal_ones_that_are_read(
     assert {row["origin"] for row in rows} == {"sample"}
 
 
+def test_start_offsets_and_lags_of_share_groups_are_rows_of_their_own(
+    cluster: ScriptedCluster, storage: Storage
+) -> None:
+    take(cluster, storage)
+
+    rows = sorted(rows_of(storage, SHARE_OFFSETS), key=lambda row: int(row["partition"]))
+    # The coordinator knows neither the offset nor the lag of partition 1.
+    known = ("group", "topic", "partition", "start_offset", "lag")
+    assert [tuple(row.get(name) for name in known) for row in rows] == [
+        ("shared", "payments", 0, 3, 4),
+        ("shared", "payments", 1, None, None),
+    ]
+    (run,) = rows_of(storage, SAMPLE_RUNS)
+    assert {ms(row, "observed_at") for row in rows} == {ms(run, "sampled_at")}
+    assert run["share_offsets"] == 2
+    assert "shared" not in {row["group"] for row in rows_of(storage, OFFSET_COMMITS)}
+
+
 def test_commits_are_requested_before_log_ends(cluster: ScriptedCluster, storage: Storage) -> None:
     take(cluster, storage)
 
@@ -127,6 +145,7 @@ def test_a_sample_costs_few_requests(cluster: ScriptedCluster, storage: Storage)
         "ConsumerGroupDescribe": 1,
         "DescribeGroups": 1,
         "ShareGroupDescribe": 1,
+        "DescribeShareGroupOffsets": 1,
         "OffsetFetch": 2,
         "Metadata": 2,
         "ListOffsets": 9,
@@ -148,7 +167,7 @@ def test_many_rows_are_written_in_parts(
 
     done = take(cluster, storage)
 
-    assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 6}
+    assert done.rows == {"offset_commits": 5, "group_events": 4, "partition_offsets": 6, "share_offsets": 2}
     assert len(rows_of(storage, OFFSET_COMMITS)) == 5
     assert len(rows_of(storage, GROUP_EVENTS)) == 4
 

@@ -15,6 +15,6 @@ observations.py, progress.py, lag_floors.py, verdicts.py   verdicts on keys
 group_status.py, group_daily.py   statuses and days of groups, from the statuses and days of their keys
 group_records.py, group_reader.py   the records of a group, and what they show
 membership.py, group_timeline.py   its members, and its state over a day
-classic_rebalances.py, consumer_rebalances.py, rebalance_rows.py   its rebalances
+classic_rebalances.py, epoch_rebalances.py, rebalance_rows.py   its rebalances
 group_checkpoint.py, group_days.py   the group at the end of a day, and day by day
 """

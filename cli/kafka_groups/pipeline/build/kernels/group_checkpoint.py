@@ -28,7 +28,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Self
 
 from kafka_groups.pipeline.build.kernels.classic_rebalances import Generation
-from kafka_groups.pipeline.build.kernels.consumer_rebalances import EpochChanges
+from kafka_groups.pipeline.build.kernels.epoch_rebalances import EpochChanges
 from kafka_groups.pipeline.build.kernels.group_records import GroupRecord, log_position
 from kafka_groups.pipeline.build.kernels.membership import Membership
 from kafka_groups.pipeline.frames.arrays import NULL
@@ -51,11 +51,11 @@ class GroupCheckpoint:
 
     membership: Membership = field(default_factory=Membership)
     changes: EpochChanges = field(default_factory=EpochChanges)  # since the last epoch of a KIP-848 group
+    other_changes: EpochChanges = field(default_factory=EpochChanges)  # since that of a share or streams group
     generation: Generation | None = None  # the newest one of a classic group
     state: str | None = None  # None if it is unknown
     member_count: int = NULL  # number of members; UNKNOWN_COUNT, or NULL if no event has shown a number yet
     topics: Topics = field(default_factory=dict)  # topics that each subject named last
-    has_no_rebalances: bool = False  # a share or streams group: its records do not show rebalances
     last_position: tuple[int, int] | None = None  # partition and offset of the last record; None if there was none
     recent: RecentRecords | None = None  # None if the day had no record in its last ten minutes
 
@@ -89,6 +89,7 @@ class GroupCheckpoint:
         fields = {
             "membership": self.membership._asdict(),
             "changes": asdict(self.changes),
+            "other_changes": asdict(self.other_changes),
             "generation": self.generation and self.generation._asdict(),
             "state": self.state,
             "member_count": self.member_count,
@@ -96,7 +97,6 @@ class GroupCheckpoint:
                 {"names": names, "subjects": [subject._asdict() for _, subject in pairs]}
                 for names, pairs in groupby(named, itemgetter(0))
             ],
-            "has_no_rebalances": self.has_no_rebalances,
             "last_position": self.last_position,
         }
         if self.recent is not None:
@@ -116,6 +116,7 @@ class GroupCheckpoint:
         return cls(
             membership=Membership(**fields["membership"]),
             changes=EpochChanges(**fields["changes"]),
+            other_changes=EpochChanges(**fields["other_changes"]),
             generation=fields["generation"] and Generation(**fields["generation"]),
             state=fields["state"],
             member_count=fields["member_count"],
@@ -124,7 +125,6 @@ class GroupCheckpoint:
                 for topics in fields["topics"]
                 for subject in topics["subjects"]
             },
-            has_no_rebalances=fields["has_no_rebalances"],
             last_position=fields["last_position"] and tuple(fields["last_position"]),
             recent=recent and RecentRecords(cls._from_fields(recent["before"]), _read_records(recent["records"])),
         )

@@ -52,7 +52,6 @@ class DayEvents(NamedTuple):
     records: Sequence[GroupRecord] = ()  # in the order of the log, each once
     samples: Timeline = Timeline()  # sampled states, in the order of their times
     topics: frozenset[str] = frozenset()  # assigned to members in the last sample of the day
-    has_no_rebalances: bool = False  # an event shows a share or streams group
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,6 @@ class GroupDay:
     day: int  # days since 1970
     timeline: Timeline
     topics: frozenset[str]  # topics that members subscribe to at the end of the day, or had assigned
-    has_no_rebalances: bool  # a share or streams group: its records do not show rebalances
     state: str  # checkpoint at the end of the day, as JSON
     rebalances: Sequence[Rebalance]  # those that began on the day, by start, generation and protocol
 
@@ -92,8 +90,6 @@ def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_record
     records = [record for record in events.records if recent is None or not recent.is_late(record)]
     start = _insert_late(before, recent, late) if recent is not None and late else before
     reader = GroupReader(start)
-    if events.has_no_rebalances:
-        reader.mark_without_rebalances()
     new_recent = _read_day(reader, records, day)
     timeline = build_timeline((start.state, start.member_count), reader.entries(), events.samples)
     checkpoint = replace(reader.checkpoint(*timeline.last), recent=new_recent)
@@ -111,7 +107,6 @@ def _build_day(before: GroupCheckpoint, day: int, events: DayEvents, next_record
         day=day,
         timeline=timeline,
         topics=frozenset(topics),
-        has_no_rebalances=checkpoint.has_no_rebalances,
         state=checkpoint.to_json(),
         rebalances=tuple(sorted(rebalances, key=attrgetter("started_at", "generation", "group_protocol"))),
     )

@@ -1,8 +1,9 @@
 """The records of one group, read one after another: its incarnations, its protocol, and the topics that it reads.
 
-At any time, a group is either a classic group or a KIP-848 group. An *online upgrade* or *downgrade* converts it to the
-other protocol: in one batch, the coordinator removes the group's record of one protocol and writes a record of the
-other. So a removal shows that the group is Dead only if no record of the other protocol follows at once.
+At any time, a group is a classic group, a KIP-848 group, a share group or a streams group. An *online upgrade* converts
+a classic group to a KIP-848 group, and a *downgrade* converts it back: in one batch, the coordinator removes the record
+of one protocol and writes a record of the other. So a removal shows that the group is Dead only if no record of the
+other protocol follows at once.
 
 Example: a classic group is created, upgraded with its member, and removed.
 
@@ -30,12 +31,14 @@ from itertools import zip_longest
 from typing import Final
 
 from kafka_groups.pipeline.build.kernels.classic_rebalances import Generation, classic_rebalance
-from kafka_groups.pipeline.build.kernels.consumer_rebalances import GroupIncarnation
+from kafka_groups.pipeline.build.kernels.epoch_rebalances import GroupIncarnation
 from kafka_groups.pipeline.build.kernels.group_checkpoint import GroupCheckpoint, Subject
 from kafka_groups.pipeline.build.kernels.group_records import (
     CLASSIC_GROUP,
     CONSUMER_GROUP,
     GENERATION,
+    GROUP_EPOCH,
+    GROUP_REMOVED,
     GroupRecord,
     log_position,
 )
@@ -45,6 +48,8 @@ from kafka_groups.pipeline.build.kernels.rebalance_rows import Rebalance
 # A removal followed by a record of the other protocol within this time is an upgrade or downgrade. Both are in one
 # batch, whose records have one time. The limit only has to be shorter than the pause before a new group of that name.
 _ONE_BATCH_US: Final = 60_000_000
+# The events of a record of a group with epochs itself, in contrast to those of its members.
+_EPOCH_GROUP_EVENTS: Final = frozenset({GROUP_EPOCH, GROUP_REMOVED})
 # Suffixes of types. A record of such a type replaces the topics that the previous record with its key named.
 _TYPES_WITH_TOPICS: Final = (CLASSIC_GROUP, "MemberMetadata", "StatePartitionMetadata", "RegularExpression", "Topology")
 
@@ -54,14 +59,15 @@ class GroupReader:
 
     def __init__(self, before: GroupCheckpoint) -> None:
         """Begin with a checkpoint, which is not modified; its state, member count and `recent` are not used."""
-        self._incarnations = [GroupIncarnation(before.membership, deepcopy(before.changes))]
+        self._incarnations = [
+            GroupIncarnation(before.membership, deepcopy(before.changes), deepcopy(before.other_changes))
+        ]
         self._generation = before.generation
         self._topics = dict(before.topics)
-        self._has_no_rebalances = before.has_no_rebalances
         self._last_position = before.last_position
         self._next_index = 0
         self._protocol_entries = list[Entry]()
-        self._protocol_record: GroupRecord | None = None  # the last one of a classic or a KIP-848 group itself
+        self._protocol_record: GroupRecord | None = None  # the last one about the group itself
         self._classic_rebalances = list[Rebalance]()
 
     def read(self, records: Sequence[GroupRecord]) -> None:
@@ -75,12 +81,12 @@ class GroupReader:
             self._last_position = log_position(record)
             last = self._incarnations[-1]
             if last.is_removed:
-                last = GroupIncarnation(last.membership(), last.changes)
+                last = GroupIncarnation(last.membership(), last.changes, last.other_changes)
                 self._incarnations.append(last)
             if record.is_classic:
                 self._read_classic(index, record)
-            elif record.record_name == CONSUMER_GROUP:
-                self._read_consumer(index, record)
+            elif record.event_type in _EPOCH_GROUP_EVENTS:
+                self._read_epoch_group(index, record)
             if record.record_name.endswith(_TYPES_WITH_TOPICS):
                 self._topics[Subject(record.record_name, record.member_id, record.expression)] = record.topics
             last.read(index, record)
@@ -105,10 +111,13 @@ class GroupReader:
         self._protocol_entries.append(Entry(record.at_us, index, state, len(record.member_ids or ())))
         self._generation = Generation.from_record(record)
 
-    def _read_consumer(self, index: int, record: GroupRecord) -> None:
-        """Apply a record of a KIP-848 group itself: an epoch, or the group's removal, which may be a downgrade."""
+    def _read_epoch_group(self, index: int, record: GroupRecord) -> None:
+        """Apply a record of a group with epochs itself: an epoch, or the group's removal.
+
+        The removal of a KIP-848 group may be a downgrade.
+        """
         self._add_removal_entry(index, record)
-        if record.is_removal:
+        if record.is_removal and record.record_name == CONSUMER_GROUP:
             # An online downgrade removes all members in its batch, and keeps them as classic members.
             kept_members = self._incarnations[-1].changes.all_left()
             self._generation = Generation.downgraded(record, kept_members)
@@ -116,19 +125,17 @@ class GroupReader:
     def _add_removal_entry(self, index: int, record: GroupRecord) -> None:
         """Add the entry of a removal, or delete the last one if this record shows an online upgrade or downgrade.
 
-        After an upgrade or downgrade, a record of the other protocol follows the removal at once.
+        After an upgrade or downgrade, a record of the other protocol follows the removal at once. Share and streams
+        groups have neither.
         """
         previous = self._protocol_record or record
+        is_convertible = {previous.record_name, record.record_name} == {CLASSIC_GROUP, CONSUMER_GROUP}
         is_same_batch = record.at_us - previous.at_us <= _ONE_BATCH_US
         self._protocol_record = record
         if record.is_removal:
             self._protocol_entries.append(Entry(record.at_us, index, "Dead", 0))
-        elif previous.is_removal and previous.record_name != record.record_name and is_same_batch:
+        elif previous.is_removal and is_convertible and is_same_batch:
             self._protocol_entries.pop()
-
-    def mark_without_rebalances(self) -> None:
-        """Mark the group as a share or streams group, whose records show no rebalances."""
-        self._has_no_rebalances = True
 
     def entries(self) -> list[Entry]:
         """Return the entries of all records that show a state or a number of members, in any order.
@@ -145,17 +152,17 @@ class GroupReader:
         return set().union(*self._topics.values())
 
     def rebalances(self) -> list[Rebalance]:
-        """Return the rebalances of both protocols, in any order.
+        """Return the rebalances of all protocols, in any order.
 
-        Records that are read later may end or complete the rebalances of KIP-848 groups.
+        Records that are read later may end or complete the rebalances of groups with epochs.
         """
         epochs = [(incarnation, epoch) for incarnation in self._incarnations for epoch in incarnation.epochs]
         next_epochs = [epoch for _, epoch in epochs[1:]]
-        consumer = [
+        of_epochs = [
             incarnation.rebalance(epoch, next_epoch)
             for (incarnation, epoch), next_epoch in zip_longest(epochs, next_epochs)
         ]
-        return [*self._classic_rebalances, *consumer]
+        return [*self._classic_rebalances, *filter(None, of_epochs)]
 
     def checkpoint(self, state: str | None, member_count: int) -> GroupCheckpoint:
         """Return what is known after the last record that was read, without `recent`.
@@ -167,10 +174,10 @@ class GroupReader:
         return GroupCheckpoint(
             membership=last.membership(),
             changes=deepcopy(last.changes),
+            other_changes=deepcopy(last.other_changes),
             generation=self._generation,
             state=state,
             member_count=member_count,
             topics=dict(self._topics),
-            has_no_rebalances=self._has_no_rebalances,
             last_position=self._last_position,
         )

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 # Kafka's names of types of records.
 CLASSIC_GROUP: Final = "GroupMetadata"
 CONSUMER_GROUP: Final = "ConsumerGroupMetadata"
-CONSUMER_ASSIGNMENT: Final = "ConsumerGroupCurrentMemberAssignment"
+_KIP_848: Final = "ConsumerGroup"  # the prefix of their names
 # Events that records stand for.
 GROUP_REMOVED: Final = "group_removed"
 GROUP_EPOCH: Final = "group_epoch"
@@ -57,19 +57,24 @@ class GroupRecord(NamedTuple):
         return self.record_name == CLASSIC_GROUP
 
     @property
+    def protocol(self) -> str:
+        """The protocol of the group: classic, consumer, share or streams."""
+        return self.record_name.partition("Group")[0].lower() or "classic"
+
+    @property
+    def is_kip_848(self) -> bool:
+        """Whether the record describes a KIP-848 group or one of its members."""
+        return self.record_name.startswith(_KIP_848)
+
+    @property
     def is_removal(self) -> bool:
         """Whether the record removes the group (a tombstone of the group's own record)."""
         return self.event_type == GROUP_REMOVED
 
     @property
     def shows_stable_member(self) -> bool:
-        """Whether a member of a KIP-848 group has reached `epoch`: it owns exactly what that epoch assigns to it."""
-        return (
-            self.record_name == CONSUMER_ASSIGNMENT
-            and self.event_type == MEMBER_ASSIGNMENT
-            and self.member_state == "STABLE"
-            and self.member_id is not None
-        )
+        """Whether a member of a group with epochs has reached `epoch`: it owns exactly what that epoch assigns."""
+        return self.event_type == MEMBER_ASSIGNMENT and self.member_state == "STABLE" and self.member_id is not None
 
 
 def log_position(record: GroupRecord) -> tuple[int, int]:

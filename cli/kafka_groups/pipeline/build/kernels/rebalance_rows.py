@@ -8,7 +8,8 @@ from typing import NamedTuple
 class Rebalance(NamedTuple):
     """A row of the table `rebalances`, without cluster and group. Times are microseconds since 1970, UTC.
 
-    - `group_protocol` is classic or consumer. `generation` is a classic group's generation, or a KIP-848 group's epoch.
+    - `group_protocol` is classic, consumer, share or streams. `generation` is the generation of a classic group, or the
+      epoch of another one.
     - `ended_at` is None while the rebalance is open. `duration_quality` is exact, bound, timeout, overtaken, open or
       unknown.
     - `sync_ms` is the time from the last join to the record; only classic groups have it.

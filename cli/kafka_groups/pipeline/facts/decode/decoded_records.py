@@ -37,6 +37,9 @@ _EVENT_COLUMNS: Final = (
     "members",
     "assignment",
     "pending_revocation",
+    "workers",
+    "tasks",
+    "tasks_pending_revocation",
     "details",
 )
 _RAW_COLUMNS: Final = ("key", "value", "problem")

@@ -10,13 +10,16 @@ from typing import Any, Final
 from uuid import UUID
 
 from kafka_groups.kinds import SIMPLE, find_kind
+from kafka_groups.members import SubtopologyTasks, TaskAssignment
 from kafka_groups.pipeline.facts.decode.conversions import microseconds, topic_id_text
 from kafka_groups.pipeline.facts.decode.record_schemas import (
     CONSUMER_PROTOCOL_ASSIGNMENT,
     CONSUMER_PROTOCOL_SUBSCRIPTION,
 )
 from kafka_groups.pipeline.facts.decode.record_types import PREFIX_BYTES, RecordType, read_prefix
+from kafka_groups.pipeline.facts.decode.task_elements import task_row, worker_row
 from kafka_groups.protocol import Cursor, Read, SchemaError, Struct, compile_reader
+from kafka_groups.protocol.connect_protocol import decode_worker
 
 # All versions of the consumer protocol begin with the fields of version 0.
 _READ_SUBSCRIPTION: Final = compile_reader(CONSUMER_PROTOCOL_SUBSCRIPTION, version=0, flexible=False)
@@ -69,6 +72,9 @@ def event_columns(record_type: RecordType, key: Struct, value: Struct | None) ->
         "members": _classic_members(fields) if "members" in fields else None,
         "assignment": _assignment(_first_present(fields, "topic_partitions", "assigned_partitions")),
         "pending_revocation": _assignment(fields.get("partitions_pending_revocation")),
+        "workers": _workers(fields) if "members" in fields else None,
+        "tasks": _tasks(key, fields, suffix="_tasks"),
+        "tasks_pending_revocation": _tasks(key, fields, suffix="_tasks_pending_revocation"),
         "details": _details(key, fields),
     }
 
@@ -130,6 +136,29 @@ def _assignment(topics: Iterable[Struct] | None) -> list[dict[str, Any]] | None:
     if topics is None:
         return None
     return [{"topic_id": topic_id_text(topic["topic_id"].bytes), "partitions": topic["partitions"]} for topic in topics]
+
+
+def _workers(fields: Struct) -> list[dict[str, Any]] | None:
+    """Return the workers of a Connect group with what they run; None for other groups."""
+    if not find_kind(SIMPLE.group_type, fields["protocol_type"]).has_workers:
+        return None
+    return [
+        worker_row(member["member_id"], decode_worker(member["subscription"], member["assignment"]))
+        for member in fields["members"]
+    ]
+
+
+def _tasks(key: Struct, fields: Struct, *, suffix: str) -> list[dict[str, Any]] | None:
+    """Return the tasks of the record's member, from the fields with this suffix; None for records without tasks."""
+    if f"active{suffix}" not in fields:
+        return None
+    roles = [
+        tuple(
+            SubtopologyTasks(tasks["subtopology_id"], tuple(tasks["partitions"])) for tasks in fields[f"{role}{suffix}"]
+        )
+        for role in TaskAssignment._fields
+    ]
+    return [task_row(key["member_id"], TaskAssignment(*roles))]
 
 
 def _classic_members(fields: Struct) -> list[dict[str, Any]]:

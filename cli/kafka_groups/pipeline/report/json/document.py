@@ -7,6 +7,7 @@ from typing import Final
 
 from kafka_groups.model import Failure, status_of
 from kafka_groups.pipeline.report.history import Finding, GroupHistory, History, LagPoint, Rebalance
+from kafka_groups.pipeline.report.json.task_documents import tasks_document
 from kafka_groups.pipeline.report.notation import format_instant
 from kafka_groups.rendering.documents import failure_document
 from kafka_groups.rendering.schemas import Document
@@ -59,6 +60,7 @@ def _group(group: GroupHistory) -> Document:
         "rebalancing_ms": group.rebalancing_ms,
         "points": [_point(point) for point in group.points],
         "rebalances": None if group.rebalances is None else [_rebalance(rebalance) for rebalance in group.rebalances],
+        "tasks": tasks_document(group.tasks),
     }
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from kafka_groups.pipeline.build.qualities import QUALITIES
 from kafka_groups.pipeline.report.json.document import SCHEMA_NAME
+from kafka_groups.pipeline.report.json.task_documents import tasks_schema
 from kafka_groups.rendering.schemas import (
     Schema,
     array_schema,
@@ -123,6 +124,7 @@ _GROUP: Final = {
     "rebalances": array_schema(
         "The rebalances in ascending order of time; null if unknown.", object_schema(_REBALANCE), nullable=True
     ),
+    "tasks": tasks_schema(),
 }
 _FINDING: Final = {
     "kind": choice_schema("The kind of the finding.", _FINDINGS),

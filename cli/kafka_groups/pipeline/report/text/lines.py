@@ -13,7 +13,7 @@ from kafka_groups.rendering.schemas import Document
 from kafka_groups.rendering.screen import Screen, print_note
 from kafka_groups.rendering.writers.whole_result import write_records, write_rows
 
-# Points do not fit into a cell. Rebalances are given as their number and the longest duration.
+# Points and tasks do not fit into a cell. Rebalances are given as their number and the longest duration.
 COLUMNS: Final = (
     Column("GROUP", "group"),
     Column("CLUSTER", "cluster_id"),

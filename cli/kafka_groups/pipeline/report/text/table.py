@@ -16,6 +16,7 @@ from kafka_groups.pipeline.report.notation import (
 )
 from kafka_groups.pipeline.report.peaks import highest_lags
 from kafka_groups.pipeline.report.text.footnotes import MAX_FINDINGS, ORDER, footnotes
+from kafka_groups.pipeline.report.text.task_tables import draw_tasks
 from kafka_groups.rendering.columns import Column
 from kafka_groups.rendering.counts import count_of
 from kafka_groups.rendering.durations import format_duration
@@ -96,6 +97,8 @@ _FINDINGS: Final = (
 def draw_history(screen: Screen, history: History) -> None:
     """Print the groups in their order, then the findings; on stderr the period, the signs, and what is missing.
 
+    The tasks of a single group follow its row.
+
     On a terminal, columns that do not fit are omitted, and stderr names them. A pipe gets all of them.
     """
     print_note(screen, _heading(history))
@@ -105,6 +108,8 @@ def draw_history(screen: Screen, history: History) -> None:
     rows = [_row(history, group, is_unicode=is_unicode) for group in history.groups]
     columns = _fitting_columns(screen, _columns_of(history), rows)
     write_table(screen, columns, rows)
+    if len(history.groups) == 1 and history.groups[0].tasks is not None:
+        draw_tasks(screen, history.groups[0].tasks)
     if history.findings:
         screen.out.write("\n")
         _draw_findings(screen, history)

@@ -23,6 +23,11 @@ import org.apache.kafka.common.protocol.types.RawTaggedField;
 import org.apache.kafka.common.protocol.types.Schema;
 import org.apache.kafka.common.protocol.types.TaggedFields;
 import org.apache.kafka.common.utils.Utils;
+import org.apache.kafka.connect.runtime.distributed.ConnectProtocol;
+import org.apache.kafka.connect.runtime.distributed.ExtendedAssignment;
+import org.apache.kafka.connect.runtime.distributed.ExtendedWorkerState;
+import org.apache.kafka.connect.runtime.distributed.IncrementalCooperativeConnectProtocol;
+import org.apache.kafka.connect.util.ConnectorTaskId;
 import org.apache.kafka.coordinator.group.generated.CoordinatorRecordJsonConverters;
 import org.apache.kafka.coordinator.group.generated.CoordinatorRecordType;
 import org.apache.kafka.coordinator.group.generated.GroupMetadataValue;
@@ -31,8 +36,9 @@ import org.apache.kafka.coordinator.group.generated.OffsetCommitValue;
 /**
  * Writes records.jsonl: the records of __consumer_offsets, as bytes from Kafka's own classes.
  *
- * <p>Made with Java 17 and kafka-group-coordinator 4.4.0, which still writes every version below, with all that it
- * depends on. A pom.xml whose only dependency is org.apache.kafka:kafka-group-coordinator:4.4.0, then:
+ * <p>Made with Java 17, kafka-group-coordinator 4.4.0, which still writes every version below, and connect-runtime 4.4.0,
+ * with all that they depend on. A pom.xml whose only dependencies are org.apache.kafka:kafka-group-coordinator:4.4.0 and
+ * org.apache.kafka:connect-runtime:4.4.0, then:
  *
  * <pre>
  *   mvn dependency:copy-dependencies -DoutputDirectory=jars
@@ -51,6 +57,7 @@ import org.apache.kafka.coordinator.group.generated.OffsetCommitValue;
  *   <li>metadata-N: a commit whose metadata has N bytes
  *   <li>subscription-N, connect, empty: a classic group whose members speak version N of the consumer protocol (9 is
  *       not made yet: version 3 with bytes after it), one of Kafka Connect, one without members
+ *   <li>workers-P: a group of two workers of Kafka Connect with the protocol P
  *   <li>away: the assignment of a static member that left (epoch -2)
  * </ul>
  */
@@ -88,6 +95,9 @@ public final class GoldenRecords {
             print(CoordinatorRecordType.GROUP_METADATA, "subscription-" + version, consumers(version), (short) 3);
         }
         print(CoordinatorRecordType.GROUP_METADATA, "connect", consumers((short) 1).setProtocolType("connect"), (short) 3);
+        for (String protocol : List.of("default", "compatible", "sessioned")) {
+            print(CoordinatorRecordType.GROUP_METADATA, "workers-" + protocol, workers(protocol), (short) 3);
+        }
         print(CoordinatorRecordType.GROUP_METADATA, "empty", empty(), (short) 3);
         for (CoordinatorRecordType type : List.of(
                 CoordinatorRecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
@@ -137,6 +147,60 @@ public final class GoldenRecords {
                 .setSessionTimeout(45_000)
                 .setSubscription(newer(MessageUtil.toVersionPrefixedBytes(known, subscription), version))
                 .setAssignment(newer(MessageUtil.toVersionPrefixedBytes(known, assignment), version))));
+    }
+
+    /**
+     * Two workers of Kafka Connect. The first one, which leads, ran "file" and its tasks 0 and 1; from version 1 on, the
+     * assignment takes task 1 away, and gives it task 2. The second one has just come, and gets task 1.
+     */
+    private static GroupMetadataValue workers(String protocol) {
+        String first = "http://a:8083/";
+        List<ConnectorTaskId> before = List.of(new ConnectorTaskId("file", 0), new ConnectorTaskId("file", 1));
+        ByteBuffer[] states;
+        ByteBuffer[] assignments;
+        if (protocol.equals("default")) {
+            states = new ByteBuffer[] {
+                ConnectProtocol.serializeMetadata(new ConnectProtocol.WorkerState(first, 7)),
+                ConnectProtocol.serializeMetadata(new ConnectProtocol.WorkerState("http://b:8083/", 7))
+            };
+            assignments = new ByteBuffer[] {
+                ConnectProtocol.serializeAssignment(new ConnectProtocol.Assignment((short) 0, "m1", first, 7,
+                        List.of("file"), List.of(new ConnectorTaskId("file", 0), new ConnectorTaskId("file", 2)))),
+                ConnectProtocol.serializeAssignment(new ConnectProtocol.Assignment((short) 0, "m1", first, 7,
+                        List.of(), List.of(new ConnectorTaskId("file", 1))))
+            };
+        } else {
+            boolean sessioned = protocol.equals("sessioned");
+            short version = (short) (sessioned ? 2 : 1);
+            ExtendedAssignment ran = new ExtendedAssignment(version, (short) 0, "m1", first, 6,
+                    List.of("file"), before, List.of(), List.of(), 0);
+            states = new ByteBuffer[] {
+                IncrementalCooperativeConnectProtocol.serializeMetadata(
+                        new ExtendedWorkerState(first, 7, ran), sessioned),
+                IncrementalCooperativeConnectProtocol.serializeMetadata(
+                        new ExtendedWorkerState("http://b:8083/", 7, null), sessioned)
+            };
+            assignments = new ByteBuffer[] {
+                IncrementalCooperativeConnectProtocol.serializeAssignment(new ExtendedAssignment(version, (short) 0,
+                        "m1", first, 7, List.of(), List.of(new ConnectorTaskId("file", 2)),
+                        List.of(), List.of(new ConnectorTaskId("file", 1)), 300_000), sessioned),
+                IncrementalCooperativeConnectProtocol.serializeAssignment(new ExtendedAssignment(version, (short) 0,
+                        "m1", first, 7, List.of(), List.of(new ConnectorTaskId("file", 1)),
+                        List.of(), List.of(), 300_000), sessioned)
+            };
+        }
+        List<GroupMetadataValue.MemberMetadata> members = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            members.add(new GroupMetadataValue.MemberMetadata()
+                    .setMemberId("m" + (i + 1))
+                    .setClientId("connect-" + (i + 1))
+                    .setClientHost("/127.0.0.1")
+                    .setRebalanceTimeout(60_000)
+                    .setSessionTimeout(10_000)
+                    .setSubscription(Utils.toArray(states[i]))
+                    .setAssignment(Utils.toArray(assignments[i])));
+        }
+        return empty().setProtocolType("connect").setProtocol(protocol).setLeader("m1").setMembers(members);
     }
 
     /** The bytes as a version that is not made yet might be: another number in front, unknown fields at the end. */

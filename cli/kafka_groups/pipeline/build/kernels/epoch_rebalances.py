@@ -1,10 +1,13 @@
-"""Rebalances of KIP-848 groups, and the incarnations of a group.
+"""Rebalances of groups with epochs (KIP-848 groups, share groups and streams groups), and the incarnations of a group.
 
 A group may be removed and created again under the same name. An *incarnation* is a group from its creation to its
 removal, or the part of this period that the records show.
 
-A KIP-848 group *rebalances* from the record of a new epoch until all its members are STABLE at that epoch: each member
-owns exactly the partitions that the epoch assigns to it. The quality of the duration depends on what the records show:
+Such a group *rebalances* from the record of a new epoch until all its members are STABLE at that epoch: each member
+owns exactly the partitions or tasks that the epoch assigns to it. A member of a share group revokes nothing, and waits
+for no other member. It is STABLE at an epoch when the coordinator has responded to its next heartbeat, so the duration
+is the time until all members had their new assignment. An epoch of a share or streams group without members, such as a
+reset of a share group's offsets writes, is no rebalance. The quality of the duration depends on what the records show:
 
 - `exact`: all members reached the epoch before the next epoch began. The rebalance ended when the last member did.
 - `overtaken`: the next epoch began before all members had reached this epoch, and ended the rebalance.
@@ -22,14 +25,14 @@ Example: a group begins with the member `a`, and `b` joins 10 seconds later.
 >>> def row(seconds, kind, event, epoch=None, member=None):
 ...     fields = {"epoch": epoch, "member_id": member, "member_state": "STABLE"}
 ...     return GroupRecord(0, seconds, seconds * 1_000_000, f"ConsumerGroup{kind}", event, **fields)
->>> group = GroupIncarnation(Membership(), EpochChanges())
+>>> group = GroupIncarnation(Membership(), EpochChanges(), EpochChanges())
 >>> group.read(0, row(0, "MemberMetadata", "member_metadata", None, "a"))
 >>> group.read(1, row(0, "Metadata", "group_epoch", 1))
 >>> group.read(2, row(2, "CurrentMemberAssignment", "member_assignment", 1, "a"))
 >>> group.read(3, row(10, "MemberMetadata", "member_metadata", None, "b"))
 >>> group.read(4, row(10, "Metadata", "group_epoch", 2))
 >>> first, second = group.epochs
->>> for rebalance in (group.rebalance(first, second), group.rebalance(second, None)):
+>>> for rebalance in filter(None, (group.rebalance(first, second), group.rebalance(second, None))):
 ...     print(rebalance.generation, rebalance.duration_quality, rebalance.duration_ms, rebalance.joined)
 1 exact 2000 ('a',)
 2 open None ('b',)
@@ -42,7 +45,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kafka_groups.pipeline.build.kernels.group_records import (
-    CONSUMER_GROUP,
     GROUP_EPOCH,
     GroupRecord,
 )
@@ -55,7 +57,7 @@ _HIGHEST_FIRST_EPOCH: Final = 2
 
 @dataclass
 class EpochChanges:
-    """The joins and leaves of a KIP-848 group since its last epoch, its removal or its online upgrade."""
+    """The joins and leaves of a group since its last epoch, its removal or its online upgrade."""
 
     # True if that epoch, removal or upgrade is among the records: then all later joins and leaves are, too.
     has_start: bool = False
@@ -84,7 +86,10 @@ class EpochChanges:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """An epoch of a KIP-848 group, which begins with its first record."""
+    """An epoch of a group, which begins with its first record."""
+
+    is_kip_848: bool
+    protocol: str  # consumer, share or streams
 
     record_index: int  # index of that record among those that were read
     at_us: int  # time of that record, in microseconds since 1970
@@ -97,9 +102,14 @@ class Epoch:
 class GroupIncarnation:
     """A group from the beginning of a day, or from its creation, until it is removed."""
 
-    def __init__(self, membership: Membership, changes: EpochChanges) -> None:
-        """Begin with the membership and the changes before the first record; `changes` will be modified."""
+    def __init__(self, membership: Membership, changes: EpochChanges, other_changes: EpochChanges) -> None:
+        """Begin with the membership and the changes before the first record.
+
+        `changes` are those of the KIP-848 group, `other_changes` those of a share or streams group with the same id;
+        both will be modified.
+        """
         self.changes = changes
+        self.other_changes = other_changes
         self.members = MemberHistory(membership)
         self.epochs = list[Epoch]()
         self.is_removed = False
@@ -108,6 +118,8 @@ class GroupIncarnation:
         """Apply the removal of a classic group; an online upgrade keeps its members (None: unknown)."""
         self.changes.has_start = True
         self.changes.kept_members = members
+        # Share and streams groups keep no members of a classic group.
+        self.other_changes = EpochChanges(has_start=True)
         self.members.mark_complete(members or ())
 
     def read(self, index: int, record: GroupRecord) -> None:
@@ -117,15 +129,15 @@ class GroupIncarnation:
         removal. Call `upgrade` before the removal of a classic group.
 
         Records of members may change the members. After a removal of a group of any type, or an epoch of at most 2, all
-        members are known. Only records of KIP-848 groups change `epochs` and `changes`.
+        members are known. Only records of groups with epochs change `epochs` and `changes`.
         """
         if record.is_classic:
             self.members.see_time(record)
             return
         change = self.members.read(index, record)
-        is_consumer = record.record_name.startswith("ConsumerGroup")
-        if change is not None and is_consumer and not change.has_joined_earlier:
-            self.changes.count(change.member_id, change.step)
+        if change is not None and not change.has_joined_earlier:
+            changes = self.changes if record.is_kip_848 else self.other_changes
+            changes.count(change.member_id, change.step)
         if record.is_removal:
             self._remove(record)
         elif record.event_type == GROUP_EPOCH:
@@ -139,7 +151,8 @@ class GroupIncarnation:
         self.members.mark_complete()
         # The next incarnation begins with these changes. The removal of a share or streams group does not affect the
         # members that an upgrade of a classic group kept.
-        if record.record_name == CONSUMER_GROUP:
+        self.other_changes = EpochChanges(has_start=True)
+        if record.is_kip_848:
             self.changes = EpochChanges(has_start=True)
         else:
             self.changes = EpochChanges(self.changes.has_start, self.changes.kept_members)
@@ -147,16 +160,29 @@ class GroupIncarnation:
     def _read_epoch(self, index: int, record: GroupRecord) -> None:
         """Apply an epoch of a group of any type.
 
-        An epoch of at most 2 shows the beginning of the group: from then on, all its members are known. Only a KIP-848
-        group's epoch whose number differs from the last one begins an `Epoch`.
+        An epoch of at most 2 shows the beginning of the group: from then on, all its members are known. Only an epoch
+        whose number differs from the last one begins an `Epoch`.
         """
         if record.epoch is not None and record.epoch <= _HIGHEST_FIRST_EPOCH:
             self.members.mark_complete()
-        if record.record_name != CONSUMER_GROUP or record.epoch == self.changes.epoch:
+        changes = self.changes if record.is_kip_848 else self.other_changes
+        if record.epoch == changes.epoch:
             return
-        number = record.epoch or 0
-        self.epochs.append(Epoch(index, record.at_us, number, self.changes, self.members.present_count, {}))
-        self.changes = EpochChanges(has_start=True, epoch=record.epoch)
+        epoch = Epoch(
+            is_kip_848=record.is_kip_848,
+            protocol=record.protocol,
+            record_index=index,
+            at_us=record.at_us,
+            number=record.epoch or 0,
+            changes=changes,
+            present_count=self.members.present_count,
+            arrivals={},
+        )
+        self.epochs.append(epoch)
+        if record.is_kip_848:
+            self.changes = EpochChanges(has_start=True, epoch=record.epoch)
+        else:
+            self.other_changes = EpochChanges(has_start=True, epoch=record.epoch)
 
     def _reach_epoch(self, index: int, record: GroupRecord) -> None:
         """Apply a record of a member that is STABLE at an epoch.
@@ -176,10 +202,11 @@ class GroupIncarnation:
         """Return the membership after the last record; after a removal, the membership of the next incarnation."""
         return Membership(is_complete=True) if self.is_removed else self.members.membership()
 
-    def rebalance(self, epoch: Epoch, next_epoch: Epoch | None) -> Rebalance:
+    def rebalance(self, epoch: Epoch, next_epoch: Epoch | None) -> Rebalance | None:
         """Return the rebalance that began with one of `epochs`, as shown by the records that were read.
 
-        `next_epoch` is the following epoch, which may belong to the next incarnation; None if none began.
+        `next_epoch` is the following epoch, which may belong to the next incarnation; None if none began. Return None
+        if the group had no members, and none had joined or left since the epoch before.
         """
         member_count = None
         if self.members.is_known_at(epoch.record_index, epoch.at_us):
@@ -187,6 +214,10 @@ class GroupIncarnation:
         # No member was counted, but later a member left whose join is lost.
         if member_count == 0 and self.members.has_unseen_leave_after(epoch.record_index):
             member_count = None
+        # The epoch of an empty KIP-848 group follows from members that have come and gone.
+        is_change = epoch.is_kip_848 or bool(epoch.changes.steps)
+        if member_count == 0 and epoch.changes.has_start and not is_change:
+            return None
         quality, ended_us = _end(epoch, next_epoch, member_count)
         changes = self._known_changes(epoch, member_count)
         members_before = joined = left = None
@@ -195,7 +226,7 @@ class GroupIncarnation:
             left = changes.left()
             members_before = None if member_count is None else member_count - sum(changes.steps.values())
         return Rebalance(
-            group_protocol="consumer",
+            group_protocol=epoch.protocol,
             generation=epoch.number,
             started_at=epoch.at_us,
             ended_at=ended_us,

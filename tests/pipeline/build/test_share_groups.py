@@ -1,0 +1,110 @@
+"""The lag of share groups in the derived tables, from what samples saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from kafka_groups.groups.lag.start_offsets import judge_start_offsets
+from kafka_groups.model import OffsetRow
+from kafka_groups.verdicts import Limits
+from tests.pipeline.build.builds import build_here, built, read, seconds_after_noon
+from tests.pipeline.fact_rows import Row, at, commit, ends, event, put_all
+
+MINUTE: Final = 60
+DAY: Final = 86_400
+
+
+def share(seconds: float, start: int | None, lag: int | None, **others: Any) -> Row:
+    row = {"cluster_id": "c", "group": "s", "topic": "t", "partition": 0, "observed_at": at(seconds)}
+    return row | {"start_offset": start, "leader_epoch": 0, "lag": lag} | others
+
+
+def history(directory: Path, shares: list[Row], log_ends: list[Row], **others: list[Row]) -> list[Row]:
+    """Return the rows of lag_history, with times as seconds after noon."""
+    storage = built(directory, {"share_offsets": shares, "partition_offsets": log_ends, **others})
+    times = ("observed_at", "verdict_since", "commit_time")
+    return [row | {name: seconds_after_noon(row[name]) for name in times} for row in read(storage, "lag_history")]
+
+
+def test_a_share_group_has_the_lag_that_its_coordinator_computes(tmp_path: Path) -> None:
+    (row,) = history(tmp_path, [share(0, 5, 3)], [ends(0, 12, start=2)])
+    names = ("group", "committed_offset", "log_end_offset", "lag", "retention_margin", "verdict", "rule", "origin")
+    assert tuple(row[name] for name in names) == ("s", 5, 12, 3, 3, "UNKNOWN", "out_of_order", "sample")
+    assert (row["time_lag_ms"], row["time_lag_quality"], row["consume_rate"]) == (None, "unknown", None)
+    assert (row["commit_time"], row["commit_origin"]) == (0, "sample")
+
+
+def test_an_unknown_lag_and_an_unknown_log_end_have_no_row(tmp_path: Path) -> None:
+    rows = history(
+        tmp_path,
+        [share(0, None, None), share(60, 5, 3), share(120, None, 4), share(120, 1, 1, partition=1)],
+        [ends(0, 12), ends(60, None), ends(120, 20)],
+    )
+    assert [(row["observed_at"], row["committed_offset"], row["lag"]) for row in rows] == [(120, None, 4)]
+    assert rows[0]["retention_margin"] is None
+
+
+def test_a_share_group_without_lag_is_ok_and_has_been_since_it_had_none(tmp_path: Path) -> None:
+    lags = (4, 0, 0, 2, 2)
+    shares = [share(number * MINUTE, 5, lag) for number, lag in enumerate(lags)]
+    rows = history(tmp_path, shares, [ends(number * MINUTE, 12) for number in range(5)])
+    assert [(row["rule"], row["verdict_since"]) for row in rows] == [
+        ("out_of_order", 0),
+        ("no_lag", 60),
+        ("no_lag", 60),
+        ("out_of_order", 180),
+        ("out_of_order", 180),
+    ]
+
+
+def test_a_row_that_was_read_twice_counts_once(tmp_path: Path) -> None:
+    assert len(history(tmp_path, [share(0, 5, 3), share(0, 5, 3)], [ends(0, 12)])) == 1
+
+
+@pytest.mark.parametrize("builds", [1, 2])
+def test_a_verdict_lasts_over_midnight(tmp_path: Path, builds: int) -> None:
+    times = [DAY / 2 - 5 * MINUTE, DAY / 2 - MINUTE, DAY / 2 + MINUTE]
+    first = [share(seconds, 5, 3) for seconds in times[:2]]
+    last = [share(times[2], 5, 3)]
+    log_ends = [ends(seconds, 12) for seconds in times]
+    if builds == 1:
+        rows = history(tmp_path, [*first, *last], log_ends)
+    else:
+        storage = built(tmp_path, {"share_offsets": first, "partition_offsets": log_ends[:2]})
+        put_all(storage, "later", {"share_offsets": last, "partition_offsets": log_ends[2:]})
+        build_here(storage)
+        rows = [
+            row | {"verdict_since": seconds_after_noon(row["verdict_since"])} for row in read(storage, "lag_history")
+        ]
+    assert [row["verdict_since"] for row in rows] == [times[0]] * 3
+
+
+def test_a_group_has_the_sum_of_its_lags_and_its_members(tmp_path: Path) -> None:
+    shares = [share(10, 5, 3), share(10, 0, 4, partition=1)]
+    seen = event(0, "group_epoch", "ShareGroupMetadata", source=2, group="s", epoch=2)
+    joined = event(0, "member_metadata", "ShareGroupMemberMetadata", source=1, group="s", member_id="m")
+    facts = {"share_offsets": shares, "partition_offsets": [ends(10, 12), ends(10, 9, partition=1)]}
+    storage = built(tmp_path, {**facts, "group_events": [joined, seen]})
+    (status,) = read(storage, "group_status")
+    names = ("group", "lag", "partitions", "verdict", "member_count", "time_lag_ms", "consume_rate")
+    assert tuple(status[name] for name in names) == ("s", 7, 2, "UNKNOWN", 1, None, None)
+
+
+def test_a_partition_of_a_share_group_and_of_another_group_do_not_mix(tmp_path: Path) -> None:
+    rows = history(tmp_path, [share(60, 5, 3)], [ends(0, 12), ends(60, 14)], offset_commits=[commit(0, 10, source=1)])
+    assert sorted((row["group"], row["observed_at"], row["lag"]) for row in rows) == [
+        ("g", 0, 2),
+        ("g", 60, 4),
+        ("s", 60, 3),
+    ]
+
+
+@pytest.mark.parametrize("start", [None, 0, 2, 5])
+@pytest.mark.parametrize("lag", [0, 3])
+def test_a_share_group_has_the_verdict_that_polls_give(tmp_path: Path, start: int | None, lag: int) -> None:
+    (row,) = history(tmp_path, [share(0, start, lag)], [ends(0, 12, start=2)])
+    polled = OffsetRow("s", "t", 0, None, start, 12, lag, None, None, None, 2, None)
+    assert (row["verdict"], row["rule"]) == judge_start_offsets([polled], Limits())[:2]
