@@ -21,6 +21,9 @@ from tests.fakes.fake_admin import Outcome, run
 from tests.fakes.scripted_broker import Reaction, plain
 from tests.fakes.scripted_cluster import Commit, Group, ScriptedCluster
 
+# It starts processes, and sends them signals.
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

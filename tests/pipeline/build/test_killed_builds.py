@@ -15,6 +15,9 @@ from tests.pipeline.build.builds import build_here, built, read
 from tests.pipeline.fact_rows import Row, commit, ends, event, put_all
 from tests.pipeline.proof import DERIVED
 
+# It starts processes and kills them.
+pytestmark = pytest.mark.slow
+
 DAY = 86_400
 BEFORE_MIDNIGHT = 43_200 - 60
 THE_END = "all tables are replaced, and the note is not saved"

@@ -32,6 +32,9 @@ from tests.pipeline.proof import DERIVED, facts_of
 from tests.pipeline.store.commits import append, commits, count_rows, written
 from tests.pipeline.store.object_stores import new_bucket, object_store
 
+# It starts an object store.
+pytestmark = pytest.mark.slow
+
 NOW = dt.datetime(2026, 11, 20, tzinfo=dt.UTC)
 WRITER = """
 import sys

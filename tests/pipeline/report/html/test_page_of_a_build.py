@@ -16,6 +16,9 @@ from tests.pipeline.fact_rows import NOON, commit, ends, new_storage, put_all
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
 
+# It starts a browser.
+pytestmark = pytest.mark.slow
+
 START: Final = int(NOON.timestamp() * 1_000)
 MINUTE, HOUR = 60, 3_600
 # Nobody samples in the three hours between.
