@@ -11,7 +11,14 @@ from kafka_groups.admin import IsolationLevel
 from kafka_groups.admin.api import RecordPosition, RecordTime
 from kafka_groups.groups.lag.measurement import read_lag
 from kafka_groups.groups.lag.summary import LagKey, LagReading, LagRow
-from kafka_groups.groups.lag.time_lag import TimeLag, judge_time_lag, read_time_lags, time_lag_of, worst_time_lag
+from kafka_groups.groups.lag.time_lag import (
+    LagPosition,
+    TimeLag,
+    judge_time_lag,
+    read_time_lags,
+    time_lag_of,
+    worst_time_lag,
+)
 from kafka_groups.groups.selection import Selectors
 from kafka_groups.model import OffsetRow, TopicPartition
 from tests.fakes.fake_admin import FakeCluster, member
@@ -136,8 +143,8 @@ def test_a_marker_and_a_partition_that_is_up_to_date_are_compacted_in_any_order(
     expected = TimeLag(0, "compacted", ("caught_up",))
     for rows in permutations([row(8, 9, topic="t"), row(9, 9, topic="u")]):
         time_lags = {
-            RecordPosition("t", 0, 8): TimeLag(0, "compacted", ("caught_up",)),
-            RecordPosition("u", 0, 9): TimeLag(0, "exact"),
+            LagPosition("t", 0, 8, 1): TimeLag(0, "compacted", ("caught_up",)),
+            LagPosition("u", 0, 9, 0): TimeLag(0, "exact"),
         }
         assert time_lag_of(rows, time_lags) == expected
 

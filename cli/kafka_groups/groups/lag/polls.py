@@ -76,11 +76,18 @@ class Polls:
     ended: int = field(default=0, compare=False)
     # The known resets that the last ended poll was the first one to see.
     resets: tuple[KnownReset, ...] = field(default=(), compare=False)
-    # The verdicts of the last poll on groups whose progress no offset shows.
+    # The verdicts of the last ended poll, and of the current one, on groups whose progress no offset shows.
     _judged: dict[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
+    _judging: dict[str, Verdict] = field(default_factory=dict, repr=False, compare=False)
+    # The groups of the partitions.
+    _groups: set[str] = field(init=False, repr=False, compare=False)
     # The partitions with a commit in the current poll, and the known resets that it has seen until now.
     _committed: set[PartitionKey] = field(default_factory=set, repr=False, compare=False)
     _seen_resets: list[KnownReset] = field(default_factory=list, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Collect the groups of the partitions."""
+        self._groups = {group for group, _, _ in self.partitions}
 
     def observe(
         self,
@@ -122,11 +129,20 @@ class Polls:
             if seen.fallen is not None:
                 incomplete.add(row.group)
         for group, lag in totals.items():
+            if group not in self._groups:
+                # Lags that it has already are those of a share group with this id.
+                self._groups.add(group)
+                self.lags.pop(group, None)
             self._add_lag(group, None if group in incomplete else lag, at_ms)
 
     def observe_judged(self, group: str, lag: int | None, at_ms: int, verdict: Verdict) -> None:
         """Add the lag of a group whose progress no offset shows, None if unknown, and the verdict on it."""
-        self._judged[group] = verdict
+        self._judging[group] = verdict
+        if group in self._groups:
+            # A group with committed offsets had this id.
+            self._groups.remove(group)
+            self.partitions = {key: found for key, found in self.partitions.items() if key[0] != group}
+            self.lags.pop(group, None)
         self._add_lag(group, lag, at_ms)
 
     def _add_lag(self, group: str, lag: int | None, at_ms: int) -> None:
@@ -163,19 +179,22 @@ class Polls:
         self._seen_resets = []
         kept = {*self._committed, *unread}
         self._committed = set()
-        if self.partitions.keys() <= kept:
-            return
+        self._judged = self._judging
+        self._judging = {}
         read = set(groups)
-        self.partitions = {
-            key: found
-            for key, found in self.partitions.items()
-            if key in kept or (key[0] not in read and not is_complete)
-        }
-        known = {*self._judged, *(group for group, _, _ in self.partitions)}
+        if not self.partitions.keys() <= kept:
+            self.partitions = {
+                key: found
+                for key, found in self.partitions.items()
+                if key in kept or (key[0] not in read and not is_complete)
+            }
+            self._groups = {group for group, _, _ in self.partitions}
+        unread_groups = () if is_complete else self.lags.keys() - read
+        known = {*self._groups, *self._judged, *unread_groups}
         self.lags = {group: lags for group, lags in self.lags.items() if group in known}
 
     def paces(self) -> Mapping[str, GroupPace]:
-        """Return the pace of each group."""
+        """Return the pace of each group; that of a group whose progress no offset shows is known once a poll ended."""
         by_group: dict[str, list[PartitionPolls]] = {}
         for key, found in self.partitions.items():
             by_group.setdefault(key[0], []).append(found)

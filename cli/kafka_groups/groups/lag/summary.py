@@ -49,7 +49,8 @@ class LagRow(NamedTuple):
     start), `beyond_end` (a commit above the log end), `incomplete` (a log end or log start is unknown),
     `unknown_assignment` (partitions of a member are unknown), and those of `time_lag`. The time lag is None unless it
     was measured. `isolation` is the level of the log ends: that of consumers that read uncommitted messages, or only
-    committed ones.
+    committed ones. The coordinator of a share group computes its lag, always to the log end. `partitions_behind` is
+    None if no lag of a share group is known.
     """
 
     group: str
@@ -64,7 +65,7 @@ class LagRow(NamedTuple):
     log_start_offset: int | None
     log_end_offset: int | None
     lag: int | None
-    partitions_behind: int
+    partitions_behind: int | None
     uncommitted_partitions: int | None
     messages_lost: int | None
     retention_margin: int | None
@@ -209,14 +210,15 @@ def _sum(
     is_unknown: bool,
 ) -> LagRow:
     """Return the totals of partitions; `is_unknown` if members may own others that nobody can see."""
-    totals = total_lag(rows, has_commits=kind_of(group).has_commits)
+    has_commits = kind_of(group).has_commits
+    totals = total_lag(rows, has_commits=has_commits)
     notes = {
         DATA_LOSS: bool(totals.lost),
         BEYOND_END: totals.is_beyond_end,
         INCOMPLETE: totals.is_incomplete,
         UNKNOWN_ASSIGNMENT: is_unknown,
     }
-    time_lag = NOT_MEASURED if time_lags is None else time_lag_of(rows, time_lags)
+    time_lag = NOT_MEASURED if time_lags is None else time_lag_of(rows, time_lags, has_commits=has_commits)
     return LagRow(
         group=group.group,
         state=group.state,
@@ -239,5 +241,5 @@ def _sum(
         time_lag_ms=time_lag.ms,
         time_lag_quality=time_lag.quality,
         readable_lag=totals.readable_lag,
-        isolation=ISOLATION_LEVELS[isolation_level],
+        isolation=ISOLATION_LEVELS[isolation_level if has_commits else IsolationLevel.READ_UNCOMMITTED],
     )

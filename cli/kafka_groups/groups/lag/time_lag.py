@@ -45,12 +45,26 @@ NOT_MEASURED: Final = TimeLag(None, None)
 _UNKNOWN: Final = TimeLag(None, UNKNOWN)
 _NOTHING_LEFT: Final = TimeLag(0, EXACT)
 _NO_RECORD_LEFT: Final = TimeLag(0, COMPACTED, (CAUGHT_UP,))
-# A reading of log offsets gives the groups with the same commit the same time lag.
-TimeLags = Mapping[RecordPosition, TimeLag]
+
+
+class LagPosition(NamedTuple):
+    """An offset of groups in a partition, and their lag there, None if unknown.
+
+    Groups with the same commit have the same lag. Share groups with the same start offset may have others.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    lag: int | None
+
+
+# A reading of log offsets gives the groups with the same offset and lag the same time lag.
+TimeLags = Mapping[LagPosition, TimeLag]
 
 
 class TimeLagReading(NamedTuple):
-    """The time lags of partitions, by committed offset, and what failed."""
+    """The time lags of partitions, by committed offset and lag, and what failed."""
 
     time_lags: TimeLags
     failures: tuple[Failure, ...]
@@ -70,11 +84,11 @@ def read_time_lags(
     """
     now_ms = time.time_ns() // 1_000_000
     committed = {_key(row): row for row in rows if row.committed_offset is not None}
-    positions = {key: _first_left(row) for key, row in committed.items() if _has_records(row)}
+    positions = {_commit_of(row): _first_left(row) for row in committed.values() if _has_records(row)}
     records = admin.list_record_times(
         dict.fromkeys(positions.values()), isolation_level=isolation_level, timeout=deadline
     )
-    found = {key: records.succeeded[at] for key, at in positions.items() if at in records.succeeded}
+    found = {commit: records.succeeded[at] for commit, at in positions.items() if at in records.succeeded}
     time_lags = {key: judge_time_lag(row, found, now_ms) for key, row in committed.items()}
     # Groups whose positions are in the same partition share its failure.
     failures = tuple(dict.fromkeys(records.failed.values()))
@@ -100,20 +114,21 @@ def judge_time_lag(row: OffsetRow, found: Mapping[RecordPosition, RecordTime | N
 
     `found` has the first record that is left of each position that was read, None if there was none.
     """
-    key = _key(row)
+    commit = _commit_of(row)
+    is_lost = _first_left(row) != commit
     if row.lag is None or row.log_end_offset is None or _is_beyond_end(row):
         return _UNKNOWN
     if row.lag == 0:
         return _NOTHING_LEFT
     if not _has_records(row):
-        return TimeLag(0, DATA_LOSS)
-    if key not in found:
+        # The lag of a share group may be above the last stable offset, where no record was read.
+        return TimeLag(0, DATA_LOSS) if is_lost else _UNKNOWN
+    if commit not in found:
         return _UNKNOWN
-    record = found[key]
+    record = found[commit]
     # A record beyond the log end that was read came later.
     left = record if record is not None and record.offset < row.log_end_offset else None
-    time_lag = _age(key, left, now_ms)
-    is_lost = _first_left(row) != key
+    time_lag = _age(commit, left, now_ms)
     # If the log start is unknown, nobody knows whether retention has deleted the records of a gap.
     may_be_lost = row.log_start_offset is None and time_lag.quality == COMPACTED
     if time_lag.ms is None or not (is_lost or may_be_lost):
@@ -159,19 +174,29 @@ def _by_size(time_lag: TimeLag) -> tuple[int, bool]:
     return (time_lag.ms or 0, time_lag.quality != EXACT)
 
 
-def time_lag_of(rows: Iterable[OffsetRow], time_lags: TimeLags) -> TimeLag:
+def time_lag_of(rows: Iterable[OffsetRow], time_lags: TimeLags, *, has_commits: bool = True) -> TimeLag:
     """Return the time lag of partitions together. Partitions without a commit have none, and do not count.
 
-    They have caught up if that is true of every partition with a lag, and no commit is above the log end.
+    Without `has_commits` the group has start offsets, and the time lag of a partition without one is unknown. The
+    partitions have caught up if that is true of every one with a lag, and no commit is above the log end.
     """
-    found = [(row, time_lags[_key(row)]) for row in rows if row.committed_offset is not None]
+    found = [
+        (row, _UNKNOWN if row.committed_offset is None else time_lags[_key(row)])
+        for row in rows
+        if row.committed_offset is not None or not has_commits
+    ]
     worst = worst_time_lag(time_lag for _, time_lag in found)
     if all(CAUGHT_UP in time_lag.notes for row, time_lag in found if row.lag != 0):
         return worst
     return worst._replace(notes=tuple(note for note in worst.notes if note != CAUGHT_UP))
 
 
-def _key(row: OffsetRow) -> RecordPosition:
+def _key(row: OffsetRow) -> LagPosition:
+    assert row.committed_offset is not None
+    return LagPosition(row.topic, row.partition, row.committed_offset, row.lag)
+
+
+def _commit_of(row: OffsetRow) -> RecordPosition:
     assert row.committed_offset is not None
     return RecordPosition(row.topic, row.partition, row.committed_offset)
 
@@ -183,8 +208,8 @@ def _is_beyond_end(row: OffsetRow) -> bool:
 
 def _first_left(row: OffsetRow) -> RecordPosition:
     """Return the committed offset, or the log start offset if that is larger."""
-    key = _key(row)
-    return key if row.log_start_offset is None else key._replace(offset=max(key.offset, row.log_start_offset))
+    commit = _commit_of(row)
+    return commit if row.log_start_offset is None else commit._replace(offset=max(commit.offset, row.log_start_offset))
 
 
 def _has_records(row: OffsetRow) -> bool:

@@ -12,12 +12,13 @@ class LagTotals(NamedTuple):
     """The totals of partitions; `margin` and `share` are each the smallest one, None if there is none.
 
     If a log start is unknown of a partition that may have lost messages, nobody knows the margin, nor that nothing was
-    lost: `margin` and `share` are None, and so is `lost` unless another partition has lost messages.
+    lost: `margin` and `share` are None, and so is `lost` unless another partition has lost messages. `behind` is None
+    if no lag of a group with start offsets is known.
     """
 
     lag: int | None
     readable_lag: int | None
-    behind: int
+    behind: int | None
     uncommitted: int
     lost: int | None
     margin: int | None
@@ -30,14 +31,18 @@ def total_lag(rows: Sequence[OffsetRow], *, has_commits: bool = True) -> LagTota
     """Return the totals. Each partition is one row.
 
     Without `has_commits` the group has start offsets, and a row without an offset or a lag is one whose offset or lag
-    is unknown. A negative lag counts as 0, so that it hides no other partition's lag. Only a partition that still has
-    messages to read has a margin: no other one can lose any.
+    is unknown. Records beyond a start offset may have been delivered, so that at most as many as the lag are lost. A
+    negative lag counts as 0, so that it hides no other partition's lag. Only a partition that still has messages to
+    read has a margin: no other one can lose any.
     """
-    totals = _total_of_known(rows)
+    totals = _total_of_known(rows, has_commits=has_commits)
+    may_have_lost = any(map(_may_have_lost, rows))
     if not has_commits:
         is_incomplete = any(row.committed_offset is None or row.lag is None for row in rows)
-        totals = totals._replace(is_incomplete=totals.is_incomplete or is_incomplete)
-    if not any(map(_may_have_lost, rows)):
+        behind = None if rows and totals.lag is None else totals.behind
+        totals = totals._replace(behind=behind, is_incomplete=totals.is_incomplete or is_incomplete)
+        may_have_lost = may_have_lost or any(row.lag is None and _lost_before(row) for row in rows)
+    if not may_have_lost:
         return totals
     return totals._replace(lost=totals.lost or None, margin=None, share=None, is_incomplete=True)
 
@@ -47,7 +52,14 @@ def _may_have_lost(row: OffsetRow) -> bool:
     return row.log_start_offset is None and row.committed_offset is not None and (row.lag is None or row.lag > 0)
 
 
-def _total_of_known(rows: Iterable[OffsetRow]) -> LagTotals:
+def _lost_before(row: OffsetRow) -> int:
+    """Return the number of messages between the offset of the group and the log start, 0 if one is unknown."""
+    if row.committed_offset is None or row.log_start_offset is None:
+        return 0
+    return max(0, row.log_start_offset - row.committed_offset)
+
+
+def _total_of_known(rows: Iterable[OffsetRow], *, has_commits: bool) -> LagTotals:
     """Return the totals of what is known, in one pass: a cluster has hundreds of thousands of rows."""
     lag: int | None = None
     lost: int | None = None
@@ -76,14 +88,15 @@ def _total_of_known(rows: Iterable[OffsetRow]) -> LagTotals:
             lost = lost or 0
             each = committed - start
             if each < 0:
-                lost -= each
+                lost += -each if has_commits else min(-each, left)
                 left += each
                 each = 0
             if left > 0 and end is not None:
                 margin = each if margin is None or each < margin else margin
-                each_share = each / (end - start)
-                share = each_share if share is None or each_share < share else share
-        if left > 0:
-            readable += left
+                # The lag of a start offset counts to the log end, also where `end` is the last stable offset.
+                if end > start:
+                    each_share = each / (end - start)
+                    share = each_share if share is None or each_share < share else share
+        readable += max(0, left)
     readable_lag = None if lag is None else readable
     return LagTotals(lag, readable_lag, behind, uncommitted, lost, margin, share, is_beyond_end, is_incomplete)

@@ -39,7 +39,11 @@ _READABLE_LAG: Final = _count(
     "The part of the lag that can still be read: from the commit, or from the log start if that is larger and known, "
     "to the log end; 0 for a commit above the log end; null if the lag is.",
 )
-_BEHIND: Final = _count("PARTITIONS-BEHIND", "partitions_behind", "Partitions with a lag above 0.", nullable=False)
+_BEHIND: Final = _count(
+    "PARTITIONS-BEHIND",
+    "partitions_behind",
+    "Partitions with a lag above 0; null if no lag of a share group is known.",
+)
 _UNCOMMITTED: Final = _count(
     "UNCOMMITTED",
     "uncommitted_partitions",
@@ -96,7 +100,7 @@ _ISOLATION: Final = Column(
     "isolation",
     schema={
         "description": "uncommitted: the lag is measured to the log end. committed: it is measured to the last stable "
-        "offset (--isolation committed).",
+        "offset (--isolation committed). The lag of a share group is always measured to the log end.",
         "enum": list(ISOLATION_LEVELS.values()),
     },
 )
