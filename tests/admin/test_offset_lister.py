@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kafka_groups.protocol import Struct
@@ -96,3 +98,34 @@ def test_a_group_known_as_a_share_group_is_not_fetched(cluster: ScriptedCluster)
         admin.list_groups()
         assert len(admin.list_group_offsets({"shared": None}).all()["shared"]) == 1
         assert cluster.requests_of("OffsetFetch") == []
+
+
+@pytest.mark.parametrize("describes", [True, False])
+def test_a_share_group_that_was_recreated_as_a_consumer_group_has_its_commits(*, describes: bool) -> None:
+    groups = dict(GROUPS)
+    with ScriptedCluster(brokers=2, groups=groups, topics={"t": {0: 1}}) as cluster, cluster.admin() as admin:
+        admin.list_groups()
+        cluster.groups["shared"] = Group(coordinator=2, commits={("t", 0): 9})
+        if describes:
+            _, results = admin.describe_with_offsets(["shared"], {"shared": None})
+        else:
+            results = admin.list_group_offsets({"shared": None})
+        offsets = results.all()["shared"]
+        assert (offsets.lags, [commit and commit.offset for _, commit in offsets.rows()]) == (None, [9])
+
+
+def test_a_consumer_group_that_was_recreated_as_a_share_group_has_its_start_offsets() -> None:
+    with ScriptedCluster(brokers=2, groups=dict(GROUPS), topics={"t": {0: 1}}) as cluster, cluster.admin() as admin:
+        admin.list_groups()
+        cluster.groups["idle"] = replace(GROUPS["shared"], coordinator=1)
+        described, results = admin.describe_with_offsets(["idle"], {"idle": None})
+        assert described.all()["idle"].type == "Share"
+        assert results.all()["idle"].lags == {("t", 0): 3}
+
+
+def test_a_named_partition_that_does_not_exist_is_unknown_and_is_not_requested(cluster: ScriptedCluster) -> None:
+    with cluster, cluster.admin() as admin:
+        offsets = admin.list_group_offsets({"shared": [("t", 0), ("t", 77)]}).all()["shared"]
+        assert [(key.partition, commit and commit.offset) for key, commit in offsets.rows()] == [(0, 7), (77, None)]
+        (request,) = cluster.requests_of("DescribeShareGroupOffsets")
+        assert [row["topics"] for row in request.body["groups"]] == [None]

@@ -147,7 +147,7 @@ class GroupAdmin(ChangeClient):
         types = self._known.types
         coordinators = self._known.coordinators
         lister = OffsetLister(fetch, requested, requested, types=types, coordinators=coordinators)
-        self._run("fetching offsets", lister.drivers(), deadline, follow_up=lister.follow_up)
+        self._run("fetching offsets", lister.drivers(), deadline, follow_up=lambda: lister.follow_up({}))
         results = lister.results(types)
         store_locations(self._known.coordinators, lister.locations(), results.failed)
         return results
@@ -229,7 +229,7 @@ class GroupAdmin(ChangeClient):
             operation,
             [*describer.drivers(), *lister.drivers()],
             deadline,
-            follow_up=lambda: [*describer.follow_up(), *lister.follow_up()],
+            follow_up=lambda: [*describer.follow_up(), *lister.follow_up(describer.types())],
         )
         descriptions = describer.results(self._pool.brokers).with_failed(groups, unlocated)
         types.update({group: found.type for group, found in descriptions.succeeded.items()})

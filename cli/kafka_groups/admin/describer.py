@@ -48,6 +48,7 @@ class GroupDescriber:
         }
         self._second: list[ApiDriver[str, GroupDescription]] = []
         self._topic_names: list[ApiDriver[UUID, str]] = []
+        self._found_types: dict[str, str | None] = {}
         # The numbers of failures and of descriptions that `follow_up` has seen.
         self._seen = {"failed": 0, "completed": 0}
 
@@ -127,6 +128,17 @@ class GroupDescriber:
         number = sum(len(getattr(driver, outcome)) for driver in drivers)
         seen, self._seen[outcome] = self._seen[outcome], number
         return number > seen
+
+    def types(self) -> Mapping[str, str | None]:
+        """Return the types of the groups that are described by now, as soon as all of them are, or none before."""
+        drivers = self._all()
+        if not all(driver.is_settled() for driver in drivers):
+            return {}
+        number = sum(len(driver.completed) for driver in drivers)
+        if len(self._found_types) != number:
+            described = (item for driver in drivers for item in driver.completed.items())
+            self._found_types = {group: description.type for group, description in described}
+        return self._found_types
 
     def locations(self) -> dict[str, int]:
         """Return the broker id of each group's coordinator, as the drivers found it last."""

@@ -17,8 +17,9 @@ class OffsetLister:
     """The drivers of one call: OffsetFetch, and DescribeShareGroupOffsets for share groups.
 
     `partitions_by_group` maps each group to its partitions, or to None for all. A group whose type is not known is
-    requested by OffsetFetch. Brokers return no commits of a share group there, so that a group without any is requested
-    as a share group, too. `types` are the types known from earlier calls, `coordinators` maps groups to broker ids.
+    requested by OffsetFetch. Neither API returns an error for a group of the other's kinds, but no offsets. So a group
+    without any is requested by the other API, too, if its type is not known, or is another one now. `types` are the
+    types known from earlier calls, `coordinators` maps groups to broker ids.
     """
 
     def __init__(
@@ -37,39 +38,57 @@ class OffsetLister:
         others: list[str] = []
         for group in groups:
             (share_groups if has_start_offsets(types.get(group)) else others).append(group)
-        self._fetch: ApiDriver[str, GroupOffsets] = ApiDriver(
-            others, handler=fetch, lookup=CoordinatorStrategy(), known=coordinators
-        )
+        self._fetch = [self._fetch_driver(others)]
         self._share = [self._share_driver(share_groups)] if share_groups else []
         self._of_unknown_type = dict.fromkeys(group for group in others if types.get(group) is None and group)
+        self._known_as_share = dict.fromkeys(share_groups)
+        self._known_as_other = dict.fromkeys(group for group in others if group not in self._of_unknown_type)
         # The number of results that `follow_up` has seen.
         self._seen = 0
 
     def drivers(self) -> Sequence[ApiDriver[str, GroupOffsets]]:
         """Return the drivers to run first."""
-        return [self._fetch, *self._share]
+        return [*self._fetch, *self._share]
 
-    def follow_up(self) -> Sequence[ApiDriver[str, GroupOffsets]]:
-        """Return the driver for the groups of unknown type that OffsetFetch has just returned no commits of."""
-        seen, self._seen = self._seen, len(self._fetch.failed) + len(self._fetch.completed)
-        if self._seen == seen or not self._of_unknown_type:
+    def follow_up(self, described_types: Mapping[str, str | None]) -> Sequence[ApiDriver[str, GroupOffsets]]:
+        """Return the drivers for groups that have another kind of offsets than was requested.
+
+        `described_types` are the types of the groups that were described meanwhile.
+        """
+        number = len(described_types) + sum(len(each.failed) + len(each.completed) for each in self.drivers())
+        if self._seen == number:
             return ()
-        groups = [group for group in self._of_unknown_type if self._lacks_commits(group)]
-        if not groups:
-            return ()
-        for group in groups:
-            del self._of_unknown_type[group]
-        self._coordinators = {**self._coordinators, **self._fetch.locations}
-        driver = self._share_driver(groups)
-        self._share.append(driver)
-        return [driver]
+        self._seen = number
+        no_commits = [group for group in self._of_unknown_type if self._lacks_commits(group)]
+        no_commits += [group for group in self._known_as_other if has_start_offsets(described_types.get(group))]
+        no_starts = [group for group in self._known_as_share if self._lacks_start_offsets(group)]
+        for group in (*no_commits, *no_starts):
+            for requested in (self._of_unknown_type, self._known_as_share, self._known_as_other):
+                requested.pop(group, None)
+        self._coordinators = {**self._coordinators, **self.locations()}
+        added: list[ApiDriver[str, GroupOffsets]] = []
+        if no_commits:
+            self._share.append(self._share_driver(no_commits))
+            added.append(self._share[-1])
+        if no_starts:
+            self._fetch.append(self._fetch_driver(no_starts))
+            added.append(self._fetch[-1])
+        return added
 
     def _lacks_commits(self, group: str) -> bool:
         """Return whether a response has shown that the group has no commits."""
-        if group in self._fetch.completed:
-            offsets = self._fetch.completed[group]
-            return not offsets.has_commits() and not offsets.failed
-        failure = self._fetch.failed.get(group)
+        (fetch, *_) = self._fetch
+        if group in fetch.completed:
+            return not _has_any(fetch.completed[group])
+        failure = fetch.failed.get(group)
+        return failure is not None and failure.code == GROUP_ID_NOT_FOUND
+
+    def _lacks_start_offsets(self, group: str) -> bool:
+        """Return whether a response has shown that the group has no start offsets."""
+        (share, *_) = self._share
+        if group in share.completed:
+            return not self._has_start_offsets(group, share.completed[group])
+        failure = share.failed.get(group)
         return failure is not None and failure.code == GROUP_ID_NOT_FOUND
 
     def locations(self) -> dict[str, int]:
@@ -79,16 +98,21 @@ class OffsetLister:
     def results(self, types: Mapping[str, str | None]) -> Results[str, GroupOffsets]:
         """Return each group's offsets, or its failure; `types` are the types that are known now.
 
-        Brokers return no error for a group that is no share group: no partitions if none were named, and named ones
-        without a start offset. So a group of unknown type is a share group here if it has start offsets. If they cannot
-        be read, nobody knows whether it has.
+        A group of unknown type is a share group here if it has start offsets. If they cannot be read, nobody knows
+        whether it has.
         """
-        fetched = self._fetch_handler.with_unstable(self._fetch.results())
-        succeeded = dict(fetched.succeeded)
-        failed: dict[str, Failure] = dict(fetched.failed)
+        succeeded: dict[str, GroupOffsets] = {}
+        failed: dict[str, Failure] = {}
+        for fetch in self._fetch:
+            fetched = self._fetch_handler.with_unstable(fetch.results())
+            succeeded.update(fetched.succeeded)
+            failed.update(fetched.failed)
         for driver in self._share:
             for group, offsets in driver.completed.items():
-                if has_start_offsets(types.get(group)) or self._has_start_offsets(group, offsets):
+                has_commits = group in succeeded and _has_any(succeeded[group])
+                is_share = has_start_offsets(types.get(group)) and not has_commits
+                is_unread = group not in succeeded and group not in failed
+                if is_share or is_unread or self._has_start_offsets(group, offsets):
                     succeeded[group] = offsets
                     failed.pop(group, None)
             for group, failure in driver.failed.items():
@@ -103,12 +127,20 @@ class OffsetLister:
         is_named = self._partitions_by_group[group] is not None
         return bool(offsets.failed) or (offsets.has_commits() if is_named else len(offsets) > 0)
 
+    def _fetch_driver(self, groups: Iterable[str]) -> ApiDriver[str, GroupOffsets]:
+        return ApiDriver(groups, handler=self._fetch_handler, lookup=CoordinatorStrategy(), known=self._coordinators)
+
     def _share_driver(self, groups: Iterable[str]) -> ApiDriver[str, GroupOffsets]:
         # Imported here, as most commands read no share group.
         from kafka_groups.admin.handlers.list_share_group_offsets import ListShareGroupOffsetsHandler
 
         handler = ListShareGroupOffsetsHandler(self._partitions_by_group)
         return ApiDriver(groups, handler=handler, lookup=CoordinatorStrategy(), known=self._coordinators)
+
+
+def _has_any(offsets: GroupOffsets) -> bool:
+    """Return whether the group has an offset, or a partition whose offset the broker refused."""
+    return offsets.has_commits() or bool(offsets.failed)
 
 
 def _lacks_share_groups(failure: Failure) -> bool:

@@ -132,13 +132,11 @@ def _to_pairs(rows: Iterable[Struct] | None) -> set[tuple[str, int]]:
 
 
 def _by_connector(pairs: set[tuple[str, int]]) -> tuple[ConnectorTasks, ...]:
-    """Return the work by connector, in the order of names."""
-    names = sorted({connector for connector, _ in pairs})
+    """Return what a worker runs of each connector, by name."""
+    numbers: dict[str, list[int]] = {}
+    for connector, number in sorted(pairs):
+        numbers.setdefault(connector, []).append(number)
     return tuple(
-        ConnectorTasks(
-            connector=name,
-            has_connector=(name, _CONNECTOR) in pairs,
-            tasks=tuple(sorted(task for connector, task in pairs if connector == name and task != _CONNECTOR)),
-        )
-        for name in names
+        ConnectorTasks(name, _CONNECTOR in found, tuple(number for number in found if number != _CONNECTOR))
+        for name, found in numbers.items()
     )

@@ -22,6 +22,9 @@ MAX_GROUPS: Final = 2_000
 class ListShareGroupOffsetsHandler:
     """Group ids to start offsets and lags; `partitions_by_group` maps a group to its partitions, or to None for all.
 
+    All offsets of a group are requested, also if some are named: a broker does not respond at all if a named partition
+    does not exist (tried on 4.3.1). A named one that is not returned is unknown.
+
     Brokers return no error for an absent group, and a start offset of -1 for a partition that is not initialized or
     whose state they cannot read: it is unknown. The coordinator computes the lag since Kafka 4.2; it is unknown before,
     and where records were delivered before an upgrade to 4.2.
@@ -36,9 +39,7 @@ class ListShareGroupOffsetsHandler:
     def build_requests(self, keys: Sequence[str], version: int) -> list[tuple[Sequence[str], Mapping[str, Any]]]:
         """Return as few bodies as the limit allows."""
         parts = [keys[first : first + MAX_GROUPS] for first in range(0, len(keys), MAX_GROUPS)]
-        return [
-            (part, {"groups": [{"group_id": group, "topics": self._topics(group)} for group in part]}) for part in parts
-        ]
+        return [(part, {"groups": [{"group_id": group, "topics": None} for group in part]}) for part in parts]
 
     def handle_response(self, keys: Sequence[str], version: int, payload: bytes) -> ApiResult[str, GroupOffsets]:
         """Return each group's own outcome; a group that the response lacks is in none of them."""
@@ -48,21 +49,29 @@ class ListShareGroupOffsetsHandler:
                 message = group["error_message"] or SHARE_GROUPS_OFF.get(group["error_code"])
                 add_group_error(result, group["group_id"], group["error_code"], message)
             else:
-                result.completed[group["group_id"]] = _offsets(group)
+                result.completed[group["group_id"]] = self._named(group["group_id"], _offsets(group))
         return result
 
     def to_failure(self, key: str, error: AdminError, broker: int | None) -> Failure:
         """Return the failure of the group."""
         return Failure.of(error, group=key, broker=broker)
 
-    def _topics(self, group: str) -> list[dict[str, Any]] | None:
-        partitions = self._partitions_by_group[group]
+    def _named(self, group: str, offsets: GroupOffsets) -> GroupOffsets:
+        """Return the offsets of the named partitions of a group, in the order of their names."""
+        partitions = self._partitions_by_group.get(group)
         if partitions is None:
-            return None
-        topics: dict[str, list[int]] = {}
-        for topic, partition in partitions:
-            topics.setdefault(topic, []).append(partition)
-        return [{"topic_name": name, "partitions": numbers} for name, numbers in topics.items()]
+            return offsets
+        known = dict(offsets.rows())
+        topics: dict[str, list[PartitionCommit]] = {}
+        for key in sorted({TopicPartition(*partition) for partition in partitions} - offsets.failed.keys()):
+            start = known.get(key)
+            row = (None, None) if start is None else (start.offset, start.leader_epoch)
+            topics.setdefault(key.topic, []).append((key.partition, *row, None))
+        return GroupOffsets(
+            [(topic, CommitTuple(rows)) for topic, rows in topics.items()],
+            {key: failure for key, failure in offsets.failed.items() if key in partitions},
+            lags={key: lag for key, lag in (offsets.lags or {}).items() if key in partitions},
+        )
 
 
 def _offsets(group: Struct) -> GroupOffsets:
