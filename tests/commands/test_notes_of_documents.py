@@ -75,6 +75,12 @@ def add_application(cluster: FakeCluster, _: Path) -> tuple[str, ...]:
     return ()
 
 
+def add_unknown_start_offset(cluster: FakeCluster, _: Path) -> tuple[str, ...]:
+    """Add a share group whose only start offset is unknown."""
+    cluster.add("s", kind="Share", protocol_type="share", commits={("t", 0): None})
+    return ()
+
+
 def write_plan(_: FakeCluster, directory: Path) -> tuple[str, ...]:
     """Write a plan with a row for another command."""
     file = directory / "plan.json"
@@ -141,6 +147,7 @@ CASES: Mapping[NoteKind, Case] = {
     NoteKind.NO_ACTIVE_MEMBERS: Case("describe a", "a"),
     NoteKind.REBALANCING: Case("describe moving", "moving"),
     NoteKind.NO_OFFSETS: Case("offsets bare", "bare"),
+    NoteKind.UNKNOWN_OFFSETS: Case("offsets s", "s", prepare=add_unknown_start_offset),
     NoteKind.NAME_OF_STATE: Case("describe --state stable", "stable"),
     NoteKind.UNKNOWN_TOPIC_ID: Case("describe ids", prepare=assign_unknown_topic),
     NoteKind.UNREADABLE_ASSIGNMENT: Case("lag unreadable", "unreadable"),

@@ -81,6 +81,11 @@ def test_a_topic_of_the_target_assignment_is_subscribed() -> None:
     assert reasons(group, {("u", 0): 7}) == {}
 
 
+def test_a_topic_to_which_a_share_member_subscribes_is_subscribed() -> None:
+    group = described(members=(member("a", {"t": (0,)}), member("b", subscription=("u",))))._replace(type="Share")
+    assert reasons(group, {("u", 0): 7}) == {}
+
+
 def test_a_group_with_topics_whose_names_are_unknown_shows_nothing() -> None:
     group = described(members=(member("a", {"t": (0,)}),), unnamed_topics={"id": failure()})
     assert reasons(group, {("u", 0): 7}) == {}

@@ -71,7 +71,8 @@ def plan_offset_deletion(
     failures = [*suggest_groups(admin, failures, named=typed, operation=Operation.DELETE_OFFSETS, deadline=deadline)]
     targets = _Targets(named.topics, frozenset(absent))
     rows = {
-        group: tuple(_delete_offsets(current, request, scopes[group], targets)) for group, current in groups.items()
+        group: tuple(_delete_offsets(current, request, _with_removed(current, request, scopes[group]), targets))
+        for group, current in groups.items()
     }
     changed = {group: [row.change for row in planned if row.refusal is None] for group, planned in rows.items()}
     internal = {
@@ -125,6 +126,17 @@ def _scope(request: DeletionRequest, group: str, partitions: Sequence[TopicParti
     """Return the partitions of a group that the request is for."""
     rows = request.file.by_partition(group)
     return [key for key in partitions if not rows or key in rows]
+
+
+def _with_removed(
+    current: CurrentGroup, request: DeletionRequest, partitions: Sequence[TopicPartition]
+) -> Sequence[TopicPartition]:
+    """Return the partitions, with those that a recreated topic lacks now: start offsets are deleted by topic."""
+    if not current.has_start_offsets or not partitions:
+        return partitions
+    existing = {key.topic for key in partitions}
+    whole = {topic for topic, named in (request.topics or {}).items() if not named and topic in existing}
+    return sorted({*partitions, *(key for key in current.offsets if key.topic in whole)})
 
 
 def _delete_offsets(

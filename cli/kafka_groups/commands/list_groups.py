@@ -43,7 +43,7 @@ from kafka_groups.rendering.writers import FORMATS
     flag_value=BARE,
     help="Add the column TYPE; with names, list only groups of one of these types.",
 )
-@topic_option("Only groups that have commits on this topic, or members that own partitions of it. Repeatable.")
+@topic_option("Only groups that have commits on this topic, or members that read it. Repeatable.")
 @click.option("--verbose", is_flag=True, help="Add the column PROTOCOL.")
 @click.option("-q", "--quiet", is_flag=True, help="Print ids only.")
 @click.option("-0", "nul", is_flag=True, help="With -q: end each id with NUL instead of a newline.")
@@ -67,7 +67,7 @@ def list_groups(
     These are consumer groups (classic and KIP-848), share groups, streams groups, and groups of other protocols, such
     as those of Connect workers. Without ids, --match or --all-groups, all groups are listed. The brokers filter by
     state and type. In a pipe the output is one id a line, unless options add columns. With --topic, only consumer
-    groups are listed, with the number of members that own partitions of the topics, and of partitions with a commit.
+    groups are listed, with the number of members that read the topics, and of partitions with a commit.
 
     If a broker fails, its error is on stderr, and the groups of the other brokers are listed. Nothing on the cluster
     is changed.

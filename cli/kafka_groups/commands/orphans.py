@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from itertools import starmap
@@ -11,13 +12,15 @@ from typing import Final
 
 import click
 
-from kafka_groups.changes.change import Action, Change, Plan
+from kafka_groups.changes.change import Action, Change, Plan, to_change
 from kafka_groups.changes.plan_file import format_plan
 from kafka_groups.commands.change_session import STDOUT
 from kafka_groups.commands.lag_polls import load_polls
-from kafka_groups.groups.notes import Note, NoteKind
+from kafka_groups.groups.notes import Note, NoteKind, note_each
 from kafka_groups.groups.orphans import IdleRule, Orphan, Orphans, Reason, find_orphans
 from kafka_groups.groups.selection import NO_MATCH, Selectors
+from kafka_groups.kinds import kind_with_start_offsets
+from kafka_groups.model import CommittedOffset, GroupOffsets, TopicPartition
 from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
@@ -30,6 +33,9 @@ from kafka_groups.rendering.views.orphans import ORPHANS, orphans_entry
 from kafka_groups.rendering.writers import Writer, open_writer
 
 _IDLE: Final = "7d"
+_MAX_NOTES: Final = 20
+# The commands that make the changes of a plan.
+_COMMANDS: Final = {Action.DELETE_OFFSETS: "delete-offsets", Action.DELETE_GROUP: "delete"}
 
 
 @click.command()
@@ -69,15 +75,16 @@ def orphans(
     """List commits that nobody reads.
 
     Without ids, --match or --all-groups, all consumer groups are searched. REASON is topic_deleted if the topic or the
-    partition does not exist, not_subscribed if the group is Stable and no member has a partition of the topic, and
-    idle if the group has no members and none of its commits has changed for the time of --idle. Brokers do not return
-    when a group committed, so idle groups are found only with the file of lag --polls: run that by cron. If the
-    partitions of a member are unknown, no topic of its group is not_subscribed.
+    partition does not exist, not_subscribed if the group is Stable and no member has a partition of the topic (or, in
+    a share group, subscribes to it), and idle if the group has no members and none of its commits has changed for the
+    time of --idle. Brokers do not return when a group committed, so idle groups are found only with the file of lag
+    --polls: run that by cron. If the partitions of a member are unknown, no topic of its group is not_subscribed.
 
     Nothing on the cluster is changed. The plan of --export has a deletion of commits for topic_deleted and
     not_subscribed, for delete-offsets --from-file, and a deletion of the group for idle, for delete --from-file; both
     only print what they would do until you add --execute. Brokers refuse to delete commits of a topic that does not
-    exist: delete the group, or let the commits expire.
+    exist: delete the group, or let the commits expire. Kafka deletes the start offsets of a share group only while it
+    has no members, and only those of whole topics: a note names the topics that the plan does not have.
 
     Needs Kafka 0.11 or newer. Rights: DESCRIBE on each group and on its topics.
 
@@ -127,31 +134,83 @@ def _write_orphans(session: ClusterSession, orphaned: Orphans) -> None:
 
 def _export(session: ClusterSession, name: str, orphaned: Orphans) -> None:
     cluster_id = session.admin.cluster_id(timeout=session.deadline)
-    changes = tuple(_change(orphan) for rows in orphaned.groups.values() for orphan in rows)
+    changes, notes = _plan_changes(orphaned)
+    session.add_notes(notes)
     text = format_plan(Plan(cluster_id, datetime.now(UTC), changes))
     session.end_progress()
     if name == STDOUT:
         session.screen.write_utf8(text)
         return
     export_text(name, text, what="the plan")
-    session.print_messages([f"The plan was written to {name}.{_describe_use(orphaned.groups.values())}"])
+    session.print_messages([f"The plan was written to {name}.{_describe_use(changes)}"])
 
 
-def _describe_use(groups: Iterable[Iterable[Orphan]]) -> str:
+def _describe_use(changes: Iterable[Change]) -> str:
     """Return which commands the changes of the plan are for."""
-    reasons = {orphan.reason for rows in groups for orphan in rows}
-    commands = [
-        command
-        for command, is_needed in (("delete-offsets", reasons - {Reason.IDLE}), ("delete", Reason.IDLE in reasons))
-        if is_needed
-    ]
+    actions = {change.action for change in changes}
+    commands = [command for action, command in _COMMANDS.items() if action in actions]
     return f" It is for {' and for '.join(f'`{command} --from-file`' for command in commands)}." if commands else ""
 
 
-def _change(orphan: Orphan) -> Change:
+def _plan_changes(orphaned: Orphans) -> tuple[tuple[Change, ...], list[Note]]:
+    """Return the deletions of orphans, and a note on each topic that has other start offsets, too."""
+    changes: list[Change] = []
+    notes: list[Note] = []
+    for group, rows in orphaned.groups.items():
+        starts = orphaned.start_offsets.get(group)
+        others = {} if starts is None else _other_partitions(rows, starts)
+        changes += [
+            _change(orphan, has_start_offset=starts is not None) for orphan in rows if orphan.topic not in others
+        ]
+        if starts is not None:
+            changes += _unknown_start_offsets(rows, starts, without=others)
+        notes += [_note_part(group, other) for other in others.values()]
+    return tuple(changes), note_each(notes, most=_MAX_NOTES, others=_note_other_parts)
+
+
+def _change(orphan: Orphan, *, has_start_offset: bool) -> Change:
     action = Action.DELETE_GROUP if orphan.reason is Reason.IDLE else Action.DELETE_OFFSETS
-    before = (orphan.committed_offset, orphan.leader_epoch, orphan.metadata)
-    return Change(action, orphan.group, orphan.topic, orphan.partition, *before)
+    before = CommittedOffset(orphan.committed_offset, orphan.leader_epoch, orphan.metadata)
+    key = TopicPartition(orphan.topic, orphan.partition)
+    group_type = kind_with_start_offsets().group_type if has_start_offset else None
+    return to_change(action, orphan.group, key, before, group_type=group_type)
+
+
+def _other_partitions(orphans: Iterable[Orphan], starts: GroupOffsets) -> dict[str, TopicPartition]:
+    """Return a partition that is not orphaned of each topic that has one: its start offset is known, or unreadable."""
+    deleted = {TopicPartition(orphan.topic, orphan.partition) for orphan in orphans if orphan.reason is not Reason.IDLE}
+    topics = {key.topic for key in deleted}
+    known = [key for key, start in starts.rows() if start is not None]
+    others = sorted({*known, *starts.failed} - deleted, reverse=True)
+    return {key.topic: key for key in others if key.topic in topics}
+
+
+def _unknown_start_offsets(
+    orphans: Iterable[Orphan], starts: GroupOffsets, *, without: Collection[str]
+) -> Iterator[Change]:
+    """Yield deletions of the unknown start offsets of the topics that are deleted: they are deleted with the others."""
+    topics = {(orphan.group, orphan.topic) for orphan in orphans if orphan.reason is not Reason.IDLE}
+    group_type = kind_with_start_offsets().group_type
+    for group, topic in sorted(topics):
+        if topic in without:
+            continue
+        unknown = [key for key, start in starts.rows() if start is None and key.topic == topic]
+        for key in unknown:
+            yield to_change(Action.DELETE_OFFSETS, group, key, None, group_type=group_type)
+
+
+def _note_other_parts(count: int) -> Note:
+    text = f"The plan does not have {count:,} more topics of share groups, which have other start offsets, too."
+    return Note(NoteKind.LEFT_PARTITIONS, None, text)
+
+
+def _note_part(group: str, other: TopicPartition) -> Note:
+    command = shlex.join(["kafka-groups", "delete-offsets", group, "--topic", other.topic])
+    text = (
+        f"The plan does not have topic '{other.topic}' of group '{group}': Kafka deletes start offsets of whole topics "
+        f"only, and the one of {other.topic}-{other.partition} is not orphaned. `{command}` deletes them all."
+    )
+    return Note(NoteKind.LEFT_PARTITIONS, group, text)
 
 
 def _make_writer(output_format: str, screen: Screen, *, is_silent: bool) -> Writer:

@@ -68,7 +68,7 @@ def list_group_offsets(
     )
     where = " on the named partitions" if topics else ""
     notes += [
-        Note(NoteKind.NO_OFFSETS, group, f"{_describe_no_offsets(described.succeeded[group])}{where}.")
+        _note_no_offsets(described.succeeded[group], results.succeeded[group], where)
         for group in empty
         if group not in absent
     ]
@@ -83,10 +83,14 @@ def list_group_offsets(
     )
 
 
-def _describe_no_offsets(description: GroupDescription) -> str:
+def _note_no_offsets(description: GroupDescription, offsets: GroupOffsets, where: str) -> Note:
+    """Return the note of a group without a known offset. A partition of a share group has an unknown one then."""
     kind = kind_of(description)
-    offsets = kind.offsets.value if kind.offsets is Offsets.NONE else f"no {kind.offsets.value}"
-    return f"{kind.noun} '{description.group}' has {offsets}"
+    if kind.offsets is Offsets.START and len(offsets):
+        text = f"The start offsets of share group '{description.group}' are unknown{where}."
+        return Note(NoteKind.UNKNOWN_OFFSETS, description.group, text)
+    has = kind.offsets.value if kind.offsets is Offsets.NONE else f"no {kind.offsets.value}"
+    return Note(NoteKind.NO_OFFSETS, description.group, f"{kind.noun} '{description.group}' has {has}{where}.")
 
 
 def _with_type(offsets: GroupOffsets, description: GroupDescription | None) -> GroupOffsets:

@@ -17,6 +17,7 @@ class NoteKind(StrEnum):
     NO_ACTIVE_MEMBERS = "no_active_members"
     REBALANCING = "rebalancing"
     NO_OFFSETS = "no_offsets"
+    UNKNOWN_OFFSETS = "unknown_offsets"
     NAME_OF_STATE = "name_of_state"
     UNKNOWN_TOPIC_ID = "unknown_topic_id"
     UNREADABLE_ASSIGNMENT = "unreadable_assignment"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kafka_groups.admin.api import Admin, Deadline, TimePlan
@@ -15,7 +16,7 @@ from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.notes import Note
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.groups.suggestions import suggest_groups
-from kafka_groups.kinds import STATES_WITHOUT_MEMBERS, Operation
+from kafka_groups.kinds import STATES_WITHOUT_MEMBERS, Operation, has_start_offsets
 from kafka_groups.model import CommittedOffset, Failure, GroupDescription, GroupOffsets, TopicPartition
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION
 
@@ -49,13 +50,15 @@ class Orphan(NamedTuple):
 class Orphans(NamedTuple):
     """The orphans of each group that has some, by id.
 
-    `anything_read` says whether a group was read, or none is there to read.
+    `anything_read` says whether a group was read, or none is there to read. `start_offsets` has all start offsets of
+    the share groups among them, because Kafka deletes those of whole topics only.
     """
 
     groups: Mapping[str, tuple[Orphan, ...]]
     failures: tuple[Failure, ...]
     notes: tuple[Note, ...]
     anything_read: bool
+    start_offsets: Mapping[str, GroupOffsets] = MappingProxyType({})
 
 
 class IdleRule:
@@ -110,6 +113,9 @@ def find_orphans(
         failures=(*unread, *failures),
         notes=described.notes,
         anything_read=bool(described.descriptions) or (not selection.groups and selection.anything_listed),
+        start_offsets={
+            group: described.offsets[group] for group in groups if has_start_offsets(described.descriptions[group].type)
+        },
     )
 
 
@@ -127,7 +133,7 @@ def orphans_of(
     may_be_idle = idle is not None and group.state in STATES_WITHOUT_MEMBERS and not offsets.failed
     if may_be_idle and idle is not None and idle.holds(group.group, commits, topics):
         return tuple(_orphan(group.group, key, commit, Reason.IDLE) for key, commit in commits.items())
-    subscribed = _assigned_topics(group)
+    subscribed = _subscribed_topics(group)
     orphans = []
     for key, commit in commits.items():
         if exists(key, topics) is False:
@@ -143,10 +149,11 @@ def exists(key: TopicPartition, topics: Topics) -> bool | None:
     return None if partitions is None else key.partition in partitions
 
 
-def _assigned_topics(group: GroupDescription) -> frozenset[str] | None:
-    """Return the topics with partitions assigned to members of a Stable group; None if they are not all known.
+def _subscribed_topics(group: GroupDescription) -> frozenset[str] | None:
+    """Return the topics that members of a Stable group read; None if they are not all known.
 
-    A member that is about to get a partition has the topic in its target assignment.
+    A member that is about to get a partition has the topic in its target assignment, and a member of a share group in
+    its subscription.
     """
     if group.state != "Stable" or not group.members or has_unknown_assignments(group):
         return None
@@ -156,7 +163,8 @@ def _assigned_topics(group: GroupDescription) -> frozenset[str] | None:
         for topic in (*(member.assignment or ()), *(member.target_assignment or ()))
         if topic.partitions
     ]
-    return frozenset(topic.topic for topic in assigned) or None
+    subscribed = {topic for member in group.members for topic in member.subscription or ()}
+    return frozenset({*subscribed, *(topic.topic for topic in assigned)}) or None
 
 
 def _read_topics(

@@ -1,4 +1,4 @@
-"""The groups of topics: those that have commits on them, or members that own partitions of them."""
+"""The groups of topics: those that have commits on them, or members that read them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from kafka_groups.groups.log_offsets import Details
 from kafka_groups.groups.notes import Note, NoteKind
 from kafka_groups.groups.selection import Selectors, listing_steps, select_groups
 from kafka_groups.groups.suggestions import suggest_groups, suggest_topics
-from kafka_groups.kinds import REBALANCING_STATES, Operation
-from kafka_groups.model import Failure, GroupDescription, GroupOffsets
+from kafka_groups.kinds import REBALANCING_STATES, Operation, has_start_offsets
+from kafka_groups.model import Failure, GroupDescription, GroupOffsets, Member
 from kafka_groups.protocol.errors import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 
 class TopicGroup(NamedTuple):
-    """A group that reads a topic: its members that own partitions of it, and the partitions with a commit.
+    """A group that reads a topic: its members that read it, and the partitions with a commit or a start offset.
 
     `members` is None if it is unknown, so that the group may read the topic: a member's assignment is unreadable, the
-    group is rebalancing, or it could not be described.
+    group is rebalancing, or it could not be described. `committed_partitions` is None if a start offset is unknown.
     """
 
     group: str
@@ -30,7 +30,7 @@ class TopicGroup(NamedTuple):
     state: str | None
     protocol_type: str | None
     members: int | None
-    committed_partitions: int
+    committed_partitions: int | None
 
 
 class TopicGroups(NamedTuple):
@@ -45,7 +45,7 @@ class TopicGroups(NamedTuple):
 def list_topic_groups(
     admin: Admin, selectors: Selectors, topics: Mapping[str, Sequence[int]], *, deadline: Deadline | None = None
 ) -> TopicGroups:
-    """List the selected groups, all if none is selected, that have commits on topics or members that own them.
+    """List the selected groups, all if none is selected, that have commits on topics or members that read them.
 
     `topics` maps topics to partitions, none for all of the topic. A topic or a partition that does not exist is a
     failure; groups with commits on it are listed all the same. A group that cannot be described is listed if it has a
@@ -85,17 +85,26 @@ def list_topic_groups(
 
 
 def _count(group: GroupDescription, offsets: GroupOffsets, topics: Mapping[str, frozenset[int]]) -> TopicGroup:
-    committed = sum(
-        commit is not None and _is_named(topics, topic, partition) for (topic, partition), commit in offsets.rows()
-    )
-    members = sum(any(_is_named(topics, *key) for key in assigned_partitions(member)) for member in group.members)
+    commits = [commit for key, commit in offsets.rows() if _is_named(topics, *key)]
+    committed = sum(commit is not None for commit in commits)
+    is_unknown = has_start_offsets(group.type) and committed < len(commits)
+    members = sum(_reads(member, topics) for member in group.members)
     known = None if has_unknown_assignments(group) else members
-    return TopicGroup(group.group, group.type, group.state, group.protocol_type, known, committed)
+    return TopicGroup(
+        group.group, group.type, group.state, group.protocol_type, known, None if is_unknown else committed
+    )
+
+
+def _reads(member: Member, topics: Mapping[str, frozenset[int]]) -> bool:
+    """Return whether a member owns a partition of topics, or subscribes to one and has no partition of it yet."""
+    assigned = list(assigned_partitions(member))
+    waiting = {*(member.subscription or ())} - {key.topic for key in assigned}
+    return not waiting.isdisjoint(topics) or any(_is_named(topics, *key) for key in assigned)
 
 
 def _may_read(description: GroupDescription, count: TopicGroup) -> bool:
     """Return whether a group is listed. The failure of a description alone says nothing about a topic."""
-    return bool(count.committed_partitions) or (description.is_described and count.members != 0)
+    return count.committed_partitions != 0 or (description.is_described and count.members != 0)
 
 
 def _note_rebalancing(group: str) -> Note:

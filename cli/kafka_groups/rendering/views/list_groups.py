@@ -55,14 +55,18 @@ TOPIC_GROUPS: Final = View(
             "MEMBERS",
             "members",
             schema=number_schema(
-                "With --topic: the members that own partitions of the topics; null if it is unknown, because an "
+                "With --topic: the members that own partitions of the topics, and members of share groups that "
+                "subscribe to one and have no partition of it yet; null if it is unknown, because an "
                 "assignment cannot be read, the group is rebalancing, or it could not be described.",
             ),
         ),
         number_column(
             "COMMITTED-PARTITIONS",
             "committed_partitions",
-            schema=number_schema("With --topic: the partitions of the topics with a commit.", nullable=False),
+            schema=number_schema(
+                "With --topic: the partitions of the topics with a commit, or a start offset; null if a start offset "
+                "is unknown."
+            ),
         ),
     )
 )

@@ -25,8 +25,8 @@ ORPHANS: Final = View(
             "reason",
             schema=choice_schema(
                 "topic_deleted: the topic, or the partition, does not exist. not_subscribed: no member "
-                "of the group, which is Stable, has a partition of the topic. idle: the group has no members, and none "
-                "of its commits has changed for the time of --idle.",
+                "of the group, which is Stable, has a partition of the topic, or subscribes to it in a share group. "
+                "idle: the group has no members, and none of its commits has changed for the time of --idle.",
                 [reason.value for reason in Reason],
             ),
             encode=str,
