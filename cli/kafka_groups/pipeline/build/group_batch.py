@@ -14,7 +14,7 @@ from kafka_groups.pipeline.build.group_events import read_day_events
 from kafka_groups.pipeline.build.group_frames import KeyDays
 from kafka_groups.pipeline.build.kernels.group_daily import GroupedKeyDays
 from kafka_groups.pipeline.build.kernels.group_days import DayEvents
-from kafka_groups.pipeline.build.kernels.group_status import GroupedStatuses
+from kafka_groups.pipeline.build.kernels.group_status import StatusesByGroup
 from kafka_groups.pipeline.build.kernels.segments import is_segment_start
 from kafka_groups.pipeline.build.keyed_tables import sort_rows
 from kafka_groups.pipeline.build.packing import columns_of, unpack
@@ -73,7 +73,7 @@ class GroupBatch:
         indices = pa.array(groups, pa.int64())
         return {"cluster_id": self.cluster_id.take(indices), "group": self.name.take(indices)}
 
-    def read_statuses(self, day: int) -> GroupedStatuses:
+    def read_statuses(self, day: int) -> StatusesByGroup:
         """Return the statuses of partitions that `combine_statuses` takes for a day (days since 1970), in any order.
 
         A group is its number in this batch; numbers of partitions hold for this result only.
@@ -84,7 +84,7 @@ class GroupBatch:
         )
         (statuses,) = unpack(rows["payload"], [columns_of(PartitionStatuses, "key")])
         partition = partition_of_row[statuses.owner]
-        return GroupedStatuses(
+        return StatusesByGroup(
             group=group[statuses.owner],
             partition=partition,
             statuses=PartitionStatuses(key=partition, **statuses.columns),
@@ -114,5 +114,5 @@ class GroupBatch:
     def _select(self, kind: RowKind, day: int) -> tuple[Any, Ints]:
         """Return the rows of a kind and a day, and the group of each."""
         rows, indices = select_kind(self.rows, kind)
-        of_day = np.flatnonzero(to_ints(rows["day"]) == day)
-        return rows.take(pa.array(of_day)), self.group_of_row[indices][of_day]
+        day_indices = np.flatnonzero(to_ints(rows["day"]) == day)
+        return rows.take(pa.array(day_indices)), self.group_of_row[indices][day_indices]

@@ -123,8 +123,8 @@ class _DayBuilder:
         )
 
     def _measure_clock_jumps(self) -> Ints:
-        of_day = self.batch.commits.take(self.batch.day_of_commit == self.day)
-        return measure_clock_jumps(of_day, self.key_state.commits, len(self.key_state.summary))
+        day_commits = self.batch.commits.take(self.batch.day_of_commit == self.day)
+        return measure_clock_jumps(day_commits, self.key_state.commits, len(self.key_state.summary))
 
     def _order_commits(self, numbered: LogEnds) -> tuple[Commits, KeySummary]:
         """Return the day's commits and the carried ones, and each key's new summary.
@@ -133,9 +133,9 @@ class _DayBuilder:
         and those that ended logs imply. `numbered` are the numbered log ends.
         """
         keys = len(self.key_state.summary)
-        of_day = self.batch.commits.take(self.batch.day_of_commit == self.day)
-        is_superseded = committed_offsets.find_superseded(of_day, self.key_state.commits, keys)
-        rows = committed_offsets.order_commits(self.key_state.commits, of_day.take(~is_superseded))
+        day_commits = self.batch.commits.take(self.batch.day_of_commit == self.day)
+        is_superseded = committed_offsets.find_superseded(day_commits, self.key_state.commits, keys)
+        rows = committed_offsets.order_commits(self.key_state.commits, day_commits.take(~is_superseded))
         inferred, key_summary = self._infer_deletions(rows)
         ended_with_log = self._infer_deletions_of_ended_logs(numbered, rows)
         rows = committed_offsets.order_commits(rows, inferred, ended_with_log)
@@ -144,7 +144,7 @@ class _DayBuilder:
         # A commit that ended with its log is no longer expected in samples, unless one has seen it since.
         is_unrecorded_deletion = rows.is_deletion & ~rows.is_record & ~rows.is_carried
         deleted_us = last_values(rows.key, is_unrecorded_deletion, rows.at_us, np.full(keys, NULL))
-        has_facts = np.bincount(of_day.key, minlength=keys) > 0
+        has_facts = np.bincount(day_commits.key, minlength=keys) > 0
         return rows, replace(
             key_summary,
             last_fact_day=np.where(has_facts, self.day, key_summary.last_fact_day),

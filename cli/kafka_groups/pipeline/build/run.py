@@ -145,8 +145,8 @@ def _recount_earlier_dates(
     changed = set[str]()
     recounted = list[NewFile]()
     for day in sorted(candidates):
-        of_day = [file for file in files if (file.table, file.date) == (REBALANCES.name, day)]
-        rebalances = find_changed_rebalances(storage, day, of_day)
+        day_files = [file for file in files if (file.table, file.date) == (REBALANCES.name, day)]
+        rebalances = find_changed_rebalances(storage, day, day_files)
         # Rows of dates that retention removed stay removed.
         if rebalances is not None and day >= plan.state.first_date:
             changed.add(day)

@@ -10,7 +10,7 @@ negative lag, which must not hide the lag of another partition.
 Two partitions of one group; the second one misses the third sample, and still counts (times in µs):
 
     >>> minute = 60_000_000
-    >>> rows = GroupedStatuses(
+    >>> rows = StatusesByGroup(
     ...     group=np.zeros(5, np.int64),
     ...     partition=np.array([0, 0, 0, 1, 1]),
     ...     statuses=new_statuses(at_us=np.array([0, 1, 2, 0, 1]) * minute, lag=np.array([5, 6, 7, 10, 20])),
@@ -52,7 +52,7 @@ _BY_CERTAINTY: Final = np.array([QUALITIES.index(quality) for quality in BY_CERT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupedStatuses:
+class StatusesByGroup:
     """Statuses of partitions, in any order: row i is row i of `statuses`, whose `key` is not used.
 
     `group` and `partition` are the numbers of its group and of its partition.
@@ -107,7 +107,7 @@ def new_statuses(*, at_us: Ints, lag: Ints) -> PartitionStatuses:
     )
 
 
-def combine_statuses(rows: GroupedStatuses, day: int) -> GroupStatuses:
+def combine_statuses(rows: StatusesByGroup, day: int) -> GroupStatuses:
     """Return the statuses of groups at the times of a day (days since 1970).
 
     `rows` are, in any order, the statuses of the day, statuses of the day before that still count, and the deletions of
@@ -143,18 +143,18 @@ def _find_verdict_starts(statuses: PartitionStatuses, rule: Ints, is_start: Flag
 
     `rule` is the worst rule of each segment, and `is_start` marks the first rows of segments.
     """
-    of_segment = rule[np.cumsum(is_start) - 1]
-    has_verdict = RANK_OF_RULE[statuses.rule] == RANK_OF_RULE[of_segment]
+    segment_rule = rule[np.cumsum(is_start) - 1]
+    has_verdict = RANK_OF_RULE[statuses.rule] == RANK_OF_RULE[segment_rule]
     earliest_ms = min_known(np.where(has_verdict, statuses.verdict_since_ms, NULL), is_start)
     latest_ms = reduce_segments(np.maximum, statuses.verdict_since_ms, is_start)
     return np.where(RANK_OF_RULE[rule] == 0, latest_ms, earliest_ms)
 
 
-def _sort(rows: GroupedStatuses) -> GroupedStatuses:
+def _sort(rows: StatusesByGroup) -> StatusesByGroup:
     """Return the rows by group, partition and time; a deletion (rule NULL) comes after a status of the same time."""
     is_deletion = rows.statuses.rule == NULL
     order = np.lexsort((is_deletion, rows.statuses.at_us, rows.partition, rows.group))
-    return GroupedStatuses(
+    return StatusesByGroup(
         group=rows.group[order],
         partition=rows.partition[order],
         statuses=rows.statuses.take(order),
@@ -177,7 +177,7 @@ class _Moments:
     day: int
 
     @classmethod
-    def of(cls, rows: GroupedStatuses, day: int) -> _Moments:
+    def of(cls, rows: StatusesByGroup, day: int) -> _Moments:
         """Return the moments of rows that `_sort` returned, so that `of_row[i]` is the moment of row i.
 
         `day` is in days since 1970.
@@ -191,7 +191,7 @@ class _Moments:
         time_us[of_row[is_status]] = at_us[is_status]
         return cls(keys, of_row, time_us, base_us, day)
 
-    def spread(self, rows: GroupedStatuses) -> tuple[Ints, Ints]:
+    def spread(self, rows: StatusesByGroup) -> tuple[Ints, Ints]:
         """Return all pairs of a status and a moment of the day at which it counts, by moment.
 
         `rows` are the rows that `of` received. The first array has indices in `rows`, the second has indices of
@@ -204,7 +204,7 @@ class _Moments:
         order = order[self.at_us[moment[order]] >= self.day * DAY_US]
         return index[order], moment[order]
 
-    def _last_moment(self, rows: GroupedStatuses) -> Ints:
+    def _last_moment(self, rows: StatusesByGroup) -> Ints:
         """Return the last moment at which each row counts: before its partition's next row, and while it is fresh.
 
         This is before the row's own moment if the next row has the same time.

@@ -100,12 +100,12 @@ def _pair_keys_with_ends(ends: LogEnds, partition_of_key: Ints) -> tuple[Ints, I
 
     The first array has the keys, the second one the indices in `ends`, which are sorted by partition and time.
     """
-    of_day = np.flatnonzero(~ends.is_carried)
-    partition = ends.partition[of_day]
+    day_indices = np.flatnonzero(~ends.is_carried)
+    partition = ends.partition[day_indices]
     first = np.searchsorted(partition, partition_of_key, "left")
     until = np.searchsorted(partition, partition_of_key, "right")
     key, index = expand_ranges(first, until - first)
-    return key, of_day[index]
+    return key, day_indices[index]
 
 
 def _choose_commits(commits: Commits, end: LogEnds, last_commit: Ints) -> Ints:

@@ -80,12 +80,12 @@ def _find_log_starts(observations: Observations, carried: LogStarts, segment: In
     known = np.flatnonzero(observations.log_start != NULL)
     is_change = is_segment_start(segment[known], observations.log_start[known]) if len(known) else known > 0
     index = known[is_change]
-    of_day = LogStarts(**{name: getattr(observations, name)[index] for name in LogStarts.names()})
+    day_starts = LogStarts(**{name: getattr(observations, name)[index] for name in LogStarts.names()})
     first = np.searchsorted(observations.key, carried.key)
     is_same = np.ones(len(carried), np.bool_)
     for code in ("key", "incarnation", "log_number"):
         is_same &= take(getattr(observations, code), np.minimum(first, len(observations)), -1) == getattr(carried, code)
-    joined = LogStarts.join(carried.take(is_same), of_day)
+    joined = LogStarts.join(carried.take(is_same), day_starts)
     segment_of_start = np.concatenate([first[is_same], segment[index]])
     row = np.concatenate([np.full(int(is_same.sum()), -1), index])
     order = np.argsort(segment_of_start, kind="stable")
@@ -119,12 +119,12 @@ def _measure(observations: Observations, starts: LogStarts, moves: Ints, last: I
     ms_per_record = span_ms / (starts.log_start[index] - starts.log_start[first])
     elapsed_ms = np.minimum(observations.at_ms[has_rate] - starts.at_ms[index], span_ms / (START_MOVES - 1))
     margin = observations.committed_offset[has_rate] - starts.log_start[index]
-    size = observations.log_end[has_rate] - starts.log_start[index]
+    retained_records = observations.log_end[has_rate] - starts.log_start[index]
     unread = starts.log_end[index] - observations.committed_offset[has_rate]
     return {
         "start_moves": start_moves,
         "loss_ms": _spread(np.maximum(0.0, margin * ms_per_record - elapsed_ms), has_rate),
-        "kept_ms": _spread(size * ms_per_record, has_rate),
+        "kept_ms": _spread(retained_records * ms_per_record, has_rate),
         "unread_at_deletion": _spread(np.maximum(0, unread), has_rate),
     }
 

@@ -98,8 +98,8 @@ def measure_rates_of_day(carried: RateRows, lag_rows: LagRows) -> tuple[RateRows
 
     `carried` are the rows of the ten minutes before the day.
     """
-    of_day = RateRows(**{name: getattr(lag_rows, name) for name in RateRows.names()})
-    joined = RateRows.join(carried, of_day)
+    day_rows = RateRows(**{name: getattr(lag_rows, name) for name in RateRows.names()})
+    joined = RateRows.join(carried, day_rows)
     order = np.lexsort((joined.at_us, joined.key))
     rows = joined.take(order)
     # Lag rows are sorted, too, so the day's rows stay in their order.

@@ -129,8 +129,8 @@ def _measure_growths(
     """Return the floors that the next day needs, and the growth of the lag at each observation with a lag."""
     is_known = observations.lag != NULL
     names = LagFloors.names()
-    of_day = LagFloors(**{name: getattr(observations, name)[is_known] for name in names})
-    joined = LagFloors.join(carried, of_day)
+    day_floors = LagFloors(**{name: getattr(observations, name)[is_known] for name in names})
+    joined = LagFloors.join(carried, day_floors)
     order = np.lexsort((joined.at_ms, joined.log_number, joined.incarnation, joined.key))
     rows = joined.take(order)
     is_of_day = order >= len(carried)
@@ -163,10 +163,10 @@ def _find_verdict_starts(progress: KeyProgress, carried: KeyProgress, rule: Ints
     start_index = segment_starts(progress.key)
     changes = is_segment_start(progress.key, verdict)
     since_ms = progress.at_ms[last_index_until(changes, start_index)] if len(rule) else progress.at_ms
-    keys = int(max(progress.key.max(initial=-1), carried.key.max(initial=-1))) + 1
-    before = np.full(keys, NULL)
+    key_count = int(max(progress.key.max(initial=-1), carried.key.max(initial=-1))) + 1
+    before = np.full(key_count, NULL)
     before[carried.key] = RANK_OF_RULE[carried.rule]
-    carried_since_ms = np.full(keys, NULL)
+    carried_since_ms = np.full(key_count, NULL)
     carried_since_ms[carried.key] = carried.verdict_since_ms
     is_first_run = last_index_until(changes, start_index) == start_index
     continues = is_first_run & (before[progress.key] == verdict)
