@@ -95,6 +95,26 @@ def test_members_of_a_streams_group_have_their_tasks(real_groups: RealGroups) ->
     assert topics == {real_groups.streams.input_topic}
 
 
+def test_a_topology_has_the_nodes_of_the_application_since_4_4(
+    real_groups: RealGroups, request: pytest.FixtureRequest
+) -> None:
+    application = real_groups.streams
+    outcome = run_command(real_groups.bootstrap, "describe", application.group, "--topology", "--format", "json")
+    if request.node.callspec.params["real_groups"] == "4.3.1":
+        assert (outcome.code, "this needs Kafka 4.4" in outcome.err) == (3, True)
+        return
+    (group,) = outcome.json["groups"]
+    nodes = group["topology"]["nodes"]
+    assert {node["type"] for node in nodes} == {"source", "processor", "sink"}
+    topics = {topic for node in nodes for topic in node["topics"]}
+    assert {application.input_topic, application.repartition_topic} <= topics
+
+
+def test_the_restoration_lag_of_copies_is_a_number_of_records_or_unknown(real_groups: RealGroups) -> None:
+    members = document_of(real_groups, real_groups.streams.group)[real_groups.streams.group]["members"]
+    assert all(member["restoration_lag"] is None or member["restoration_lag"] < RECORDS * 1_000 for member in members)
+
+
 def test_workers_run_what_the_rest_interface_shows(real_groups: RealGroups) -> None:
     workers = real_groups.connect
     group = document_of(real_groups, workers.group)[workers.group]

@@ -114,6 +114,15 @@ def test_the_restoration_lag_is_known_if_the_offsets_of_all_copies_are(
     assert streams_of(streams_member("m", standby={"1": standby}, **offsets)).restoration_lag == lag
 
 
+@pytest.mark.parametrize(("read", "end"), [(0, 2**63 - 1), (-4, 10), (0, -1), (2**63 - 1, 10)])
+def test_an_offset_that_the_client_does_not_know_is_no_number(read: int, end: int) -> None:
+    offsets: dict[str, Any] = {
+        "task_offsets": [task_offset("0", 2, read)],
+        "task_end_offsets": [task_offset("0", 2, end)],
+    }
+    assert streams_of(streams_member("m", standby={"0": (2,)}, **offsets)).restoration_lag is None
+
+
 def test_warm_up_tasks_count_for_the_restoration_lag() -> None:
     offsets: dict[str, Any] = {
         "task_offsets": [task_offset("0", 2, 1)],

@@ -33,6 +33,7 @@ from kafka_groups.protocol.messages.streams_group_describe import TOPOLOGY_DESCR
 # TopologyDescriptionStatus and NodeType of StreamsGroupDescribeResponse.json, by number.
 _STATUSES: Final = {0: "not_requested", 1: "not_stored", 2: "error", 3: "available"}
 _NODE_TYPES: Final = {1: "source", 2: "processor", 3: "sink"}
+_UNKNOWN_OFFSET: Final = 2**63 - 1
 
 
 class DescribeStreamsGroupsHandler:
@@ -152,7 +153,13 @@ def _restoration_lag(tasks: TaskAssignment, offsets: Iterable[Struct], end_offse
 
 
 def _offsets_by_task(rows: Iterable[Struct]) -> dict[tuple[str, int], int]:
-    return {(row["subtopology_id"], row["partition"]): row["offset"] for row in rows}
+    """Return the known offsets. A client reports one that it does not know as the largest number, or as a negative one.
+
+    A task that has just begun to restore has the largest number as its end offset (tried on 4.4.0).
+    """
+    return {
+        (row["subtopology_id"], row["partition"]): row["offset"] for row in rows if 0 <= row["offset"] < _UNKNOWN_OFFSET
+    }
 
 
 def _topology(group: Struct) -> Topology | None:
