@@ -74,16 +74,7 @@ def plan_offset_deletion(
         group: tuple(_delete_offsets(current, request, _with_removed(current, request, scopes[group]), targets))
         for group, current in groups.items()
     }
-    changed = {group: [row.change for row in planned if row.refusal is None] for group, planned in rows.items()}
-    internal = {
-        group: internal_topics(groups[group], {each.topic for each in of_group if each.topic})
-        for group, of_group in changed.items()
-    }
-    notes += [
-        Note(NoteKind.NO_OFFSETS, group, f"Group '{group}' has no {groups[group].offset_noun}s on the named topics.")
-        for group, planned in rows.items()
-        if not planned
-    ]
+    notes += _note_rows(groups, rows)
     return PlannedGroups(
         rows={group: planned for group, planned in rows.items() if planned},
         failures=(*selection.failures, *named.failed, *failures, *refused.values()),
@@ -92,11 +83,29 @@ def plan_offset_deletion(
             *selection.notes(),
             *notes,
             *note_unstable(read.succeeded.values()),
-            *note_internal(internal, changed=True),
-            *note_delivery_state(change for of_group in changed.values() for change in of_group),
             *note_unknown_ids(request.file.rows, named.topics),
         ),
     )
+
+
+def _note_rows(groups: Mapping[str, CurrentGroup], rows: Mapping[str, Sequence[PlannedChange]]) -> list[Note]:
+    """Return the notes on planned rows: groups without any, internal topics, and delivery states that are lost."""
+    changed = {group: [row.change for row in planned if row.refusal is None] for group, planned in rows.items()}
+    internal = {
+        group: internal_topics(groups[group], {each.topic for each in changes if each.topic})
+        for group, changes in changed.items()
+    }
+    without_rows = [group for group, planned in rows.items() if not planned]
+    return [
+        *(
+            Note(
+                NoteKind.NO_OFFSETS, group, f"Group '{group}' has no {groups[group].offset_noun}s on the named topics."
+            )
+            for group in without_rows
+        ),
+        *note_internal(internal, changed=True),
+        *note_delivery_state(change for changes in changed.values() for change in changes),
+    ]
 
 
 def _absent_partitions(file: PlanRows, named: FoundPartitions) -> list[TopicPartition]:

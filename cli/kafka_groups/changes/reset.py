@@ -134,15 +134,8 @@ def _plan_groups(admin: Admin, request: ResetRequest, reading: _Reading, plan: T
         for group, keys in partitions.items()
     }
     failures, notes = selection.without_deleted(to_reset.failed)
-    notes += [
-        Note(
-            NoteKind.NO_OFFSETS,
-            group,
-            _describe_no_offsets(groups[group]),
-        )
-        for group, rows in planned.items()
-        if not rows
-    ]
+    without_rows = [group for group, rows in planned.items() if not rows]
+    notes += [Note(NoteKind.NO_OFFSETS, group, _describe_no_offsets(groups[group])) for group in without_rows]
     return PlannedGroups(
         rows={group: rows for group, rows in planned.items() if rows},
         failures=(

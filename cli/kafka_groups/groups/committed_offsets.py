@@ -58,19 +58,15 @@ def list_group_offsets(
     remaining, notes = selection.without_deleted(results.failed)
     failures += remaining
     failures += [failure for offsets in results.succeeded.values() for failure in offsets.failed.values()]
-    empty = _named_without_commits(selection, results.succeeded)
-    described: Results[str, GroupDescription] = (
-        admin.describe_groups(empty, timeout=plan.until(steps.ABSENT_GROUPS)) if empty else Results()
-    )
+    described = _describe_empty(admin, selection, results.succeeded, plan)
     absent = described.failed
     failures += suggest_groups(
         admin, absent.values(), named=selection.named, operation=Operation.LIST_OFFSETS, deadline=plan.deadline
     )
     where = " on the named partitions" if topics else ""
     notes += [
-        _note_no_offsets(described.succeeded[group], results.succeeded[group], where)
-        for group in empty
-        if group not in absent
+        _note_no_offsets(description, results.succeeded[group], where)
+        for group, description in described.succeeded.items()
     ]
     return ListedOffsets(
         offsets={
@@ -114,9 +110,11 @@ def _named_partitions(
     return partitions, [*results.failed.values()]
 
 
-def _named_without_commits(selection: Selection, offsets: Mapping[str, GroupOffsets]) -> list[str]:
-    """Return the named ids that may not exist: OffsetFetch returns the same for them as without commits (KIP-709)."""
-    return [
+def _describe_empty(
+    admin: Admin, selection: Selection, offsets: Mapping[str, GroupOffsets], plan: TimePlan
+) -> Results[str, GroupDescription]:
+    """Describe the named ids without offsets, which may not exist: brokers return the same for them (KIP-709)."""
+    empty = [
         group
         for group in selection.groups
         if group in selection.named
@@ -124,3 +122,4 @@ def _named_without_commits(selection: Selection, offsets: Mapping[str, GroupOffs
         and group in offsets
         and not (offsets[group].failed or offsets[group].has_commits())
     ]
+    return admin.describe_groups(empty, timeout=plan.until(steps.ABSENT_GROUPS)) if empty else Results()
