@@ -38,7 +38,7 @@ def run_tool(
 ) -> subprocess.CompletedProcess[str]:
     """Run the tool with this main class; `directory` is that of the run.
 
-    Most calls are of the default version: its first call of the run makes the archive of its classes.
+    Most calls use the default version, whose first call of the run makes the archive of its classes.
     """
     options = _archive_options(main, bootstrap, directory) if version == sandbox.DEFAULT_VERSION else []
     return _run(main, bootstrap, *arguments, options=options, version=version)

@@ -82,7 +82,7 @@ class StreamsApplication:
 def word_count(
     bootstrap: str, directory: Path, *, version: str, instances: int = 2, name: str | None = None
 ) -> Iterator[StreamsApplication]:
-    """Yield a Stable application with one standby for each task of its store; `directory` is of this application."""
+    """Yield a Stable application with one standby for each task of its store; `directory` has its files."""
     group = name or unique_name("streams")
     kafka = find_program(streams_artifacts(parse_version(version)), report=lambda _: None)
     _make_topics(bootstrap)

@@ -63,7 +63,7 @@ def _expanded(word: str, before: str) -> str:
     """
     if before == "-X" or word.startswith("-X"):
         return word
-    return os.path.expandvars(os.path.expanduser(word))  # noqa: PTH111 - few are paths
+    return os.path.expandvars(os.path.expanduser(word))  # noqa: PTH111 - most words are no paths, and a Path would change them
 
 
 def kind_of(items: Sequence[CompletionItem[Any]]) -> str:
