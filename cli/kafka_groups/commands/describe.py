@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
 from kafka_groups.admin.api import TimePlan
@@ -14,7 +12,7 @@ from kafka_groups.kinds import GROUP_STATES, Operation, group_types
 from kafka_groups.options import offer
 from kafka_groups.options.cluster_session import ClusterSession, open_session
 from kafka_groups.options.connection import Connection, connection_options
-from kafka_groups.options.output import output_options
+from kafka_groups.options.output import output_options, require_one_table
 from kafka_groups.options.selectors import parse_names, require_selectors, selector_options
 from kafka_groups.rendering.views.describe import DescribeView
 from kafka_groups.rendering.writers import FORMATS
@@ -119,7 +117,7 @@ def _describe(session: ClusterSession, selectors: Selectors, view: DescribeView)
     session.failures = selection.failures
     groups = describe_groups(session.admin, selection, details=details, operation=operation, plan=plan)
     if view.output_format == "csv":
-        _require_one_table(view.kinds_by_columns(groups))
+        require_one_table([plurals[0] for plurals in view.kinds_by_columns(groups)])
     failures = session.suggest_groups(groups.failures, selectors, operation)
     session.add_notes(groups.notes)
     if several := [group for group in groups.descriptions.values() if len(group.members) > 1]:
@@ -132,17 +130,6 @@ def _describe(session: ClusterSession, selectors: Selectors, view: DescribeView)
         anything_succeeded=bool(groups.descriptions) or (not selection.groups and selection.anything_listed),
         notes_after_rows=lambda: view.notes_after_rows(groups, named=selection.named),
     )
-
-
-def _require_one_table(kinds: Sequence[Sequence[str]]) -> None:
-    """Raise UsageError if groups have different columns; `kinds` has the kinds of groups for each set of columns."""
-    if len(kinds) > 1:
-        *first, last = (plurals[0] for plurals in kinds)
-        names = f"{', '.join(first)} and {last}"
-        msg = (
-            f"CSV has one set of columns, and {names} have different ones; select one kind by --type, --match or names"
-        )
-        raise click.UsageError(msg)
 
 
 def _one_view(**flags: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from itertools import chain
 
 import click
 
@@ -13,16 +13,11 @@ from kafka_groups.groups.selection import Selectors, listing_steps, select_group
 from kafka_groups.kinds import Operation
 from kafka_groups.options.cluster_session import open_session
 from kafka_groups.options.connection import Connection, connection_options
-from kafka_groups.options.output import output_options
+from kafka_groups.options.output import output_options, require_one_table
 from kafka_groups.options.selectors import filter_options, require_selectors, selector_options
 from kafka_groups.options.topics import parse_topics, topic_option
-from kafka_groups.rendering.views.offsets import COMMITS, offsets_entry
+from kafka_groups.rendering.views.offsets import COMMITS, group_by_table, offsets_entry
 from kafka_groups.rendering.writers import open_writer
-
-_TWO_TABLES: Final = (
-    "CSV has one set of columns, and consumer groups and share groups have different ones; select one kind by --type, "
-    "--match or names"
-)
 
 
 @click.command()
@@ -79,11 +74,11 @@ def offsets(
         session.failures = selection.failures
         listed = list_group_offsets(session.admin, selection, topics=partitions, require_stable=stable, plan=plan)
         session.add_notes(listed.notes)
-        share_groups = {group for group, found in listed.offsets.items() if found.lags is not None}
-        if output_format == "csv" and 0 < len(share_groups) < len(listed.offsets):
-            raise click.UsageError(_TWO_TABLES)
-        # One table for each kind of offset.
-        groups = sorted(listed.offsets, key=lambda group: output_format == "table" and group in share_groups)
+        tables = group_by_table(listed.offsets)
+        if output_format == "csv":
+            require_one_table([*tables])
+        # In one table for each kind of offset; JSON keeps the order of the groups.
+        groups = chain.from_iterable(tables.values()) if output_format == "table" else listed.offsets
         session.write(
             (offsets_entry(group, listed.offsets[group]) for group in groups),
             total=len(listed.offsets),

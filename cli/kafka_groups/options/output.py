@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, cast
 
@@ -55,6 +55,16 @@ def output_options(*, formats: tuple[str, ...] = FORMATS) -> Callable[[F], F]:
         return decorated
 
     return decorate
+
+
+def require_one_table(kinds: Sequence[str]) -> None:
+    """Raise UsageError for a CSV of several tables; `kinds` has a kind of group, in the plural, for each of them."""
+    *first, last = kinds or ("",)
+    if not first:
+        return
+    names = f"{', '.join(first)} and {last}"
+    msg = f"CSV has one set of columns, and {names} have different ones; select one kind by --type, --match or names"
+    raise click.UsageError(msg)
 
 
 def _remember_debug(context: click.Context, _parameter: click.Parameter, value: bool) -> None:

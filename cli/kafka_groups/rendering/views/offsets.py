@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -114,6 +114,16 @@ _encode: Final = {has_starts: view.encoder(without=("group",)) for has_starts, v
 def offsets_document(group: str, rows: Iterable[CommitRow | StartOffsetRow], *, has_starts: bool = False) -> Document:
     """Return the JSON object of a group; one that `has_starts` has start offsets in place of commits."""
     return {"group": group, "offsets": [_encode[has_starts](row) for row in rows]}
+
+
+def group_by_table(offsets: Mapping[str, GroupOffsets]) -> Mapping[str, list[str]]:
+    """Return the ids of groups by the table that they are in: those with committed offsets, then share groups."""
+    tables: dict[str, list[str]] = {}
+    for name, has_starts in (("consumer groups", False), ("share groups", True)):
+        groups = [group for group, found in offsets.items() if (found.lags is not None) is has_starts]
+        if groups:
+            tables[name] = groups
+    return tables
 
 
 def offsets_entry(group: str, offsets: GroupOffsets) -> Entry:
