@@ -8,6 +8,7 @@ tasks. What cannot be sent, such as a callback, is added here, in the process th
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -17,7 +18,10 @@ from confluent_kafka.admin import AdminClient
 from kafka_groups.admin.network.tls_reasons import explain_librdkafka
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.librdkafka import ClientProperties
-from kafka_groups.settings.properties import may_be_secret, suggest_property
+from kafka_groups.settings.limits import Limit
+from kafka_groups.settings.pairs import Setting
+from kafka_groups.settings.properties import TOKEN_KEYS, may_be_secret, suggest_property
+from kafka_groups.settings.sasl import OAUTHBEARER, token_credentials
 
 Client = TypeVar("Client")
 ErrorCallback: TypeAlias = Callable[[KafkaError], None]
@@ -37,6 +41,10 @@ _WITHOUT_GROUP: Final[Mapping[str, Any]] = {
 }
 # librdkafka writes logs to stderr.
 _WITHOUT_LOGS: Final[Mapping[str, Any]] = {"log_level": 0}
+
+_TOKEN_TIMEOUT_S: Final = 20.0
+# How long a token is used of which nobody knows when it expires.
+_UNKNOWN_LIFETIME_S: Final = 60.0
 
 _MASK: Final = "(hidden)"
 # A shorter secret is part of many words, so it is masked only where it is a word.
@@ -97,12 +105,32 @@ def _open(
     own: Mapping[str, Any],
     on_error: ErrorCallback,
 ) -> Client:
+    own = {**own, **_WITHOUT_LOGS, "error_cb": on_error}
+    if properties.get("sasl.mechanism") == OAUTHBEARER:
+        own["oauth_cb"] = _token_callback(properties)
+        properties = {key: value for key, value in properties.items() if key not in TOKEN_KEYS}
     try:
-        return create({**properties, **own, **_WITHOUT_LOGS, "error_cb": on_error})
+        return create({**properties, **own})
     except (KafkaException, ValueError, TypeError) as error:
         reason = error.args[0].str() if isinstance(error, KafkaException) else str(error)
         msg = f"librdkafka refuses the connection properties: {_describe_refusal(reason, properties)}"
         raise SettingsError(msg) from None
+
+
+def _token_callback(properties: ClientProperties) -> Callable[[str], tuple[str, float, str, dict[str, str]]]:
+    """Return what librdkafka calls for a token, at first and after 80 % of the lifetime of each.
+
+    The source is selected in this process, because neither a callback nor a source can be sent to a task of Spark.
+    """
+    credentials = token_credentials({key: Setting(value, key) for key, value in properties.items()})
+
+    def fetch(_config: str) -> tuple[str, float, str, dict[str, str]]:
+        token = credentials.source.fetch(Limit.after(_TOKEN_TIMEOUT_S))
+        expires_at = time.time() + _UNKNOWN_LIFETIME_S if token.expires_at is None else token.expires_at
+        # librdkafka requires a name of the user, and sends it nowhere.
+        return token.text, expires_at, token.subject or "kafka-groups", dict(credentials.extensions)
+
+    return fetch
 
 
 def _describe_refusal(reason: str, properties: ClientProperties) -> str:

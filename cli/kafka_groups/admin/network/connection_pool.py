@@ -24,6 +24,7 @@ from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.admin.network.selector import Selector
 from kafka_groups.admin.network.setup_errors import idle_error, with_settings
+from kafka_groups.admin.network.tokens import create_tokens
 from kafka_groups.errors import AdminError, BrokerTimeoutError, ConnectionFailedError, TimeoutExceededError
 from kafka_groups.model import Broker
 from kafka_groups.settings import ConnectionSettings, Endpoint
@@ -62,12 +63,13 @@ class BrokerPool:
         self._resolve = resolve
         self._tls_context: ssl.SSLContext | None = None
         self._connections: dict[tuple[Endpoint, int], Connection] = {}
-        self._handshakes = Handshakes(settings.client_id, settings.credentials)
         self._bootstrap = Bootstrap(settings)
         self._deadline = self._idle_timeout_s = math.inf
         self._sent_before: Counter[tuple[str, int]] = Counter()
         self._undelivered: list[Response] = []
         self._selector = Selector()
+        self._tokens = create_tokens(settings, wakeup=self._selector.wakeup, clock=clock)
+        self._handshakes = Handshakes(settings.client_id, settings.credentials, self._tokens)
 
     @property
     def sent(self) -> Counter[tuple[str, int]]:
@@ -148,7 +150,9 @@ class BrokerPool:
         return [each._replace(reason=f"{self._name_of(at)} {each.reason}") for at, each in withdrawn]
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, and end what fetches a token."""
+        if self._tokens is not None:
+            self._tokens.close()
         for endpoint, number in list(self._connections):
             self._drop(endpoint, ConnectionFailedError("closed"), number)
         self._selector.close()
