@@ -9,18 +9,16 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.errors import AuthenticationFailedError, TokenFailedError
-from kafka_groups.settings import TokenCredentials
 from kafka_groups.settings.limits import Limit
 
 if TYPE_CHECKING:
-    from kafka_groups.settings import ConnectionSettings
     from kafka_groups.settings.tokens.token import Token, TokenSource
 
 # The share of a command's timeout that a token may take, so that its own error is reported, and not the deadline.
 _SHARE_OF_TIMEOUT: Final = 0.9
 # A token is renewed when this share of its lifetime is over, as by Kafka's own login (ExpiringCredentialRefreshConfig).
 _SHARE_OF_LIFETIME: Final = 0.8
-# How long a token is used of which nobody knows when it expires.
+# How long a token is used if nobody knows when it expires.
 _UNKNOWN_LIFETIME_S: Final = 60.0
 # How long the end of a fetch waits for its thread, which kills the processes that it started.
 _LONGEST_JOIN_S: Final = 1.0
@@ -128,12 +126,3 @@ class Tokens:
             return True
         expires_at = self._fetched_at + _UNKNOWN_LIFETIME_S if token.expires_at is None else token.expires_at
         return self._wall_clock() >= self._fetched_at + _SHARE_OF_LIFETIME * (expires_at - self._fetched_at)
-
-
-def create_tokens(
-    settings: ConnectionSettings, *, wakeup: Callable[[], None], clock: Callable[[], float]
-) -> Tokens | None:
-    """Return the tokens of the settings' source, None if the user logs in with something else, or not at all."""
-    if not isinstance(settings.credentials, TokenCredentials):
-        return None
-    return Tokens(settings.credentials.source, timeout_s=settings.timeout_s, wakeup=wakeup, clock=clock)
