@@ -35,6 +35,8 @@ _TOKEN_PROPERTIES: Final = (
     _token("enable.sasl.oauthbearer.unsecure.jwt"),
     _token("https.ca.location"),
     _token("https.ca.pem", is_secret=True),
+    # Java has the class of Amazon MSK in this property, too.
+    _token("sasl.client.callback.handler.class"),
     _token("sasl.login.callback.handler.class"),
     _token("sasl.login.connect.timeout.ms"),
     _token("sasl.login.read.timeout.ms"),
@@ -150,6 +152,7 @@ TOKEN_SOURCE_KEYS: Final = (
     "sasl.oauthbearer.token.endpoint.url",
     "enable.sasl.oauthbearer.unsecure.jwt",
 )
+CLIENT_HANDLER: Final = "sasl.client.callback.handler.class"
 LOGIN_HANDLER: Final = "sasl.login.callback.handler.class"
 # The class of aws-msk-iam-auth that fetches tokens, and that of its own mechanism, AWS_MSK_IAM.
 IAM_HANDLERS: Final = (

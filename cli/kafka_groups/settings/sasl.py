@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting
-from kafka_groups.settings.properties import IAM_HANDLERS, LOGIN_HANDLER, TOKEN_KEYS
+from kafka_groups.settings.properties import CLIENT_HANDLER, IAM_HANDLERS, LOGIN_HANDLER, TOKEN_KEYS
 from kafka_groups.settings.values import hint_of_variable, is_utf8
 
 if TYPE_CHECKING:
@@ -86,15 +86,24 @@ def token_credentials(settings: Mapping[str, Setting]) -> TokenCredentials:
     from kafka_groups.settings.tokens.extensions import parse_extensions
     from kafka_groups.settings.tokens.selection import select_source
 
-    mechanism = settings.get("sasl.mechanism")
-    if mechanism is not None and mechanism.value.upper() == AWS_MSK_IAM:
-        # The class says the same, and reaches the process that has librdkafka's client.
-        settings = {**settings, LOGIN_HANDLER: mechanism._replace(value=IAM_HANDLERS[0])}
+    settings = _with_login_handler(settings)
     return TokenCredentials(
         source=select_source(settings),
         extensions=parse_extensions(settings),
         properties={name: setting.value for name, setting in settings.items() if name in TOKEN_KEYS},
     )
+
+
+def _with_login_handler(settings: Mapping[str, Setting]) -> Mapping[str, Setting]:
+    """Return the settings with the class of Amazon MSK, if its mechanism or its other class names it.
+
+    The process that has librdkafka's client gets the class, and not the mechanism.
+    """
+    for key in ("sasl.mechanism", CLIENT_HANDLER):
+        setting = settings.get(key)
+        if setting is not None and (setting.value in IAM_HANDLERS or setting.value.upper() == AWS_MSK_IAM):
+            return {**settings, LOGIN_HANDLER: setting._replace(value=IAM_HANDLERS[0])}
+    return settings
 
 
 def check_jaas(settings: Mapping[str, Setting]) -> None:

@@ -86,7 +86,7 @@ def _time(mocker: MockerFixture) -> None:
 
 
 @pytest.mark.parametrize(("region", "session_token"), GOLDEN, ids=["keys of a user", "keys of a session"])
-def test_a_token_is_that_of_awss_own_signer_but_for_the_user_agent(region: str, session_token: str | None) -> None:
+def test_a_token_is_that_of_awss_own_signer_except_the_user_agent(region: str, session_token: str | None) -> None:
     golden, name = decode(GOLDEN[region, session_token]).split("&User-Agent=")
     assert name == "aws-msk-iam-sasl-signer-python%2F1.0.2"
     token = sign_token(credentials_until(region=region, token=session_token), "the source")
@@ -141,6 +141,7 @@ def test_the_region_of_the_settings_precedes_that_of_the_servers(tmp_path: Path)
             f"sasl.jaas.config={BEARER} required;",
             "sasl.login.callback.handler.class=software.amazon.msk.auth.iam.IAMClientCallbackHandler",
         ),
+        ("sasl.mechanism=OAUTHBEARER", f"sasl.client.callback.handler.class={HANDLER}"),
     ],
 )
 def test_javas_properties_of_amazon_msk_select_the_source(properties: tuple[str, ...]) -> None:
