@@ -19,6 +19,8 @@ from kafka_groups.settings.librdkafka import client_properties, resolve_client
 from kafka_groups.settings.limits import Limit
 from kafka_groups.settings.tokens.aws import AwsToken, find_region, sign_token
 from kafka_groups.settings.tokens.aws_credentials import AwsCredentials, AwsIdentity
+from tests.fakes.sasl_cluster import SaslCluster
+from tests.fakes.scripted_cluster import Group
 from tests.settings import resolution
 from tests.settings.tokens.sts import KEY, ROLE, SECRET, isolate_aws
 
@@ -221,6 +223,21 @@ def test_librdkafka_gets_the_same_token(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert (token, expires_at, extensions) == (expected.text, NOW_S + 900, {})
         assert config["sasl.mechanism"] == "OAUTHBEARER"
         assert [key for key in config if "aws" in key or "handler" in key] == []
+
+
+def test_brokers_get_the_token_by_oauthbearer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    isolate_aws(monkeypatch, tmp_path)
+    credentials = resolve(*MSK_IAM).credentials
+    with (
+        SaslCluster(brokers=1, groups={"a": Group(coordinator=1)}) as cluster,
+        cluster.admin(credentials=credentials) as admin,
+    ):
+        assert sorted(admin.list_groups().all()) == ["a"]
+    lead, token = cluster.messages[0].decode().split("Bearer ")
+    assert lead == "n,,\x01auth="
+    assert decode(token.rstrip("\x01")).startswith(
+        "https://kafka.eu-central-1.amazonaws.com/?Action=kafka-cluster%3AConnect&"
+    )
 
 
 def test_no_repr_shows_a_key_or_a_token() -> None:

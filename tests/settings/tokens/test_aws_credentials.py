@@ -204,9 +204,28 @@ def test_a_profile_without_its_secret_is_reported(monkeypatch: pytest.MonkeyPatc
     )
 
 
+def test_a_credential_process_may_print_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    keys = {"Version": 1, "AccessKeyId": "AKIAPROCESS", "SecretAccessKey": SECRET}
+    command = shlex.join([sys.executable, "-c", f"import json; print(json.dumps({keys}))"])
+    isolate_aws(monkeypatch, tmp_path, config=f"[profile p]\ncredential_process={command}\n", keys=False)
+    assert load(AwsIdentity(profile="p")).keys.access_key == "AKIAPROCESS"
+
+
+def test_a_credential_process_is_killed_at_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "late"
+    code = f"import time; time.sleep(1); open({str(file)!r}, 'w')"
+    command = shlex.join([sys.executable, "-c", code])
+    isolate_aws(monkeypatch, tmp_path, config=f"[profile p]\ncredential_process={command}\n", keys=False)
+    with pytest.raises(TokenFailedError):
+        load_credentials(AwsIdentity(profile="p"), "us-east-1", Limit.after(0.3))
+    time.sleep(1.2)
+    assert not file.exists()
+
+
 def test_a_source_that_hangs_ends_at_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     command = shlex.join([sys.executable, "-c", "import time; time.sleep(3)"])
-    isolate_aws(monkeypatch, tmp_path, config=f"[profile p]\ncredential_process={command}\n", keys=False)
+    profiles = f"[profile s]\ncredential_process={command}\n[profile p]\nsource_profile=s\nrole_arn={ROLE}\n"
+    isolate_aws(monkeypatch, tmp_path, config=profiles, keys=False)
     source = AwsToken(identity=AwsIdentity(profile="p"), region="us-east-1")
     started = time.monotonic()
     with pytest.raises(TokenFailedError, match="returned no credentials in time"):

@@ -63,7 +63,7 @@ class AwsToken:
     def fetch(self, limit: Limit) -> Token:
         """Sign a token. Raises TokenFailedError if there are no credentials, or no region."""
         future: Future[Token] = Future()
-        # botocore also runs commands of the user's, without a timeout, so that the limit is kept here.
+        # A name lookup, and the commands of some profiles, have no timeout in botocore, so that the limit is kept here.
         threading.Thread(target=self._complete, args=(future, limit), name="sign token", daemon=True).start()
         while not limit.is_over():
             if wait([future], timeout=_TICK_S).done:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NoReturn
 
 from kafka_groups.errors import TokenFailedError
+from kafka_groups.settings.commands import CommandFailedError, run_command
 from kafka_groups.settings.limits import Limit
 
 _SESSION_NAME: Final = "kafka-groups"
@@ -60,6 +61,22 @@ class AwsCredentials:
     expires_at: float | None = None
 
 
+class _CredentialProcess:
+    """What botocore uses of subprocess.Popen, for the command of a profile; it is killed at the limit."""
+
+    def __init__(self, words: Sequence[str], limit: Limit) -> None:
+        self.returncode = 0
+        self._printed = b""
+        try:
+            self._printed = run_command(words, limit)
+        except CommandFailedError:
+            self.returncode = 1
+
+    def communicate(self) -> tuple[bytes, bytes]:
+        """Return what the command printed to stdout. What it printed to stderr is not used."""
+        return self._printed, b""
+
+
 def load_credentials(identity: AwsIdentity, region: str | None, limit: Limit) -> AwsCredentials:
     """Return credentials for the region; without one, the region of the environment or of the profile.
 
@@ -100,8 +117,13 @@ def _create_session(identity: AwsIdentity, limit: Limit) -> Any:
     def refuse_prompt(_prompt: str) -> NoReturn:
         _fail(identity, _MFA)
 
-    # By default, botocore prompts for the MFA code of a profile.
-    session.get_component("credential_provider").get_provider("assume-role")._prompter = refuse_prompt  # noqa: SLF001
+    def start_process(words: Sequence[str], **_pipes: int) -> _CredentialProcess:
+        return _CredentialProcess(words, limit)
+
+    chain = session.get_component("credential_provider")
+    # By default, botocore prompts for the MFA code of a profile, and waits for a credential_process without a limit.
+    chain.get_provider("assume-role")._prompter = refuse_prompt  # noqa: SLF001
+    chain.get_provider("custom-process")._popen = start_process  # noqa: SLF001
     return session
 
 
