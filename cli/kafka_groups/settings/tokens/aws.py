@@ -7,7 +7,7 @@ import threading
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import Final
@@ -35,6 +35,7 @@ _REGION_OF_HOST: Final = re.compile(
 # Options of IAMLoginModule that change who logs in, and that this tool does not use.
 _REFUSED_OPTIONS: Final = ("awsRoleAccessKeyId", "awsRoleSecretAccessKey", "awsRoleSessionToken")
 _SERVICE: Final = "kafka-cluster"
+_REFUSED: Final = "check that the IAM policy of this identity allows kafka-cluster:Connect on the cluster"
 _ACTION: Final = "kafka-cluster:Connect"
 _LIFETIME_S: Final = 900
 _TICK_S: Final = 0.1
@@ -97,7 +98,7 @@ def sign_token(credentials: AwsCredentials, place: str) -> Token:
     # AWS's own libraries add their name behind the signature, too.
     url = f"{request.url}&User-Agent={quote(f'kafka-groups/{__version__}', safe='')}"
     text = urlsafe_b64encode(url.encode()).decode().rstrip("=")
-    return parse_token(text, place=place, expires_at=expires_at)
+    return replace(parse_token(text, place=place, expires_at=expires_at), hint=_REFUSED)
 
 
 def select_aws(settings: Mapping[str, Setting]) -> AwsToken:

