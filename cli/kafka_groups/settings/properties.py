@@ -148,6 +148,7 @@ TOKEN_SOURCE_KEYS: Final = (
     "sasl.oauthbearer.token.command",
     "sasl.oauthbearer.token.endpoint.url",
     "enable.sasl.oauthbearer.unsecure.jwt",
+    "sasl.oauthbearer.metadata.authentication.type",
 )
 RESERVED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "reserved")
 _NAMES: Final = {key: each.name for each in PROPERTIES for key in (each.name, *each.aliases)}

@@ -32,7 +32,11 @@ _PRIVATE_KEY: Final = ("ssl.key.location", "ssl.keystore.key", "ssl.key.password
 # Settings of a lower source that one of a higher source replaces: another form of it, the type of a store, its key.
 _REPLACED: Final[Mapping[str, Sequence[str]]] = {
     "sasl.jaas.config": (*PASSWORD_KEYS, *TOKEN_SOURCE_KEYS),
-    **{key: [other for other in TOKEN_SOURCE_KEYS if other != key] for key in TOKEN_SOURCE_KEYS},
+    # Java's handler may be the one of a cloud, which fetches tokens without any other property.
+    **{
+        key: [*(other for other in TOKEN_SOURCE_KEYS if other != key), "sasl.login.callback.handler.class"]
+        for key in TOKEN_SOURCE_KEYS
+    },
     "ssl.truststore.location": ("ssl.truststore.certificates", "ssl.truststore.type"),
     "ssl.truststore.certificates": ("ssl.truststore.location", "ssl.truststore.type"),
     "ssl.keystore.location": ("ssl.keystore.certificate.chain", "ssl.keystore.type", *_PRIVATE_KEY),
