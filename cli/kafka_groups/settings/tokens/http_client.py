@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from kafka_groups.settings.limits import Limit
@@ -22,6 +22,7 @@ from kafka_groups.settings.tokens.http_proxy import find_proxy, open_tunnel
 
 if TYPE_CHECKING:
     import ssl
+    from http.client import HTTPConnection, HTTPResponse
 
 _MOST_BYTES: Final = 1 << 20
 _TICK_S: Final = 0.05
@@ -75,18 +76,17 @@ def send_request(request: HttpRequest, settings: HttpSettings, limit: Limit) -> 
 
 def _wait(exchange: _Exchange, settings: HttpSettings, limit: Limit) -> HttpResponse:
     started = limit.clock()
-    until = started + exchange.longest_s
     connected: float | None = None
     while not exchange.finished.wait(_TICK_S):
         now = limit.clock()
         if exchange.has_connection and connected is None:
             connected = now
-        if settings.connect_timeout_s is not None and connected is None:
-            until = min(until, started + settings.connect_timeout_s)
-        elif settings.read_timeout_s is not None and connected is not None:
-            until = min(started + exchange.longest_s, connected + settings.read_timeout_s)
-        if now >= until or limit.is_over():
-            raise _timeout_error(now - (connected or started), has_connection=connected is not None)
+        step_s = settings.connect_timeout_s if connected is None else settings.read_timeout_s
+        step_started = started if connected is None else connected
+        if step_s is not None and now >= step_started + step_s:
+            raise _timeout_error(step_s, has_connection=connected is not None)
+        if now >= started + exchange.longest_s or limit.is_over():
+            raise _timeout_error(exchange.longest_s, has_connection=connected is not None)
     return exchange.result()
 
 
@@ -163,31 +163,42 @@ def _exchange(
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
     proxy = find_proxy(parts.scheme, host, port)
     context = _create_context(settings) if parts.scheme == "https" else None
-    connection = connect(proxy.host, proxy.port) if proxy else connect(host, port)
-    with connection:
+    with connect(proxy.host, proxy.port) if proxy else connect(host, port) as connection:
         if proxy is not None:
             open_tunnel(connection, proxy, host, port)
         if context is None:
-            client = HTTPConnection(host, port)
-        else:
-            connection = context.wrap_socket(connection, server_hostname=host.removesuffix("."))
-            client = HTTPSConnection(host, port, context=context)
-        with connection:
             note_connection()
-            client.sock = connection
-            target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-            client.request(request.method, target, request.body, {**request.headers, "Connection": "close"})
-            with client.getresponse() as response:
-                body = response.read(_MOST_BYTES + 1)
-                if len(body) > _MOST_BYTES:
-                    msg = f"sent more than {_MOST_BYTES:,} bytes; check that the URL is that of a token endpoint"
-                    raise HttpFailedError(msg, is_retriable=False)
-                return HttpResponse(
-                    status=response.status,
-                    body=body,
-                    content_type=response.headers.get_content_type(),
-                    location=response.headers.get("Location", ""),
-                )
+            return _send(HTTPConnection(host, port), connection, request)
+        with context.wrap_socket(connection, server_hostname=host.removesuffix(".")) as encrypted:
+            note_connection()
+            return _send(HTTPSConnection(host, port, context=context), encrypted, request)
+
+
+def _send(client: HTTPConnection, connection: socket.socket, request: HttpRequest) -> HttpResponse:
+    parts = urlsplit(request.url)
+    target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+    client.sock = connection
+    client.request(request.method, target, request.body, {**request.headers, "Connection": "close"})
+    with client.getresponse() as response:
+        return HttpResponse(
+            status=response.status,
+            body=_read_body(response),
+            content_type=response.headers.get_content_type(),
+            location=response.headers.get("Location", ""),
+        )
+
+
+def _read_body(response: HTTPResponse) -> bytes:
+    from http.client import IncompleteRead
+
+    body = response.read(_MOST_BYTES + 1)
+    if len(body) > _MOST_BYTES:
+        msg = f"sent more than {_MOST_BYTES:,} bytes; check that the URL is that of a token endpoint"
+        raise HttpFailedError(msg, is_retriable=False)
+    if response.length:
+        # A read of a number of bytes does not report that the rest is missing.
+        raise IncompleteRead(b"", response.length)
+    return body
 
 
 def _open_connection(host: str, port: int, longest_s: float) -> socket.socket:
@@ -195,17 +206,22 @@ def _open_connection(host: str, port: int, longest_s: float) -> socket.socket:
     addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     error: OSError = TimeoutError()
     for family, kind, protocol, _, address in addresses:
-        connection = socket.socket(family, kind, protocol)
         try:
-            connection.settimeout(longest_s / len(addresses))
-            connection.connect(address)
+            return _connect(socket.socket(family, kind, protocol), address, longest_s / len(addresses))
         except OSError as problem:
-            connection.close()
             error = problem
-            continue
-        connection.settimeout(None)
-        return connection
     raise error
+
+
+def _connect(connection: socket.socket, address: Any, longest_s: float) -> socket.socket:
+    try:
+        connection.settimeout(longest_s)
+        connection.connect(address)
+    except OSError:
+        connection.close()
+        raise
+    connection.settimeout(None)
+    return connection
 
 
 def _create_context(settings: HttpSettings) -> ssl.SSLContext:
@@ -219,10 +235,10 @@ def _create_context(settings: HttpSettings) -> ssl.SSLContext:
         )
     except (OSError, ValueError) as error:
         name = f"https.ca.location={file}" if settings.ca_pem is None else "https.ca.pem"
-        reason = (error.strerror if isinstance(error, OSError) else None) or "it has no certificate"
-        if not isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-            reason = "it has no certificate in PEM"
-        msg = f"cannot be verified: {name} cannot be used: {reason.lower()}; write a PEM file with the CA"
+        reason = "it has no certificate in PEM"
+        if isinstance(error, FileNotFoundError | PermissionError):
+            reason = (error.strerror or str(error)).lower()
+        msg = f"cannot be verified: {name} cannot be used: {reason}; write a PEM file with the CA"
         raise HttpFailedError(msg, is_retriable=False) from None
 
 

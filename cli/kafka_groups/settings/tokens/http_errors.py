@@ -54,7 +54,7 @@ def explain_failure(error: Exception) -> HttpFailedError:
         return HttpFailedError(f"closed the connection before its response was complete; {_CHECK_URL}")
     if isinstance(error, OSError):
         reason = (error.strerror or "it did not respond in time").lower()
-        return HttpFailedError(f"cannot be reached: {reason}; {_CHECK_URL}")
+        return HttpFailedError(f"cannot be reached: {reason}; {_CHECK_URL}", is_timeout=isinstance(error, TimeoutError))
     if isinstance(error, HTTPException):
         msg = "sent no HTTP response that can be read; check the port of the URL"
         return HttpFailedError(msg, is_retriable=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -64,7 +63,10 @@ def shown_url(url: str) -> str:
 
 
 def _shown_value(url: str) -> str:
-    return f"={shown_url(url)}" if re.fullmatch(r"[\x21-\x7E]+", url) else ""
+    try:
+        return f"={shown_url(url)}" if url.isprintable() else ""
+    except ValueError:
+        return ""
 
 
 def _http_settings(settings: Mapping[str, Setting]) -> HttpSettings:

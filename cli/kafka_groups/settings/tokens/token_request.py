@@ -19,6 +19,8 @@ _REDIRECTS: Final = range(300, 400)
 # Statuses that a second request would have, too (UNRETRYABLE_HTTP_CODES of HttpJwtRetriever).
 _FINAL: Final = frozenset({*range(200, 408), *range(409, 416), 501, 505})
 _LEAST_BACKOFF_S: Final = 0.001
+# Some 30 years: a longer lifetime is no number of seconds.
+_LONGEST_S: Final = 1_000_000_000
 _NOT_FOUND: Final = frozenset({404, 405, 410})
 _CLIENT: Final = "sasl.oauthbearer.client.credentials.client.id and .client.secret"
 _STEPS: Final = {
@@ -107,6 +109,6 @@ def _lifetime(value: object) -> float | None:
     """Return the seconds of `expires_in`, which Azure writes as a text; None if the response does not have it."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= len("3600") * 3:
         value = int(value)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= _LONGEST_S:
         return None
     return float(value)
