@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,7 +86,7 @@ def test_without_any_source_the_error_names_two() -> None:
         ({METHOD: "other"}, f"{METHOD}=other is not supported; write oidc or default"),
         (
             {METADATA: "aws_iam"},
-            f"{METADATA}=aws_iam is not supported; write none, azure_imds or gcp, or set {COMMAND}",
+            f"{METADATA}=aws_iam is not supported; write none, azure_imds or gcp; for Amazon MSK set sasl.mechanism",
         ),
         ({COMMAND: f"x '{SECRET}"}, f"{COMMAND}: a quotation mark of the command has no partner"),
     ],
@@ -101,3 +104,25 @@ def test_a_source_of_a_flag_replaces_the_one_of_a_file(tmp_path: Path) -> None:
         assert isinstance(settings.credentials, TokenCredentials)
         assert settings.credentials.source == TokenFile("/run/token")
         assert settings.credentials.identity == "the token file /run/token"
+
+
+@pytest.mark.parametrize("url", ["file:///run/token", URL])
+def test_http_and_tls_are_imported_when_a_token_is_fetched(url: str) -> None:
+    properties = {ENDPOINT: url, **CLIENT, "sasl.oauthbearer.assertion.private.key.file": "/key"}
+    program = (
+        "import sys\n"
+        "from tests.settings.tokens.token_sources import source_of\n"
+        f"source_of({properties!r})\n"
+        "print(*sys.modules)"
+    )
+    path = os.pathsep.join(each for each in sys.path if each)
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    imported = set(result.stdout.split())
+    assert not imported & {"ssl", "http.client", "urllib.request", "cryptography"}
+    assert ("kafka_groups.settings.tokens.http_client" in imported) == url.startswith("https")

@@ -15,9 +15,9 @@ from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.tokens.assertion import FILE, KEY_FILE, Assertion, select_assertion
 from kafka_groups.settings.tokens.http_client import HttpRequest
 from kafka_groups.settings.tokens.token import Token
-from kafka_groups.settings.tokens.token_endpoint import ENDPOINT, TokenEndpoint, endpoint_from
+from kafka_groups.settings.tokens.token_endpoint import TokenEndpoint, endpoint_from
 from kafka_groups.settings.tokens.token_request import read_token, request_document
-from kafka_groups.settings.tokens.token_settings import is_enabled, require_text, text_of
+from kafka_groups.settings.tokens.token_settings import ENDPOINT, is_enabled, require_text, text_of
 from kafka_groups.settings.values import hint_of_variable
 
 CLIENT_ID: Final = "sasl.oauthbearer.client.credentials.client.id"

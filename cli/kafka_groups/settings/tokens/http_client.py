@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _MOST_BYTES: Final = 1 << 20
 _TICK_S: Final = 0.05
-# An exchange ends a little before its limit, so that its own error is reported.
-_SHARE_OF_LIMIT: Final = 0.95
+# With less, a socket would not wait at all.
+_LEAST_TIMEOUT_S: Final = 0.05
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -66,7 +66,7 @@ def send_request(request: HttpRequest, settings: HttpSettings, limit: Limit) -> 
 
     Raises HttpFailedError if there is none until the limit, or within the timeouts of the settings.
     """
-    exchange = _Exchange(request, settings, limit.remaining_s() * _SHARE_OF_LIMIT)
+    exchange = _Exchange(request, settings, limit.remaining_s())
     exchange.start()
     try:
         return _wait(exchange, settings, limit)
@@ -215,7 +215,7 @@ def _open_connection(host: str, port: int, longest_s: float) -> socket.socket:
 
 def _connect(connection: socket.socket, address: Any, longest_s: float) -> socket.socket:
     try:
-        connection.settimeout(longest_s)
+        connection.settimeout(max(longest_s, _LEAST_TIMEOUT_S))
         connection.connect(address)
     except OSError:
         connection.close()

@@ -9,14 +9,11 @@ from urllib.parse import unquote, urlsplit
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.commands import split_command
 from kafka_groups.settings.pairs import Setting
-from kafka_groups.settings.tokens.azure_identity import azure_identity_from
-from kafka_groups.settings.tokens.client_credentials import credentials_from
-from kafka_groups.settings.tokens.gcp_account import gcp_account_from
+from kafka_groups.settings.properties import IAM_HANDLERS, LOGIN_HANDLER
 from kafka_groups.settings.tokens.token import TokenSource
 from kafka_groups.settings.tokens.token_command import TokenCommand
-from kafka_groups.settings.tokens.token_endpoint import ENDPOINT
 from kafka_groups.settings.tokens.token_file import TokenFile
-from kafka_groups.settings.tokens.token_settings import is_enabled, text_of
+from kafka_groups.settings.tokens.token_settings import ENDPOINT, is_enabled, text_of
 from kafka_groups.settings.tokens.unsecured import UnsecuredToken
 from kafka_groups.settings.values import hint_of_variable
 
@@ -25,7 +22,7 @@ UNSECURED: Final = "enable.sasl.oauthbearer.unsecure.jwt"
 CONFIG: Final = "sasl.oauthbearer.config"
 METADATA: Final = "sasl.oauthbearer.metadata.authentication.type"
 METHOD: Final = "sasl.oauthbearer.method"
-_HANDLER: Final = "sasl.login.callback.handler.class"
+_GCP_HANDLER: Final = "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler"
 
 Select: TypeAlias = Callable[[Mapping[str, Setting]], TokenSource]
 
@@ -52,14 +49,14 @@ def _names_source(settings: Mapping[str, Setting], key: str) -> bool:
         return is_enabled(settings, key)
     if key == METADATA:
         return _metadata_type(settings) is not None
-    if key == _HANDLER:
-        return text_of(settings, key).rpartition(".")[2] in _HANDLERS
+    if key == LOGIN_HANDLER:
+        return text_of(settings, key) in _HANDLERS
     # The URL may be that of a metadata endpoint.
     return bool(text_of(settings, key)) and not (key == ENDPOINT and _is_of_cloud(settings))
 
 
 def _is_of_cloud(settings: Mapping[str, Setting]) -> bool:
-    return _names_source(settings, METADATA) or _names_source(settings, _HANDLER)
+    return _names_source(settings, METADATA) or text_of(settings, LOGIN_HANDLER) == _GCP_HANDLER
 
 
 def _check_method(settings: Mapping[str, Setting]) -> None:
@@ -76,7 +73,7 @@ def _metadata_type(settings: Mapping[str, Setting]) -> Select | None:
     if name.lower() in {"", "none"}:
         return None
     if name.lower() not in _CLOUDS:
-        ways = f"write none, {' or '.join(_CLOUDS)}, or set {TOKEN_COMMAND}"
+        ways = f"write none, {' or '.join(_CLOUDS)}; for Amazon MSK set sasl.mechanism=AWS_MSK_IAM"
         msg = f"{settings[METADATA].source}={name} is not supported; {ways}{hint_of_variable(name)}"
         raise SettingsError(msg)
     return _CLOUDS[name.lower()]
@@ -89,7 +86,7 @@ def _select_cloud(settings: Mapping[str, Setting]) -> TokenSource:
 
 
 def _select_by_handler(settings: Mapping[str, Setting]) -> TokenSource:
-    return _HANDLERS[settings[_HANDLER].value.rpartition(".")[2]](settings)
+    return _HANDLERS[settings[LOGIN_HANDLER].value](settings)
 
 
 def _select_command(settings: Mapping[str, Setting]) -> TokenSource:
@@ -100,6 +97,9 @@ def _select_command(settings: Mapping[str, Setting]) -> TokenSource:
 def _select_by_url(settings: Mapping[str, Setting]) -> TokenSource:
     setting = settings[ENDPOINT]
     if setting.value[: len("file:")].lower() != "file:":
+        # Imported here, as the other sources below: a command needs one of them.
+        from kafka_groups.settings.tokens.client_credentials import credentials_from
+
         return credentials_from(settings)
     url = urlsplit(setting.value)
     if url.netloc not in {"", "localhost"} or not url.path.startswith("/"):
@@ -118,14 +118,32 @@ def _select_unsecured(settings: Mapping[str, Setting]) -> TokenSource:
     return UnsecuredToken(principal, tuple(each for each in pairs.get("scope", "").split(",") if each))
 
 
+def _select_azure(settings: Mapping[str, Setting]) -> TokenSource:
+    from kafka_groups.settings.tokens.azure_identity import azure_identity_from
+
+    return azure_identity_from(settings)
+
+
+def _select_gcp(settings: Mapping[str, Setting]) -> TokenSource:
+    from kafka_groups.settings.tokens.gcp_account import gcp_account_from
+
+    return gcp_account_from(settings)
+
+
+def _select_aws(settings: Mapping[str, Setting]) -> TokenSource:
+    from kafka_groups.settings.tokens.aws import select_aws
+
+    return select_aws(settings)
+
+
 # librdkafka's names of metadata endpoints, and one more for Google Cloud.
-_CLOUDS: Final[Mapping[str, Select]] = {"azure_imds": azure_identity_from, "gcp": gcp_account_from}
-# Java's handlers that fetch tokens of a cloud, by the last part of their names.
-_HANDLERS: Final[Mapping[str, Select]] = {"GcpLoginCallbackHandler": gcp_account_from}
+_CLOUDS: Final[Mapping[str, Select]] = {"azure_imds": _select_azure, "gcp": _select_gcp}
+# Java's handlers that fetch tokens of a cloud.
+_HANDLERS: Final[Mapping[str, Select]] = {**dict.fromkeys(IAM_HANDLERS, _select_aws), _GCP_HANDLER: _select_gcp}
 _SOURCES: Final[Mapping[str, Select]] = {
     TOKEN_COMMAND: _select_command,
     ENDPOINT: _select_by_url,
     UNSECURED: _select_unsecured,
     METADATA: _select_cloud,
-    _HANDLER: _select_by_handler,
+    LOGIN_HANDLER: _select_by_handler,
 }

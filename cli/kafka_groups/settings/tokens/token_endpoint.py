@@ -11,10 +11,9 @@ from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.pem import CERTIFICATE, has_block, pem_blocks
 from kafka_groups.settings.tokens.http_client import HttpSettings
-from kafka_groups.settings.tokens.token_settings import optional_seconds_of, seconds_of, text_of
+from kafka_groups.settings.tokens.token_settings import ENDPOINT, optional_seconds_of, seconds_of, text_of
 from kafka_groups.settings.tokens.url_rules import find_url_problem
 
-ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
 CA_FILE: Final = "https.ca.location"
 CA_PEM: Final = "https.ca.pem"
 

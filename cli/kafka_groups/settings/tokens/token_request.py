@@ -12,12 +12,15 @@ from kafka_groups.settings.tokens.http_client import HttpRequest, HttpResponse, 
 from kafka_groups.settings.tokens.http_errors import HttpFailedError
 from kafka_groups.settings.tokens.server_errors import describe_error, mask, parse_document, read_error
 from kafka_groups.settings.tokens.token import Token, parse_token
-from kafka_groups.settings.tokens.token_endpoint import ENDPOINT, TokenEndpoint
+from kafka_groups.settings.tokens.token_endpoint import TokenEndpoint
+from kafka_groups.settings.tokens.token_settings import ENDPOINT
 
 _ACCEPTED: Final = frozenset({200, 201})
 _REDIRECTS: Final = range(300, 400)
 # Statuses that a second request would have, too (UNRETRYABLE_HTTP_CODES of HttpJwtRetriever).
 _FINAL: Final = frozenset({*range(200, 408), *range(409, 416), 501, 505})
+# The requests end a little before the limit, so that their own error is reported.
+_SHARE_OF_LIMIT: Final = 0.95
 _LEAST_BACKOFF_S: Final = 0.001
 # Some 30 years: a longer lifetime is no number of seconds.
 _LONGEST_S: Final = 1_000_000_000
@@ -40,6 +43,7 @@ def request_document(
 
     Raises TokenFailedError, with the endpoint's own words but without `secrets`.
     """
+    limit = Limit(limit.clock() + limit.remaining_s() * _SHARE_OF_LIMIT, limit.clock, limit.cancelled)
     backoff_s = endpoint.backoff_s
     attempts = 0
     problem: HttpFailedError | None = None

@@ -10,6 +10,7 @@ from kafka_groups.numerals import hint_of_integer
 from kafka_groups.settings.pairs import Setting
 from kafka_groups.settings.values import hint_of_variable
 
+ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
 _SWITCHES: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False, "": False}
 # The largest number of librdkafka's properties.
 _LARGEST: Final = 2**31 - 1
