@@ -52,10 +52,10 @@ def _names_source(settings: Mapping[str, Setting], key: str) -> bool:
     if key == LOGIN_HANDLER:
         return text_of(settings, key) in _HANDLERS
     # The URL may be that of a metadata endpoint.
-    return bool(text_of(settings, key)) and not (key == ENDPOINT and _is_of_cloud(settings))
+    return bool(text_of(settings, key)) and not (key == ENDPOINT and _names_cloud(settings))
 
 
-def _is_of_cloud(settings: Mapping[str, Setting]) -> bool:
+def _names_cloud(settings: Mapping[str, Setting]) -> bool:
     return _names_source(settings, METADATA) or text_of(settings, LOGIN_HANDLER) == _GCP_HANDLER
 
 
