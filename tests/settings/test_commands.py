@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 import time
@@ -139,9 +138,17 @@ def test_at_the_limit_the_whole_process_group_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "child"
     child = f"import os, time; open({str(path)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
     program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    started = time.monotonic()
-    assert failure(python(program), 1.5) == "took too long, and was ended"
-    assert time.monotonic() - started < 3
+    limit = Limit.after(20)
+
+    def end_when_the_child_runs() -> None:
+        while not path.exists() or not path.read_text():
+            time.sleep(0.01)
+        limit.cancel()
+
+    threading.Thread(target=end_when_the_child_runs, daemon=True).start()
+    with pytest.raises(CommandFailedError) as caught:
+        run_command(python(program), limit)
+    assert str(caught.value) == "took too long, and was ended"
     assert has_ended(int(path.read_text()))
 
 
@@ -149,7 +156,7 @@ def test_a_command_that_ignores_sigterm_is_killed() -> None:
     program = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     started = time.monotonic()
     assert failure(python(program), 0.5) == "took too long, and was ended"
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 10
 
 
 def test_a_child_that_keeps_the_pipes_open_is_not_waited_for(tmp_path: Path) -> None:
@@ -179,11 +186,9 @@ def test_a_cancelled_command_ends_at_once() -> None:
     started = time.monotonic()
     with pytest.raises(CommandFailedError):
         run_command(python("import time; time.sleep(60)"), limit)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 10
 
 
-def test_the_process_group_of_this_process_is_not_killed() -> None:
+def test_a_command_has_a_process_group_of_its_own() -> None:
     program = "import os; print(os.getpgrp() == os.getpid())"
     assert run_command(python(program), Limit.after(20)) == b"True\n"
-    assert os.getpgrp() != 0
-    assert signal.getsignal(signal.SIGTERM) is not None

@@ -11,6 +11,7 @@ from urllib.parse import quote_plus
 
 import pytest
 
+from kafka_groups.settings.tokens.assertion import AssertionFile
 from kafka_groups.settings.tokens.client_credentials import ClientCredentials
 from kafka_groups.settings.tokens.token_endpoint import TokenEndpoint
 from tests.fakes.jwt_tokens import make_key, to_pem
@@ -101,7 +102,9 @@ def test_a_missing_id_or_secret_is_named(missing: str) -> None:
     properties = {ENDPOINT: "https://login.example/t", **CLIENT}
     del properties[missing]
     name = missing.replace("client.", "client.credentials.client.", 1)
-    assert settings_error(properties) == f"{ENDPOINT} needs {name}, which is not set"
+    assert settings_error(properties) == (
+        f"{ENDPOINT} needs {name}, which is not set; set it, or sasl.oauthbearer.assertion.file"
+    )
 
 
 def test_options_of_a_jaas_text_are_those_of_the_properties(server: TokenServer) -> None:
@@ -119,6 +122,19 @@ def test_options_of_strimzis_login_module_name_endpoint_id_and_secret(server: To
     source = source_of({"sasl.jaas.config": jaas, "sasl.login.callback.handler.class": handler})
     assert fetch(source).subject == "my-client"
     assert server.requests[0].form == {"grant_type": "client_credentials", "scope": "read"}
+
+
+def test_options_of_strimzis_login_module_name_a_ca_and_an_assertion(assertion_file: str) -> None:
+    options = f'oauth.client.assertion.location="{assertion_file}" oauth.ssl.truststore.location="/ca.pem"'
+    source = source_of({ENDPOINT: "https://login.example/t", "sasl.jaas.config": f"{MODULE} {options};"})
+    assert isinstance(source, ClientCredentials)
+    assert source.assertion == AssertionFile(assertion_file)
+    assert source.endpoint.http.ca_file == "/ca.pem"
+
+
+def test_a_secret_that_is_not_utf_8_is_refused() -> None:
+    text = settings_error({ENDPOINT: "https://login.example/t", **CLIENT, CLIENT_SECRET: f"{SECRET}\udcff"})
+    assert text == f"{CLIENT_SECRET} is not valid UTF-8; write it in UTF-8"
 
 
 def test_an_assertion_takes_the_place_of_the_secret(server: TokenServer, assertion_file: str) -> None:

@@ -86,7 +86,7 @@ def test_a_cancelled_request_ends_at_once() -> None:
         started = time.monotonic()
         with pytest.raises(HttpFailedError):
             send_request(HttpRequest(method="GET", url=server.url), HttpSettings(), limit)
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 4
 
 
 @pytest.mark.parametrize("has_length", [True, False])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from time import time
 from typing import Final
 from urllib.parse import quote_plus
@@ -109,11 +110,11 @@ def credentials_from(settings: Mapping[str, Setting]) -> ClientCredentials:
     if assertion is None and grant == _BEARER_GRANT:
         msg = f"the grant jwt-bearer needs an assertion; set {FILE} or {KEY_FILE}"
         raise SettingsError(msg)
-    needed_by = settings[ENDPOINT].source
+    require = partial(require_text, settings, needed_by=settings[ENDPOINT].source, other_way=FILE)
     return ClientCredentials(
         endpoint=endpoint_from(settings),
-        client_id=text_of(settings, CLIENT_ID) if assertion else require_text(settings, CLIENT_ID, needed_by),
-        client_secret="" if assertion else require_text(settings, CLIENT_SECRET, needed_by),
+        client_id=text_of(settings, CLIENT_ID) if assertion else require(CLIENT_ID),
+        client_secret="" if assertion else require(CLIENT_SECRET),
         scope=text_of(settings, "sasl.oauthbearer.scope"),
         assertion=assertion,
         grant=grant,

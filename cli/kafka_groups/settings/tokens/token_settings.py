@@ -8,7 +8,7 @@ from typing import Final
 from kafka_groups.errors import SettingsError
 from kafka_groups.numerals import hint_of_integer
 from kafka_groups.settings.pairs import Setting
-from kafka_groups.settings.values import hint_of_variable
+from kafka_groups.settings.values import hint_of_variable, is_utf8
 
 ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
 _SWITCHES: Final = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False, "": False}
@@ -17,15 +17,24 @@ _LARGEST: Final = 2**31 - 1
 
 
 def text_of(settings: Mapping[str, Setting], key: str) -> str:
-    """Return the value of a property, empty if it is not set."""
-    return settings[key].value if key in settings else ""
+    """Return the value of a property, empty if it is not set. Raises SettingsError if it is not valid UTF-8."""
+    if key not in settings:
+        return ""
+    setting = settings[key]
+    if not is_utf8(setting.value):
+        msg = f"{setting.source} is not valid UTF-8; write it in UTF-8"
+        raise SettingsError(msg)
+    return setting.value
 
 
-def require_text(settings: Mapping[str, Setting], key: str, needed_by: str) -> str:
-    """Return the value of a property. Raises SettingsError if it is not set; `needed_by` names what needs it."""
+def require_text(settings: Mapping[str, Setting], key: str, *, needed_by: str, other_way: str) -> str:
+    """Return the value of a property.
+
+    Raises SettingsError if it is not set; `needed_by` names what needs it, and `other_way` the property to set instead.
+    """
     value = text_of(settings, key)
     if not value:
-        msg = f"{needed_by} needs {key}, which is not set"
+        msg = f"{needed_by} needs {key}, which is not set; set it, or {other_way}"
         raise SettingsError(msg)
     return value
 
