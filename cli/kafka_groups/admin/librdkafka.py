@@ -43,7 +43,7 @@ _WITHOUT_GROUP: Final[Mapping[str, Any]] = {
 _WITHOUT_LOGS: Final[Mapping[str, Any]] = {"log_level": 0}
 
 _TOKEN_TIMEOUT_S: Final = 20.0
-# How long a token is used of which nobody knows when it expires.
+# How long a token is used if nobody knows when it expires.
 _UNKNOWN_LIFETIME_S: Final = 60.0
 
 _MASK: Final = "(hidden)"

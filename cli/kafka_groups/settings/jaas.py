@@ -11,7 +11,7 @@ _MODULES: Final = {"PlainLoginModule", "ScramLoginModule"}
 _NAMES: Final = ("username", "password")
 _CLIENT_ID: Final = "sasl.oauthbearer.client.credentials.client.id"
 _CLIENT_SECRET: Final = "sasl.oauthbearer.client.credentials.client.secret"  # noqa: S105 # The name of a property.
-# Options of other login modules, and the properties that say the same. Those with dots are of Strimzi's login module.
+# Options of other login modules, and the properties that say the same. Strimzi's login module has those with dots.
 _TOKEN_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "OAuthBearerLoginModule": {
         "clientId": _CLIENT_ID,

@@ -21,7 +21,7 @@ class Limit:
 
     @classmethod
     def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic) -> Limit:
-        """Return the limit that is so many seconds from now."""
+        """Return the limit that is this number of seconds from now."""
         return cls(clock() + seconds, clock)
 
     def remaining_s(self) -> float:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kafka_groups.admin.network.channel import numeric_addresses
-from kafka_groups.admin.network.handshake import HandshakeRequest, Versions, agreed_version
+from kafka_groups.admin.network.handshake import HandshakeRequest, Versions
 from kafka_groups.admin.network.request import InFlight, Request, Response, lost_responses, take
+from kafka_groups.admin.network.request_encoder import Frame, RequestEncoder
 from kafka_groups.admin.network.resolver import Resolution
 from kafka_groups.admin.network.setup_errors import closed_at_once, not_set_up, open_step, unresolved, with_cause
 from kafka_groups.admin.network.setup_timer import SetupTimer
 from kafka_groups.errors import (
     AdminError,
     ConnectionFailedError,
-    InvalidRequestError,
     MalformedResponseError,
-    UnsupportedVersionError,
 )
-from kafka_groups.protocol import INT32, Cursor, SchemaError
+from kafka_groups.protocol import INT32, Cursor
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.channel import Address, Channel
@@ -66,9 +65,9 @@ class Connection:
         self.window = _MAX_IN_FLIGHT
         self._make_channel = make_channel
         self._setup = SetupTimer(setup_timeout_s, now)
-        self._correlation_id = 0
+        self._encoder = RequestEncoder(handshake.client_id)
         self._in_flight: dict[int, InFlight] = {}
-        self._waiting: deque[tuple[int, InFlight, bytes]] = deque()
+        self._waiting: deque[Frame] = deque()
         self._unversioned: deque[Request] = deque()
         self._throttled_until = 0.0
         # When the client has to authenticate again; the requests of a renewal go before the others that wait.
@@ -136,14 +135,14 @@ class Connection:
         """Return whether nothing was received for `idle_timeout_s`, and another broker can serve a waiting request."""
         if self.versions is None or now - self.active_at <= idle_timeout_s:
             return False
-        outstanding = (*self._in_flight.values(), *(each for _, each, _ in self._waiting))
+        outstanding = (*self._in_flight.values(), *(each.in_flight for each in self._waiting))
         return any(each.is_movable() for each in outstanding)
 
     def release(self, error: AdminError) -> list[Response]:
         """Give up the requests that another broker can serve, and return them as responses with this error."""
         movable = {key: each for key, each in self._in_flight.items() if each.is_movable()}
         self._in_flight.update({key: each._replace(is_released=True) for key, each in movable.items()})
-        waiting = [each for _, each, _ in take(self._waiting, lambda each: each[1].is_movable())]
+        waiting = [each.in_flight for each in take(self._waiting, lambda each: each.in_flight.is_movable())]
         return [each.to_lost(error) for each in (*movable.values(), *waiting)]
 
     def is_throttled(self, now: float) -> bool:
@@ -174,7 +173,7 @@ class Connection:
             self.channel.close()
         sent = (each for each in self._in_flight.values() if each.request.token is not _HANDSHAKE)
         unversioned = (InFlight(each, None, -1) for each in self._unversioned)
-        outstanding = [*sent, *(each for _, each, _ in self._waiting), *unversioned]
+        outstanding = [*sent, *(each.in_flight for each in self._waiting), *unversioned]
         return lost_responses(outstanding, error, self.channel) if outstanding else []
 
     def withdraw(self, now: float) -> list[Response]:
@@ -183,7 +182,7 @@ class Connection:
         if self.channel is not None and any(each.is_cut_off(self.channel.written) for each in self._in_flight.values()):
             self._loss = ConnectionFailedError("the request was not completely written in time")
         late = [InFlight(each, None, -1) for each in take(self._unversioned, lambda each: not each.idempotent)]
-        late += [each for _, each, _ in take(self._waiting, lambda each: not each[1].request.idempotent)]
+        late += [each.in_flight for each in take(self._waiting, lambda each: not each.in_flight.request.idempotent)]
         return [Response(each.request, each.part, each.version, payload=b"", reason=reason) for each in late]
 
     def _is_resolved(self, resolution: Resolution, now: float) -> bool:
@@ -203,21 +202,15 @@ class Connection:
     def _send_handshake(self, message: HandshakeRequest) -> None:
         request = Request(api=message.api, bodies=lambda _version: [], token=_HANDSHAKE)
         in_flight = InFlight(request=request, part=message, version=message.version)
-        self._transmit(*self._to_frame(in_flight, message.body))
+        self._transmit(self._encoder.encode(in_flight, message.body))
 
-    def _to_frame(self, in_flight: InFlight, body: Mapping[str, Any]) -> tuple[int, InFlight, bytes]:
-        self._correlation_id += 1
-        frame = in_flight.request.api.encode_request(
-            in_flight.version, correlation_id=self._correlation_id, client_id=self._handshake.client_id, body=body
-        )
-        return self._correlation_id, in_flight, frame
-
-    def _transmit(self, correlation_id: int, in_flight: InFlight, frame: bytes) -> None:
+    def _transmit(self, frame: Frame) -> None:
         assert self.channel is not None
         begin = self.channel.queued
-        self._in_flight[correlation_id] = in_flight._replace(begin=begin, end=begin + len(frame))
+        in_flight = frame.in_flight
+        self._in_flight[frame.correlation_id] = in_flight._replace(begin=begin, end=begin + len(frame.data))
         self.sent[in_flight.request.api.name, in_flight.version] += 1
-        self.channel.send(frame)
+        self.channel.send(frame.data)
 
     def _has_capacity(self) -> bool:
         return self.versions is not None and not self._is_renewing and len(self._in_flight) < self.window
@@ -230,7 +223,7 @@ class Connection:
         while self._waiting and self._has_capacity() and now >= self._throttled_until:
             if not self._in_flight:
                 self.active_at = now
-            self._transmit(*self._waiting.popleft())
+            self._transmit(self._waiting.popleft())
 
     def _receive(self, payload: bytes, now: float) -> list[Response]:
         in_flight = self._in_flight.pop(INT32.read(False, False)(Cursor(payload)), None)
@@ -285,21 +278,8 @@ class Connection:
         return True
 
     def _encode(self, request: Request) -> list[Response]:
-        try:
-            version = agreed_version(self.versions or {}, request.api)
-            bodies = request.bodies(version)
-        except UnsupportedVersionError as error:
-            return [Response(request=request, part=None, version=-1, payload=b"", error=error)]
-        failed: list[Response] = []
-        for part, body in bodies:
-            if isinstance(body, AdminError):
-                failed.append(Response(request=request, part=part, version=version, payload=b"", error=body))
-                continue
-            try:
-                self._waiting.append(self._to_frame(InFlight(request=request, part=part, version=version), body))
-            except SchemaError as error:
-                invalid = InvalidRequestError(f"cannot encode the request: {error}")
-                failed.append(Response(request=request, part=part, version=version, payload=b"", error=invalid))
+        frames, failed = self._encoder.encode_bodies(request, self.versions or {})
+        self._waiting += frames
         return failed
 
     def _check_setup(self, now: float) -> list[Response]:

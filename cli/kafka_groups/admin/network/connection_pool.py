@@ -24,7 +24,6 @@ from kafka_groups.admin.network.request import Request, Response
 from kafka_groups.admin.network.resolver import Resolve, resolve
 from kafka_groups.admin.network.selector import Selector
 from kafka_groups.admin.network.setup_errors import idle_error, with_settings
-from kafka_groups.admin.network.tokens import create_tokens
 from kafka_groups.errors import AdminError, BrokerTimeoutError, ConnectionFailedError, TimeoutExceededError
 from kafka_groups.model import Broker
 from kafka_groups.settings import ConnectionSettings, Endpoint
@@ -68,8 +67,7 @@ class BrokerPool:
         self._sent_before: Counter[tuple[str, int]] = Counter()
         self._undelivered: list[Response] = []
         self._selector = Selector()
-        self._tokens = create_tokens(settings, wakeup=self._selector.wakeup, clock=clock)
-        self._handshakes = Handshakes(settings.client_id, settings.credentials, self._tokens)
+        self._handshakes = Handshakes(settings, wakeup=self._selector.wakeup, clock=clock)
 
     @property
     def sent(self) -> Counter[tuple[str, int]]:
@@ -117,10 +115,8 @@ class BrokerPool:
 
     def poll(self, until: float) -> list[Response]:
         """Return the responses that arrived, waiting for one until that time; lost connections return errors."""
-        if self._undelivered:
-            undelivered, self._undelivered = self._undelivered, []
-            return undelivered
-        return self._wait_for_responses(until)
+        undelivered, self._undelivered = self._undelivered, []
+        return undelivered or self._wait_for_responses(until)
 
     def update_brokers(self, brokers: Iterable[Broker]) -> None:
         """Add or replace the addresses of these brokers; one without a host replaces none."""
@@ -151,8 +147,7 @@ class BrokerPool:
 
     def close(self) -> None:
         """Close every connection, and end what fetches a token."""
-        if self._tokens is not None:
-            self._tokens.close()
+        self._handshakes.close()
         for endpoint, number in list(self._connections):
             self._drop(endpoint, ConnectionFailedError("closed"), number)
         self._selector.close()

@@ -13,10 +13,11 @@ from kafka_groups.errors import AuthenticationFailedError, MalformedResponseErro
 from kafka_groups.protocol import INT16, Cursor, SchemaError, Struct
 from kafka_groups.protocol.errors import ILLEGAL_SASL_STATE, UNSUPPORTED_SASL_MECHANISM, UNSUPPORTED_VERSION
 from kafka_groups.protocol.messages import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api
+from kafka_groups.settings import TokenCredentials
 
 if TYPE_CHECKING:
     from kafka_groups.admin.network.tokens import TokenFetch, Tokens
-    from kafka_groups.settings import Endpoint, SaslCredentials
+    from kafka_groups.settings import ConnectionSettings, Endpoint, SaslCredentials
 
 Versions = Mapping[int, tuple[int, int]]
 
@@ -35,8 +36,8 @@ class HandshakeRequest(NamedTuple):
 class Handshake:
     """The handshake of one connection. `versions` maps API keys to the broker's version ranges; it is None at first.
 
-    `session_lifetime_s` is how long the broker accepts requests after the authentication, None for ever (KIP-368); the
-    client may authenticate again on the same connection before. While the handshake `is_waiting`, the next request
+    `session_lifetime_s` is how long the broker accepts requests after the authentication, None without a limit; the
+    client may authenticate again on the same connection (KIP-368). While the handshake `is_waiting`, the next request
     needs the token of `fetch`. Credentials with a source of tokens need `tokens`.
     With `may_be_old`, the peer may know only the first version of ApiVersions; one that `is_old` is known for it.
     `note_age` receives whether the peer needed that version, as soon as its versions are known.
@@ -172,11 +173,9 @@ class Handshake:
         assert self.credentials is not None
         if response["error_code"]:
             reason = response["error_message"] or f"error {response['error_code']}"
-            who = f"{self.credentials.identity} with {self.credentials.mechanism}"
-            msg = f"authentication failed for {who}: {reason}; {self._sasl_client.next_step()}"
             if self._tokens is not None:
                 self._tokens.discard()
-            raise AuthenticationFailedError(msg)
+            raise AuthenticationFailedError(self._sasl_client.describe_refusal(reason))
         message = self._sasl_client.evaluate_challenge(response["auth_bytes"])
         if message is not None:
             return self._request(SASL_AUTHENTICATE, {"auth_bytes": message})
@@ -190,10 +189,16 @@ class Handshake:
 class Handshakes:
     """The handshakes of the connections of one pool. Peers that need the first version of ApiVersions are known."""
 
-    def __init__(self, client_id: str, credentials: SaslCredentials | None, tokens: Tokens | None) -> None:
-        self._client_id = client_id
-        self._credentials = credentials
-        self._tokens = tokens
+    def __init__(self, settings: ConnectionSettings, *, wakeup: Callable[[], None], clock: Callable[[], float]) -> None:
+        self._client_id = settings.client_id
+        self._credentials = settings.credentials
+        self._tokens: Tokens | None = None
+        if isinstance(settings.credentials, TokenCredentials):
+            # Most connections need no tokens.
+            from kafka_groups.admin.network.tokens import Tokens
+
+            source = settings.credentials.source
+            self._tokens = Tokens(source, timeout_s=settings.timeout_s, wakeup=wakeup, clock=clock)
         # Whether each peer that responded needed the first version.
         self._ages: dict[Endpoint, bool] = {}
 
@@ -209,6 +214,11 @@ class Handshakes:
             note_age=partial(self._ages.__setitem__, endpoint),
             tokens=self._tokens,
         )
+
+    def close(self) -> None:
+        """End what fetches a token."""
+        if self._tokens is not None:
+            self._tokens.close()
 
 
 def agreed_version(versions: Versions, api: Api) -> int:

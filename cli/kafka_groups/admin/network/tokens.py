@@ -9,18 +9,16 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.errors import AuthenticationFailedError, TokenFailedError
-from kafka_groups.settings import TokenCredentials
 from kafka_groups.settings.limits import Limit
 
 if TYPE_CHECKING:
-    from kafka_groups.settings import ConnectionSettings
     from kafka_groups.settings.tokens.token import Token, TokenSource
 
 # The share of a command's timeout that a token may take, so that its own error is reported, and not the deadline.
 _SHARE_OF_TIMEOUT: Final = 0.9
 # A token is renewed when this share of its lifetime is over, as by Kafka's own login (ExpiringCredentialRefreshConfig).
 _SHARE_OF_LIFETIME: Final = 0.8
-# How long a token is used of which nobody knows when it expires.
+# How long a token is used if nobody knows when it expires.
 _UNKNOWN_LIFETIME_S: Final = 60.0
 # How long the end of a fetch waits for its thread, which kills the processes that it started.
 _LONGEST_JOIN_S: Final = 1.0
@@ -54,7 +52,7 @@ class TokenFetch:
             # Each caller gets an error of its own: they are raised in several connections.
             raise TokenFailedError(str(self._error))
         if self._token is None and self._limit.is_over():
-            msg = f"{self._source.place} returned no token within {round(self._limit.until - self._started, 1):g} s"
+            msg = f"{self._source.place} took too long: it returned no token within {round(self._limit.until - self._started, 1):g} s"
             raise TokenFailedError(msg)
         return self._token
 
@@ -126,14 +124,7 @@ class Tokens:
             return False
         if self._source.is_read_each_time:
             return True
-        expires_at = self._fetched_at + _UNKNOWN_LIFETIME_S if token.expires_at is None else token.expires_at
-        return self._wall_clock() >= self._fetched_at + _SHARE_OF_LIFETIME * (expires_at - self._fetched_at)
-
-
-def create_tokens(
-    settings: ConnectionSettings, *, wakeup: Callable[[], None], clock: Callable[[], float]
-) -> Tokens | None:
-    """Return the tokens of the settings' source, None if the user logs in with something else, or not at all."""
-    if not isinstance(settings.credentials, TokenCredentials):
-        return None
-    return Tokens(settings.credentials.source, timeout_s=settings.timeout_s, wakeup=wakeup, clock=clock)
+        age_s = self._wall_clock() - self._fetched_at
+        if token.expires_at is None:
+            return age_s >= _UNKNOWN_LIFETIME_S
+        return age_s >= _SHARE_OF_LIFETIME * (token.expires_at - self._fetched_at)

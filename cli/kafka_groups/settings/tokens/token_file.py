@@ -28,7 +28,7 @@ class TokenFile:
         return True
 
     def fetch(self, limit: Limit) -> Token:
-        """Read the file, each time anew: it may have changed. Raises TokenFailedError if it has no token."""
+        """Read the file, which may have changed since the last time. Raises TokenFailedError if it has no token."""
         del limit
         try:
             text = decode_utf8(Path(self.path).read_bytes())
