@@ -19,7 +19,7 @@ from kafka_groups.sandbox.processes import find_running, is_running, stop, wait_
 from kafka_groups.sandbox.profile import Profile, remove_profiles, require_available_names
 from kafka_groups.sandbox.readiness import await_brokers
 from kafka_groups.sandbox.security.listeners import PROTOCOLS
-from kafka_groups.sandbox.security.secret_files import renew_token, require_usable_path, token_expiry
+from kafka_groups.sandbox.security.secret_files import delete_key_set, renew_token, require_usable_path, token_expiry
 from kafka_groups.sandbox.security.ways_in import sandbox_profiles
 from kafka_groups.sandbox.startup import DEFAULT_NAME, MEMBERS_PROGRAM, START_TIMEOUT_S, SandboxSpec, start_sandbox
 from kafka_groups.sandbox.state_file import MEMBERS, Node, SandboxState, read_state, write_state
@@ -85,7 +85,7 @@ def up(spec: SandboxSpec, *, report: Callable[[str], None] = lambda _: None) -> 
         present = read_state(directory)
         if present is not None and (sandbox := _describe(directory, present)).is_up:
             report(f"the sandbox '{spec.name}' is already up: Kafka {sandbox.kafka_version}")
-            return _renew(directory, spec, present)
+            return _renew(directory, spec, present, report)
         if spec.profile:
             require_available_names(directory, _planned_profiles(directory, spec))
         if present is not None:
@@ -172,10 +172,13 @@ def _require_possible(spec: SandboxSpec, version: KafkaVersion) -> None:
         raise SandboxError(msg)
 
 
-def _renew(directory: SandboxDirectory, spec: SandboxSpec, state: SandboxState) -> Sandbox:
-    """Renew the token of a sandbox that is up; raise SandboxError if it has none and the spec wants users."""
+def _renew(
+    directory: SandboxDirectory, spec: SandboxSpec, state: SandboxState, report: Callable[[str], None]
+) -> Sandbox:
+    """Renew the token of a sandbox that is up; raise SandboxError if it has no users and the spec wants them."""
     if state.is_secure:
         renew_token(directory, now=datetime.now(UTC))
+        report("renewed the token of the user admin")
     elif spec.secure:
         msg = f"the sandbox '{directory.name}' is up without --secure; end it first, or give another --name"
         raise SandboxError(msg)
@@ -208,6 +211,8 @@ def _delete(directory: SandboxDirectory, *, keep_logs: bool) -> None:
     # First, because a `down` that fails here or is killed can be repeated only while the state file exists.
     if state is not None and state.profile:
         remove_profiles(directory, _profiles(directory, state))
+    if state is not None and state.is_secure:
+        delete_key_set(directory)
     directory.clear(keep_logs=keep_logs)
 
 

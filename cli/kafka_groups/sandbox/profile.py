@@ -77,8 +77,10 @@ def write_profiles(directory: SandboxDirectory, profiles: Sequence[Profile], *, 
     path = path or profiles_file()
     with _locked(path):
         text = _read(path)
-        for profile in profiles:
+        # From the end, because a block is removed with the blank line before it.
+        for profile in reversed(profiles):
             text = _without(text, _replaceable_block(text, directory, profile, path))
+        for profile in profiles:
             separator = "" if not text else "\n" if text.endswith("\n") else "\n\n"
             text += separator + _block_text(directory, profile)
         # Private, because users add the passwords of their own clusters to this file.
@@ -95,7 +97,7 @@ def remove_profiles(directory: SandboxDirectory, profiles: Sequence[Profile], *,
         return
     with _locked(path):
         text = before = _read(path)
-        for profile in profiles:
+        for profile in reversed(profiles):
             block = _find_block(text, profile, path)
             if block is not None and (block.directory, block.bootstrap) == (_quoted(directory), profile.bootstrap):
                 text = _without(text, block)

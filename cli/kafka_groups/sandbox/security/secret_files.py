@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,19 +11,25 @@ from typing import Final
 
 from kafka_groups.errors import SandboxError, TokenFailedError
 from kafka_groups.files import PRIVATE, write_atomically
-from kafka_groups.sandbox.directory import SandboxDirectory
+from kafka_groups.sandbox.directory import SandboxDirectory, user_directory
 from kafka_groups.sandbox.security.users import ADMIN, USERS
 
 # Brokers use the path of a `file:` URL as it is written, with its percent signs. So what would have to be encoded in a
 # URL (RFC 2396, and java.net.URI's other characters) cannot be in the path.
 _NOT_IN_URL: Final = re.compile(r"[\"#%<>?\[\\\]^`{|}\s]")
+_DIGEST_DIGITS: Final = 16
+_PRIVATE_FOLDER: Final = 0o700
 
 
 @dataclass(frozen=True, slots=True)
 class SecretFiles:
-    """The paths of the files, all in one directory."""
+    """The paths of the files, all in one directory.
+
+    `key_set` is the file with the public key of tokens, which brokers open.
+    """
 
     folder: Path
+    key_set: Path
 
     @property
     def authority(self) -> Path:
@@ -38,11 +45,6 @@ class SecretFiles:
     def signing_key(self) -> Path:
         """The private key that signs tokens."""
         return self.folder / "token-key.pem"
-
-    @property
-    def key_set(self) -> Path:
-        """The public key of tokens, for the brokers."""
-        return self.folder / "jwks.json"
 
     @property
     def token(self) -> Path:
@@ -61,17 +63,28 @@ class SecretFiles:
 
 def secret_files(directory: SandboxDirectory) -> SecretFiles:
     """Return the files of a sandbox."""
-    return SecretFiles(directory.security)
+    key_set = directory.security / "jwks.json"
+    if not _NOT_IN_URL.search(str(key_set)):
+        return SecretFiles(directory.security, key_set)
+    # On macOS, the path of the user's state directory has a blank, and that of the cache has none.
+    digest = hashlib.sha256(str(directory.path.resolve()).encode()).hexdigest()
+    return SecretFiles(directory.security, user_directory("cache") / "key-sets" / f"{digest[:_DIGEST_DIGITS]}.json")
 
 
 def require_usable_path(directory: SandboxDirectory) -> None:
-    """Raise SandboxError if brokers cannot open the keys of tokens at this path."""
-    if found := _NOT_IN_URL.search(str(directory.path)):
+    """Raise SandboxError if brokers could not open the key set of the sandbox."""
+    key_set = secret_files(directory).key_set
+    if found := _NOT_IN_URL.search(str(key_set)):
         msg = (
-            f"brokers cannot open the keys of tokens in {str(directory.path)!r}, which contains {found[0]!r}; "
-            "give another --dir, or leave out --secure"
+            f"brokers cannot open the keys of tokens in {str(directory.path)!r} and {str(key_set.parent)!r}, "
+            f"which contains {found[0]!r}; give another --dir"
         )
         raise SandboxError(msg)
+
+
+def delete_key_set(directory: SandboxDirectory) -> None:
+    """Delete the key set, which need not be in the directory of the sandbox."""
+    secret_files(directory).key_set.unlink(missing_ok=True)
 
 
 def create_secrets(directory: SandboxDirectory, *, now: datetime) -> None:
@@ -91,7 +104,8 @@ def create_secrets(directory: SandboxDirectory, *, now: datetime) -> None:
         files.key_set: key_set(key),
     }
     with directory.report_write_errors():
-        files.folder.mkdir(mode=0o700)
+        files.folder.mkdir(mode=_PRIVATE_FOLDER)
+        files.key_set.parent.mkdir(parents=True, exist_ok=True)
         for path, content in contents.items():
             write_atomically(path, content, mode=PRIVATE)
     renew_token(directory, now=now)
