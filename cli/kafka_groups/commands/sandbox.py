@@ -153,6 +153,7 @@ def down(*, name: str, home: Path | None) -> None:
     Examples:
       kafka-groups sandbox down
       kafka-groups sandbox down --name old
+      kafka-groups sandbox down --name secure
     """
     existed = local_kafka.down(name, home=home)
     _print_progress(f"the sandbox '{name}' is {'down' if existed else 'not up'}")
