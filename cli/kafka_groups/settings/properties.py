@@ -151,6 +151,7 @@ TOKEN_SOURCE_KEYS: Final = (
     "sasl.oauthbearer.token.command",
     "sasl.oauthbearer.token.endpoint.url",
     "enable.sasl.oauthbearer.unsecure.jwt",
+    "sasl.oauthbearer.metadata.authentication.type",
 )
 CLIENT_HANDLER: Final = "sasl.client.callback.handler.class"
 LOGIN_HANDLER: Final = "sasl.login.callback.handler.class"
