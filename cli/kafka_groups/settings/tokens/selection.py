@@ -9,12 +9,12 @@ from urllib.parse import unquote, urlsplit
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.commands import split_command
 from kafka_groups.settings.pairs import Setting
+from kafka_groups.settings.properties import TOKEN_COMMAND
 from kafka_groups.settings.tokens.token import TokenSource
 from kafka_groups.settings.tokens.token_command import TokenCommand
 from kafka_groups.settings.tokens.token_file import TokenFile
 from kafka_groups.settings.tokens.unsecured import UnsecuredToken
 
-TOKEN_COMMAND: Final = "sasl.oauthbearer.token.command"  # noqa: S105 # The name of a property.
 ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
 UNSECURED: Final = "enable.sasl.oauthbearer.unsecure.jwt"
 CONFIG: Final = "sasl.oauthbearer.config"
