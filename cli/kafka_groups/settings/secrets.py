@@ -122,9 +122,9 @@ def _holds_secret(key: str, value: str) -> bool:
 
 def _describe_flags(keys: Iterable[str]) -> str:
     names = list(keys)
-    ways = "write it to a profile or a config file that only you can read"
-    if "sasl.password" in names:
-        ways += ", or set KAFKA_GROUPS_SASL_PASSWORD"
     listed = " and ".join(f"{FLAG} {name}" for name in names)
-    verb = "shows its secret" if len(names) == 1 else "show their secrets"
-    return f"{listed} {verb} in the list of processes and in the history of the shell; {ways}"
+    shown = "shows a secret" if len(names) == 1 else "show secrets"
+    ways = "use a profile or a config file that only you can read"
+    if "sasl.password" in names:
+        ways += ", or KAFKA_GROUPS_SASL_PASSWORD"
+    return f"{listed} {shown} in the list of processes and in the history of the shell; {ways}"
