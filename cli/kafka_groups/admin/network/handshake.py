@@ -173,11 +173,9 @@ class Handshake:
         assert self.credentials is not None
         if response["error_code"]:
             reason = response["error_message"] or f"error {response['error_code']}"
-            who = f"{self.credentials.identity} with {self.credentials.mechanism}"
-            msg = f"authentication failed for {who}: {reason}; {self._sasl_client.next_step()}"
             if self._tokens is not None:
                 self._tokens.discard()
-            raise AuthenticationFailedError(msg)
+            raise AuthenticationFailedError(self._sasl_client.describe_refusal(reason))
         message = self._sasl_client.evaluate_challenge(response["auth_bytes"])
         if message is not None:
             return self._request(SASL_AUTHENTICATE, {"auth_bytes": message})

@@ -52,7 +52,7 @@ class TokenFetch:
             # Each caller gets an error of its own: they are raised in several connections.
             raise TokenFailedError(str(self._error))
         if self._token is None and self._limit.is_over():
-            msg = f"{self._source.place} returned no token within {round(self._limit.until - self._started, 1):g} s"
+            msg = f"{self._source.place} took too long: it returned no token within {round(self._limit.until - self._started, 1):g} s"
             raise TokenFailedError(msg)
         return self._token
 
@@ -124,5 +124,7 @@ class Tokens:
             return False
         if self._source.is_read_each_time:
             return True
-        expires_at = self._fetched_at + _UNKNOWN_LIFETIME_S if token.expires_at is None else token.expires_at
-        return self._wall_clock() >= self._fetched_at + _SHARE_OF_LIFETIME * (expires_at - self._fetched_at)
+        age_s = self._wall_clock() - self._fetched_at
+        if token.expires_at is None:
+            return age_s >= _UNKNOWN_LIFETIME_S
+        return age_s >= _SHARE_OF_LIFETIME * (token.expires_at - self._fetched_at)

@@ -16,6 +16,6 @@ class SaslClient(Protocol):
         """Return the next message, None after the last one. AuthenticationFailedError if the challenge is not valid."""
         ...
 
-    def next_step(self) -> str:
-        """Return what the user should check after the broker refused the credentials, as the end of a sentence."""
+    def describe_refusal(self, reason: str) -> str:
+        """Return that the broker refused the credentials, why (`reason` is its text), and what to check."""
         ...

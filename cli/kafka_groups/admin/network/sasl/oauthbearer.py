@@ -50,21 +50,23 @@ class OAuthBearerClient:
         self._status = _read_status(challenge)
         return _ACKNOWLEDGEMENT
 
-    def next_step(self) -> str:
+    def describe_refusal(self, reason: str) -> str:
         """Return what is wrong with the token by the clock of this machine, else what the token says of itself."""
+        return f"the broker refused the token of {self._place} ({self._status or reason}): {self._likely_cause()}"
+
+    def _likely_cause(self) -> str:
         now = self._clock()
         token = self._token
         if token.expires_at is not None and token.expires_at <= now:
-            return f"the token from {self._place} expired at {_format_time(token.expires_at)}; get a new one"
+            return f"it expired at {_format_time(token.expires_at)}; get a new one"
         if token.not_before is not None and token.not_before > now:
             since = _format_time(token.not_before)
-            return f"the token from {self._place} is not valid before {since}; check the clocks, or wait"
+            return f"it is not valid before {since}; check the clocks of both machines, or wait"
         claims = {"subject": token.subject, "audience": token.audience, "issuer": token.issuer}
-        known = ", ".join(f"{name} '{value}'" for name, value in claims.items() if value)
-        status = f" ({self._status})" if self._status else ""
+        known = " and ".join(f"the {name} '{value}'" for name, value in claims.items() if value)
         if not known:
-            return f"the broker does not accept the token from {self._place}{status}; {_LOG_HAS_REASON}"
-        return f"the token from {self._place} has the {known}{status}; check what the broker expects: {_LOG_HAS_REASON}"
+            return f"it is opaque to this tool; {_LOG_HAS_REASON}"
+        return f"it has {known}; check which ones the broker accepts: {_LOG_HAS_REASON}"
 
 
 def _read_status(challenge: bytes) -> str:

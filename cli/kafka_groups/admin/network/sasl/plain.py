@@ -25,6 +25,12 @@ class PlainClient:
         del challenge
         return None
 
-    def next_step(self) -> str:
-        """Return which properties to check."""
-        return CHECK_USER
+    def describe_refusal(self, reason: str) -> str:
+        """Return the reason of the broker, and which properties to check."""
+        return refused_user(self._credentials, reason)
+
+
+def refused_user(credentials: PasswordCredentials, reason: str) -> str:
+    """Return that the broker refused a user or a password; brokers do not say which one."""
+    who = f"user '{credentials.username}' with {credentials.mechanism}"
+    return f"authentication failed for {who}: {reason}; {CHECK_USER}"

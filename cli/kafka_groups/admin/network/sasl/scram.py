@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import scramp
 
-from kafka_groups.admin.network.sasl.plain import CHECK_USER
+from kafka_groups.admin.network.sasl.plain import CHECK_USER, refused_user
 from kafka_groups.errors import AuthenticationFailedError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class ScramClient:
     """SCRAM has two messages: a nonce, and the proof for the salt and the iteration count of the broker."""
 
     def __init__(self, credentials: PasswordCredentials) -> None:
+        self._credentials = credentials
         name = credentials.username
         password = credentials.password
         is_plain = (name + password).isascii() and (name + password).isprintable()
@@ -61,9 +62,9 @@ class ScramClient:
             msg = f"the broker did not prove that it knows the password: {error}"
             raise AuthenticationFailedError(msg) from error
 
-    def next_step(self) -> str:
-        """Return which properties to check."""
-        return CHECK_USER
+    def describe_refusal(self, reason: str) -> str:
+        """Return the reason of the broker, and which properties to check."""
+        return refused_user(self._credentials, reason)
 
 
 class _Verbatim:
