@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from kafka_groups.errors import SettingsError
+from kafka_groups.settings.masks import MASK, hide_secrets
 
 if TYPE_CHECKING:
     from kafka_groups.settings.limits import Limit
@@ -23,9 +24,6 @@ _READ_SIZE: Final = 1 << 16
 # What a program may print of a secret: long words of the alphabet of tokens and keys, and all that follows "password=".
 _LONG_WORD: Final = re.compile(r"[-\w~+/.=%]{20,}")
 _NAMED_SECRET: Final = re.compile(r"(?i)((?:pass(?:word|wd|phrase)?|secret|token|key|bearer)\b[\"']?\s*[:=\s]\s*)\S+")
-# A secret of so few characters is masked where it is a word: it may be a part of many other words.
-_LONGEST_WORD: Final = 3
-_MASK: Final = "(hidden)"
 _LONGEST_SHOWN: Final = 200
 
 
@@ -84,15 +82,8 @@ def mask_output(text: str, secret: str = "") -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return ""
-    line = lines[-1]
-    secrets = sorted({part.strip() for part in secret.splitlines() if part.strip()}, key=len, reverse=True)
-    for part in secrets:
-        if len(part) > _LONGEST_WORD:
-            line = line.replace(part, _MASK)
-    line = _LONG_WORD.sub(_MASK, _NAMED_SECRET.sub(rf"\1{_MASK}", line))
-    for part in secrets:
-        if len(part) <= _LONGEST_WORD:
-            line = re.sub(rf"(?<!\w){re.escape(part)}(?!\w)", _MASK, line)
+    line = hide_secrets(lines[-1], (part.strip() for part in secret.splitlines()))
+    line = _LONG_WORD.sub(MASK, _NAMED_SECRET.sub(rf"\1{MASK}", line))
     return "".join(each if each.isprintable() else "?" for each in line)[:_LONGEST_SHOWN]
 
 
