@@ -13,6 +13,7 @@ from tests.settings.resolution import write_file
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+SUPPORTED = "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER or AWS_MSK_IAM"
 USER = ("sasl.username=me", "sasl.password=hidden-thing")
 JAAS = f'sasl.jaas.config={PLAIN} required username="me" password="hidden-thing";'
 
@@ -192,9 +193,7 @@ def test_an_unsupported_login_module_of_a_file_does_not_prevent_credentials_of_f
 
 def test_a_missing_mechanism_user_or_password_is_named() -> None:
     lead = "-X security.protocol=SASL_SSL needs"
-    assert error_text(*USER) == (
-        f"{lead} sasl.mechanism, which is not set; set it to PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER"
-    )
+    assert error_text(*USER) == (f"{lead} sasl.mechanism, which is not set; set it to {SUPPORTED}")
     for name, given in zip(("password", "username"), USER, strict=True):
         text = error_text("sasl.mechanism=PLAIN", given)
         assert text == f"{lead} sasl.{name}, which is not set; set sasl.{name} or sasl.jaas.config"
@@ -204,7 +203,7 @@ def test_a_missing_mechanism_user_or_password_is_named() -> None:
 
 def test_an_unsupported_mechanism_is_reported_with_the_supported_ones() -> None:
     assert error_text("sasl.mechanism=GSSAPI", *USER) == (
-        "-X sasl.mechanism=GSSAPI is not supported; write PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER"
+        f"-X sasl.mechanism=GSSAPI is not supported; write {SUPPORTED}"
     )
 
 

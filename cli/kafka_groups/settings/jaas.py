@@ -11,6 +11,14 @@ _MODULES: Final = {"PlainLoginModule", "ScramLoginModule"}
 _NAMES: Final = ("username", "password")
 _CLIENT_ID: Final = "sasl.oauthbearer.client.credentials.client.id"
 _CLIENT_SECRET: Final = "sasl.oauthbearer.client.credentials.client.secret"  # noqa: S105 # The name of a property.
+# Options of aws-msk-iam-auth, which Java's clients have in the JAAS text alone.
+_AWS_OPTIONS: Final[Mapping[str, str]] = {
+    "awsProfileName": "sasl.aws.profile.name",
+    "awsRoleArn": "sasl.aws.role.arn",
+    "awsRoleExternalId": "sasl.aws.role.external.id",
+    "awsRoleSessionName": "sasl.aws.role.session.name",
+    "awsStsRegion": "sasl.aws.sts.region",
+}
 # Options of other login modules, and the properties that say the same. Strimzi's login module has those with dots.
 _TOKEN_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "OAuthBearerLoginModule": {
@@ -21,13 +29,10 @@ _TOKEN_OPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "oauth.client.secret": _CLIENT_SECRET,
         "oauth.scope": "sasl.oauthbearer.scope",
         "oauth.token.endpoint.uri": "sasl.oauthbearer.token.endpoint.url",
+        # For IAMOAuthBearerLoginCallbackHandler.
+        **_AWS_OPTIONS,
     },
-    "IAMLoginModule": {
-        "awsProfileName": "sasl.aws.profile.name",
-        "awsRoleArn": "sasl.aws.role.arn",
-        "awsRoleSessionName": "sasl.aws.role.session.name",
-        "awsStsRegion": "sasl.aws.sts.region",
-    },
+    "IAMLoginModule": _AWS_OPTIONS,
 }
 _EXTENSION: Final = "extension_"
 _UNSECURED_SUBJECT: Final = "unsecuredLoginStringClaim_sub"

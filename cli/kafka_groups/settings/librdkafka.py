@@ -11,9 +11,19 @@ from kafka_groups.errors import SettingsError
 from kafka_groups.settings.connection import ConnectionSettings, security_protocol
 from kafka_groups.settings.pairs import Setting, parse_pairs, require_effect
 from kafka_groups.settings.pem import find_conversion
-from kafka_groups.settings.properties import CONVERTED_KEYS, PASSED_KEYS, RESERVED_KEYS, TOKEN_KEYS, is_provider_key
+from kafka_groups.settings.properties import (
+    CONVERTED_KEYS,
+    IAM_HANDLERS,
+    LOGIN_HANDLER,
+    PASSED_KEYS,
+    RESERVED_KEYS,
+    TOKEN_KEYS,
+    is_provider_key,
+)
 from kafka_groups.settings.sasl import (
+    AWS_MSK_IAM,
     OAUTHBEARER,
+    TOKEN_MECHANISMS,
     SaslCredentials,
     TokenCredentials,
     check_jaas,
@@ -40,8 +50,8 @@ from kafka_groups.settings.values import CANONICAL_NAMES, is_utf8
 ClientProperties: TypeAlias = Mapping[str, str]
 
 _MECHANISMS: Final = (
-    "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER (GSSAPI needs a confluent-kafka whose librdkafka is built with "
-    "it; that of the published wheels is not)"
+    "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER or AWS_MSK_IAM (GSSAPI needs a confluent-kafka whose librdkafka "
+    "is built with it; that of the published wheels is not)"
 )
 # librdkafka drops these at the start of every value.
 _BLANKS: Final = frozenset(" \t\n\v\f\r")
@@ -102,6 +112,8 @@ def resolve_client(**sources: Unpack[Sources]) -> ClientSettings:
         properties["security.protocol"] = protocol.lower()
     if "sasl.mechanism" in properties:
         properties["sasl.mechanism"] = properties["sasl.mechanism"].upper()
+    if properties.get("sasl.mechanism") == AWS_MSK_IAM:
+        properties |= {"sasl.mechanism": OAUTHBEARER, LOGIN_HANDLER: IAM_HANDLERS[0]}
     _convert_values(properties, kept=flag_settings)
     if protocol.endswith("SSL"):
         _check_stores(merged.settings)
@@ -187,7 +199,7 @@ def _check_texts(settings: Mapping[str, Setting], properties: Mapping[str, str])
 def _check_sasl(settings: Mapping[str, Setting]) -> None:
     """Raise SettingsError for credentials that librdkafka cannot use."""
     mechanism = require_mechanism(settings, settings["security.protocol"], _MECHANISMS).value.upper()
-    if mechanism == OAUTHBEARER:
+    if mechanism in TOKEN_MECHANISMS:
         token_credentials(settings)
         return
     if mechanism != "PLAIN" and not mechanism.startswith("SCRAM-"):

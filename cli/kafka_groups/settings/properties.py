@@ -35,6 +35,8 @@ _TOKEN_PROPERTIES: Final = (
     _token("enable.sasl.oauthbearer.unsecure.jwt"),
     _token("https.ca.location"),
     _token("https.ca.pem", is_secret=True),
+    # Java has the class of Amazon MSK in this property, too.
+    _token("sasl.client.callback.handler.class"),
     _token("sasl.login.callback.handler.class"),
     _token("sasl.login.connect.timeout.ms"),
     _token("sasl.login.read.timeout.ms"),
@@ -70,6 +72,7 @@ _TOKEN_PROPERTIES: Final = (
     _token("sasl.aws.profile.name"),
     _token("sasl.aws.region"),
     _token("sasl.aws.role.arn"),
+    _token("sasl.aws.role.external.id"),
     _token("sasl.aws.role.session.name"),
     _token("sasl.aws.sts.region"),
 )
@@ -153,6 +156,15 @@ TOKEN_SOURCE_KEYS: Final = (
 )
 # Ends the key of a command that prints the value of a secret property.
 COMMAND_SUFFIX: Final = ".command"
+CLIENT_HANDLER: Final = "sasl.client.callback.handler.class"
+LOGIN_HANDLER: Final = "sasl.login.callback.handler.class"
+# The class of aws-msk-iam-auth that fetches tokens, and that of its own mechanism, AWS_MSK_IAM.
+IAM_HANDLERS: Final = (
+    "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler",
+    "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
+)
+# Who signs a token of Amazon MSK: the options of IAMLoginModule.
+AWS_KEYS: Final = tuple(name for name in sorted(TOKEN_KEYS) if name.startswith("sasl.aws."))
 RESERVED_KEYS: Final = frozenset(each.name for each in PROPERTIES if each.librdkafka == "reserved")
 _NAMES: Final = {key: each.name for each in PROPERTIES for key in (each.name, *each.aliases)}
 _PUBLIC_KEYS: Final = frozenset(each.name for each in PROPERTIES if not each.is_secret)

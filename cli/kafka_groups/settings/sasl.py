@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import Setting
-from kafka_groups.settings.properties import TOKEN_KEYS
+from kafka_groups.settings.properties import CLIENT_HANDLER, IAM_HANDLERS, LOGIN_HANDLER, TOKEN_KEYS
 from kafka_groups.settings.values import hint_of_variable, is_utf8
 
 if TYPE_CHECKING:
     from kafka_groups.settings.tokens.token import TokenSource
 
 OAUTHBEARER: Final = "OAUTHBEARER"
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
+# Java's mechanism of Amazon MSK. Its brokers also take the tokens of OAUTHBEARER, which this tool sends.
+AWS_MSK_IAM: Final = "AWS_MSK_IAM"
+TOKEN_MECHANISMS: Final = frozenset({OAUTHBEARER, AWS_MSK_IAM})
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER, AWS_MSK_IAM)
 SUPPORTED: Final = f"{', '.join(MECHANISMS[:-1])} or {MECHANISMS[-1]}"
 
 
@@ -64,7 +67,7 @@ def sasl_credentials(settings: Mapping[str, Setting], protocol: Setting) -> Sasl
     Raises SettingsError for a property that is missing, and for a mechanism that is not supported.
     """
     mechanism = _mechanism(require_mechanism(settings, protocol, SUPPORTED))
-    if mechanism == OAUTHBEARER:
+    if mechanism in TOKEN_MECHANISMS:
         return token_credentials(settings)
     check_jaas(settings)
     return PasswordCredentials(
@@ -76,15 +79,31 @@ def sasl_credentials(settings: Mapping[str, Setting], protocol: Setting) -> Sasl
 
 
 def token_credentials(settings: Mapping[str, Setting]) -> TokenCredentials:
-    """Return the credentials of OAUTHBEARER. Raises SettingsError if the settings name no source of tokens."""
+    """Return the credentials of OAUTHBEARER, also for AWS_MSK_IAM.
+
+    Raises SettingsError if the settings name no source of tokens.
+    """
     from kafka_groups.settings.tokens.extensions import parse_extensions
     from kafka_groups.settings.tokens.selection import select_source
 
+    settings = _with_login_handler(settings)
     return TokenCredentials(
         source=select_source(settings),
         extensions=parse_extensions(settings),
         properties={name: setting.value for name, setting in settings.items() if name in TOKEN_KEYS},
     )
+
+
+def _with_login_handler(settings: Mapping[str, Setting]) -> Mapping[str, Setting]:
+    """Return the settings with the class of Amazon MSK, if its mechanism or its other class names it.
+
+    The process that has librdkafka's client gets the class, and not the mechanism.
+    """
+    for key in ("sasl.mechanism", CLIENT_HANDLER):
+        setting = settings.get(key)
+        if setting is not None and (setting.value in IAM_HANDLERS or setting.value.upper() == AWS_MSK_IAM):
+            return {**settings, LOGIN_HANDLER: setting._replace(value=IAM_HANDLERS[0])}
+    return settings
 
 
 def check_jaas(settings: Mapping[str, Setting]) -> None:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Required, TypedDict
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.pairs import PASSWORD_KEYS, Setting, read_properties_file
 from kafka_groups.settings.profiles import read_profile
-from kafka_groups.settings.properties import TOKEN_SOURCE_KEYS, is_known, is_provider_key
+from kafka_groups.settings.properties import AWS_KEYS, TOKEN_SOURCE_KEYS, is_known, is_provider_key
 from kafka_groups.settings.values import Endpoint, hint_of_variable, parse_bootstrap, parse_duration
 
 DEFAULT_TIMEOUT_S: Final = 30.0
@@ -32,7 +32,7 @@ _PRIVATE_KEY: Final = ("ssl.key.location", "ssl.keystore.key", "ssl.key.password
 
 # Settings of a lower source that one of a higher source replaces: another form of it, the type of a store, its key.
 _REPLACED: Final[Mapping[str, Sequence[str]]] = {
-    "sasl.jaas.config": (*PASSWORD_KEYS, *TOKEN_SOURCE_KEYS),
+    "sasl.jaas.config": (*PASSWORD_KEYS, *TOKEN_SOURCE_KEYS, *AWS_KEYS),
     **{key: [other for other in TOKEN_SOURCE_KEYS if other != key] for key in TOKEN_SOURCE_KEYS},
     "ssl.truststore.location": ("ssl.truststore.certificates", "ssl.truststore.type"),
     "ssl.truststore.certificates": ("ssl.truststore.location", "ssl.truststore.type"),

@@ -52,7 +52,8 @@ class TokenFetch:
             # Each caller gets an error of its own: they are raised in several connections.
             raise TokenFailedError(str(self._error))
         if self._token is None and self._limit.is_over():
-            msg = f"{self._source.place} took too long: it returned no token within {round(self._limit.until - self._started, 1):g} s"
+            seconds = round(self._limit.until - self._started, 1)
+            msg = f"{self._source.place} took too long: it returned no token within {seconds:g} s"
             raise TokenFailedError(msg)
         return self._token
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.commands import split_command
 from kafka_groups.settings.pairs import Setting
-from kafka_groups.settings.properties import TOKEN_COMMAND
+from kafka_groups.settings.properties import IAM_HANDLERS, LOGIN_HANDLER, TOKEN_COMMAND
 from kafka_groups.settings.tokens.token import TokenSource
 from kafka_groups.settings.tokens.token_command import TokenCommand
 from kafka_groups.settings.tokens.token_file import TokenFile
@@ -40,6 +40,8 @@ def select_source(settings: Mapping[str, Setting]) -> TokenSource:
 
 def _names_source(settings: Mapping[str, Setting], key: str) -> bool:
     value = settings[key].value if key in settings else ""
+    if key == LOGIN_HANDLER:
+        return value in IAM_HANDLERS
     return value.lower() in _TRUE if key == UNSECURED else bool(value)
 
 
@@ -72,8 +74,16 @@ def _select_unsecured(settings: Mapping[str, Setting]) -> TokenSource:
     return UnsecuredToken(principal, tuple(each for each in pairs.get("scope", "").split(",") if each))
 
 
+def _select_aws(settings: Mapping[str, Setting]) -> TokenSource:
+    # Imported here, as most sources do not need it.
+    from kafka_groups.settings.tokens.aws import select_aws
+
+    return select_aws(settings)
+
+
 _SOURCES: Final[Mapping[str, Callable[[Mapping[str, Setting]], TokenSource]]] = {
     TOKEN_COMMAND: _select_command,
     ENDPOINT: _select_by_url,
     UNSECURED: _select_unsecured,
+    LOGIN_HANDLER: _select_aws,
 }

@@ -25,7 +25,7 @@ class Token:
     """A bearer token (RFC 6750), and its claims, which this tool needs to renew it and to explain errors.
 
     `expires_at` and `not_before` are seconds since 1970, None if nobody said. `subject`, `audience` and `issuer` are
-    claims of a JWT, empty for an opaque token.
+    claims of a JWT, empty for an opaque token. `hint` is what to check if the broker refuses it, if the source knows.
     """
 
     text: str = field(repr=False)
@@ -34,6 +34,7 @@ class Token:
     subject: str = ""
     audience: str = ""
     issuer: str = ""
+    hint: str = ""
 
 
 class TokenSource(Protocol):

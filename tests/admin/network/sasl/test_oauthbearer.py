@@ -54,9 +54,10 @@ def test_an_empty_challenge_is_the_end_and_another_one_is_acknowledged() -> None
                 "check which ones the broker accepts: the log of the broker has the reason"
             ),
         ),
+        ({"hint": "check the policy"}, "check the policy; the log of the broker has the reason"),
         ({}, "it is opaque to this tool; the log of the broker has the reason"),
     ],
-    ids=["expired", "not yet valid", "claims", "opaque"],
+    ids=["expired", "not yet valid", "claims", "hint", "opaque"],
 )
 def test_a_refusal_names_what_is_wrong_with_the_token(claims: dict[str, Any], cause: str) -> None:
     assert refusal(**claims) == f"the broker refused the token of {PLACE} (invalid_token): {cause}"

@@ -66,6 +66,8 @@ class OAuthBearerClient:
         if token.not_before is not None and token.not_before > now:
             since = _format_time(token.not_before)
             return f"it is not valid before {since}; check the clocks of both machines, or wait"
+        if token.hint:
+            return f"{token.hint}; {_LOG_HAS_REASON}"
         claims = {"subject": token.subject, "audience": token.audience, "issuer": token.issuer}
         known = " and ".join(f"the {name} '{value}'" for name, value in claims.items() if value)
         if not known:
