@@ -17,7 +17,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.messages import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from kafka_groups.settings import TokenCredentials
-from kafka_groups.settings.properties import NETWORK_KEYS, canonical_name
+from kafka_groups.settings.properties import NETWORK_KEYS, TOKEN_KEYS, canonical_name
 from kafka_groups.settings.values import VARIABLE
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def with_settings(error: AdminError, settings: ConnectionSettings, endpoint: End
     see = _list_by_source(settings.sources, lambda name: name in named and name in NETWORK_KEYS)
     is_tls = settings.tls is not None and not isinstance(error, AuthenticationFailedError) and "certificate" in text
     prefixes = [*_UNUSED.get(type(error), ()), *(_UNUSED[TlsFailedError] if is_tls else ())]
-    unused = _list_by_source(settings.sources, lambda name: _is_unused(name, prefixes))
+    used = NETWORK_KEYS if isinstance(settings.credentials, TokenCredentials) else NETWORK_KEYS - TOKEN_KEYS
+    unused = _list_by_source(settings.sources, lambda name: name not in used and _is_unused(name, prefixes))
     parts = [*(f"see {each}" for each in see), *(f"this tool does not use {each}" for each in unused)]
     is_refused = isinstance(error, AuthenticationFailedError) or "sasl.password" in named
     if is_refused and settings.credentials is not None:
@@ -153,7 +154,7 @@ def _unreplaced(sources: Mapping[str, str], credentials: SaslCredentials) -> lis
 
 
 def _is_unused(name: str, prefixes: Sequence[str]) -> bool:
-    if name in NETWORK_KEYS or name in _IRRELEVANT:
+    if name in _IRRELEVANT:
         return False
     return any(name == prefix or (prefix.endswith(".") and name.startswith(prefix)) for prefix in prefixes)
 
