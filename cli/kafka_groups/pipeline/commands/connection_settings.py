@@ -5,19 +5,27 @@ from __future__ import annotations
 import os
 
 from kafka_groups.options.connection import Connection
+from kafka_groups.options.warnings import print_warnings
 from kafka_groups.settings import ConnectionSettings, resolve_settings
 from kafka_groups.settings.librdkafka import ClientSettings, resolve_client
 from kafka_groups.settings.sources import merge_sources
 
 
 def admin_settings(connection: Connection) -> ConnectionSettings:
-    """Return the settings of GroupAdmin. Raises SettingsError."""
-    return resolve_settings(**connection.sources())
+    """Return the settings of GroupAdmin, and print their warnings. Raises SettingsError and ConfigProviderError."""
+    settings = resolve_settings(**connection.sources())
+    print_warnings(settings.warnings)
+    return settings
 
 
 def librdkafka_settings(connection: Connection) -> ClientSettings:
-    """Return the settings of a client of librdkafka. Raises SettingsError."""
-    return resolve_client(**connection.sources())
+    """Return the settings of a client of librdkafka, and print their warnings.
+
+    Raises SettingsError and ConfigProviderError.
+    """
+    settings = resolve_client(**connection.sources())
+    print_warnings(settings.warnings)
+    return settings
 
 
 def check_timeout(connection: Connection) -> None:

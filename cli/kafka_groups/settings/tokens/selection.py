@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from kafka_groups.errors import SettingsError
 from kafka_groups.settings.commands import split_command
 from kafka_groups.settings.pairs import Setting
-from kafka_groups.settings.properties import IAM_HANDLERS, LOGIN_HANDLER
+from kafka_groups.settings.properties import IAM_HANDLERS, LOGIN_HANDLER, TOKEN_COMMAND
 from kafka_groups.settings.tokens.token import TokenSource
 from kafka_groups.settings.tokens.token_command import TokenCommand
 from kafka_groups.settings.tokens.token_file import TokenFile
@@ -17,7 +17,6 @@ from kafka_groups.settings.tokens.token_settings import ENDPOINT, is_enabled, te
 from kafka_groups.settings.tokens.unsecured import UnsecuredToken
 from kafka_groups.settings.values import hint_of_variable
 
-TOKEN_COMMAND: Final = "sasl.oauthbearer.token.command"  # noqa: S105 # The name of a property.
 UNSECURED: Final = "enable.sasl.oauthbearer.unsecure.jwt"
 CONFIG: Final = "sasl.oauthbearer.config"
 METADATA: Final = "sasl.oauthbearer.metadata.authentication.type"
