@@ -123,7 +123,7 @@ def convert_events(rows: Any, day: int) -> Any:
     `at_us` is midnight if the time of a record is not on the day (`times_within`).
     """
     details = select_details(rows["record_name"], rows["details"])
-    expressions = [read_expression(text) for text in details.to_pylist()]
+    expressions = [read_expression(record_details) for record_details in details.to_pylist()]
     return _add_columns(
         rows.drop_columns(["record_time", "state_time", "details"]),
         {
@@ -156,9 +156,9 @@ def times_within(times: Any, day: int) -> Any:
     """
     at_us = to_microseconds(times)
     midnight_us = day * DAY_US
-    is_within = pc.and_(pc.greater_equal(at_us, midnight_us), pc.less(at_us, midnight_us + DAY_US))
+    is_on_day = pc.and_(pc.greater_equal(at_us, midnight_us), pc.less(at_us, midnight_us + DAY_US))
     # `to_flags` makes null false.
-    return pc.if_else(pa.array(to_flags(is_within)), at_us, midnight_us)
+    return pc.if_else(pa.array(to_flags(is_on_day)), at_us, midnight_us)
 
 
 def to_microseconds(times: Any) -> Any:
@@ -171,12 +171,12 @@ def _number_ids(ids: Any) -> Any:
 
     Null stays null.
     """
-    encoded = ids.dictionary_encode()
-    numbers = []
-    for text in encoded.dictionary.to_pylist():
-        digest = hashlib.blake2b(text.encode(), digest_size=_ID_BYTES).digest()
-        numbers.append(int.from_bytes(digest) >> 1)
-    return pa.array(numbers, pa.int64()).take(encoded.indices)
+    id_dictionary = ids.dictionary_encode()
+    id_numbers = []
+    for topic_id in id_dictionary.dictionary.to_pylist():
+        digest = hashlib.blake2b(topic_id.encode(), digest_size=_ID_BYTES).digest()
+        id_numbers.append(int.from_bytes(digest) >> 1)
+    return pa.array(id_numbers, pa.int64()).take(id_dictionary.indices)
 
 
 def _repeat_day(day: int, rows: Any) -> Any:
@@ -185,5 +185,5 @@ def _repeat_day(day: int, rows: Any) -> Any:
 
 def _add_columns(rows: Any, columns: dict[str, Any]) -> Any:
     """Return a record batch with the columns of `rows` and these columns."""
-    named = {name: rows[name] for name in rows.schema.names} | columns
-    return pa.RecordBatch.from_arrays(list(named.values()), list(named))
+    all_columns = {name: rows[name] for name in rows.schema.names} | columns
+    return pa.RecordBatch.from_arrays(list(all_columns.values()), list(all_columns))

@@ -51,18 +51,18 @@ def summarize_observations(rows: Any, day: int) -> list[Any]:
     """
     at_us = times_within(rows["observed_at"], day)
     log_end = rows["log_end_offset"]
-    is_known = pc.is_valid(log_end)
-    samples = {
+    has_log_end = pc.is_valid(log_end)
+    sample_columns = {
         "origin": rows["origin"],
         "cluster_id": rows["cluster_id"],
         "topic": pc.if_else(pc.equal(rows["topic"], OFFSETS_TOPIC), rows["topic"], None),
         "sample_us": pc.if_else(pc.equal(rows["origin"], "sample"), at_us, None),
         "last_us": at_us,
-        "is_complete": is_known,
+        "is_complete": has_log_end,
     }
     # The time of an unknown log end does not count.
-    known_at_us = pc.if_else(is_known, at_us, None)
-    partitions = {
+    known_at_us = pc.if_else(has_log_end, at_us, None)
+    partition_columns = {
         "cluster_id": rows["cluster_id"],
         "topic": rows["topic"],
         "partition": rows["partition"],
@@ -71,7 +71,7 @@ def summarize_observations(rows: Any, day: int) -> list[Any]:
         "min_end": log_end,
         "max_end": log_end,
     }
-    return [_make_part(PARTITION_OFFSETS, day, samples), _make_part(PARTITION_OFFSETS, day, partitions)]
+    return [_make_part(PARTITION_OFFSETS, day, sample_columns), _make_part(PARTITION_OFFSETS, day, partition_columns)]
 
 
 def summarize_nothing(_rows: Any, _day: int) -> list[Any]:

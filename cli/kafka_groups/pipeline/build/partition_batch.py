@@ -175,17 +175,17 @@ def cut_batches(rows: Iterator[Any], size: int = BATCH_BYTES) -> Iterator[Partit
     groups and the log of the partition.
     """
     previous_partition: list[Any] | None = None
-    previous_log: Any = None
-    for table in batch_by_key(rows, PARTITION_KEY, size, parts=("group",), measure=_count_bytes):
+    previous_log_rows: Any = None
+    for table in batch_by_key(rows, PARTITION_KEY, size, part_names=("group",), measure=_count_bytes):
         first_partition = [table[name][0].as_py() for name in PARTITION_KEY]
         last_partition = [table[name][-1].as_py() for name in PARTITION_KEY]
         is_continued = first_partition == previous_partition
-        whole = pa.concat_tables([previous_log, table]) if is_continued else table
+        complete_table = pa.concat_tables([previous_log_rows, table]) if is_continued else table
         previous_partition = last_partition
         # Only a partition that fills a whole table may continue in the next one.
         is_one_partition = first_partition == last_partition
-        previous_log = whole.filter(pc.is_null(whole["group"])) if is_one_partition else None
-        yield PartitionBatch.from_rows(whole, is_continued=is_continued)
+        previous_log_rows = complete_table.filter(pc.is_null(complete_table["group"])) if is_one_partition else None
+        yield PartitionBatch.from_rows(complete_table, is_continued=is_continued)
 
 
 def _count_bytes(rows: Any) -> int:

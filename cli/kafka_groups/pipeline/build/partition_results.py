@@ -95,21 +95,21 @@ def join_key_days(
     )
 
 
-def observe_topics(used_of_day: LogEnds, ends: LogEnds, partitions: int) -> TopicActivity:
-    """Return the activity of each of `partitions` partitions that was observed on a day.
+def observe_topics(used_ends_of_day: LogEnds, ends: LogEnds, partition_count: int) -> TopicActivity:
+    """Return the activity of each of `partition_count` partitions that was observed on a day.
 
-    `used_of_day` are the day's used rows; `ends` are used rows with a known log end, also carried ones. Both have the
-    order of LogEnds.
+    `used_ends_of_day` are the day's used rows; `ends` are used rows with a known log end, also carried ones. Both have
+    the order of LogEnds.
     """
-    is_observed = np.bincount(used_of_day.partition, minlength=partitions) > 0
+    is_observed = np.bincount(used_ends_of_day.partition, minlength=partition_count) > 0
     return TopicActivity(
         is_observed=is_observed,
-        produced=measure_growth(ends, partitions),
+        produced=measure_growth(ends, partition_count),
         sampled_us=last_values(
-            used_of_day.partition,
-            used_of_day.is_sample,
-            used_of_day.at_us,
-            np.full(partitions, NULL),
+            used_ends_of_day.partition,
+            used_ends_of_day.is_sample,
+            used_ends_of_day.at_us,
+            np.full(partition_count, NULL),
         ),
     )
 
@@ -119,29 +119,29 @@ def add_share_groups(results: PartitionDay, batch: PartitionBatch, settings: Sta
 
     A key that has commits, too, keeps its own rows: its id belonged to another kind of group on that day.
     """
-    shares = batch.share_lags.take(batch.day_of_share_lag == results.day)
-    shares = shares.take(~np.isin(shares.key, results.lag_rows.key))
-    if not len(shares):
+    share_lags = batch.share_lags.take(batch.day_of_share_lag == results.day)
+    share_lags = share_lags.take(~np.isin(share_lags.key, results.lag_rows.key))
+    if not len(share_lags):
         return results
-    keys = len(batch.group)
-    rows = measure_share_lag(shares, results.log_ends, batch.partition_of_key, results.day * DAY_US)
-    carried = results.carried_statuses.take(np.isin(results.carried_statuses.key, rows.key))
-    statuses = judge_share_lag(rows, carried, settings.limits, keys)
-    fresh_us = (results.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
-    last = statuses.take(is_segment_end(statuses.key) & (statuses.at_us >= fresh_us))
-    state = results.key_state
-    has_facts = np.bincount(shares.key, minlength=keys) > 0
-    last_fact_day = np.where(has_facts, results.day, state.summary.last_fact_day)
-    joined = LagRows.join(results.lag_rows, rows)
-    order = np.lexsort((joined.at_us, joined.key))
+    key_count = len(batch.group)
+    share_rows = measure_share_lag(share_lags, results.log_ends, batch.partition_of_key, results.day * DAY_US)
+    carried_statuses = results.carried_statuses.take(np.isin(results.carried_statuses.key, share_rows.key))
+    share_statuses = judge_share_lag(share_rows, carried_statuses, settings.limits, key_count)
+    oldest_fresh_us = (results.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
+    last_statuses = share_statuses.take(is_segment_end(share_statuses.key) & (share_statuses.at_us >= oldest_fresh_us))
+    key_state = results.key_state
+    has_facts = np.bincount(share_lags.key, minlength=key_count) > 0
+    last_fact_day = np.where(has_facts, results.day, key_state.summary.last_fact_day)
+    all_lag_rows = LagRows.join(results.lag_rows, share_rows)
+    order = np.lexsort((all_lag_rows.at_us, all_lag_rows.key))
     return replace(
         results,
-        lag_rows=joined.take(order),
-        statuses=PartitionStatuses.join(results.statuses, statuses).take(order),
-        offset_before_reset=np.concatenate([results.offset_before_reset, np.full(len(rows), NULL)])[order],
+        lag_rows=all_lag_rows.take(order),
+        statuses=PartitionStatuses.join(results.statuses, share_statuses).take(order),
+        offset_before_reset=np.concatenate([results.offset_before_reset, np.full(len(share_rows), NULL)])[order],
         key_state=replace(
-            state,
-            summary=replace(state.summary, last_fact_day=last_fact_day),
-            last_status=PartitionStatuses.join(state.last_status, last).sort_by("key"),
+            key_state,
+            summary=replace(key_state.summary, last_fact_day=last_fact_day),
+            last_status=PartitionStatuses.join(key_state.last_status, last_statuses).sort_by("key"),
         ),
     )

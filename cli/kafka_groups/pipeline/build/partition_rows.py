@@ -33,20 +33,20 @@ from kafka_groups.verdicts import VERDICT_OF
 
 def make_lag_history(batch: PartitionBatch, results: PartitionDay) -> Any:
     """Return the rows of `lag_history` of a day as a record batch: row i is row i of `results.lag_rows`."""
-    rows = results.lag_rows
-    ends = results.log_ends.take(rows.observation)
+    lag_rows = results.lag_rows
+    log_ends = results.log_ends.take(lag_rows.observation)
     columns = {
-        **batch.key_columns(rows.key),
+        **batch.key_columns(lag_rows.key),
         **make_status_columns(results.statuses.arrays()),
-        "observed_at": rows.at_us,
-        "origin": take_strings(["backfill", "sample"], ends.is_sample),
-        "committed_offset": rows.committed_offset,
-        "commit_time": rows.commit_timestamp_us,
-        "commit_origin": take_strings(["sample", "topic"], rows.is_commit_record),
-        "log_start_offset": ends.log_start,
-        "log_end_offset": rows.log_end,
-        "last_stable_offset": ends.last_stable,
-        "retention_margin": rows.retention_margin,
+        "observed_at": lag_rows.at_us,
+        "origin": take_strings(["backfill", "sample"], log_ends.is_sample),
+        "committed_offset": lag_rows.committed_offset,
+        "commit_time": lag_rows.commit_timestamp_us,
+        "commit_origin": take_strings(["sample", "topic"], lag_rows.is_commit_record),
+        "log_start_offset": log_ends.log_start,
+        "log_end_offset": lag_rows.log_end,
+        "last_stable_offset": log_ends.last_stable,
+        "retention_margin": lag_rows.retention_margin,
         "offset_before_reset": results.offset_before_reset,
     }
     return make_batch(LagHistory, columns)
@@ -77,8 +77,8 @@ def make_states(batch: PartitionBatch, results: PartitionDay) -> Iterator[Any]:
     has_key_state = results.key_state.summary.last_fact_day != NULL
     partitions = np.flatnonzero(has_log_state)
     keys = np.flatnonzero(has_key_state)
-    of_logs = batch.partition_columns(partitions) | {"group": None}
-    yield _make_state_rows(of_logs, results.day, results.log_state.pack(), partitions)
+    log_columns = batch.partition_columns(partitions) | {"group": None}
+    yield _make_state_rows(log_columns, results.day, results.log_state.pack(), partitions)
     yield _make_state_rows(batch.key_columns(keys), results.day, results.key_state.pack(), keys)
 
 
@@ -122,8 +122,8 @@ def _make_status_rows(batch: PartitionBatch, results: PartitionDay) -> Any:
     statuses = PartitionStatuses.join(results.carried_statuses, results.statuses, deletion_statuses).sort_by("key")
     # `pack` takes owners in ascending order; the rows of a key have no order.
     keys, payload_of_row = np.unique(statuses.key, return_inverse=True)
-    names = [column.name for column in columns_of(PartitionStatuses, "key")]
-    columns = {name: getattr(statuses, name) for name in names}
+    column_names = [column.name for column in columns_of(PartitionStatuses, "key")]
+    columns = {name: getattr(statuses, name) for name in column_names}
     payload = pack([ListOfRows(owner=payload_of_row, columns=columns)], len(keys))
     return make_rows(RowKind.STATUSES, batch.key_columns(keys) | {"day": results.day, "payload": payload})
 
@@ -143,7 +143,7 @@ def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -
     """
     partitions = np.flatnonzero(batch.is_first & activity.is_observed)
     columns = batch.partition_columns(partitions)
-    topic_days = {
+    topic_columns = {
         "cluster_id": columns["cluster_id"],
         "topic": columns["topic"],
         "day": day,
@@ -152,5 +152,5 @@ def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -
         "sampled_us": activity.sampled_us[partitions],
     }
     # The columns that count groups are filled from groups, and null in these rows.
-    of_partitions = make_batch(TopicDays, topic_days, fill_null=True)
-    return merge_topic_days(pa.Table.from_batches([of_partitions]))
+    rows_of_partitions = make_batch(TopicDays, topic_columns, fill_null=True)
+    return merge_topic_days(pa.Table.from_batches([rows_of_partitions]))

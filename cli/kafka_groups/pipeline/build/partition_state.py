@@ -150,16 +150,16 @@ class KeyState:
 
 def _spread_singles(rows: ListOfRows, owner_of_value: Ints, size: int) -> dict[str, Array]:
     """Return columns of `size` rows: value i is in row `owner_of_value[i]`, all other rows are NULL or false."""
-    index = np.full(size, -1)
-    index[owner_of_value] = rows.owner
-    return {name: _take_or_null(values, index) for name, values in rows.columns.items()}
+    row_index = np.full(size, -1)
+    row_index[owner_of_value] = rows.owner
+    return {name: _take_or_null(values, row_index) for name, values in rows.columns.items()}
 
 
 def _keep_singles(rows: F, is_kept: Flags) -> F:
     """Return the rows, with NULL and false in those that are not kept."""
-    index = np.where(is_kept, np.arange(len(is_kept)), -1)
-    return type(rows)(**{name: _take_or_null(values, index) for name, values in rows.arrays().items()})
+    row_index = np.where(is_kept, np.arange(len(is_kept)), -1)
+    return type(rows)(**{name: _take_or_null(values, row_index) for name, values in rows.arrays().items()})
 
 
-def _take_or_null(values: Array, index: Ints) -> Array:
-    return take(values, index, missing=False if values.dtype == np.bool_ else NULL)
+def _take_or_null(values: Array, row_index: Ints) -> Array:
+    return take(values, row_index, missing=False if values.dtype == np.bool_ else NULL)

@@ -71,7 +71,7 @@ class GroupedKeyDays:
 class GroupCounts:
     """The counts of groups on a day that do not depend on commits: row i is group i; NULL where unknown."""
 
-    record_us: Ints  # the last record of the group's cluster, in µs since 1970
+    last_record_us: Ints  # the last record of the group's cluster, in µs since 1970
     # Highest number of members; UNKNOWN_COUNT if it was unknown at any time, NULL if no event has shown one.
     max_members: Ints
     rebalances: Ints  # number of rebalances
@@ -131,38 +131,39 @@ def sum_group_activity(keys: GroupedKeyDays, counts: GroupCounts, day: int) -> G
     skew = topic_skew(days.consumed, days.is_idle_partition, active.idle_partitions, is_topic_start)
     commits = reduce_segments(np.add, days.commits, is_start)
     has_records = reduce_segments(np.logical_or, days.has_records, is_start)
-    record_us = counts.record_us[group]
+    last_record_us = counts.last_record_us[group]
     return GroupActivity(
         group=group,
         commits=np.where(has_records, commits, NULL),
-        commit_rate=_measure_commit_rate(commits, has_records, record_us, day),
+        commit_rate=_measure_commit_rate(commits, has_records, last_record_us, day),
         partitions=reduce_segments(np.add, commits_on_topic, is_group_start_of_topics),
         topics=(np.searchsorted(group, group_of_topic[has_commits]), active.topic[is_topic_start][has_commits]),
         consumed=sum_segments(days.consumed, is_start),
         skew=reduce_segments(np.fmax, skew, is_group_start_of_topics),
         last_commit_us=reduce_segments(np.maximum, days.last_commit_us, is_start),
-        is_idle=_are_idle(days, is_start, record_us, counts.max_members[group]),
+        is_idle=_are_idle(days, is_start, last_record_us, counts.max_members[group]),
         clock_jump_ms=reduce_segments(np.maximum, days.clock_jump_ms, is_start),
     )
 
 
-def _measure_commit_rate(commits: Ints, has_records: Flags, record_us: Ints, day: int) -> Floats:
+def _measure_commit_rate(commits: Ints, has_records: Flags, last_record_us: Ints, day: int) -> Floats:
     """Return the commits per second from midnight to the last record that was read; NaN where no record was read."""
-    seconds = (record_us // 1_000 - day * DAY_US // 1_000) / 1_000
-    is_known = has_records & (record_us != NULL)
+    seconds = (last_record_us // 1_000 - day * DAY_US // 1_000) / 1_000
+    is_known = has_records & (last_record_us != NULL)
     return np.where(is_known, commits / np.maximum(_MIN_SECONDS, seconds), np.nan)
 
 
-def _are_idle(days: KeyDays, is_start: Flags, record_us: Ints, max_members: Ints) -> Flags:
+def _are_idle(days: KeyDays, is_start: Flags, last_record_us: Ints, max_members: Ints) -> Flags:
     """Return for each group whether it is idle: it had no member, and no commit in the 24 hours before it was observed.
 
-    `is_start` marks each group's first row in `days`. `record_us` (µs) and `max_members` have a value for each group.
+    `is_start` marks each group's first row in `days`. `last_record_us` (µs) and `max_members` have a value for each
+    group.
     """
     sampled_us = reduce_segments(np.maximum, days.sampled_us, is_start)
     last_move_us = reduce_segments(np.maximum, days.last_move_us, is_start)
-    observed_us = np.maximum(sampled_us, record_us)
-    is_known = (observed_us != NULL) & (last_move_us != NULL)
-    has_stood_still = is_known & (observed_us // 1_000 - last_move_us // 1_000 >= DAY_US // 1_000)
+    last_observed_us = np.maximum(sampled_us, last_record_us)
+    is_known = (last_observed_us != NULL) & (last_move_us != NULL)
+    has_stood_still = is_known & (last_observed_us // 1_000 - last_move_us // 1_000 >= DAY_US // 1_000)
     # A group with UNKNOWN_COUNT may have had members, so it is not idle. With NULL, no event has shown a member.
     is_idle: Flags = has_stood_still & np.isin(max_members, (0, NULL))
     return is_idle

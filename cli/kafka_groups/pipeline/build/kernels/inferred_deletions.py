@@ -21,7 +21,7 @@ A sample requested the commit at minute 0 and log ends at minute 1. Three comple
     >>> samples = SampleTimes(cluster=np.zeros(4, np.int64), at_us=np.array([1, 6, 12, 18]) * minute)
     >>> facts = ReadTimes(
     ...     cluster_of_key=np.array([0]),
-    ...     commit_record_us=np.array([NULL]),
+    ...     last_commit_record_us=np.array([NULL]),
     ...     group_listed_us=np.array([0]),
     ...     group_commit_us=np.array([0]),
     ... )
@@ -64,13 +64,13 @@ class ReadTimes:
 
     Times are µs since 1970; NULL where nothing was read.
     - `cluster_of_key` is the index of the key's cluster in the batch.
-    - `commit_record_us` is the time of the cluster's last commit record.
+    - `last_commit_record_us` is the time of the cluster's last commit record.
     - `group_listed_us` is the time of the last sample that listed the key's group, `group_commit_us` of the last one
       that saw any of the group's commits.
     """
 
     cluster_of_key: Ints
-    commit_record_us: Ints
+    last_commit_record_us: Ints
     group_listed_us: Ints
     group_commit_us: Ints
 
@@ -122,7 +122,7 @@ def _records_show_commit(rows: Commits, read: ReadTimes, since_us: Ints) -> Flag
     """Return for each key whether its last record is a commit, and its cluster's records were read up to `since_us`."""
     not_deleted = np.zeros(len(since_us), np.bool_)
     is_present = last_values(rows.key, rows.is_record, ~rows.is_deletion, not_deleted)
-    return is_present & (read.commit_record_us >= since_us)
+    return is_present & (read.last_commit_record_us >= since_us)
 
 
 def _is_listed_without_commits(read: ReadTimes, since_us: Ints) -> Flags:
