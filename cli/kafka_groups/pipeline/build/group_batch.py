@@ -102,14 +102,14 @@ class GroupBatch:
             idle_partitions.get((cluster_ids[group_number], topic_names[topic_number], day), 0)
             for group_number, topic_number in zip(group.tolist(), topic_index.tolist(), strict=True)
         ]
-        (unpacked_key_days,) = unpack(rows["payload"], [columns_of(KeyDays)])
-        key_days = GroupedKeyDays(
+        (key_days,) = unpack(rows["payload"], [columns_of(KeyDays)])
+        grouped_key_days = GroupedKeyDays(
             group=group,
             topic=topic_index,
             idle_partitions=np.array(idle_counts, np.int64),
-            key_days=KeyDays(**unpacked_key_days.columns),
+            key_days=KeyDays(**key_days.columns),
         )
-        return key_days, pa.array(topic_names, pa.string())
+        return grouped_key_days, pa.array(topic_names, pa.string())
 
     def _select(self, kind: RowKind, day: int) -> tuple[Any, Ints]:
         """Return the rows of a kind and a day, and the group of each."""

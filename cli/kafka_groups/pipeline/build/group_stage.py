@@ -62,18 +62,18 @@ def build_groups(batch: GroupBatch, settings: StageSettings, summary: FactSummar
             yield GroupDayResults(day=day, tables={REBALANCES: rebalances}, topic_days=None)
             continue
         statuses = combine_statuses(batch.read_statuses(day), day)
-        key_days, topics = batch.read_key_days(day, summary.idle_partitions)
+        grouped_key_days, topic_names = batch.read_key_days(day, summary.idle_partitions)
         counts = _count_events(batch, group_days, day, summary)
-        activity = sum_group_activity(key_days, counts, day)
-        extremes = find_group_extremes(key_days, statuses, len(batch))
+        activity = sum_group_activity(grouped_key_days, counts, day)
+        extremes = find_group_extremes(grouped_key_days, statuses, len(batch))
         tables = {
             REBALANCES: rebalances,
             GROUP_STATUS: _make_group_status(batch, statuses, group_days),
-            GROUP_DAILY: _make_group_daily(batch, day, topics, activity, extremes, counts),
+            GROUP_DAILY: _make_group_daily(batch, day, topic_names, activity, extremes, counts),
             GROUP_STATE: _make_group_states(batch, day, group_days),
         }
         yield GroupDayResults(
-            day=day, tables=tables, topic_days=_make_topic_days(batch, day, key_days, topics, group_days)
+            day=day, tables=tables, topic_days=_make_topic_days(batch, day, grouped_key_days, topic_names, group_days)
         )
 
 
@@ -174,22 +174,22 @@ def _count_events(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: in
 
 
 def _make_group_daily(
-    batch: GroupBatch, day: int, topics: Any, activity: GroupActivity, extremes: GroupExtremes, counts: GroupCounts
+    batch: GroupBatch, day: int, topic_names: Any, activity: GroupActivity, extremes: GroupExtremes, counts: GroupCounts
 ) -> Any:
     """Return the rows of `group_daily`: one for each row of the activity.
 
-    `day` is in days since 1970, `topics` are the names of the topics of the activity (an Arrow column), and row i of
-    `extremes` and `counts` is group i.
+    `day` is in days since 1970, `topic_names` are the names of the topics of the activity (an Arrow column), and row i
+    of `extremes` and `counts` is group i.
     """
     group = activity.group
-    row_of_topic, topic = activity.topics
+    row_of_topic, topic_index = activity.topics
     columns = {
         **batch.group_columns(group),
         "day": day * DAY_US,
         "commits": activity.commits,
         "commit_rate": activity.commit_rate,
         "partitions": activity.partitions,
-        "topics": to_lists(topics.take(pa.array(topic)), row_of_topic, len(group)),
+        "topics": to_lists(topic_names.take(pa.array(topic_index)), row_of_topic, len(group)),
         "max_members": _null_if_unknown(counts.max_members[group]),
         "rebalances": counts.rebalances[group],
         "rebalance_ms": counts.rebalance_ms[group],
@@ -218,21 +218,21 @@ def _make_group_states(batch: GroupBatch, day: int, group_days: Mapping[int, Gro
 
 
 def _make_topic_days(
-    batch: GroupBatch, day: int, key_days: GroupedKeyDays, topics: Any, group_days: Mapping[int, GroupDay]
+    batch: GroupBatch, day: int, grouped_key_days: GroupedKeyDays, topic_names: Any, group_days: Mapping[int, GroupDay]
 ) -> Any:
     """Return a row of TopicDays for each topic that groups of the batch have commits on, or that members name.
 
     A row has the number of groups that read the topic, the number of groups with a commit on it, and whether members
-    name the topic. Both numbers are null if it is only named. `partitions`, `produced` and `sampled_us` are null. The
+    name the topic. Both numbers are null if it is only named. `partitions`, `produced` and `last_seen_us` are null. The
     driver merges these rows with the parts of other batches.
     """
-    is_start = is_segment_start(key_days.group, key_days.topic)
-    has_read = reduce_segments(np.logical_or, key_days.key_days.consumed > 0, is_start)
-    has_commit = reduce_segments(np.logical_or, key_days.key_days.has_commit, is_start)
+    is_start = is_segment_start(grouped_key_days.group, grouped_key_days.topic)
+    has_read = reduce_segments(np.logical_or, grouped_key_days.key_days.consumed > 0, is_start)
+    has_commit = reduce_segments(np.logical_or, grouped_key_days.key_days.has_commit, is_start)
     # Each group is 0 or 1 reader of a topic; `merge_topic_days` adds them up.
     topics_of_keys = {
-        "cluster_id": batch.cluster_id.take(pa.array(key_days.group[is_start])),
-        "topic": topics.take(pa.array(key_days.topic[is_start])),
+        "cluster_id": batch.cluster_id.take(pa.array(grouped_key_days.group[is_start])),
+        "topic": topic_names.take(pa.array(grouped_key_days.topic[is_start])),
         "day": day,
         "active_groups": has_read.astype(np.int64),
         "groups_with_commits": has_commit.astype(np.int64),

@@ -30,13 +30,13 @@ from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
 class TopicActivity:
     """Row i is the observed activity of partition i of a batch on a day.
 
-    `produced` is the growth of the log in records, NULL if it was not observed twice. `sampled_us` is the last sample
+    `produced` is the growth of the log in records, NULL if it was not observed twice. `last_seen_us` is the last sample
     of the partition, in µs since 1970; NULL if there was none.
     """
 
     is_observed: Flags
     produced: Ints
-    sampled_us: Ints
+    last_seen_us: Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def join_key_days(
         consumed=activity.consumed,
         commits=activity.commits,
         moves=activity.moves,
-        sampled_us=activity.sampled_us,
+        last_seen_us=activity.last_seen_us,
         has_commit=activity.has_commit,
         deleted_us=activity.deleted_us,
         clock_jump_ms=activity.clock_jump_ms,
@@ -88,9 +88,9 @@ def join_key_days(
         is_orphaned=is_orphaned,
         is_idle_partition=is_idle_partition,
         max_time_lag_ms=extremes.max_time_lag_ms,
-        min_margin=extremes.min_margin,
-        last_margin_at_ms=extremes.last_margin_at_ms,
-        last_margin=extremes.last_margin,
+        min_retention_margin=extremes.min_retention_margin,
+        last_retention_margin_at_ms=extremes.last_retention_margin_at_ms,
+        last_retention_margin=extremes.last_retention_margin,
         retention_left_ms=extremes.retention_left_ms,
     )
 
@@ -105,7 +105,7 @@ def observe_topics(used_ends_of_day: LogEnds, ends: LogEnds, partition_count: in
     return TopicActivity(
         is_observed=is_observed,
         produced=measure_growth(ends, partition_count),
-        sampled_us=last_values(
+        last_seen_us=last_values(
             used_ends_of_day.partition,
             used_ends_of_day.is_sample,
             used_ends_of_day.at_us,

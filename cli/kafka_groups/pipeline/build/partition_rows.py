@@ -149,7 +149,7 @@ def _make_topic_days(batch: PartitionBatch, day: int, activity: TopicActivity) -
         "day": day,
         "partitions": np.ones(len(partitions), np.int64),
         "produced": activity.produced[partitions],
-        "sampled_us": activity.sampled_us[partitions],
+        "last_seen_us": activity.last_seen_us[partitions],
     }
     # The columns that count groups are filled from groups, and null in these rows.
     rows_of_partitions = make_batch(TopicDays, topic_columns, fill_null=True)

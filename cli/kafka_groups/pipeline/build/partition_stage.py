@@ -93,7 +93,9 @@ class _DayBuilder:
         """Return the results of the day, with the state at its end."""
         partition_count = len(self.batch.partition)
         observed_ends = self.batch.observations.take(self.batch.day_of_observation == self.day)
-        numbered_ends = log_ends.number_logs(observed_ends, carried=self.log_state.log_ends, size=partition_count)
+        numbered_ends = log_ends.number_logs(
+            observed_ends, carried_ends=self.log_state.log_ends, partition_count=partition_count
+        )
         usable_ends = numbered_ends.take(numbered_ends.is_used & (numbered_ends.log_end != NULL))
         used_ends_of_day = numbered_ends.take(numbered_ends.is_used & ~numbered_ends.is_carried)
         points = index_points(used_ends_of_day, self.log_state.time_points)
@@ -148,7 +150,7 @@ class _DayBuilder:
         return commits, replace(
             key_summary,
             last_fact_day=np.where(has_facts, self.day, key_summary.last_fact_day),
-            sampled_us=np.where(deleted_us >= key_summary.sampled_us, NULL, key_summary.sampled_us),
+            last_seen_us=np.where(deleted_us >= key_summary.last_seen_us, NULL, key_summary.last_seen_us),
         )
 
     def _infer_deletions(self, commits: Commits) -> tuple[Commits, KeySummary]:
@@ -205,7 +207,7 @@ class _DayBuilder:
         partition_count = len(self.batch.partition)
         end_of_day_us = (self.day + 1) * DAY_US
         oldest_us = (self.day - self.settings.lookback_days) * DAY_US
-        carried_ends = log_ends.carry_log_ends(numbered_ends, size=partition_count)
+        carried_ends = log_ends.carry_log_ends(numbered_ends, partition_count=partition_count)
         has_facts = np.bincount(observed_ends.partition, minlength=partition_count) > 0
         return LogState(
             summary=PartitionSummary(last_fact_day=np.where(has_facts, self.day, self.log_state.summary.last_fact_day)),
@@ -287,7 +289,7 @@ class _DayBuilder:
         last_sample_us = np.array([cluster_day.last_sample_us for cluster_day in self._cluster_days()], np.int64)
         last_sample_ms = last_sample_us[self.batch.cluster_of_key] // 1_000
         has_partition = last_sample_ms - last_seen_us[self.batch.partition_of_key] // 1_000 <= ABSENT_MS
-        since_commit_ms = last_sample_ms - activity.sampled_us // 1_000
+        since_commit_ms = last_sample_ms - activity.last_seen_us // 1_000
         is_orphaned: Flags = (
             activity.has_commit & (since_commit_ms >= 0) & (since_commit_ms <= ABSENT_MS) & ~has_partition
         )

@@ -23,7 +23,7 @@ _KEY: Final = ("cluster_id", "topic", "day")
 def merge_topic_days(parts: Any) -> Any:
     """Return a record batch of TopicDays with one row for each cluster, topic and day, from a table of parts.
 
-    Numbers of partitions, groups and records are added up; `sampled_us` is the last time of a part, and `is_named` is
+    Numbers of partitions, groups and records are added up; `last_seen_us` is the last time of a part, and `is_named` is
     true if it is true in any part. A number that is null in all parts stays null.
     """
     key_codes = [to_codes(parts[name]) for name in _KEY]
@@ -36,7 +36,7 @@ def merge_topic_days(parts: Any) -> Any:
         name: _sum_known(to_ints(rows[name]), is_start)
         for name in ("active_groups", "groups_with_commits", "partitions", "produced")
     }
-    columns["sampled_us"] = reduce_segments(np.maximum, to_ints(rows["sampled_us"]), is_start)
+    columns["last_seen_us"] = reduce_segments(np.maximum, to_ints(rows["last_seen_us"]), is_start)
     columns["is_named"] = reduce_segments(np.logical_or, to_flags(rows["is_named"]), is_start)
     return make_batch(TopicDays, columns)
 
@@ -62,7 +62,7 @@ def make_topic_daily(topic_days: Any, summary: FactSummary, days: Sequence[int],
     last_record_us = np.array([cluster_day.last_record_us for cluster_day in cluster_days], np.int64)
     last_sample_us = np.array([cluster_day.last_sample_us for cluster_day in cluster_days], np.int64)
     topic_exists = np.where(
-        last_sample_us != NULL, to_ints(rows["sampled_us"]) == last_sample_us, last_record_us != NULL
+        last_sample_us != NULL, to_ints(rows["last_seen_us"]) == last_sample_us, last_record_us != NULL
     )
     has_no_commit = groups_with_commits <= 0
     # Samples have `__consumer_offsets` only because its leaders are the coordinators (UNLISTED_LOG_END).

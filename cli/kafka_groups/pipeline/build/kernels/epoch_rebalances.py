@@ -132,7 +132,7 @@ class GroupIncarnation:
         members are known. Only records of groups with epochs change `epochs` and `changes`.
         """
         if record.is_classic:
-            self.members.see_time(record)
+            self.members.note_time(record)
             return
         change = self.members.read(index, record)
         if change is not None and not change.has_joined_earlier:
@@ -218,7 +218,7 @@ class GroupIncarnation:
         is_change = epoch.is_kip_848 or bool(epoch.changes.steps)
         if member_count == 0 and epoch.changes.has_start and not is_change:
             return None
-        quality, ended_us = _end(epoch, next_epoch, member_count)
+        quality, ended_us = _find_end(epoch, next_epoch, member_count)
         changes = self._known_changes(epoch, member_count)
         members_before = joined = left = None
         if changes is not None:
@@ -249,15 +249,15 @@ class GroupIncarnation:
         # The first epoch that compaction left need not be the group's first one. If members that joined earlier were
         # seen, the changes are those in the records that the broker wrote together with the epoch.
         if self.members.has_preexisting_at(epoch.record_index):
-            batch = EpochChanges()
+            batch_changes = EpochChanges()
             for change in self.members.changes_in_batch(epoch.record_index, epoch.at_us):
-                batch.count(change.member_id, change.step)
-            return batch
-        is_first = epoch.number <= _HIGHEST_FIRST_EPOCH and member_count is not None and member_count <= 1
-        return epoch.changes if is_first else None
+                batch_changes.count(change.member_id, change.step)
+            return batch_changes
+        is_first_epoch = epoch.number <= _HIGHEST_FIRST_EPOCH and member_count is not None and member_count <= 1
+        return epoch.changes if is_first_epoch else None
 
 
-def _end(epoch: Epoch, next_epoch: Epoch | None, member_count: int | None) -> tuple[str, int | None]:
+def _find_end(epoch: Epoch, next_epoch: Epoch | None, member_count: int | None) -> tuple[str, int | None]:
     """Return the quality of a rebalance's duration, and the end of the rebalance in µs since 1970 (None if open).
 
     `member_count` is the number of members that have to reach the epoch; None if unknown. No rebalance ends before it

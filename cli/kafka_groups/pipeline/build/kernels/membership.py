@@ -90,12 +90,12 @@ class MemberHistory:
     Each further record may also correct the past: a member that turns out to be preexisting was present from the start.
     """
 
-    def __init__(self, before: Membership) -> None:
+    def __init__(self, initial_membership: Membership) -> None:
         """Begin with the membership before the first record, which stays as it is."""
-        self._before = before
-        self._is_complete = before.is_complete
-        self._members = dict(before.members)
-        self._departed = set(before.departed)
+        self._initial_membership = initial_membership
+        self._is_complete = initial_membership.is_complete
+        self._members = dict(initial_membership.members)
+        self._departed = set(initial_membership.departed)
         self._preexisting = set[str]()
         self._changes = list[MemberChange]()
         self._last_joins: dict[str, MemberChange] = {}
@@ -103,12 +103,12 @@ class MemberHistory:
         self._first_index = 0
         self._newest_us = NULL
         self._newest_epoch: int | None = None
-        self._kept_members = set(before.kept_members)
+        self._kept_members = set(initial_membership.kept_members)
         # Index of the last leave of an unseen leaver that may have joined before the first record; -1 if there is none.
         self._last_unseen_index = -1
         self._first_join_us = LARGEST
 
-    def see_time(self, record: GroupRecord) -> None:
+    def note_time(self, record: GroupRecord) -> None:
         """Note the time of a record of the group, of any type, to find out when a member is alone in the group.
 
         A join or leave begins a new epoch, and every member writes an assignment for it. If no other member has written
@@ -127,7 +127,7 @@ class MemberHistory:
         `index` is the record's index among all records that were read, and must increase. Records of classic groups are
         not allowed.
         """
-        self.see_time(record)
+        self.note_time(record)
         if self._first_record is None:
             self._first_record = record
             self._first_index = index
@@ -136,8 +136,8 @@ class MemberHistory:
         if record.event_type not in _MEMBER_EVENTS or record.member_id is None:
             return None
         self._notice_resubscription(record.member_id, record)
-        apply = self._leave if record.event_type == MEMBER_LEFT else self._mark_present
-        change = apply(index, record, record.member_id)
+        apply_record = self._leave if record.event_type == MEMBER_LEFT else self._mark_present
+        change = apply_record(index, record, record.member_id)
         self._kept_members.discard(record.member_id)
         return change
 
@@ -177,11 +177,11 @@ class MemberHistory:
             return None
         self._members[member_id] = None
         is_join = record.event_type == MEMBER_METADATA
-        is_first = not is_join and member_id not in self._departed
-        if is_first and not self._is_unseen_joiner(record):
+        is_first_record = not is_join and member_id not in self._departed
+        if is_first_record and not self._is_unseen_joiner(record):
             self._preexisting.add(member_id)
             return None
-        has_joined_earlier = None if is_join else is_first
+        has_joined_earlier = None if is_join else is_first_record
         change = MemberChange(index, record.at_us, member_id, 1, is_unseen=False, has_joined_earlier=has_joined_earlier)
         self._changes.append(change)
         self._last_joins[member_id] = change
@@ -194,7 +194,7 @@ class MemberHistory:
         While no join or leave has been counted, the member may have joined at any time before. A member that an online
         upgrade kept was present before.
         """
-        is_counted = self._before.has_changed or bool(self._changes)
+        is_counted = self._initial_membership.has_changed or bool(self._changes)
         if not is_counted or record.member_id in self._kept_members:
             return False
         has_lost_epoch = self._newest_epoch is not None and (record.epoch or 0) > self._newest_epoch
@@ -235,19 +235,19 @@ class MemberHistory:
 
     def _known_from(self) -> int:
         """Return the index of the record from which on the number of members is known; LARGEST if it never is."""
-        if self._before.has_changed or self._preexisting:
+        if self._initial_membership.has_changed or self._preexisting:
             return 0
         silent_until_us = self._newest_us - _SESSION_TIMEOUT_US
         for change in self._changes:
-            is_alone = change.at_us <= silent_until_us
-            if self._is_complete or change.is_unseen or is_alone or change.at_us > self._first_join_us:
+            was_alone_for_long = change.at_us <= silent_until_us
+            if self._is_complete or change.is_unseen or was_alone_for_long or change.at_us > self._first_join_us:
                 return change.record_index
         return LARGEST
 
     def has_preexisting_at(self, index: int) -> bool:
         """Return whether members joined before the records: a preexisting one, or an unseen leaver up to `index`."""
         has_left = any(change.is_unseen and change.record_index <= index for change in self._changes)
-        return self._before.has_preexisting or bool(self._preexisting) or has_left
+        return self._initial_membership.has_preexisting or bool(self._preexisting) or has_left
 
     def changes_in_batch(self, index: int, at_us: int) -> list[MemberChange]:
         """Return the joins and leaves that the broker wrote in one batch with the record at `index`, up to that record.
@@ -267,12 +267,12 @@ class MemberHistory:
         The first record has an entry if there are preexisting members. An entry follows each join and leave, and one
         precedes the leaves of unseen leavers. The state is Empty where no member remains, else None.
         """
-        member_count = len(self._before.members) + len(self._preexisting)
+        member_count = len(self._initial_membership.members) + len(self._preexisting)
         known_from = self._known_from()
         if self._preexisting and self._first_record is not None:
             yield Entry(self._first_record.at_us, self._first_index, None, member_count)
-        for at_us, batch in groupby(self._changes, attrgetter("at_us")):
-            changes = list(batch)
+        for at_us, changes_of_batch in groupby(self._changes, attrgetter("at_us")):
+            changes = list(changes_of_batch)
             # Unseen leavers were present just before the batch of their leaves, whose records have one time.
             unseen_leavers = sum(change.is_unseen for change in changes)
             if unseen_leavers:
@@ -288,11 +288,11 @@ class MemberHistory:
 
     def membership(self) -> Membership:
         """Return the membership after the last record, or the initial one if no record was read."""
-        departed = self._before.departed
+        departed = self._initial_membership.departed
         if self._first_record is not None:
             leavers = {change.member_id for change in self._changes if change.step < 0}
             departed = sorted(leavers - self._members.keys())
         has_preexisting = self.has_preexisting_at(LARGEST)
-        has_changed = self._before.has_changed or has_preexisting or bool(self._changes)
+        has_changed = self._initial_membership.has_changed or has_preexisting or bool(self._changes)
         kept_members = sorted(self._kept_members)
         return Membership(self._is_complete, has_changed, has_preexisting, dict(self._members), departed, kept_members)

@@ -86,10 +86,10 @@ def last_values(owner: Ints, condition: Flags, values: Array, defaults: Array) -
 
     `owner` is the owner of each row, in any order; `defaults` has a value for each owner.
     """
-    result = defaults.copy()
+    last_value_of_owner = defaults.copy()
     # If numpy assigns several values to one index, the last one stays.
-    result[owner[condition]] = values[condition]
-    return result
+    last_value_of_owner[owner[condition]] = values[condition]
+    return last_value_of_owner
 
 
 def is_among_last(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags:
@@ -97,11 +97,13 @@ def is_among_last(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags
 
     `owner` ascends. `count` is one number, or one for each row.
     """
-    indices = np.flatnonzero(condition)
-    index_from_end = np.searchsorted(owner[indices], owner[indices], "right") - np.arange(len(indices))
-    result = np.zeros(len(condition), np.bool_)
-    result[indices[index_from_end <= np.broadcast_to(count, len(condition))[indices]]] = True
-    return result
+    condition_indices = np.flatnonzero(condition)
+    index_from_end = np.searchsorted(owner[condition_indices], owner[condition_indices], "right") - np.arange(
+        len(condition_indices)
+    )
+    is_chosen = np.zeros(len(condition), np.bool_)
+    is_chosen[condition_indices[index_from_end <= np.broadcast_to(count, len(condition))[condition_indices]]] = True
+    return is_chosen
 
 
 def take(values: Array, indices: Ints, missing: Any = NULL) -> Array:
@@ -115,13 +117,13 @@ def trace_back(indices: Ints, previous: Ints, count: int) -> Ints:
     `previous` has the index of each row's predecessor, -1 where there is none. The matrix has `count` columns, with -1
     where there are fewer predecessors.
     """
-    matrix = np.empty((len(indices), count), np.int64)
+    index_matrix = np.empty((len(indices), count), np.int64)
     # The index -1 selects the last element of this array, so it is its own predecessor.
     predecessors = np.append(previous, -1)
     for column in reversed(range(count)):
-        matrix[:, column] = indices
+        index_matrix[:, column] = indices
         indices = predecessors[indices]
-    return matrix
+    return index_matrix
 
 
 def expand_ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
@@ -138,8 +140,8 @@ def expand_ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
 
 def running_count(flags: Flags, start_index: Ints) -> Ints:
     """Return for each row how many rows of its segment, up to and including itself, have the flag."""
-    total = np.cumsum(flags, dtype=np.int64)
-    return total - (total - flags)[start_index]
+    running_total = np.cumsum(flags, dtype=np.int64)
+    return running_total - (running_total - flags)[start_index]
 
 
 def running_maximum(values: Ints, start_index: Ints) -> Ints:
@@ -191,9 +193,9 @@ def segment_maximum(values: Ints, *codes: Array) -> Ints:
 def sum_segments(values: Ints, is_start: Flags) -> Ints:
     """Return the sum of each segment; a sum that 64 bits cannot hold becomes the nearest number that they can."""
     sums = reduce_segments(np.add, values, is_start)
-    approximate = reduce_segments(np.add, values.astype(np.float64), is_start)
-    limit = np.where(approximate > 0, LARGEST, NULL + 1)
-    return np.where(np.abs(approximate) >= 2.0**63, limit, sums)
+    approximate_sums = reduce_segments(np.add, values.astype(np.float64), is_start)
+    nearest_limit = np.where(approximate_sums > 0, LARGEST, NULL + 1)
+    return np.where(np.abs(approximate_sums) >= 2.0**63, nearest_limit, sums)
 
 
 # Each row has an owner and a time (µs since 1970).
