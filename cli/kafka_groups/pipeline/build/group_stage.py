@@ -199,7 +199,7 @@ def _make_group_daily(
         "max_time_lag_ms": extremes.max_time_lag_ms[group],
         "worst_verdict": take_strings([*VERDICT_OF.values()], extremes.worst_rule[group]),
         "skew": activity.skew,
-        "retention_margin": extremes.retention_margin[group],
+        "min_retention_margin": extremes.min_retention_margin[group],
         "last_retention_margin": extremes.last_retention_margin[group],
         "retention_left_ms": extremes.retention_left_ms[group],
         "last_commit_time": activity.last_commit_us,

@@ -36,15 +36,15 @@ _MIN_CLOCK_JUMP_MS: Final = 5_000
 _WITHOUT_RATES_MS: Final = 4_200_000
 # The margins of days before the period are not reported, except for the forecast of the last day before it.
 _DAYS_WITH_FINDINGS: Final = """
-    SELECT cluster_id, "group", day, orphaned_partitions, is_idle, skew, last_lag, retention_margin,
+    SELECT cluster_id, "group", day, orphaned_partitions, is_idle, skew, last_lag, min_retention_margin,
         last_retention_margin, retention_left_ms, last_commit_date
     FROM (
         SELECT cluster_id, "group", date AS day, orphaned_partitions, is_idle, skew, last_lag, last_retention_margin,
             retention_left_ms, CAST(last_commit_time AS DATE) AS last_commit_date,
-            CASE WHEN date >= {first_date} THEN retention_margin END AS retention_margin
+            CASE WHEN date >= {first_date} THEN min_retention_margin END AS min_retention_margin
         FROM period_rows
     )
-    WHERE day IN ({newest_dates}) OR retention_margin < 0 OR retention_left_ms IS NOT NULL
+    WHERE day IN ({newest_dates}) OR min_retention_margin < 0 OR retention_left_ms IS NOT NULL
     ORDER BY cluster_id, "group", day DESC
 """
 # The largest jump of a cluster comes first.
@@ -64,8 +64,8 @@ class GroupDayRow(NamedTuple):
     """A row of group_daily; None where a value is unknown, or if the row is for the day before the period.
 
     A margin is the committed offset minus the log start offset, in records: if it is negative, records were lost.
-    `retention_margin` is the smallest one of the day, `last_retention_margin` the last one. `retention_left_ms` is the
-    time until the log start passes the commit at that day's rates.
+    `min_retention_margin` is the smallest one of the day, `last_retention_margin` the last one. `retention_left_ms` is
+    the time until the log start passes the commit at that day's rates.
     """
 
     cluster_id: str
@@ -75,7 +75,7 @@ class GroupDayRow(NamedTuple):
     is_idle: bool | None
     skew: float | None
     last_lag: int | None
-    retention_margin: int | None
+    min_retention_margin: int | None
     last_retention_margin: int | None
     retention_left_ms: int | None
     last_commit_date: date | None
@@ -250,7 +250,7 @@ def _describe_losses(today: GroupDayRow | None, earlier_days: Sequence[GroupDayR
     """
     reported_margin = 0
     if today is not None:
-        min_margin = today.retention_margin or 0
+        min_margin = today.min_retention_margin or 0
         last = today.last_retention_margin or 0
         if last < 0:
             reported_margin = last
@@ -258,9 +258,9 @@ def _describe_losses(today: GroupDayRow | None, earlier_days: Sequence[GroupDayR
         elif min_margin < 0:
             reported_margin = min_margin
             yield f"on {today.day} its commit was {_describe_lost_records(min_margin)}"
-    worst = min(earlier_days, key=lambda day: day.retention_margin or 0, default=None)
-    if worst is not None and (worst.retention_margin or 0) < reported_margin:
-        yield f"on {worst.day} its commit was {_describe_lost_records(worst.retention_margin or 0)}"
+    worst = min(earlier_days, key=lambda day: day.min_retention_margin or 0, default=None)
+    if worst is not None and (worst.min_retention_margin or 0) < reported_margin:
+        yield f"on {worst.day} its commit was {_describe_lost_records(worst.min_retention_margin or 0)}"
 
 
 def _describe_lost_records(margin: int) -> str:

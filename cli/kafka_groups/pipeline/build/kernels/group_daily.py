@@ -105,7 +105,7 @@ class GroupExtremes:
     """
 
     max_time_lag_ms: Ints
-    retention_margin: Ints  # smallest committed offset minus log start offset of the day
+    min_retention_margin: Ints  # smallest committed offset minus log start offset of the day
     last_retention_margin: Ints  # smallest one at the end of the day
     retention_left_ms: Ints  # shortest time until a log start passes the commit
     orphaned_partitions: Ints  # keys with a commit whose partition no longer exists
@@ -221,7 +221,7 @@ def find_group_extremes(grouped_key_days: GroupedKeyDays, statuses: GroupStatuse
     )
     return GroupExtremes(
         max_time_lag_ms=np.maximum(time_lag_ms, status_time_lag_ms),
-        retention_margin=_place_by_group(groups, min_known(key_days.min_retention_margin, is_start), group_count),
+        min_retention_margin=_place_by_group(groups, min_known(key_days.min_retention_margin, is_start), group_count),
         last_retention_margin=_place_by_group(groups, min_known(last_retention_margin, is_start), group_count),
         retention_left_ms=_place_by_group(groups, min_known(retention_left_ms, is_start), group_count),
         orphaned_partitions=_place_by_group(groups, orphaned_partitions, group_count),
