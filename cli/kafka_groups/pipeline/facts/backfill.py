@@ -184,7 +184,9 @@ class _BackfillRun:
                 writer.write(PARTITION_OFFSETS, rows)
             files = writer.close()
         expected = {PARTITION_OFFSETS.name: {application: version}}
-        self.storage.append(files, {application: (version or 0) + 1}, expected=expected, tables=[PARTITION_OFFSETS])
+        self.storage.append(
+            files, {application: (version or 0) + 1}, expected_versions=expected, tables=[PARTITION_OFFSETS]
+        )
         self.backfilled.rows += sum(file.rows for file in files)
         self.backfilled.days += 1
 

@@ -125,7 +125,7 @@ def commit_batch(
     changed = {name: version for name, version in versions.items() if versions_before.get(name) != version}
     transactions = {application: number, topic: versions[topic], **changed}
     expected = {table: {application: batch} for table, batch in before.batches.items()}
-    storage.append(files, transactions, expected=expected, tables=_TABLES)
+    storage.append(files, transactions, expected_versions=expected, tables=_TABLES)
     return TablePosition(end, {}, {table.name: number for table in _TABLES})
 
 
