@@ -72,7 +72,7 @@ def _has_backlog(storage: Storage, queries: Queries, cluster_id: str, sampled_ms
         position = read_position(storage, cluster_id, topic_id, partitions)
     except SourceError:
         return None
-    if not sampled_ends or all(batch is None for batch in position.batches.values()):
+    if not sampled_ends or all(batch is None for batch in position.batch_numbers.values()):
         return None
     ends_with_offset = [end for end in sampled_ends if end.stable_end is not None]
     next_offsets = position.start.next_offsets

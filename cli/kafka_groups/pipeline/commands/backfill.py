@@ -118,7 +118,7 @@ def _look_up(
         storage,
         period,
         topics=topics or None,
-        excluded=lambda names: _compacted_topics(run, connection, names),
+        exclude_topics=lambda names: _compacted_topics(run, connection, names),
         progress=run.bar,
         on_start=report_from,
     )
@@ -151,16 +151,16 @@ def _compacted_topics(run: Run, connection: Connection, names: Sequence[str]) ->
     else:
         policies = find_compacted(client.properties, client.timeout_s, names)
     _note_policies(run, policies)
-    return policies.compacted
+    return policies.compacted_topics
 
 
 def _note_policies(run: Run, policies: Policies) -> None:
     """Print how many topics are compacted, and how many may be."""
     from kafka_groups.pipeline.build.sentences import list_names
 
-    if count := len(policies.compacted):
+    if count := len(policies.compacted_topics):
         note = _COMPACTED if count > 1 else _COMPACTED_ONE
-        run.print_note(note.format(count=count, names=list_names(policies.compacted)))
-    if count := len(policies.unknown):
+        run.print_note(note.format(count=count, names=list_names(policies.compacted_topics)))
+    if count := len(policies.unknown_topics):
         note = _UNKNOWN if count > 1 else _UNKNOWN_ONE
         run.print_note(note.format(count=count, reason=policies.reason.rstrip(".")))

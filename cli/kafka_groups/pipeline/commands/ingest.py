@@ -105,11 +105,11 @@ def _read_records(
             ingested = ingestion.run(
                 spark,
                 continuous=is_continuous,
-                every_s=interval_s or _DEFAULT_INTERVAL_S,
+                interval_s=interval_s or _DEFAULT_INTERVAL_S,
                 records_per_batch=records_per_batch,
                 progress=run.bar,
-                note=lambda text: run.print_note(f"{timestamp()} {text}"),
-                stop=stop_request.is_received,
+                print_note=lambda text: run.print_note(f"{timestamp()} {text}"),
+                should_stop=stop_request.is_received,
             )
             # A signal is the normal end of --continuous.
             is_interrupted = stop_request.is_received() and not is_continuous

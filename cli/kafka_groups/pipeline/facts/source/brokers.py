@@ -123,15 +123,15 @@ class Brokers:
 
     def earliest(self, partitions: Sequence[int]) -> dict[int, int]:
         """Return the log start offset of each of these partitions."""
-        offsets = self._list_offsets(partitions, OffsetSpec.earliest())
-        return {partition: result.offset for partition, result in offsets.items()}
+        responses = self._list_offsets(partitions, OffsetSpec.earliest())
+        return {partition: response.offset for partition, response in responses.items()}
 
     def latest(
         self, partitions: Sequence[int], isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED
     ) -> dict[int, int]:
         """Return the last stable offset of each of these partitions; with READ_UNCOMMITTED, the log end offset."""
-        offsets = self._list_offsets(partitions, isolation_level=isolation_level)
-        return {partition: result.offset for partition, result in offsets.items()}
+        responses = self._list_offsets(partitions, isolation_level=isolation_level)
+        return {partition: response.offset for partition, response in responses.items()}
 
     def end_position(self, group: str | None = None) -> Position:
         """Return the topic's id, and the last stable offset and the leader epoch of each partition.
@@ -143,10 +143,10 @@ class Brokers:
             partitions = [partition_for(group, len(partitions))]
         next_offsets: dict[int, int] = {}
         leader_epochs: dict[int, int] = {}
-        for partition, result in self._list_offsets(partitions).items():
-            next_offsets[partition] = result.offset
-            if result.leader_epoch is not None:
-                leader_epochs[partition] = result.leader_epoch
+        for partition, response in self._list_offsets(partitions).items():
+            next_offsets[partition] = response.offset
+            if response.leader_epoch is not None:
+                leader_epochs[partition] = response.leader_epoch
         return Position(topic_id, next_offsets, leader_epochs)
 
     def _list_offsets(
