@@ -16,9 +16,11 @@ from kafka_groups.pipeline.tables import OFFSETS_TOPIC, PARTITION_OFFSETS
 _LATE_MS: Final = 600_000
 # Ingest reads up to the last stable offset. Samples of brokers that return none have the log end offset instead.
 _SAMPLED_ENDS: Final = """
-    SELECT topic_id, partition, log_start_offset AS log_start, coalesce(last_stable_offset, log_end_offset) AS
-    stable_end FROM {rows} WHERE date = {date} AND cluster_id = {cluster_id} AND origin = 'sample' AND topic = {topic}
-    AND CAST(observed_at AS BIGINT) / 1000 = {sampled_ms}
+    SELECT topic_id, partition, log_start_offset AS log_start,
+        coalesce(last_stable_offset, log_end_offset) AS stable_end
+    FROM {rows}
+    WHERE date = {date} AND cluster_id = {cluster_id} AND origin = 'sample' AND topic = {topic}
+        AND CAST(observed_at AS BIGINT) / 1000 = {sampled_ms}
 """
 
 

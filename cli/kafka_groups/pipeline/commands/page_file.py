@@ -38,7 +38,7 @@ def write_page_to(path: str, history: History, *, shown: int) -> None:
     """Write the page with the first `shown` groups. Raises PipelineError if it cannot be written."""
     page = io.StringIO()
     try:
-        write_page(history, page, shown=shown)
+        write_page(history, page, max_groups=shown)
         write_atomically(path, page.getvalue())
     except OSError as error:
         raise _to_pipeline_error(path, error) from error

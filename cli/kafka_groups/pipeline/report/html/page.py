@@ -36,11 +36,11 @@ _KINDS: Final = {
 }
 
 
-def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
-    """Write the page to `out`, in UTF-8. The first `shown` groups get a row and a chart; the others are counted."""
-    groups = history.groups[:shown]
+def write_page(history: History, out: TextIO, *, max_groups: int = 50) -> None:
+    """Write the page to `out`, in UTF-8. The first `max_groups` groups get a row and a chart; others are counted."""
+    groups = history.groups[:max_groups]
     scripts = [_plotly(), _asset("page.js")] if groups else []
-    parts = {
+    template_fields = {
         "policy": _policy(scripts),
         "version": __version__,
         "from_time": describe_minute(history.from_ms),
@@ -51,7 +51,7 @@ def write_page(history: History, out: TextIO, *, shown: int = 50) -> None:
         "main": "\n".join(_sections(history, groups)),
         "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
     }
-    out.write(Template(_asset("page.html")).substitute(parts))
+    out.write(Template(_asset("page.html")).substitute(template_fields))
 
 
 def _facts(history: History) -> Iterator[tuple[str, str]]:
@@ -64,21 +64,23 @@ def _facts(history: History) -> Iterator[tuple[str, str]]:
     verdicts = Counter(map(verdict_word, history.groups))
     if verdicts:
         # The verdicts are in the order of the groups: the worst first.
-        counts = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
-        part = "" if len(history.groups) == history.groups_in_all else f" of the worst {len(history.groups):,}"
-        yield f"Verdicts{part}", f'<span class="tally">{counts}</span>'
+        verdict_counts = "".join(f"<span>{verdict_label(word)} {count:,}</span>" for word, count in verdicts.items())
+        selection_note = (
+            "" if len(history.groups) == history.groups_in_all else f" of the worst {len(history.groups):,}"
+        )
+        yield f"Verdicts{selection_note}", f'<span class="tally">{verdict_counts}</span>'
     yield "Made", describe_minute(history.made_ms)
 
 
 def _links(history: History) -> str:
     """Return links to the sections."""
-    links = [
+    sections = [
         ("summary", "Summary"),
         ("findings", f"Findings ({len(history.findings):,})"),
         ("charts", "Charts"),
         ("missing", f"What is missing ({len(history.gaps) + len(_missing_data(history)):,})"),
     ]
-    return " ".join(f'<a href="#{identity}">{title}</a>' for identity, title in links)
+    return " ".join(f'<a href="#{element_id}">{title}</a>' for element_id, title in sections)
 
 
 def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[str]:
@@ -87,7 +89,7 @@ def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[st
         "summary", "Summary", _order_note(history, len(groups)), summary_table(history, groups), verdict_list(groups)
     )
     yield section("findings", "Findings", _finding_table(history))
-    keys = (
+    legend = (
         '<p class="hint keys"><span><i class="key lag"></i>lag in records</span> '
         '<span><i class="key time-lag"></i>time lag, the age of the oldest record not yet read</span> '
         '<span><i class="key mark">▼</i>a rebalance, as wide as it took, or may have taken</span> '
@@ -95,7 +97,7 @@ def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[st
         "<noscript><p>Charts need JavaScript; the tables do not.</p></noscript>"
     )
     charts = [chart_section(history, group, number) for number, group in enumerate(groups, start=1)]
-    yield section("charts", "Charts", *((keys, *charts) if charts else ("<p>There is no group to draw.</p>",)))
+    yield section("charts", "Charts", *((legend, *charts) if charts else ("<p>There is no group to draw.</p>",)))
     yield section(
         "missing",
         "What is missing",
@@ -112,12 +114,12 @@ def _missing_data(history: History) -> tuple[str, ...]:
     )
 
 
-def _order_note(history: History, drawn: int) -> str:
+def _order_note(history: History, drawn_count: int) -> str:
     """Return the number of groups on the page, if it omits some, and their order."""
-    omitted = history.groups_in_all - drawn
-    if omitted <= 0:
+    omitted_count = history.groups_in_all - drawn_count
+    if omitted_count <= 0:
         return f"<p>{ORDER}.</p>" if history.groups_in_all else "<p>There was no group in this period.</p>"
-    return f"<p>{count_of(drawn, 'group')} of {history.groups_in_all:,}; {omitted:,} omitted. {ORDER}.</p>"
+    return f"<p>{count_of(drawn_count, 'group')} of {history.groups_in_all:,}; {omitted_count:,} omitted. {ORDER}.</p>"
 
 
 def _finding_table(history: History) -> str:
@@ -138,20 +140,22 @@ def _finding_table(history: History) -> str:
         )
         for finding in first_of_each_kind(history.findings, _MAX_FINDINGS)
     ]
-    omitted = len(history.findings) - len(rows)
-    more = f"<p>{omitted:,} more are omitted; the report as JSON has them all.</p>" if omitted else ""
-    return table([Cell(None, label) for label in labels], rows, label="Findings", classes="cards") + more
+    omitted_count = len(history.findings) - len(rows)
+    omitted_note = (
+        f"<p>{omitted_count:,} more are omitted; the report as JSON has them all.</p>" if omitted_count else ""
+    )
+    return table([Cell(None, label) for label in labels], rows, label="Findings", classes="cards") + omitted_note
 
 
-def _list(title: str, sentences: tuple[str, ...], otherwise: str) -> str:
-    """Return the first sentences as a list under a title; `otherwise` is the sentence for an empty list."""
+def _list(title: str, sentences: tuple[str, ...], empty_sentence: str) -> str:
+    """Return the first sentences as a list under a title; `empty_sentence` is the sentence for an empty list."""
     if not sentences:
-        return f'<h3>{title}</h3>\n<p class="hint">{otherwise}</p>'
-    shown = list(sentences[:_MAX_SENTENCES])
-    omitted = len(sentences) - len(shown)
-    if omitted:
-        shown.append(f"{omitted:,} more are omitted; the report as JSON has them all.")
-    items = "".join(f"<li>{text(sentence)}</li>" for sentence in shown)
+        return f'<h3>{title}</h3>\n<p class="hint">{empty_sentence}</p>'
+    shown_sentences = list(sentences[:_MAX_SENTENCES])
+    omitted_count = len(sentences) - len(shown_sentences)
+    if omitted_count:
+        shown_sentences.append(f"{omitted_count:,} more are omitted; the report as JSON has them all.")
+    items = "".join(f"<li>{text(sentence)}</li>" for sentence in shown_sentences)
     return f'<h3>{title}</h3>\n<ul class="plain">{items}</ul>'
 
 
@@ -161,9 +165,9 @@ def _policy(scripts: list[str]) -> str:
     Styles are allowed inline, because charts style their elements.
     """
     digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
+    allowed_scripts = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src {allowed_scripts}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -186,7 +190,7 @@ def _plotly() -> str:
     return source.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script")
 
 
-def _asset(file: str) -> str:
+def _asset(file_name: str) -> str:
     from importlib.resources import files
 
-    return files(__package__ or "").joinpath(file).read_text(encoding="utf-8")
+    return files(__package__ or "").joinpath(file_name).read_text(encoding="utf-8")

@@ -49,10 +49,10 @@ def _cells(history: History, group: GroupHistory, number: int) -> list[Cell]:
         Cell(_rate(group.produce_rate), "Written/s", "number"),
         Cell(None if group.catch_up_ms is None else format_duration(group.catch_up_ms), "Catch-up", "number"),
     ]
-    if any(history.has_old_row(other) for other in history.groups):
+    if any(history.has_old_row(other_group) for other_group in history.groups):
         evaluated_ms = group.evaluated_ms
-        as_of = None if evaluated_ms is None else describe_minute(evaluated_ms, beside_ms=history.to_ms)
-        cells.append(Cell(as_of, "As of", "short"))
+        evaluated_text = None if evaluated_ms is None else describe_minute(evaluated_ms, beside_ms=history.to_ms)
+        cells.append(Cell(evaluated_text, "As of", "short"))
     return [
         *cells,
         Cell(describe_lag_start(group, beside_ms=history.to_ms), "Behind since"),
@@ -82,17 +82,23 @@ def _trend(history: History, group: GroupHistory) -> str | None:
 
     The other cells of the row describe the lag in words.
     """
-    lags = highest_lags(group.points, from_ms=history.from_ms, to_ms=history.to_ms, parts=_PARTS)
+    lags = highest_lags(group.points, from_ms=history.from_ms, to_ms=history.to_ms, part_count=_PARTS)
     known_lags = [lag for lag in lags if lag is not None]
     if not known_lags:
         return None
     highest = max(1, *known_lags)
     # SVG counts from the top: the highest lag has the height 0.
     heights = [None if lag is None else round(_HEIGHT - max(0, lag) * _HEIGHT / highest, 1) for lag in lags]
-    runs = [list(run) for is_known, run in groupby(enumerate(heights), lambda part: part[1] is not None) if is_known]
+    known_runs = [
+        list(known_run)
+        for is_known, known_run in groupby(enumerate(heights), lambda part_index: part_index[1] is not None)
+        if is_known
+    ]
     areas = "".join(
-        f"M{run[0][0]} {_HEIGHT}" + "".join(f"V{height}H{part + 1}" for part, height in run) + f"V{_HEIGHT}Z"
-        for run in runs
+        f"M{known_run[0][0]} {_HEIGHT}"
+        + "".join(f"V{height}H{part_index + 1}" for part_index, height in known_run)
+        + f"V{_HEIGHT}Z"
+        for known_run in known_runs
     )
     return (
         f'<svg class="spark" viewBox="0 0 {_PARTS} {_HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'

@@ -90,5 +90,5 @@ def _finding(finding: Finding) -> Document:
     }
 
 
-def _instant(ms: int | None) -> str | None:
-    return None if ms is None else format_instant(ms)
+def _instant(time_ms: int | None) -> str | None:
+    return None if time_ms is None else format_instant(time_ms)

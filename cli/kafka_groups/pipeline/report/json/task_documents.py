@@ -62,13 +62,18 @@ def _identity(member: MemberTasks | TaskChange) -> Document:
 def _tasks(tasks: Iterable[Task], *, has_roles: bool) -> Document:
     if has_roles:
         return {"connectors": None, "tasks": _roles(group_subtopologies(tasks))}
-    connectors = [{**own._asdict(), "tasks": [*own.tasks]} for own in group_connectors(tasks)]
+    connectors = [
+        {**connector_tasks._asdict(), "tasks": [*connector_tasks.tasks]} for connector_tasks in group_connectors(tasks)
+    ]
     return {"connectors": connectors, "tasks": None}
 
 
 def _roles(tasks: TaskAssignment) -> Document:
     return {
-        role: [{**part._asdict(), "partitions": [*part.partitions]} for part in getattr(tasks, role)]
+        role: [
+            {**subtopology_tasks._asdict(), "partitions": [*subtopology_tasks.partitions]}
+            for subtopology_tasks in getattr(tasks, role)
+        ]
         for role in tasks._fields
     }
 
