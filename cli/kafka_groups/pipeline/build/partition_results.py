@@ -145,3 +145,17 @@ def add_share_groups(results: PartitionDay, batch: PartitionBatch, settings: Sta
             last_status=PartitionStatuses.join(key_state.last_status, last_statuses).sort_by("key"),
         ),
     )
+
+
+def carry_statuses(
+    statuses: PartitionStatuses, commits: Commits, oldest_fresh_us: int, key_count: int
+) -> PartitionStatuses:
+    """Return the last status of each key that still counts on the next day.
+
+    The status must be from `oldest_fresh_us` (µs since 1970) or later, and the commit must not have been deleted since.
+    `key_count` is the number of keys.
+    """
+    is_deletion = commits.is_deletion & ~commits.is_carried
+    deleted_us = last_values(commits.key, is_deletion, commits.at_us, np.full(key_count, NULL))
+    is_present = statuses.at_us >= deleted_us[statuses.key]
+    return statuses.take(is_segment_end(statuses.key) & (statuses.at_us >= oldest_fresh_us) & is_present)

@@ -45,7 +45,6 @@ from kafka_groups.pipeline.build.kernels.rates import RATE_WINDOW_MS, measure_ra
 from kafka_groups.pipeline.build.kernels.segments import (
     DAY_US,
     expand_ranges,
-    is_segment_end,
     is_segment_start,
     last_values,
 )
@@ -53,7 +52,13 @@ from kafka_groups.pipeline.build.kernels.time_index import index_points, thin_po
 from kafka_groups.pipeline.build.kernels.time_lag import measure_time_lag
 from kafka_groups.pipeline.build.kernels.verdicts import judge_observations
 from kafka_groups.pipeline.build.partition_batch import PartitionBatch
-from kafka_groups.pipeline.build.partition_results import PartitionDay, add_share_groups, join_key_days, observe_topics
+from kafka_groups.pipeline.build.partition_results import (
+    PartitionDay,
+    add_share_groups,
+    carry_statuses,
+    join_key_days,
+    observe_topics,
+)
 from kafka_groups.pipeline.build.partition_state import KeyState, LogState
 from kafka_groups.pipeline.build.stage_settings import StageSettings
 from kafka_groups.pipeline.frames.arrays import NULL, Flags, Ints
@@ -102,8 +107,8 @@ class _DayBuilder:
         commits, key_summary = self._order_commits(numbered_ends)
         activity, key_summary = measure_activity(commits, key_summary, self._measure_clock_jumps())
         lag_rows = measure_lag(usable_ends, commits, self.batch.partition_of_key)
-        log_state = self._log_state_at_end(observed_ends, numbered_ends, points)
-        statuses, offset_before_reset, key_state = self._judge(commits, key_summary, usable_ends, lag_rows, points)
+        log_state = self._carry_log_state(observed_ends, numbered_ends, points)
+        statuses, offset_before_reset, key_state = self._judge_keys(commits, key_summary, usable_ends, lag_rows, points)
         extremes = find_lag_extremes(lag_rows, statuses.time_lag_ms, len(key_summary))
         is_idle_partition = log_ends.find_idle_partitions(observed_ends, partition_count)[self.batch.partition_of_key]
         is_orphaned = self._find_orphans(activity, log_state.log_ends)
@@ -139,8 +144,8 @@ class _DayBuilder:
         is_superseded = committed_offsets.find_superseded(day_commits, self.key_state.commits, key_count)
         commits = committed_offsets.order_commits(self.key_state.commits, day_commits.take(~is_superseded))
         inferred_deletions, key_summary = self._infer_deletions(commits)
-        deletions_with_logs = self._infer_deletions_of_ended_logs(numbered_ends, commits)
-        commits = committed_offsets.order_commits(commits, inferred_deletions, deletions_with_logs)
+        ended_log_deletions = self._infer_deletions_of_ended_logs(numbered_ends, commits)
+        commits = committed_offsets.order_commits(commits, inferred_deletions, ended_log_deletions)
         commits = committed_offsets.find_topic_ids(commits, numbered_ends, self.batch.partition_of_key)
         commits = committed_offsets.number_incarnations(commits, key_count)
         # A commit that ended with its log is no longer expected in samples, unless one has seen it since.
@@ -158,14 +163,14 @@ class _DayBuilder:
 
         `commits` are the ordered commits of the day and the carried ones, with the deletions that were read.
         """
-        cluster_days = self._cluster_days()
+        cluster_days = self._list_cluster_days()
         samples = SampleTimes(
             cluster=np.repeat(
                 np.arange(len(cluster_days)), [len(cluster_day.complete_samples_us) for cluster_day in cluster_days]
             ),
             at_us=np.concatenate([cluster_day.complete_samples_us for cluster_day in cluster_days]),
         )
-        sampled_groups = self._sampled_groups()
+        sampled_groups = self._list_sampled_groups()
         last_commit_record_us = np.array([cluster_day.last_commit_record_us for cluster_day in cluster_days], np.int64)
         read_times = ReadTimes(
             cluster_of_key=self.batch.cluster_of_key,
@@ -175,11 +180,11 @@ class _DayBuilder:
         )
         return infer_deletions(commits, self.key_state.summary, samples, read_times)
 
-    def _cluster_days(self) -> list[ClusterDay]:
+    def _list_cluster_days(self) -> list[ClusterDay]:
         """Return the times at which each cluster of the batch was read on the day."""
         return [self.summary.clusters.get((cluster, self.day), NOTHING_READ) for cluster in self.batch.clusters]
 
-    def _sampled_groups(self) -> list[SampledGroup]:
+    def _list_sampled_groups(self) -> list[SampledGroup]:
         """Return for each key when samples saw its group on the day."""
         cluster_of_key = self.batch.cluster_id.take(self.batch.partition_of_key).to_pylist()
         clusters_and_groups = zip(cluster_of_key, self.batch.group.to_pylist(), strict=True)
@@ -202,7 +207,7 @@ class _DayBuilder:
         has_samples_only = np.isin(key, commits.key) & ~np.isin(key, commits.key[commits.is_record])
         return committed_offsets.new_deletions(key, at_us).take(has_samples_only)
 
-    def _log_state_at_end(self, observed_ends: LogEnds, numbered_ends: LogEnds, points: TimePoints) -> LogState:
+    def _carry_log_state(self, observed_ends: LogEnds, numbered_ends: LogEnds, points: TimePoints) -> LogState:
         """Return the state of the logs at the end of the day; `points` is the time index."""
         partition_count = len(self.batch.partition)
         end_of_day_us = (self.day + 1) * DAY_US
@@ -220,7 +225,7 @@ class _DayBuilder:
             ),
         )
 
-    def _judge(
+    def _judge_keys(
         self,
         commits: Commits,
         key_summary: KeySummary,
@@ -264,17 +269,16 @@ class _DayBuilder:
             lag_floors=lag_floors,
             log_starts=log_starts,
             rate_rows=rate_rows.take(rate_rows.at_us >= oldest_fresh_us),
-            last_status=_carry_statuses(statuses, commits, oldest_fresh_us, len(key_summary)),
+            last_status=carry_statuses(statuses, commits, oldest_fresh_us, len(key_summary)),
         )
         return statuses, progress.offset_before_reset, key_state
 
     def _find_keys_to_report(self, commits: Commits) -> Flags:
         """Return for each key whether it has rows of commits, and its cluster was read on the day."""
-        is_read = np.array(
-            [(cluster_id, self.day) in self.summary.clusters for cluster_id in self.batch.clusters], np.bool_
-        )
-        has_rows = np.bincount(commits.key, minlength=len(self.batch.group)) > 0
-        return is_read[self.batch.cluster_of_key] & has_rows
+        clusters = self.batch.clusters
+        is_cluster_read = np.array([(cluster, self.day) in self.summary.clusters for cluster in clusters], np.bool_)
+        has_commit_rows = np.bincount(commits.key, minlength=len(self.batch.group)) > 0
+        return is_cluster_read[self.batch.cluster_of_key] & has_commit_rows
 
     def _find_orphans(self, activity: KeyActivity, carried_ends: LogEnds) -> Flags:
         """Return for each key whether its partition no longer exists: the last samples saw the commit alone.
@@ -286,25 +290,10 @@ class _DayBuilder:
         last_seen_us = last_values(
             carried_ends.partition, carried_ends.is_sample, carried_ends.at_us, np.full(partition_count, NULL)
         )
-        last_sample_us = np.array([cluster_day.last_sample_us for cluster_day in self._cluster_days()], np.int64)
+        last_sample_us = np.array([cluster_day.last_sample_us for cluster_day in self._list_cluster_days()], np.int64)
         last_sample_ms = last_sample_us[self.batch.cluster_of_key] // 1_000
-        has_partition = last_sample_ms - last_seen_us[self.batch.partition_of_key] // 1_000 <= ABSENT_MS
-        since_commit_ms = last_sample_ms - activity.last_seen_us // 1_000
-        is_orphaned: Flags = (
-            activity.has_commit & (since_commit_ms >= 0) & (since_commit_ms <= ABSENT_MS) & ~has_partition
-        )
+        is_partition_seen = last_sample_ms - last_seen_us[self.batch.partition_of_key] // 1_000 <= ABSENT_MS
+        commit_seen_ago_ms = last_sample_ms - activity.last_seen_us // 1_000
+        is_commit_seen = (commit_seen_ago_ms >= 0) & (commit_seen_ago_ms <= ABSENT_MS)
+        is_orphaned: Flags = activity.has_commit & is_commit_seen & ~is_partition_seen
         return is_orphaned
-
-
-def _carry_statuses(
-    statuses: PartitionStatuses, commits: Commits, oldest_fresh_us: int, key_count: int
-) -> PartitionStatuses:
-    """Return the last status of each key that still counts on the next day.
-
-    The status must be from `oldest_fresh_us` (µs since 1970) or later, and the commit must not have been deleted since.
-    `key_count` is the number of keys.
-    """
-    is_deletion = commits.is_deletion & ~commits.is_carried
-    deleted_us = last_values(commits.key, is_deletion, commits.at_us, np.full(key_count, NULL))
-    is_present = statuses.at_us >= deleted_us[statuses.key]
-    return statuses.take(is_segment_end(statuses.key) & (statuses.at_us >= oldest_fresh_us) & is_present)

@@ -8,7 +8,7 @@ read, as Kafka Streams does with its repartition topics. The moves until then do
 Seven samples of one partition, an hour apart: the log start rises by 100 an hour from the third one on, the log end
 also by 100 an hour, and the commit stays at 450 (times in ms):
 
-    >>> from kafka_groups.pipeline.build.kernels.progress import new_observations
+    >>> from kafka_groups.pipeline.build.kernels.observations import new_observations
     >>> observations = new_observations(
     ...     at_ms=np.arange(7) * 3_600_000,
     ...     committed_offset=np.full(7, 450),

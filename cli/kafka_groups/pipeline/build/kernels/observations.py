@@ -39,6 +39,30 @@ from kafka_groups.pipeline.frames.arrays import NULL, Ints
 _MEMBERS_FRESH_US: Final = 600_000_000
 
 
+def new_observations(
+    *, at_ms: Ints, committed_offset: Ints, log_end: Ints, log_start: Ints | None = None
+) -> Observations:
+    """Return observations of key 0 with these columns. The lag is their difference; all other numbers are unknown."""
+    row_count = len(at_ms)
+    zeros = np.zeros(row_count, np.int64)
+    unknown_values = np.full(row_count, NULL)
+    return Observations(
+        key=zeros,
+        incarnation=zeros,
+        log_number=zeros,
+        at_ms=at_ms,
+        committed_offset=committed_offset,
+        log_start=unknown_values if log_start is None else log_start,
+        log_end=log_end,
+        lag=np.where(committed_offset > log_end, NULL, log_end - committed_offset),
+        lost_records=unknown_values,
+        member_count=unknown_values,
+        commit_ms=unknown_values,
+        repeated_commits=unknown_values,
+        highest=committed_offset,
+    )
+
+
 def make_observations(lag_rows: LagRows, log_ends: LogEnds, commits: Commits) -> Observations:
     """Make one observation of each lag row, in the order of the rows.
 

@@ -7,6 +7,7 @@ commits that repeat an offset.
 Five observations of one key, a minute apart, which moves after two minutes of waiting (times in ms):
 
     >>> minutes = np.arange(5) * 60_000
+    >>> from kafka_groups.pipeline.build.kernels.observations import new_observations
     >>> observations = new_observations(
     ...     at_ms=minutes, committed_offset=np.array([10, 10, 30, 30, 30]), log_end=np.array([20, 30, 40, 50, 60])
     ... )
@@ -42,30 +43,6 @@ from kafka_groups.verdicts import STRENGTH_UNIT, WAIT_HALF_LIFE_MS, Limits
 # The columns with the two greatest strengths of waits, and of intervals between observations.
 _WAITS: Final = ("strongest_wait_strength", "second_wait_strength")
 _INTERVALS: Final = ("strongest_interval_strength", "second_interval_strength")
-
-
-def new_observations(
-    *, at_ms: Ints, committed_offset: Ints, log_end: Ints, log_start: Ints | None = None
-) -> Observations:
-    """Return observations of key 0 with these columns. The lag is their difference; all other numbers are unknown."""
-    row_count = len(at_ms)
-    zeros = np.zeros(row_count, np.int64)
-    unknown_values = np.full(row_count, NULL)
-    return Observations(
-        key=zeros,
-        incarnation=zeros,
-        log_number=zeros,
-        at_ms=at_ms,
-        committed_offset=committed_offset,
-        log_start=unknown_values if log_start is None else log_start,
-        log_end=log_end,
-        lag=np.where(committed_offset > log_end, NULL, log_end - committed_offset),
-        lost_records=unknown_values,
-        member_count=unknown_values,
-        commit_ms=unknown_values,
-        repeated_commits=unknown_values,
-        highest=committed_offset,
-    )
 
 
 def measure_progress(
