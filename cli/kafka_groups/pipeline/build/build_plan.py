@@ -79,14 +79,14 @@ class BuildPlan:
         """
         days_before = self.days_before_ranges
         tables = (OFFSET_COMMITS, PARTITION_OFFSETS, SHARE_OFFSETS)
-        files = [file for table in tables for file in self._fact_files(table, self.dates_to_read)]
-        files += _files_on(storage.files(PARTITION_STATE), [self.state.newest_state_before(self.dates_to_read[0])])
+        files = [file for table in tables for file in self._select_fact_files(table, self.dates_to_read)]
+        files += _select_files(storage.files(PARTITION_STATE), [self.state.newest_state_before(self.dates_to_read[0])])
         if self.state.has_old_events:
             # Members of events that are older than the retention may still be in their groups.
-            files += self._fact_files(GROUP_EVENTS, self.state.dates)
+            files += self._select_fact_files(GROUP_EVENTS, self.state.dates)
         else:
-            files += self._fact_files(GROUP_EVENTS, [*days_before, *self.dates_to_read])
-            files += _files_on(storage.files(GROUP_STATE), [self.state.newest_state_before(days_before[0])])
+            files += self._select_fact_files(GROUP_EVENTS, [*days_before, *self.dates_to_read])
+            files += _select_files(storage.files(GROUP_STATE), [self.state.newest_state_before(days_before[0])])
         return [replace(file, path=storage.directory.address(file.path)) for file in files]
 
     def estimate_facts(self) -> int:
@@ -98,11 +98,11 @@ class BuildPlan:
         date_names = {*map(str, self.state.dates if reads_all_dates else self.dates_to_read)}
         return sum(file.rows for file in self.state.files if file.date in date_names)
 
-    def _fact_files(self, table: Table, days: Iterable[date]) -> list[DataFile]:
-        return _files_on([file for file in self.state.files if file.table == table.name], days)
+    def _select_fact_files(self, table: Table, days: Iterable[date]) -> list[DataFile]:
+        return _select_files([file for file in self.state.files if file.table == table.name], days)
 
 
-def _files_on(files: Iterable[DataFile], days: Iterable[date | None]) -> list[DataFile]:
+def _select_files(files: Iterable[DataFile], days: Iterable[date | None]) -> list[DataFile]:
     """Return the files of some dates; None among the dates is ignored."""
     date_names = {str(day) for day in days if day is not None}
     return [file for file in files if file.date in date_names]

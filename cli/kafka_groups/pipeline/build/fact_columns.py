@@ -78,7 +78,7 @@ def convert_commits(rows: Any, day: int) -> Any:
         rows.select([*PARTITION_KEY, "group", "source_offset"]),
         {
             "day": _repeat_day(day, rows),
-            "at_us": times_within(rows["commit_time"], day),
+            "at_us": replace_foreign_times(rows["commit_time"], day),
             "is_record": pc.equal(rows["origin"], "topic"),
             "is_deletion": is_deletion,
             "committed_offset": pc.if_else(is_deletion, None, offset),
@@ -120,7 +120,7 @@ def convert_observations(rows: Any, day: int) -> Any:
 def convert_events(rows: Any, day: int) -> Any:
     """Return the rows of `group_events` with the columns of GROUP_KEY, `day` and EventRows, in the same order.
 
-    `at_us` is midnight if the time of a record is not on the day (`times_within`).
+    `at_us` is midnight if the time of a record is not on the day (`replace_foreign_times`).
     """
     details = select_details(rows["record_name"], rows["details"])
     expressions = [read_expression(record_details) for record_details in details.to_pylist()]
@@ -128,7 +128,7 @@ def convert_events(rows: Any, day: int) -> Any:
         rows.drop_columns(["record_time", "state_time", "details"]),
         {
             "day": _repeat_day(day, rows),
-            "at_us": times_within(rows["record_time"], day),
+            "at_us": replace_foreign_times(rows["record_time"], day),
             "state_us": to_microseconds(rows["state_time"]),
             "expression": pa.array(expressions, pa.string()),
         },
@@ -148,17 +148,17 @@ def convert_group_states(rows: Any, day: int) -> Any:
     return _add_columns(rows.select(["cluster_id", "group"]), columns)
 
 
-def times_within(times: Any, day: int) -> Any:
+def replace_foreign_times(times: Any, day: int) -> Any:
     """Return timestamps in µs since 1970, with midnight in place of impossible ones.
 
     A time is impossible if it is null or not on the day of its file. Midnight is the earliest time of the day, so it
     does not extend the coverage of the cluster.
     """
-    at_us = to_microseconds(times)
+    time_us = to_microseconds(times)
     midnight_us = day * DAY_US
-    is_on_day = pc.and_(pc.greater_equal(at_us, midnight_us), pc.less(at_us, midnight_us + DAY_US))
+    is_on_day = pc.and_(pc.greater_equal(time_us, midnight_us), pc.less(time_us, midnight_us + DAY_US))
     # `to_flags` makes null false.
-    return pc.if_else(pa.array(to_flags(is_on_day)), at_us, midnight_us)
+    return pc.if_else(pa.array(to_flags(is_on_day)), time_us, midnight_us)
 
 
 def to_microseconds(times: Any) -> Any:

@@ -52,13 +52,13 @@ class DateFacts:
         names = [file.path.rpartition("/")[2] for file in files if file.batch not in _COMPACTED_BATCHES]
         return cls(rows=sum(file.rows for file in files), files=sorted(names))
 
-    def is_same(self, before: DateFacts) -> bool:
-        """Return whether these are the same facts as `before`, possibly compacted since.
+    def is_same(self, earlier_facts: DateFacts) -> bool:
+        """Return whether these are the same facts as `earlier_facts`, possibly compacted since.
 
         Compaction joins files: it changes their names, but not their rows. So the number of rows must be the same, and
-        every file that compaction did not write must be in `before`.
+        every file that compaction did not write must be in `earlier_facts`.
         """
-        return self.rows == before.rows and {*self.files} <= {*before.files}
+        return self.rows == earlier_facts.rows and {*self.files} <= {*earlier_facts.files}
 
 
 class FactState:

@@ -48,8 +48,8 @@ def read_day_events(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]
         )
     is_record = np.asarray(pc.equal(events["origin"], "topic"))
     is_sample = ~is_record
-    records = _records_by_day(events.filter(pa.array(is_record)), group[is_record])
-    samples = dict(_samples_by_day(events.filter(pa.array(is_sample)), group[is_sample]))
+    records = _group_records_by_day(events.filter(pa.array(is_record)), group[is_record])
+    samples = dict(_group_samples_by_day(events.filter(pa.array(is_sample)), group[is_sample]))
     events_by_group: dict[int, dict[int, DayEvents]] = defaultdict(dict)
     for group_and_day in records.keys() | samples.keys():
         timeline, topics = samples.get(group_and_day, (Timeline(), frozenset()))
@@ -62,7 +62,7 @@ def read_day_events(events: Any, group: Ints) -> dict[int, dict[int, DayEvents]]
     return events_by_group
 
 
-def _records_by_day(events: Any, group: Ints) -> dict[_GroupAndDay, list[GroupRecord]]:
+def _group_records_by_day(events: Any, group: Ints) -> dict[_GroupAndDay, list[GroupRecord]]:
     """Return the records of each group and day, in the order of the log, each once.
 
     `events` has rows of records only; `group` has the number of each row's group. Days are days since 1970.
@@ -144,7 +144,7 @@ def _read_topics(events: Any) -> list[tuple[str, ...]]:
     return [tuple(sorted(row_topics)) for row_topics in topics_by_row]
 
 
-def _samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupAndDay, tuple[Timeline, frozenset[str]]]]:
+def _group_samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupAndDay, tuple[Timeline, frozenset[str]]]]:
     """Yield for each group and day its sampled states, and the topics assigned in the day's last sample.
 
     Samples of one time with the same state and number of members count once.

@@ -104,7 +104,7 @@ def _make_group_status(batch: GroupBatch, statuses: GroupStatuses, group_days: M
     states, member_counts = _find_states(group_days, statuses.group, statuses.at_us)
     columns = {
         **batch.group_columns(statuses.group),
-        **make_status_columns(_status_arrays(statuses)),
+        **make_status_columns(_select_status_arrays(statuses)),
         "evaluated_at": statuses.at_us,
         "partitions": statuses.partitions,
         "state": pa.array(states, pa.string()),
@@ -113,7 +113,7 @@ def _make_group_status(batch: GroupBatch, statuses: GroupStatuses, group_days: M
     return make_batch(GROUP_STATUS.frame, columns)
 
 
-def _status_arrays(statuses: GroupStatuses) -> dict[str, Array]:
+def _select_status_arrays(statuses: GroupStatuses) -> dict[str, Array]:
     """Return the columns that `make_status_columns` takes, by their names."""
     names = (
         "rule",

@@ -57,31 +57,31 @@ def columns_of(frame: type[Frame], owner: str = "") -> list[Column]:
     return [column for column in frame.columns() if column.name != owner]
 
 
-def pack(lists: Sequence[ListOfRows], size: int) -> Any:
-    """Return an Arrow column of `size` binary values with these lists.
+def pack(lists: Sequence[ListOfRows], value_count: int) -> Any:
+    """Return an Arrow column of `value_count` binary values with these lists.
 
-    The owners in a list ascend, and are below `size`. A value may have no rows of a list. The order of the columns of a
-    list does not matter.
+    The owners in a list ascend, and are below `value_count`. A value may have no rows of a list. The order of the
+    columns of a list does not matter.
     """
-    counts = [np.bincount(rows.owner, minlength=size) for rows in lists]
+    row_counts = [np.bincount(rows.owner, minlength=value_count) for rows in lists]
     widths = [len(rows.columns) for rows in lists]
-    numbers_in_value = np.full(size, len(lists))
-    for count, width in zip(counts, widths, strict=True):
+    numbers_in_value = np.full(value_count, len(lists))
+    for count, width in zip(row_counts, widths, strict=True):
         numbers_in_value += count * width
     offsets = np.concatenate([[0], np.cumsum(numbers_in_value)])
     packed_numbers = np.empty(offsets[-1], np.int64)
     next_number = offsets[:-1]
-    for rows, count in zip(lists, counts, strict=True):
+    for rows, count in zip(lists, row_counts, strict=True):
         names_and_kinds = ((name, values.dtype.kind) for name, values in rows.columns.items())
         packed_numbers[next_number] = _fingerprint(names_and_kinds) << _COUNT_BITS | count
         next_number = next_number + 1
-    for rows, count in zip(lists, counts, strict=True):
+    for rows, count in zip(lists, row_counts, strict=True):
         owner, row_in_list = expand_ranges(np.zeros_like(count), count)
         for name in sorted(rows.columns):
             packed_numbers[next_number[owner] + row_in_list] = _to_numbers(rows.columns[name])
             next_number = next_number + count
     buffers = [None, pa.py_buffer(offsets * _BYTES), pa.py_buffer(packed_numbers)]
-    return pa.Array.from_buffers(pa.large_binary(), size, buffers).cast(pa.binary())
+    return pa.Array.from_buffers(pa.large_binary(), value_count, buffers).cast(pa.binary())
 
 
 def unpack(packed_values: Any, declarations: Sequence[Sequence[Column]]) -> list[ListOfRows]:
@@ -93,14 +93,14 @@ def unpack(packed_values: Any, declarations: Sequence[Sequence[Column]]) -> list
     packed_numbers = np.frombuffer(b"".join(value_bytes), np.int64)
     numbers_in_value = np.array([len(value) // _BYTES for value in value_bytes], np.int64)
     next_number = np.cumsum(numbers_in_value) - numbers_in_value
-    counts = []
+    row_counts = []
     for declared_columns in declarations:
         headers = packed_numbers[next_number]
         _check_fingerprints(headers >> _COUNT_BITS, declared_columns)
-        counts.append(headers & _COUNT_MASK)
+        row_counts.append(headers & _COUNT_MASK)
         next_number = next_number + 1
     lists = []
-    for count, declared_columns in zip(counts, declarations, strict=True):
+    for count, declared_columns in zip(row_counts, declarations, strict=True):
         owner, row_in_list = expand_ranges(np.zeros_like(count), count)
         columns = {}
         for column in sorted(declared_columns, key=lambda packed_values: packed_values.name):

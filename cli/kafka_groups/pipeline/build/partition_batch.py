@@ -124,13 +124,13 @@ def _unpack_observations(table: Any, partition: Ints) -> tuple[LogEnds, Ints]:
     rows, indices = select_kind(table, RowKind.OBSERVATIONS)
     # `facts.owner` is the index in `rows` of the row that a fact was packed in.
     (facts,) = unpack(rows["payload"], [columns_of(ObservedOffsets)])
-    size = len(facts.owner)
+    fact_count = len(facts.owner)
     log_ends = LogEnds(
         partition=partition[indices][facts.owner],
-        log_number=np.zeros(size, np.int64),
-        previous_sample_us=np.full(size, NULL),
-        is_used=np.ones(size, np.bool_),
-        is_carried=np.zeros(size, np.bool_),
+        log_number=np.zeros(fact_count, np.int64),
+        previous_sample_us=np.full(fact_count, NULL),
+        is_used=np.ones(fact_count, np.bool_),
+        is_carried=np.zeros(fact_count, np.bool_),
         **facts.columns,
     )
     order = np.lexsort((log_ends.at_us, log_ends.partition))
@@ -145,14 +145,14 @@ def _unpack_commits(table: Any, key: Ints) -> tuple[Commits, Ints]:
     """
     rows, indices = select_kind(table, RowKind.COMMITS)
     (facts,) = unpack(rows["payload"], [columns_of(CommittedOffsets)])
-    size = len(facts.owner)
+    fact_count = len(facts.owner)
     commits = Commits(
         key=key[indices][facts.owner],
         commit_timestamp_us=facts.columns["at_us"],
-        is_carried=np.zeros(size, np.bool_),
-        incarnation=np.zeros(size, np.int64),
-        repeated_commits=np.zeros(size, np.int64),
-        unseen_highest=np.full(size, NULL),
+        is_carried=np.zeros(fact_count, np.bool_),
+        incarnation=np.zeros(fact_count, np.int64),
+        repeated_commits=np.zeros(fact_count, np.int64),
+        unseen_highest=np.full(fact_count, NULL),
         **facts.columns,
     )
     return commits, to_ints(rows["day"])[facts.owner]
@@ -168,15 +168,15 @@ def _unpack_share_lags(table: Any, key: Ints) -> tuple[SampledShareLags, Ints]:
     return SampledShareLags(key=key[indices][facts.owner], **facts.columns), to_ints(rows["day"])[facts.owner]
 
 
-def cut_batches(rows: Iterator[Any], size: int = BATCH_BYTES) -> Iterator[PartitionBatch]:
+def cut_batches(rows: Iterator[Any], batch_bytes: int = BATCH_BYTES) -> Iterator[PartitionBatch]:
     """Yield batches of complete partitions from record batches of StageRows that are sorted by KEY.
 
-    A batch has payloads of about `size` bytes. A larger partition is divided into several batches, each with complete
-    groups and the log of the partition.
+    A batch has payloads of about `batch_bytes` bytes. A larger partition is divided into several batches, each with
+    complete groups and the log of the partition.
     """
     previous_partition: list[Any] | None = None
     previous_log_rows: Any = None
-    for table in batch_by_key(rows, PARTITION_KEY, size, part_names=("group",), measure=_count_bytes):
+    for table in batch_by_key(rows, PARTITION_KEY, batch_bytes, part_names=("group",), measure=_count_bytes):
         first_partition = [table[name][0].as_py() for name in PARTITION_KEY]
         last_partition = [table[name][-1].as_py() for name in PARTITION_KEY]
         is_continued = first_partition == previous_partition

@@ -95,16 +95,16 @@ def join_key_days(
     )
 
 
-def observe_topics(used_ends_of_day: LogEnds, ends: LogEnds, partition_count: int) -> TopicActivity:
+def observe_topics(used_ends_of_day: LogEnds, usable_ends: LogEnds, partition_count: int) -> TopicActivity:
     """Return the activity of each of `partition_count` partitions that was observed on a day.
 
-    `used_ends_of_day` are the day's used rows; `ends` are used rows with a known log end, also carried ones. Both have
-    the order of LogEnds.
+    `used_ends_of_day` are the day's used rows; `usable_ends` are used rows with a known log end, also carried ones.
+    Both have the order of LogEnds.
     """
     is_observed = np.bincount(used_ends_of_day.partition, minlength=partition_count) > 0
     return TopicActivity(
         is_observed=is_observed,
-        produced=measure_growth(ends, partition_count),
+        produced=measure_growth(usable_ends, partition_count),
         last_seen_us=last_values(
             used_ends_of_day.partition,
             used_ends_of_day.is_sample,
@@ -114,31 +114,33 @@ def observe_topics(used_ends_of_day: LogEnds, ends: LogEnds, partition_count: in
     )
 
 
-def add_share_groups(results: PartitionDay, batch: PartitionBatch, settings: StageSettings) -> PartitionDay:
+def add_share_groups(partition_day: PartitionDay, batch: PartitionBatch, settings: StageSettings) -> PartitionDay:
     """Return the results of a day with the lag rows and statuses of share groups, and with the state of their keys.
 
     A key that has commits, too, keeps its own rows: its id belonged to another kind of group on that day.
     """
-    share_lags = batch.share_lags.take(batch.day_of_share_lag == results.day)
-    share_lags = share_lags.take(~np.isin(share_lags.key, results.lag_rows.key))
+    share_lags = batch.share_lags.take(batch.day_of_share_lag == partition_day.day)
+    share_lags = share_lags.take(~np.isin(share_lags.key, partition_day.lag_rows.key))
     if not len(share_lags):
-        return results
+        return partition_day
     key_count = len(batch.group)
-    share_rows = measure_share_lag(share_lags, results.log_ends, batch.partition_of_key, results.day * DAY_US)
-    carried_statuses = results.carried_statuses.take(np.isin(results.carried_statuses.key, share_rows.key))
+    share_rows = measure_share_lag(
+        share_lags, partition_day.log_ends, batch.partition_of_key, partition_day.day * DAY_US
+    )
+    carried_statuses = partition_day.carried_statuses.take(np.isin(partition_day.carried_statuses.key, share_rows.key))
     share_statuses = judge_share_lag(share_rows, carried_statuses, settings.limits, key_count)
-    oldest_fresh_us = (results.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
+    oldest_fresh_us = (partition_day.day + 1) * DAY_US - RATE_WINDOW_MS * 1_000
     last_statuses = share_statuses.take(is_segment_end(share_statuses.key) & (share_statuses.at_us >= oldest_fresh_us))
-    key_state = results.key_state
+    key_state = partition_day.key_state
     has_facts = np.bincount(share_lags.key, minlength=key_count) > 0
-    last_fact_day = np.where(has_facts, results.day, key_state.summary.last_fact_day)
-    all_lag_rows = LagRows.join(results.lag_rows, share_rows)
+    last_fact_day = np.where(has_facts, partition_day.day, key_state.summary.last_fact_day)
+    all_lag_rows = LagRows.join(partition_day.lag_rows, share_rows)
     order = np.lexsort((all_lag_rows.at_us, all_lag_rows.key))
     return replace(
-        results,
+        partition_day,
         lag_rows=all_lag_rows.take(order),
-        statuses=PartitionStatuses.join(results.statuses, share_statuses).take(order),
-        offset_before_reset=np.concatenate([results.offset_before_reset, np.full(len(share_rows), NULL)])[order],
+        statuses=PartitionStatuses.join(partition_day.statuses, share_statuses).take(order),
+        offset_before_reset=np.concatenate([partition_day.offset_before_reset, np.full(len(share_rows), NULL)])[order],
         key_state=replace(
             key_state,
             summary=replace(key_state.summary, last_fact_day=last_fact_day),

@@ -76,11 +76,11 @@ def build_partition_days(
         oldest_day = day - settings.lookback_days
         log_state = log_state.without_stale(oldest_day)
         key_state = key_state.without_stale(oldest_day)
-        results = _DayBuilder(batch, log_state, key_state, day, settings, summary).build()
-        results = add_share_groups(results, batch, settings)
-        log_state = results.log_state
-        key_state = results.key_state
-        yield results
+        partition_day = _DayBuilder(batch, log_state, key_state, day, settings, summary).build()
+        partition_day = add_share_groups(partition_day, batch, settings)
+        log_state = partition_day.log_state
+        key_state = partition_day.key_state
+        yield partition_day
 
 
 @dataclass(frozen=True, slots=True)

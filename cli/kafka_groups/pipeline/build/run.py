@@ -91,24 +91,24 @@ def _build_tables(
     """
     # A disk has a lock for builds. An object store has none, so another build may replace tables meanwhile.
     versions = {table: storage.versions_of(table, [BUILD]).get(BUILD) for table in _WRITE_ORDER}
-    task, files = _run_stages(storage, engine, plan, progress)
+    task, stage_files = _run_stages(storage, engine, plan, progress)
     progress(_STEPS[2], 2, len(_STEPS))
     plan.state.set_last_times(task.summary.last_us)
-    earlier_dates, recounted_files = _recount_earlier_dates(storage, plan, files)
+    earlier_dates, recounted_files = _recount_earlier_dates(storage, plan, stage_files)
     written_dates = {str(day) for day in plan.dates_to_write}
     dates_by_table = {table.name: written_dates for table in DERIVED_TABLES}
     dates_by_table[REBALANCES.name] = written_dates | earlier_dates
-    dates_by_table |= {table.name: _dates_of_states(plan, task) for table in STATE_TABLES}
-    chosen_files = [file for file in files if file.date in dates_by_table[file.table]]
-    storage.discard([file for file in files if file.date not in dates_by_table[file.table]])
+    dates_by_table |= {table.name: _find_state_dates(plan, task) for table in STATE_TABLES}
+    files_to_commit = [file for file in stage_files if file.date in dates_by_table[file.table]]
+    storage.discard([file for file in stage_files if file.date not in dates_by_table[file.table]])
     dates_by_table[GROUP_DAILY.name] = written_dates.union(file.date for file in recounted_files)
     build_number = secrets.randbits(62)
     for table in _WRITE_ORDER:
-        new_files = [*chosen_files, *recounted_files]
+        new_files = [*files_to_commit, *recounted_files]
         storage.replace(table, dates_by_table[table.name], new_files, {BUILD: build_number}, {BUILD: versions[table]})
     progress(_STEPS[2], len(_STEPS), len(_STEPS))
     row_counts = {
-        table.name: sum(file.rows for file in chosen_files if file.table == table.name) for table in DERIVED_TABLES
+        table.name: sum(file.rows for file in files_to_commit if file.table == table.name) for table in DERIVED_TABLES
     }
     return tuple(date.fromisoformat(day) for day in sorted(written_dates | earlier_dates)), row_counts
 
@@ -130,24 +130,24 @@ def _run_stages(storage: Storage, engine: Engine, plan: BuildPlan, progress: Pro
         days_before=[day_number(day) for day in plan.days_before_ranges],
     )
     task = Task(storage.address, settings, day_number(plan.first_state_date), summary)
-    results = engine.run(task)
-    topic_rows = make_topic_daily(read_results(results, "topic_day"), summary, days, plan.state.lookback_days)
-    return task, from_rows(read_results(results, "file")) + write_rows(storage, TOPIC_DAILY, topic_rows)
+    result_rows = engine.run(task)
+    topic_rows = make_topic_daily(read_results(result_rows, "topic_day"), summary, days, plan.state.lookback_days)
+    return task, from_rows(read_results(result_rows, "file")) + write_rows(storage, TOPIC_DAILY, topic_rows)
 
 
 def _recount_earlier_dates(
-    storage: Storage, plan: BuildPlan, files: Sequence[NewFile]
+    storage: Storage, plan: BuildPlan, stage_files: Sequence[NewFile]
 ) -> tuple[set[str], list[NewFile]]:
     """Return the dates just before written dates whose rebalances changed, and new files of `group_daily` for them.
 
-    Dates are YYYY-MM-DD. `files` were written by the stages. No new file is part of a table yet.
+    Dates are YYYY-MM-DD. `stage_files` were written by the stages. No new file is part of a table yet.
     """
     day_before = plan.dates_to_write[0] - _DAY
     candidate_dates = {str(day) for day in (day_before, *plan.days_before_ranges) if day >= day_before}
     changed_dates = set[str]()
     recounted_files = list[NewFile]()
     for day in sorted(candidate_dates):
-        day_files = [file for file in files if (file.table, file.date) == (REBALANCES.name, day)]
+        day_files = [file for file in stage_files if (file.table, file.date) == (REBALANCES.name, day)]
         rebalances = find_changed_rebalances(storage, day, day_files)
         # Rows of dates that retention removed stay removed.
         if rebalances is not None and day >= plan.state.first_retained_date:
@@ -156,7 +156,7 @@ def _recount_earlier_dates(
     return changed_dates, recounted_files
 
 
-def _dates_of_states(plan: BuildPlan, task: Task) -> set[str]:
+def _find_state_dates(plan: BuildPlan, task: Task) -> set[str]:
     """Return the dates whose states this build replaces: all dates that are read, and dates no longer needed.
 
     A date without new state rows has an empty state: its old rows are removed, too.

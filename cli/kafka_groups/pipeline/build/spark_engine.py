@@ -43,8 +43,8 @@ class SparkEngine:
         """
         file_rows = self._spark.createDataFrame(pa.Table.from_batches([to_rows(files)], DATA_FILE_SCHEMA))
         self._rows = file_rows.repartition(self._task_count).mapInArrow(_read_files, _spark_schema()).persist()
-        results = self._rows.where(f"kind = {int(RowKind.RESULT)}").toArrow()
-        return read_results(results.cast(StageRows.schema()), "summary")
+        result_rows = self._rows.where(f"kind = {int(RowKind.RESULT)}").toArrow()
+        return read_results(result_rows.cast(StageRows.schema()), "summary")
 
     def run(self, task: Task) -> Any:
         """Run the stages over the rows of `read`, and return the rows for the driver as a table of StageRows.
@@ -66,8 +66,8 @@ class SparkEngine:
         )
         rows_for_groups = partitions.mapInArrow(run_partitions, _spark_schema())
         groups = rows_for_groups.unionByName(self._rows.where(is_group_row)).repartition(self._task_count, *GROUP_KEY)
-        results = groups.sortWithinPartitions(*GROUP_KEY).mapInArrow(run_groups, _spark_schema())
-        return self._collect(results).cast(StageRows.schema())
+        result_rows = groups.sortWithinPartitions(*GROUP_KEY).mapInArrow(run_groups, _spark_schema())
+        return self._collect(result_rows).cast(StageRows.schema())
 
     def _collect(self, rows: DataFrame) -> Any:
         """Return the rows as an Arrow table, and release what `read` persisted.

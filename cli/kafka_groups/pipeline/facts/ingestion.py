@@ -153,7 +153,7 @@ class Ingestion:
         self._table_position = read_position(self.storage, self.cluster_id, end.topic_id, partitions)
         # Records that were deleted before the first batch are not a data gap, even if that batch was killed.
         is_before_first_batch = None in self._table_position.batch_numbers.values()
-        log_starts = self.brokers.earliest(partitions) if is_before_first_batch else {}
+        log_starts = self.brokers.log_start_offsets(partitions) if is_before_first_batch else {}
         start_offsets: dict[int, int] = {}
         for partition in end.next_offsets:
             start_offsets[partition] = max(

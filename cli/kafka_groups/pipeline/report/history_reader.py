@@ -54,10 +54,10 @@ def read_history(  # noqa: PLR0913 - the options of the command
     def finish_step(step: int) -> None:
         progress("reading the tables", step, _STEPS)
 
-    return _read(tables, selectors, shown, drawn, made_ms, finish_step)
+    return _read_tables(tables, selectors, shown, drawn, made_ms, finish_step)
 
 
-def _read(
+def _read_tables(
     tables: PeriodTables,
     selectors: Selectors,
     shown_limit: GroupLimit,

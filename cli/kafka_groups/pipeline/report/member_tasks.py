@@ -118,11 +118,13 @@ def follow_tasks(shown_tasks: Iterable[ShownTasks]) -> GroupTasks:
 def group_connectors(tasks: Iterable[Task]) -> tuple[ConnectorTasks, ...]:
     """Return tasks of Connect by connector, in the order of the names."""
     numbers_by_connector: dict[str, list[int]] = {}
-    for _, connector, number in sorted(tasks):
-        numbers_by_connector.setdefault(connector, []).append(number)
+    for _, connector, task_number in sorted(tasks):
+        numbers_by_connector.setdefault(connector, []).append(task_number)
     return tuple(
         ConnectorTasks(
-            connector, CONNECTOR in task_numbers, tuple(number for number in task_numbers if number != CONNECTOR)
+            connector,
+            CONNECTOR in task_numbers,
+            tuple(task_number for task_number in task_numbers if task_number != CONNECTOR),
         )
         for connector, task_numbers in numbers_by_connector.items()
     )
@@ -131,8 +133,8 @@ def group_connectors(tasks: Iterable[Task]) -> tuple[ConnectorTasks, ...]:
 def group_subtopologies(tasks: Iterable[Task]) -> TaskAssignment:
     """Return tasks of a streams group by their role and subtopology, in the order of the ids."""
     numbers_by_role: dict[str, dict[str, list[int]]] = {role: {} for role in TaskAssignment._fields}
-    for role, subtopology, number in sorted(tasks):
-        numbers_by_role[role].setdefault(subtopology, []).append(number)
+    for role, subtopology, task_number in sorted(tasks):
+        numbers_by_role[role].setdefault(subtopology, []).append(task_number)
     tasks_by_role = {
         role: tuple(
             SubtopologyTasks(subtopology, tuple(numbers)) for subtopology, numbers in numbers_by_subtopology.items()

@@ -110,10 +110,10 @@ def _read_streams_tasks(row: TaskRow) -> dict[str, frozenset[Task] | None]:
     """Return the tasks of each member of a streams group that the row names."""
     return {
         member["member_id"]: frozenset(
-            (role, subtopology_tasks["subtopology"], number)
+            (role, subtopology_tasks["subtopology"], task_number)
             for role in TaskAssignment._fields
             for subtopology_tasks in member[role]
-            for number in subtopology_tasks["partitions"]
+            for task_number in subtopology_tasks["partitions"]
         )
         for member in row.tasks or ()
     }
@@ -123,7 +123,9 @@ def _read_worker_tasks(connectors: Sequence[Mapping[str, Any]] | None) -> frozen
     """Return what a worker runs; None if unknown."""
     if connectors is None:
         return None
-    tasks = {("", connector["connector"], number) for connector in connectors for number in connector["tasks"]}
+    tasks = {
+        ("", connector["connector"], task_number) for connector in connectors for task_number in connector["tasks"]
+    }
     connectors_themselves = {
         ("", connector["connector"], CONNECTOR) for connector in connectors if connector["has_connector"]
     }

@@ -92,8 +92,8 @@ def _group_by_size(files: Iterable[DataFile]) -> Iterator[list[DataFile]]:
     """
     files_to_join: list[DataFile] = []
     for file in files:
-        size = sum(earlier_file.bytes for earlier_file in files_to_join) + file.bytes
-        if size > TARGET_BYTES or count_rows(files_to_join) + file.rows > parquet_sorting.ROWS_AT_ONCE:
+        size_bytes = sum(earlier_file.bytes for earlier_file in files_to_join) + file.bytes
+        if size_bytes > TARGET_BYTES or count_rows(files_to_join) + file.rows > parquet_sorting.ROWS_AT_ONCE:
             if len(files_to_join) > 1:
                 yield files_to_join
             files_to_join = []

@@ -43,7 +43,7 @@ def brokers(mocker: MockerFixture) -> Any:
     made = mocker.Mock()
     made.topic.return_value = Topic("id", [0, 1])
     made.end_position.return_value = Position("id", {0: 10, 1: 10})
-    made.earliest.return_value = {0: 0, 1: 0}
+    made.log_start_offsets.return_value = {0: 0, 1: 0}
     return made
 
 
@@ -197,7 +197,7 @@ def killed_batch(ingestion: Ingestion, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_after_a_killed_first_batch_a_run_begins_at_the_log_start(
     ingestion: Ingestion, brokers: Any, run_batch: Any, mocker: Any
 ) -> None:
-    brokers.earliest.return_value = {0: 4, 1: 7}
+    brokers.log_start_offsets.return_value = {0: 4, 1: 7}
     ingestion.run(mocker.Mock())
     assert ranges_of(run_batch.call_args)[0] == {0: 4, 1: 7}
 

@@ -81,26 +81,27 @@ _CREATED: Final = Generation(0, (), None, 0)
 _LOST: Final = Generation(None, None, None, None)
 
 
-def classic_rebalance(record: GroupRecord, previous: Generation | None) -> Rebalance | None:
+def classic_rebalance(record: GroupRecord, previous_generation: Generation | None) -> Rebalance | None:
     """Return the rebalance that ended with a record of a classic group; None if the record shows no new generation.
 
-    `record` must not be a removal. `previous` is the generation of the previous record in the log; None if it is lost.
+    `record` must not be a removal. `previous_generation` is the generation of the previous record in the log; None if
+    it is lost.
     """
     # Brokers since 4.0 write generation 0 when they create a group.
     if record.epoch is None or record.epoch <= 0:
         return None
-    if previous is not None and previous.number == record.epoch:
+    if previous_generation is not None and previous_generation.number == record.epoch:
         return None
-    previous = _find_previous_generation(record.epoch, previous)
-    started_us, quality = _find_earliest_start(record, previous)
+    previous_generation = _find_previous_generation(record.epoch, previous_generation)
+    started_us, quality = _find_earliest_start(record, previous_generation)
     # A build follows a rebalance until the end of the day after its start. A start after its end is a clock error.
     is_start_usable = (
         started_us is not None and started_us <= record.at_us and record.at_us // DAY_US - started_us // DAY_US <= 1
     )
     joined = left = None
-    if previous.members is not None and record.member_ids is not None:
-        joined = tuple(sorted({*record.member_ids} - {*previous.members}))
-        left = tuple(sorted({*previous.members} - {*record.member_ids}))
+    if previous_generation.members is not None and record.member_ids is not None:
+        joined = tuple(sorted({*record.member_ids} - {*previous_generation.members}))
+        left = tuple(sorted({*previous_generation.members} - {*record.member_ids}))
     return Rebalance(
         group_protocol="classic",
         generation=record.epoch,
@@ -109,44 +110,46 @@ def classic_rebalance(record: GroupRecord, previous: Generation | None) -> Rebal
         duration_ms=milliseconds_between(started_us, record.at_us) if is_start_usable else None,
         duration_quality=quality,
         sync_ms=milliseconds_between(_find_join_end_us(record), record.at_us) if record.member_ids else None,
-        members_before=None if previous.members is None else len(previous.members),
+        members_before=None if previous_generation.members is None else len(previous_generation.members),
         members_after=None if record.member_ids is None else len(record.member_ids),
         joined=joined,
         left=left,
     )
 
 
-def _find_previous_generation(number: int, previous: Generation | None) -> Generation:
+def _find_previous_generation(number: int, last_generation: Generation | None) -> Generation:
     """Return the generation before `number`; its members are None if it is lost.
 
-    `previous` is the generation of the previous record in the log; None if it is lost. Generation 1 may belong to a new
-    group, which begins without members.
+    `last_generation` is the generation of the previous record in the log; None if it is lost. Generation 1 may belong
+    to a new group, which begins without members.
     """
-    is_of_older_group = previous is not None and previous.number is not None and previous.number >= number
-    if number == 1 and (previous is None or is_of_older_group):
-        return _CREATED._replace(at_us=None if previous is None else previous.at_us)
-    if previous is None:
+    is_of_older_group = (
+        last_generation is not None and last_generation.number is not None and last_generation.number >= number
+    )
+    if number == 1 and (last_generation is None or is_of_older_group):
+        return _CREATED._replace(at_us=None if last_generation is None else last_generation.at_us)
+    if last_generation is None:
         return _LOST
-    if previous.number is not None and previous.number + 1 != number:
-        return previous._replace(members=None)
-    return previous
+    if last_generation.number is not None and last_generation.number + 1 != number:
+        return last_generation._replace(members=None)
+    return last_generation
 
 
-def _find_earliest_start(record: GroupRecord, previous: Generation) -> tuple[int | None, str]:
+def _find_earliest_start(record: GroupRecord, previous_generation: Generation) -> tuple[int | None, str]:
     """Return the earliest time at which a rebalance can have begun, and the quality of the duration since then.
 
-    The time is in microseconds since 1970, None if unknown. `record` ended the rebalance, and `previous` is the
-    previous generation. If clocks differ, the time may be after the record.
+    The time is in microseconds since 1970, None if unknown. `record` ended the rebalance, and `previous_generation` is
+    the previous generation. If clocks differ, the time may be after the record.
     """
     all_joined_us = _find_join_end_us(record)
-    timeouts_ms = [previous.join_timeout_ms, record.join_timeout_ms]
+    timeouts_ms = [previous_generation.join_timeout_ms, record.join_timeout_ms]
     known_timeouts_ms = [timeout_ms for timeout_ms in timeouts_ms if timeout_ms is not None]
-    is_one_phase = previous.number is None or previous.number + 1 == record.epoch
+    is_one_phase = previous_generation.number is None or previous_generation.number + 1 == record.epoch
     if all_joined_us is None or len(known_timeouts_ms) < len(timeouts_ms) or not is_one_phase:
-        return previous.at_us, "bound"
+        return previous_generation.at_us, "bound"
     earliest_us = (all_joined_us // 1_000 - max(known_timeouts_ms) - _TIMER_DELAY_MS) * 1_000
-    if previous.at_us is not None and previous.at_us >= earliest_us:
-        return previous.at_us, "bound"
+    if previous_generation.at_us is not None and previous_generation.at_us >= earliest_us:
+        return previous_generation.at_us, "bound"
     return earliest_us, "timeout"
 
 

@@ -55,21 +55,21 @@ def new_commits(*, key: Ints, at_us: Ints, committed_offset: Ints, source_offset
 
     All arrays have one length, and times are µs since 1970.
     """
-    size = len(key)
+    row_count = len(key)
     return Commits(
         key=key,
         at_us=at_us,
         commit_timestamp_us=at_us,
-        topic_id=np.full(size, NULL),
-        member_count=np.full(size, NULL),
+        topic_id=np.full(row_count, NULL),
+        member_count=np.full(row_count, NULL),
         committed_offset=committed_offset,
         source_offset=source_offset,
         is_record=source_offset != NULL,
-        is_deletion=np.zeros(size, np.bool_),
-        is_carried=np.zeros(size, np.bool_),
-        incarnation=np.zeros(size, np.int64),
-        repeated_commits=np.zeros(size, np.int64),
-        unseen_highest=np.full(size, NULL),
+        is_deletion=np.zeros(row_count, np.bool_),
+        is_carried=np.zeros(row_count, np.bool_),
+        incarnation=np.zeros(row_count, np.int64),
+        repeated_commits=np.zeros(row_count, np.int64),
+        unseen_highest=np.full(row_count, NULL),
     )
 
 

@@ -92,18 +92,18 @@ def new_statuses(*, at_us: Ints, lag: Ints) -> PartitionStatuses:
 
     They have key 0 and the first rule, and their time lags are unknown. All other numbers are NULL or NaN.
     """
-    size = len(at_us)
+    row_count = len(at_us)
     return PartitionStatuses(
-        key=np.zeros(size, np.int64),
+        key=np.zeros(row_count, np.int64),
         at_us=at_us,
-        rule=np.zeros(size, np.int64),
-        verdict_since_ms=np.full(size, NULL),
+        rule=np.zeros(row_count, np.int64),
+        verdict_since_ms=np.full(row_count, NULL),
         lag=lag,
-        time_lag_ms=np.full(size, NULL),
-        time_lag_quality=np.full(size, time_lag.UNKNOWN),
-        consume_rate=np.full(size, np.nan),
-        produce_rate=np.full(size, np.nan),
-        catch_up_ms=np.full(size, NULL),
+        time_lag_ms=np.full(row_count, NULL),
+        time_lag_quality=np.full(row_count, time_lag.UNKNOWN),
+        consume_rate=np.full(row_count, np.nan),
+        produce_rate=np.full(row_count, np.nan),
+        catch_up_ms=np.full(row_count, NULL),
     )
 
 

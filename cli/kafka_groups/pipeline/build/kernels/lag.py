@@ -49,29 +49,29 @@ _CLOCK_TOLERANCE_MS: Final = 60_000
 _SAMPLE_DURATION_MS: Final = 600_000
 
 
-def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagRows:
+def measure_lag(log_ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagRows:
     """Return the lag of each key at each of the day's log ends of its partition, by key and time.
 
-    - `ends` are used rows with a known log end.
+    - `log_ends` are used rows with a known log end.
     - `commits` are the numbered commits of the day and the carried ones.
     - `partition_of_key` is the partition of each key; keys ascend with their partitions.
 
     A backfilled log end below the commit is skipped if its record's timestamp is more than a minute after the lookup
     time: the group had already read that record, so the timestamp is ahead.
     """
-    key, end_index = _pair_keys_with_ends(ends, partition_of_key)
-    last_commit = last_index_at((commits.key, commits.at_us), (key, ends.at_us[end_index]))
+    key, end_index = _pair_keys_with_ends(log_ends, partition_of_key)
+    last_commit = last_index_at((commits.key, commits.at_us), (key, log_ends.at_us[end_index]))
     has_commit = ~take(commits.is_deletion, last_commit, missing=True)
     key = key[has_commit]
     end_index = end_index[has_commit]
     last_commit = last_commit[has_commit]
-    log_end_rows = ends.take(end_index)
+    log_end_rows = log_ends.take(end_index)
     commit_rows = commits.take(_choose_commits(commits, log_end_rows, last_commit))
     deletion_index = last_index_until(commits.is_deletion, segment_starts(commits.key))[last_commit]
     is_far_ahead = (log_end_rows.lookup_timestamp_ms != NULL) & (
         log_end_rows.lookup_timestamp_ms - log_end_rows.at_us // 1_000 > _CLOCK_TOLERANCE_MS
     )
-    rows = LagRows(
+    lag_rows = LagRows(
         key=key,
         at_us=log_end_rows.at_us,
         committed_offset=commit_rows.committed_offset,
@@ -88,7 +88,7 @@ def measure_lag(ends: LogEnds, commits: Commits, partition_of_key: Ints) -> LagR
         ),
     )
     is_possible = log_end_rows.is_sample | (commit_rows.committed_offset <= log_end_rows.log_end) | ~is_far_ahead
-    return rows.take(is_possible & ~_has_other_topic_id(commit_rows, log_end_rows))
+    return lag_rows.take(is_possible & ~_has_other_topic_id(commit_rows, log_end_rows))
 
 
 def _has_other_topic_id(commit_rows: Commits, log_end_rows: LogEnds) -> Flags:
@@ -101,13 +101,13 @@ def _has_other_topic_id(commit_rows: Commits, log_end_rows: LogEnds) -> Flags:
     return is_other_id
 
 
-def _pair_keys_with_ends(ends: LogEnds, partition_of_key: Ints) -> tuple[Ints, Ints]:
+def _pair_keys_with_ends(log_ends: LogEnds, partition_of_key: Ints) -> tuple[Ints, Ints]:
     """Return all pairs of a key and a log end of the day on its partition, by key and time.
 
-    The first array has the keys, the second one the indices in `ends`, which are sorted by partition and time.
+    The first array has the keys, the second one the indices in `log_ends`, which are sorted by partition and time.
     """
-    day_indices = np.flatnonzero(~ends.is_carried)
-    partition = ends.partition[day_indices]
+    day_indices = np.flatnonzero(~log_ends.is_carried)
+    partition = log_ends.partition[day_indices]
     first_end = np.searchsorted(partition, partition_of_key, "left")
     next_end = np.searchsorted(partition, partition_of_key, "right")
     key, end_index = expand_ranges(first_end, next_end - first_end)

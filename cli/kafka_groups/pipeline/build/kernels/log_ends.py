@@ -91,36 +91,36 @@ def number_logs(day_ends: LogEnds, *, carried_ends: LogEnds, partition_count: in
     If the last log end of the day before was not used, the next lower one begins a new log.
     """
     # Carried rows are earlier than the day's, and the sort is stable: a partition's rows are in order of time.
-    ends = LogEnds.join(carried_ends, _drop_duplicates(day_ends)).sort_by("partition")
-    is_of_day = ~ends.is_carried
-    start_index = segment_starts(ends.partition)
-    has_end = ends.is_sample & (ends.log_end != NULL)
+    log_ends = LogEnds.join(carried_ends, _drop_duplicates(day_ends)).sort_by("partition")
+    is_of_day = ~log_ends.is_carried
+    start_index = segment_starts(log_ends.partition)
+    has_end = log_ends.is_sample & (log_ends.log_end != NULL)
     # A carried end that is not used was the last one of its day. The next end shows whether the log was truncated.
-    is_unconfirmed = has_end & ends.is_carried & ~ends.is_used
+    is_unconfirmed = has_end & log_ends.is_carried & ~log_ends.is_used
     previous_index = last_index_before(has_end & ~is_unconfirmed, start_index)
-    previous_end = take(ends.log_end, previous_index)
+    previous_end = take(log_ends.log_end, previous_index)
     follows_unconfirmed = last_index_before(has_end, start_index) != previous_index
-    next_end = take(ends.log_end, next_index_after(has_end, ends.partition))
+    next_end = take(log_ends.log_end, next_index_after(has_end, log_ends.partition))
     # NULL is below all offsets, so nothing falls below an unknown end.
-    has_fallen = has_end & (ends.log_end < previous_end)
-    is_close = ends.at_us // 1_000 - take(ends.at_us, previous_index) // 1_000 <= _OVERLAP_MS
-    is_same_topic = (ends.topic_id != NULL) & (take(ends.topic_id, previous_index) == ends.topic_id)
+    has_fallen = has_end & (log_ends.log_end < previous_end)
+    is_close = log_ends.at_us // 1_000 - take(log_ends.at_us, previous_index) // 1_000 <= _OVERLAP_MS
+    is_same_topic = (log_ends.topic_id != NULL) & (take(log_ends.topic_id, previous_index) == log_ends.topic_id)
     stays_below = follows_unconfirmed | ((next_end != NULL) & (next_end < previous_end))
     # The last end of a day has no next one to compare with. It counts, unless two samples ran at the same time.
     is_last = next_end == NULL
     is_truncated = has_fallen & (stays_below | ~(is_close | is_same_topic) | (is_last & ~is_close))
-    is_new_log = is_of_day & (_is_recreated(ends, start_index) | is_truncated)
-    day_log_number = last_log_numbers(carried_ends, partition_count)[ends.partition] + running_count(
+    is_new_log = is_of_day & (_is_recreated(log_ends, start_index) | is_truncated)
+    day_log_number = last_log_numbers(carried_ends, partition_count)[log_ends.partition] + running_count(
         is_new_log, start_index
     )
     numbered_ends = replace(
-        ends,
-        topic_id=_fill_topic_ids(ends, start_index),
-        log_number=np.where(is_of_day, day_log_number, ends.log_number),
-        previous_sample_us=take(ends.at_us, last_index_before(ends.is_sample, start_index)),
-        is_used=np.where(is_of_day, is_new_log | ~has_fallen, ends.is_used),
+        log_ends,
+        topic_id=_fill_topic_ids(log_ends, start_index),
+        log_number=np.where(is_of_day, day_log_number, log_ends.log_number),
+        previous_sample_us=take(log_ends.at_us, last_index_before(log_ends.is_sample, start_index)),
+        is_used=np.where(is_of_day, is_new_log | ~has_fallen, log_ends.is_used),
     )
-    is_contradicted = is_of_day & ~ends.is_sample & _contradicts_samples(numbered_ends)
+    is_contradicted = is_of_day & ~log_ends.is_sample & _contradicts_samples(numbered_ends)
     return replace(numbered_ends, is_used=numbered_ends.is_used & ~is_contradicted)
 
 
@@ -144,75 +144,77 @@ def _drop_duplicates(day_ends: LogEnds) -> LogEnds:
     return sorted_ends.take(is_segment_end(sorted_ends.partition, sorted_ends.at_us))
 
 
-def _fill_topic_ids(ends: LogEnds, start_index: Ints) -> Ints:
+def _fill_topic_ids(log_ends: LogEnds, start_index: Ints) -> Ints:
     """Return each row's topic id: its own one, else the last sampled one before it; NULL if there is none."""
-    has_sampled_id = ends.is_sample & (ends.topic_id != NULL)
-    previous_id = take(ends.topic_id, last_index_before(has_sampled_id, start_index))
-    return np.where(ends.topic_id != NULL, ends.topic_id, previous_id)
+    has_sampled_id = log_ends.is_sample & (log_ends.topic_id != NULL)
+    previous_id = take(log_ends.topic_id, last_index_before(has_sampled_id, start_index))
+    return np.where(log_ends.topic_id != NULL, log_ends.topic_id, previous_id)
 
 
-def _is_recreated(ends: LogEnds, start_index: Ints) -> Flags:
+def _is_recreated(log_ends: LogEnds, start_index: Ints) -> Flags:
     """Return a mask of the samples at which a topic was recreated: the last sampled topic id before it differs."""
-    has_id = ends.is_sample & (ends.topic_id != NULL)
-    previous_id = take(ends.topic_id, last_index_before(has_id, start_index))
-    is_recreated: Flags = has_id & (previous_id != NULL) & (ends.topic_id != previous_id)
+    has_id = log_ends.is_sample & (log_ends.topic_id != NULL)
+    previous_id = take(log_ends.topic_id, last_index_before(has_id, start_index))
+    is_recreated: Flags = has_id & (previous_id != NULL) & (log_ends.topic_id != previous_id)
     return is_recreated
 
 
-def _contradicts_samples(ends: LogEnds) -> Flags:
+def _contradicts_samples(log_ends: LogEnds) -> Flags:
     """Return a mask of the rows whose log end or topic id contradicts the used samples of the same log.
 
     A log only grows, so a log end is neither below the previous sampled one nor above the next one.
     """
-    log_codes = (ends.partition, ends.log_number)
-    has_used_end = ends.is_sample & (ends.log_end != NULL) & ends.is_used
-    min_end = take(ends.log_end, last_index_before(has_used_end, segment_starts(*log_codes)))
-    max_end = take(ends.log_end, next_index_after(has_used_end, *log_codes), LARGEST)
-    is_out_of_range = (ends.log_end != NULL) & ((ends.log_end < min_end) | (ends.log_end > max_end))
-    sampled_id = segment_maximum(np.where(ends.is_sample, ends.topic_id, NULL), *log_codes)
-    has_other_id = (sampled_id != NULL) & (ends.topic_id != NULL) & (ends.topic_id != sampled_id)
+    log_codes = (log_ends.partition, log_ends.log_number)
+    has_used_end = log_ends.is_sample & (log_ends.log_end != NULL) & log_ends.is_used
+    min_end = take(log_ends.log_end, last_index_before(has_used_end, segment_starts(*log_codes)))
+    max_end = take(log_ends.log_end, next_index_after(has_used_end, *log_codes), LARGEST)
+    is_out_of_range = (log_ends.log_end != NULL) & ((log_ends.log_end < min_end) | (log_ends.log_end > max_end))
+    sampled_id = segment_maximum(np.where(log_ends.is_sample, log_ends.topic_id, NULL), *log_codes)
+    has_other_id = (sampled_id != NULL) & (log_ends.topic_id != NULL) & (log_ends.topic_id != sampled_id)
     contradicts: Flags = is_out_of_range | has_other_id
     return contradicts
 
 
-def last_log_numbers(ends: LogEnds, partition_count: int) -> Ints:
+def last_log_numbers(log_ends: LogEnds, partition_count: int) -> Ints:
     """Return the number of the present log of each partition: that of its last row; 0 without a row."""
-    every_row = np.ones(len(ends), np.bool_)
-    return last_values(ends.partition, every_row, ends.log_number, np.zeros(partition_count, np.int64))
+    every_row = np.ones(len(log_ends), np.bool_)
+    return last_values(log_ends.partition, every_row, log_ends.log_number, np.zeros(partition_count, np.int64))
 
 
-def carry_log_ends(ends: LogEnds, *, partition_count: int) -> LogEnds:
-    """Return the rows that the next day needs, marked as carried; `ends` are those that `number_logs` returned.
+def carry_log_ends(log_ends: LogEnds, *, partition_count: int) -> LogEnds:
+    """Return the rows that the next day needs, marked as carried; `log_ends` are those that `number_logs` returned.
 
     For each of `partition_count` partitions, these are
     - the last sample, the last sample with a log end, and the last sample with a topic id;
     - from the present log: the last sample, the last row with a log start, and the last row.
     """
-    has_end = ends.log_end != NULL
+    has_end = log_ends.log_end != NULL
     is_of_last_log = (
-        ends.is_used & has_end & (ends.log_number == last_log_numbers(ends, partition_count)[ends.partition])
+        log_ends.is_used
+        & has_end
+        & (log_ends.log_number == last_log_numbers(log_ends, partition_count)[log_ends.partition])
     )
     conditions = [
-        ends.is_sample,
-        ends.is_sample & has_end,
-        ends.is_sample & (ends.topic_id != NULL),
-        ends.is_sample & is_of_last_log,
-        is_of_last_log & (ends.log_start != NULL),
+        log_ends.is_sample,
+        log_ends.is_sample & has_end,
+        log_ends.is_sample & (log_ends.topic_id != NULL),
+        log_ends.is_sample & is_of_last_log,
+        is_of_last_log & (log_ends.log_start != NULL),
         is_of_last_log,
     ]
-    is_chosen = np.zeros(len(ends), np.bool_)
+    is_chosen = np.zeros(len(log_ends), np.bool_)
     for condition in conditions:
-        is_chosen |= is_among_last(condition, ends.partition)
-    return replace(ends, is_carried=np.ones(len(ends), np.bool_)).take(is_chosen)
+        is_chosen |= is_among_last(condition, log_ends.partition)
+    return replace(log_ends, is_carried=np.ones(len(log_ends), np.bool_)).take(is_chosen)
 
 
-def measure_growth(ends: LogEnds, partition_count: int) -> Ints:
+def measure_growth(log_ends: LogEnds, partition_count: int) -> Ints:
     """Return by how many offsets each partition grew on the day; NULL where no log was observed twice.
 
-    `ends` are used rows with a known log end. A log grows from its first to its last log end of the day. The growth of
-    a partition is the sum over its logs.
+    `log_ends` are used rows with a known log end. A log grows from its first to its last log end of the day. The growth
+    of a partition is the sum over its logs.
     """
-    day_ends = ends.take(~ends.is_carried)
+    day_ends = log_ends.take(~log_ends.is_carried)
     log_codes = (day_ends.partition, day_ends.log_number)
     first_ends = day_ends.take(is_segment_start(*log_codes))
     last_ends = day_ends.take(is_segment_end(*log_codes))

@@ -67,30 +67,32 @@ def measure_progress(
     waiting_since_ms = np.where(is_observed, np.where(begins_wait, moved_ms, 0), merged_rows.waiting_since_ms)
     waiting_since_ms = running_maximum(np.where(has_no_lag, merged_rows.at_ms, waiting_since_ms), start_index)
     unread_before_move = np.maximum(0, merged_rows.log_end[previous_row] - merged_rows.committed_offset)
-    last_move = last_index_until(has_moved | ~is_observed, start_index)
+    last_move_row = last_index_until(has_moved | ~is_observed, start_index)
     interval_ms = _measure_intervals(merged_rows, previous_row)
     max_interval_ms = np.where(is_observed, interval_ms, merged_rows.last_interval_ms)[previous_row] * 3 // 2
-    latest_ms = take(merged_rows.at_ms, previous_row) + np.where(
+    latest_move_ms = take(merged_rows.at_ms, previous_row) + np.where(
         max_interval_ms > 0, np.minimum(interval_ms, max_interval_ms), interval_ms
     )
-    wait_ms = np.where(has_moved, np.maximum(1, np.minimum(moved_ms, latest_ms) - waiting_since_ms[previous_row]), 0)
+    wait_ms = np.where(
+        has_moved, np.maximum(1, np.minimum(moved_ms, latest_move_ms) - waiting_since_ms[previous_row]), 0
+    )
     has_fallen = _find_falls(merged_rows, previous_row)
-    is_reset = _find_known_resets(merged_rows, previous_row, has_fallen)
-    measured = replace(
+    is_known_reset = _find_known_resets(merged_rows, previous_row, has_fallen)
+    progress_of_rows = replace(
         merged_rows,
         waiting_since_ms=waiting_since_ms,
         moves=running_count(has_moved, start_index) + np.where(is_observed, 0, merged_rows.moves)[start_index],
-        highest=_find_highest(merged_rows, has_fallen, is_reset, start_index),
+        highest=_find_highest(merged_rows, has_fallen, is_known_reset, start_index),
         offset_before_reset=np.where(
-            is_reset, np.maximum(merged_rows.highest, take(merged_rows.committed_offset, previous_row)), NULL
+            is_known_reset, np.maximum(merged_rows.highest, take(merged_rows.committed_offset, previous_row)), NULL
         ),
-        unread_at_move=take(np.where(is_observed, unread_before_move, merged_rows.unread_at_move), last_move),
+        unread_at_move=take(np.where(is_observed, unread_before_move, merged_rows.unread_at_move), last_move_row),
         empty_since_ms=_find_empty_since(merged_rows, start_index),
         **_find_strongest(merged_rows, _WAITS, wait_ms, start_index),
         last_interval_ms=interval_ms,
         **_find_strongest(merged_rows, _INTERVALS, interval_ms, start_index),
     )
-    progress = measured.take(is_observed)
+    progress = progress_of_rows.take(is_observed)
     return progress, _gather_evidence(observations, progress)
 
 
@@ -171,20 +173,20 @@ def _find_falls(rows: KeyProgress, previous_row: Ints) -> Flags:
 def _find_known_resets(rows: KeyProgress, previous_row: Ints, has_fallen: Flags) -> Flags:
     """Return for each row whether its fall is a known reset: this row or the previous one has no members."""
     is_empty = rows.member_count == 0
-    is_reset: Flags = has_fallen & (is_empty | ((previous_row >= 0) & is_empty[previous_row]))
-    return is_reset
+    is_known_reset: Flags = has_fallen & (is_empty | ((previous_row >= 0) & is_empty[previous_row]))
+    return is_known_reset
 
 
-def _find_highest(rows: KeyProgress, has_fallen: Flags, is_reset: Flags, start_index: Ints) -> Ints:
+def _find_highest(rows: KeyProgress, has_fallen: Flags, is_known_reset: Flags, start_index: Ints) -> Ints:
     """Return for each row the highest committed offset since the last known reset of its segment."""
     is_beyond_end = rows.committed_offset > rows.log_end
     if not (has_fallen.any() or is_beyond_end.any() or (rows.highest != rows.committed_offset).any()):
         return rows.highest
-    bounded_offset = np.where(is_reset, rows.committed_offset, rows.highest)
+    bounded_offset = np.where(is_known_reset, rows.committed_offset, rows.highest)
     # An offset above the log end belongs to an earlier log.
     bounded_offset = np.where(rows.rule == NULL, np.minimum(bounded_offset, rows.log_end), bounded_offset)
     indices = np.arange(len(rows))
-    since_reset = np.maximum(start_index, np.maximum.accumulate(np.where(is_reset, indices, 0)))
+    since_reset = np.maximum(start_index, np.maximum.accumulate(np.where(is_known_reset, indices, 0)))
     return running_maximum_of_offsets(bounded_offset, since_reset)
 
 

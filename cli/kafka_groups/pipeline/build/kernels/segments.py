@@ -111,21 +111,6 @@ def take(values: Array, indices: Ints, missing: Any = NULL) -> Array:
     return np.append(values, missing)[indices]
 
 
-def trace_back(indices: Ints, previous: Ints, count: int) -> Ints:
-    """Return for each index its predecessors and itself: row i of the matrix ends with `indices[i]`.
-
-    `previous` has the index of each row's predecessor, -1 where there is none. The matrix has `count` columns, with -1
-    where there are fewer predecessors.
-    """
-    index_matrix = np.empty((len(indices), count), np.int64)
-    # The index -1 selects the last element of this array, so it is its own predecessor.
-    predecessors = np.append(previous, -1)
-    for column in reversed(range(count)):
-        index_matrix[:, column] = indices
-        indices = predecessors[indices]
-    return index_matrix
-
-
 def expand_ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Return the integers of many ranges; range i has the `counts[i]` integers from `first[i]` on.
 
@@ -202,25 +187,25 @@ def sum_segments(values: Ints, is_start: Flags) -> Ints:
 OwnedTimes = tuple[Ints, Ints]
 
 
-def last_index_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
+def last_index_at(row_times: OwnedTimes, wanted_times: OwnedTimes) -> Ints:
     """Return for each wanted owner and time the index of the owner's last row at or before that time, else -1.
 
-    `rows` are sorted by owner and time.
+    `row_times` are sorted by owner and time.
     """
-    indices = np.searchsorted(*_merge_keys(rows, wanted), "right") - 1
-    is_same_owner = take(rows[0], indices, -1) == wanted[0]
-    return np.where(is_same_owner & (take(rows[1], indices) <= wanted[1]), indices, -1)
+    indices = np.searchsorted(*_merge_keys(row_times, wanted_times), "right") - 1
+    is_same_owner = take(row_times[0], indices, -1) == wanted_times[0]
+    return np.where(is_same_owner & (take(row_times[1], indices) <= wanted_times[1]), indices, -1)
 
 
-def first_index_at(rows: OwnedTimes, wanted: OwnedTimes) -> Ints:
+def first_index_at(row_times: OwnedTimes, wanted_times: OwnedTimes) -> Ints:
     """Return for each wanted owner and time the index of the owner's first row at or after that time, else -1.
 
-    `rows` are sorted by owner and time.
+    `row_times` are sorted by owner and time.
     """
     # For an index past the last row, `take` returns its default, which is not an owner.
-    indices = np.searchsorted(*_merge_keys(rows, wanted), "left")
-    is_same_owner = take(rows[0], indices, -1) == wanted[0]
-    return np.where(is_same_owner & (take(rows[1], indices) >= wanted[1]), indices, -1)
+    indices = np.searchsorted(*_merge_keys(row_times, wanted_times), "left")
+    is_same_owner = take(row_times[0], indices, -1) == wanted_times[0]
+    return np.where(is_same_owner & (take(row_times[1], indices) >= wanted_times[1]), indices, -1)
 
 
 def merge_key(owner: Ints, at_us: Ints, base_us: int) -> Ints:
@@ -228,6 +213,6 @@ def merge_key(owner: Ints, at_us: Ints, base_us: int) -> Ints:
     return (owner << _TIME_BITS) | (np.clip(at_us, base_us, base_us + _TIME_MASK) - base_us)
 
 
-def _merge_keys(rows: OwnedTimes, wanted: OwnedTimes) -> tuple[Ints, Ints]:
-    base_us = int(wanted[1].max(initial=0)) - _TIME_MASK + 1
-    return merge_key(*rows, base_us), merge_key(*wanted, base_us)
+def _merge_keys(row_times: OwnedTimes, wanted_times: OwnedTimes) -> tuple[Ints, Ints]:
+    base_us = int(wanted_times[1].max(initial=0)) - _TIME_MASK + 1
+    return merge_key(*row_times, base_us), merge_key(*wanted_times, base_us)

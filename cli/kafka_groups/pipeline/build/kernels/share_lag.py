@@ -36,23 +36,23 @@ _LOSING_DATA: Final = RULE_NAMES.index("losing_data")
 _OUT_OF_ORDER: Final = RULE_NAMES.index(OUT_OF_ORDER)
 
 
-def measure_share_lag(share_lags: SampledShareLags, ends: LogEnds, partition_of_key: Ints, base_us: int) -> LagRows:
+def measure_share_lag(share_lags: SampledShareLags, log_ends: LogEnds, partition_of_key: Ints, base_us: int) -> LagRows:
     """Return the lag of share groups at the log ends of their samples, by key and time.
 
-    `share_lags` are those of a day, in any order; `ends` are used rows with a known log end, by partition and time, and
-    `partition_of_key` is the partition of each key. `base_us` is the beginning of the day, in µs since 1970.
+    `share_lags` are those of a day, in any order; `log_ends` are used rows with a known log end, by partition and time,
+    and `partition_of_key` is the partition of each key. `base_us` is the beginning of the day, in µs since 1970.
     """
     share_lags = share_lags.take(share_lags.lag != NULL).sort_by("key", "at_us")
     # Two runs may have read one row.
     share_lags = share_lags.take(is_segment_start(share_lags.key, share_lags.at_us))
-    sample_indices = np.flatnonzero(ends.is_sample & ~ends.is_carried)
-    sampled_end_keys = merge_key(ends.partition[sample_indices], ends.at_us[sample_indices], base_us)
+    sample_indices = np.flatnonzero(log_ends.is_sample & ~log_ends.is_carried)
+    sampled_end_keys = merge_key(log_ends.partition[sample_indices], log_ends.at_us[sample_indices], base_us)
     wanted_keys = merge_key(partition_of_key[share_lags.key], share_lags.at_us, base_us)
-    positions = np.searchsorted(sampled_end_keys, wanted_keys)
-    has_end = np.append(sampled_end_keys, -1)[positions] == wanted_keys
+    end_positions = np.searchsorted(sampled_end_keys, wanted_keys)
+    has_end = np.append(sampled_end_keys, -1)[end_positions] == wanted_keys
     share_lags = share_lags.take(has_end)
-    end_index = sample_indices[positions[has_end]]
-    log_end_rows = ends.take(end_index)
+    end_index = sample_indices[end_positions[has_end]]
+    log_end_rows = log_ends.take(end_index)
     row_count = len(share_lags)
     is_known = (share_lags.start_offset != NULL) & (log_end_rows.log_start != NULL)
     return LagRows(

@@ -74,18 +74,18 @@ class _Neighbours:
     log_start: Ints
 
 
-def measure_time_lag(lag_rows: LagRows, ends: LogEnds, points: TimePoints) -> TimeLags:
+def measure_time_lag(lag_rows: LagRows, log_ends: LogEnds, points: TimePoints) -> TimeLags:
     """Return the time lag at each lag row.
 
-    `ends` are the log ends that the rows refer to (`LagRows.observation`); each of their logs has points.
+    `log_ends` are the log ends that the rows refer to (`LagRows.observation`); each of their logs has points.
     """
     now_ms = lag_rows.at_us // 1_000
-    neighbours = _find_neighbours(lag_rows, ends, points)
+    neighbours = _find_neighbours(lag_rows, log_ends, points)
     write_times = find_write_times(points, neighbours.previous, neighbours.following, lag_rows.committed_offset)
     min_time_lag_ms = _measure_lower_bound(points, neighbours, now_ms)
-    log_start = ends.log_start[lag_rows.observation]
-    last_stable = ends.last_stable[lag_rows.observation]
-    is_of_present_log = (ends.topic_id[lag_rows.observation] != NULL) | (
+    log_start = log_ends.log_start[lag_rows.observation]
+    last_stable = log_ends.last_stable[lag_rows.observation]
+    is_of_present_log = (log_ends.topic_id[lag_rows.observation] != NULL) | (
         write_times.written_ms > lag_rows.deleted_us // 1_000
     )
     is_written = (write_times.written_ms != NULL) & (write_times.written_ms <= now_ms) & is_of_present_log
@@ -141,15 +141,15 @@ def _measure_lower_bound(points: TimePoints, neighbours: _Neighbours, now_ms: In
     return np.where((next_point >= 0) & (latest_write_ms < now_ms), now_ms - latest_write_ms, NULL)
 
 
-def _find_neighbours(lag_rows: LagRows, ends: LogEnds, points: TimePoints) -> _Neighbours:
+def _find_neighbours(lag_rows: LagRows, log_ends: LogEnds, points: TimePoints) -> _Neighbours:
     """Return the points around the commit of each lag row, in the log of its observation.
 
-    Each log in `ends` has at least one point; `points` have the order of TimePoints.
+    Each log in `log_ends` has at least one point; `points` have the order of TimePoints.
     """
     is_start = is_segment_start(points.partition, points.log_number)
     first_of_log = np.flatnonzero(is_start)
     logs_of_points = (points.partition[is_start] << 32) | points.log_number[is_start]
-    logs_of_ends = (ends.partition << 32) | ends.log_number
+    logs_of_ends = (log_ends.partition << 32) | log_ends.log_number
     log_of_row = np.searchsorted(logs_of_points, logs_of_ends)[lag_rows.observation]
     # An offset needs all 64 bits of a search key, and leaves none for the log. The rank of an offset needs fewer.
     known_offsets = np.unique(points.offset)

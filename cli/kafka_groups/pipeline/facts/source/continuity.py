@@ -21,10 +21,10 @@ def describe_loss(next_offsets: Offsets, log_ends: Offsets) -> str | None:
 
     `next_offsets` are the next offsets to read, `log_ends` the current ends of the logs, both by partition.
     """
-    for partition, offset in sorted(next_offsets.items()):
-        if offset > log_ends.get(partition, 0):
+    for partition, next_offset in sorted(next_offsets.items()):
+        if next_offset > log_ends.get(partition, 0):
             state = f"ends at {log_ends[partition]}" if partition in log_ends else "does not exist"
-            problem = f"partition {partition} of __consumer_offsets {state}, but was read up to offset {offset}"
+            problem = f"partition {partition} of __consumer_offsets {state}, but was read up to offset {next_offset}"
             return f"{problem}: {LOST_RECORDS}"
     return None
 

@@ -97,8 +97,8 @@ class _Reader:
 
     def request_starts(self, end: Position) -> dict[int, int]:
         """Return the offsets to start at, in the partitions of `end`."""
-        earliest = self.brokers.earliest(sorted(end.next_offsets))
-        return range_plan.starting_offsets(self.starting, earliest, end.next_offsets)
+        log_starts = self.brokers.log_start_offsets(sorted(end.next_offsets))
+        return range_plan.starting_offsets(self.starting, log_starts, end.next_offsets)
 
     def tasks(self, cluster_id: str, ranges: list[Range]) -> list[InputPartition]:
         """Return the tasks that read these ranges, as Spark takes them; `read` gets each one back."""

@@ -39,22 +39,22 @@ _KINDS: Final = {
 def write_page(history: History, out: TextIO, *, max_groups: int = 50) -> None:
     """Write the page to `out`, in UTF-8. The first `max_groups` groups get a row and a chart; others are counted."""
     groups = history.groups[:max_groups]
-    scripts = [_plotly(), _asset("page.js")] if groups else []
+    scripts = [_read_plotly(), _read_asset("page.js")] if groups else []
     template_fields = {
-        "policy": _policy(scripts),
+        "policy": _make_policy(scripts),
         "version": __version__,
         "from_time": describe_minute(history.from_ms),
         "to_time": describe_minute(history.to_ms),
-        "style": _asset("page.css"),
-        "facts": "\n".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _facts(history)),
-        "sections": _links(history),
-        "main": "\n".join(_sections(history, groups)),
+        "style": _read_asset("page.css"),
+        "facts": "\n".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _list_facts(history)),
+        "sections": _render_links(history),
+        "main": "\n".join(_render_sections(history, groups)),
         "scripts": "\n".join(f"<script>{script}</script>" for script in scripts),
     }
-    out.write(Template(_asset("page.html")).substitute(template_fields))
+    out.write(Template(_read_asset("page.html")).substitute(template_fields))
 
 
-def _facts(history: History) -> Iterator[tuple[str, str]]:
+def _list_facts(history: History) -> Iterator[tuple[str, str]]:
     """Yield the label and the value of each fact at the top of the page."""
     yield "Period (UTC)", f"{describe_minute(history.from_ms)} to {describe_minute(history.to_ms)}"
     if history.evaluated_ms is not None:
@@ -72,23 +72,27 @@ def _facts(history: History) -> Iterator[tuple[str, str]]:
     yield "Made", describe_minute(history.made_ms)
 
 
-def _links(history: History) -> str:
+def _render_links(history: History) -> str:
     """Return links to the sections."""
     sections = [
         ("summary", "Summary"),
         ("findings", f"Findings ({len(history.findings):,})"),
         ("charts", "Charts"),
-        ("missing", f"What is missing ({len(history.gaps) + len(_missing_data(history)):,})"),
+        ("missing", f"What is missing ({len(history.gaps) + len(_list_missing_data(history)):,})"),
     ]
     return " ".join(f'<a href="#{element_id}">{title}</a>' for element_id, title in sections)
 
 
-def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[str]:
+def _render_sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[str]:
     """Yield the sections of the page, with a chart for each of the groups."""
     yield section(
-        "summary", "Summary", _order_note(history, len(groups)), summary_table(history, groups), verdict_list(groups)
+        "summary",
+        "Summary",
+        _describe_order(history, len(groups)),
+        summary_table(history, groups),
+        verdict_list(groups),
     )
-    yield section("findings", "Findings", _finding_table(history))
+    yield section("findings", "Findings", _render_findings(history))
     legend = (
         '<p class="hint keys"><span><i class="key lag"></i>lag in records</span> '
         '<span><i class="key time-lag"></i>time lag, the age of the oldest record not yet read</span> '
@@ -96,17 +100,17 @@ def _sections(history: History, groups: tuple[GroupHistory, ...]) -> Iterator[st
         '<span class="with-mouse">Drag over a chart to look closer, double click to go back.</span></p>'
         "<noscript><p>Charts need JavaScript; the tables do not.</p></noscript>"
     )
-    charts = [chart_section(history, group, number) for number, group in enumerate(groups, start=1)]
+    charts = [chart_section(history, group, group_number) for group_number, group in enumerate(groups, start=1)]
     yield section("charts", "Charts", *((legend, *charts) if charts else ("<p>There is no group to draw.</p>",)))
     yield section(
         "missing",
         "What is missing",
-        _list("Gaps", history.gaps, "No records are known to be missing."),
-        _list("Not in the tables", _missing_data(history), "Nothing else is missing."),
+        _render_list("Gaps", history.gaps, "No records are known to be missing."),
+        _render_list("Not in the tables", _list_missing_data(history), "Nothing else is missing."),
     )
 
 
-def _missing_data(history: History) -> tuple[str, ...]:
+def _list_missing_data(history: History) -> tuple[str, ...]:
     """Return sentences on requested groups without data, and on what the tables lack."""
     return (
         *(f"Group {group}: the tables have no data on it in this period." for group in history.unknown),
@@ -114,7 +118,7 @@ def _missing_data(history: History) -> tuple[str, ...]:
     )
 
 
-def _order_note(history: History, drawn_count: int) -> str:
+def _describe_order(history: History, drawn_count: int) -> str:
     """Return the number of groups on the page, if it omits some, and their order."""
     omitted_count = history.groups_in_all - drawn_count
     if omitted_count <= 0:
@@ -122,7 +126,7 @@ def _order_note(history: History, drawn_count: int) -> str:
     return f"<p>{count_of(drawn_count, 'group')} of {history.groups_in_all:,}; {omitted_count:,} omitted. {ORDER}.</p>"
 
 
-def _finding_table(history: History) -> str:
+def _render_findings(history: History) -> str:
     """Return the first findings of each kind as a table."""
     if not history.findings:
         return "<p>Nothing that needs attention.</p>"
@@ -147,7 +151,7 @@ def _finding_table(history: History) -> str:
     return table([Cell(None, label) for label in labels], rows, label="Findings", classes="cards") + omitted_note
 
 
-def _list(title: str, sentences: tuple[str, ...], empty_sentence: str) -> str:
+def _render_list(title: str, sentences: tuple[str, ...], empty_sentence: str) -> str:
     """Return the first sentences as a list under a title; `empty_sentence` is the sentence for an empty list."""
     if not sentences:
         return f'<h3>{title}</h3>\n<p class="hint">{empty_sentence}</p>'
@@ -159,7 +163,7 @@ def _list(title: str, sentences: tuple[str, ...], empty_sentence: str) -> str:
     return f'<h3>{title}</h3>\n<ul class="plain">{items}</ul>'
 
 
-def _policy(scripts: list[str]) -> str:
+def _make_policy(scripts: list[str]) -> str:
     """Return the content security policy: only these scripts run, by their hashes, and nothing is loaded.
 
     Styles are allowed inline, because charts style their elements.
@@ -180,7 +184,7 @@ def check_charts() -> None:
         )
 
 
-def _plotly() -> str:
+def _read_plotly() -> str:
     """Return the library that draws the charts, as the text of a script."""
     check_charts()
     from plotly.offline import get_plotlyjs
@@ -190,7 +194,7 @@ def _plotly() -> str:
     return source.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script")
 
 
-def _asset(file_name: str) -> str:
+def _read_asset(file_name: str) -> str:
     from importlib.resources import files
 
     return files(__package__ or "").joinpath(file_name).read_text(encoding="utf-8")

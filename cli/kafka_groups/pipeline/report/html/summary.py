@@ -29,14 +29,14 @@ def summary_table(history: History, groups: Sequence[GroupHistory]) -> str:
     """Return a table with a row for each group, numbered from 1; nothing if there is no group."""
     if not groups:
         return ""
-    cell_rows = [_cells(history, group, number) for number, group in enumerate(groups, start=1)]
+    cell_rows = [_make_cells(history, group, group_number) for group_number, group in enumerate(groups, start=1)]
     rows = [row(head, cells) for head, *cells in cell_rows]
     return table(cell_rows[0], rows, label="Summary of the groups", classes="cards")
 
 
-def _cells(history: History, group: GroupHistory, number: int) -> list[Cell]:
+def _make_cells(history: History, group: GroupHistory, group_number: int) -> list[Cell]:
     """Return the cells of a group's row, which are also the headers of the table."""
-    cells = [Cell(f'<a href="#group-{number}">{name(group.group)}</a>', "Group")]
+    cells = [Cell(f'<a href="#group-{group_number}">{name(group.group)}</a>', "Group")]
     if len(history.clusters) > 1:
         cells.append(Cell(name(group.cluster_id), "Cluster"))
     cells += [
@@ -44,9 +44,9 @@ def _cells(history: History, group: GroupHistory, number: int) -> list[Cell]:
         Cell(None if group.state is None else text(group.state), "State"),
         Cell(describe_lag(group), "Lag", "number"),
         Cell(describe_time_lag(group), "Time lag", "number"),
-        Cell(_trend(history, group), "Lag over the period", "wide"),
-        Cell(_rate(group.consume_rate), "Read/s", "number"),
-        Cell(_rate(group.produce_rate), "Written/s", "number"),
+        Cell(_render_trend(history, group), "Lag over the period", "wide"),
+        Cell(_format_rate(group.consume_rate), "Read/s", "number"),
+        Cell(_format_rate(group.produce_rate), "Written/s", "number"),
         Cell(None if group.catch_up_ms is None else format_duration(group.catch_up_ms), "Catch-up", "number"),
     ]
     if any(history.has_old_row(other_group) for other_group in history.groups):
@@ -57,15 +57,15 @@ def _cells(history: History, group: GroupHistory, number: int) -> list[Cell]:
         *cells,
         Cell(describe_lag_start(group, beside_ms=history.to_ms), "Behind since"),
         Cell(show_count(group.member_count), "Members", "number"),
-        Cell(_rebalances(group), "Rebalances"),
+        Cell(_describe_rebalances(group), "Rebalances"),
     ]
 
 
-def _rate(records_per_second: float | None) -> str | None:
+def _format_rate(records_per_second: float | None) -> str | None:
     return None if records_per_second is None else f"{records_per_second:,.1f}"
 
 
-def _rebalances(group: GroupHistory) -> str | None:
+def _describe_rebalances(group: GroupHistory) -> str | None:
     """Return the number of rebalances, and the duration of the longest or the open one; None if they are unknown."""
     if group.rebalances is None:
         return None
@@ -77,7 +77,7 @@ def _rebalances(group: GroupHistory) -> str | None:
     return f"{len(group.rebalances):,}, longest {describe_duration(longest)}"
 
 
-def _trend(history: History, group: GroupHistory) -> str | None:
+def _render_trend(history: History, group: GroupHistory) -> str | None:
     """Return a small chart with an area for each time span with a known lag; None if no lag is known.
 
     The other cells of the row describe the lag in words.

@@ -49,7 +49,7 @@ def write_history_lines(screen: Screen, history: History, output_format: str) ->
     """
     group_documents = history_document(history)["groups"]
     if output_format == "csv":
-        rows = [_cells(group, document) for group, document in zip(history.groups, group_documents, strict=True)]
+        rows = [_make_cells(group, document) for group, document in zip(history.groups, group_documents, strict=True)]
         write_rows(screen, COLUMNS, rows, output_format)
     else:
         write_records(screen, group_documents)
@@ -64,7 +64,7 @@ def write_history_lines(screen: Screen, history: History, output_format: str) ->
         print_note(screen, f"Missing: {sentence}")
 
 
-def _cells(group: GroupHistory, document: Document) -> SimpleNamespace:
+def _make_cells(group: GroupHistory, document: Document) -> SimpleNamespace:
     """Return the values of a group's line of CSV, by the attributes of COLUMNS."""
     longest_rebalance = group.longest_rebalance
     cell_values = {key: str(value).lower() if isinstance(value, bool) else value for key, value in document.items()}

@@ -101,12 +101,12 @@ def draw_history(screen: Screen, history: History) -> None:
 
     On a terminal, columns that do not fit are omitted, and stderr names them. A pipe gets all of them.
     """
-    print_note(screen, _heading(history))
+    print_note(screen, _format_heading(history))
     if len(history.groups) > 1:
         print_note(screen, f"{ORDER}.")
     is_unicode = screen.is_unicode
-    rows = [_row(history, group, is_unicode=is_unicode) for group in history.groups]
-    columns = _choose_columns(screen, _columns_of(history), rows)
+    rows = [_make_row(history, group, is_unicode=is_unicode) for group in history.groups]
+    columns = _choose_columns(screen, _list_columns(history), rows)
     write_table(screen, columns, rows)
     if len(history.groups) == 1 and history.groups[0].tasks is not None:
         draw_tasks(screen, history.groups[0].tasks)
@@ -117,7 +117,7 @@ def draw_history(screen: Screen, history: History) -> None:
         print_note(screen, line)
 
 
-def _columns_of(history: History) -> list[Column]:
+def _list_columns(history: History) -> list[Column]:
     """Return the columns that the history needs: CLUSTER only for several clusters, AS-OF only for rows of others."""
     columns = list(_COLUMNS)
     if len(history.clusters) <= 1:
@@ -133,7 +133,7 @@ def _draw_findings(screen: Screen, history: History) -> None:
     write_table(screen, columns, first_of_each_kind(history.findings, MAX_FINDINGS))
 
 
-def _row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryRow:
+def _make_row(history: History, group: GroupHistory, *, is_unicode: bool) -> HistoryRow:
     peaks = highest_lags(group.points, from_ms=history.from_ms, to_ms=history.to_ms, part_count=_TREND_CELLS)
     return HistoryRow(
         group=group.group,
@@ -188,7 +188,7 @@ def _total_width(widths: Collection[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _heading(history: History) -> str:
+def _format_heading(history: History) -> str:
     """Return the period, the number of groups, the time of the newest lag, and the clusters."""
     shown_count = len(history.groups)
     total_text = count_of(history.groups_in_all, "group")
