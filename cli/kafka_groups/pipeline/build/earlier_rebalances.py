@@ -41,8 +41,8 @@ def recount_group_days(storage: Storage, state: FactState, day: str, rebalances:
     was_cluster_read = pc.is_in(rows_with_sums["cluster_id"], pa.array([*state.clusters_read(day)], pa.string()))
     new_rows = old_rows
     for column_name, sum_name in {"rebalances": "count_all", "rebalance_ms": "duration_ms_sum"}.items():
-        default_sum = pc.if_else(pc.and_(was_cluster_read, pc.is_valid(rows_with_sums[column_name])), 0, None)
-        new_sums = pc.coalesce(rows_with_sums[sum_name], default_sum)
+        sum_without_rebalance = pc.if_else(pc.and_(was_cluster_read, pc.is_valid(rows_with_sums[column_name])), 0, None)
+        new_sums = pc.coalesce(rows_with_sums[sum_name], sum_without_rebalance)
         new_rows = new_rows.set_column(new_rows.column_names.index(column_name), column_name, new_sums)
     new_rows = new_rows.cast(old_rows.schema)
     return [] if new_rows.equals(old_rows) else write_rows(storage, GROUP_DAILY, new_rows)

@@ -92,9 +92,9 @@ def _read_members(members: Any) -> tuple[list[tuple[str, ...] | None], list[int 
     """
     ids_by_list = list[tuple[str, ...] | None]()
     timeout_by_list_ms = list[int | None]()
-    members_in_a_row = members.flatten()
+    flat_members = members.flatten()
     member_fields = [
-        pa.ListArray.from_arrays(members.offsets, members_in_a_row.field(name), mask=members.is_null()).to_pylist()
+        pa.ListArray.from_arrays(members.offsets, flat_members.field(name), mask=members.is_null()).to_pylist()
         for name in ("member_id", "group_instance_id", "rebalance_timeout_ms")
     ]
     for member_ids, instance_ids, member_timeouts_ms in zip(*member_fields, strict=True):
@@ -119,10 +119,10 @@ def _read_topics(events: Any) -> list[tuple[str, ...]]:
     Null lists must not contain values, which holds for rows that Arrow has filtered or taken.
     """
     event_row = pc.list_parent_indices(events["topics"])
-    members_in_a_row = events["members"].flatten()
+    flat_members = events["members"].flatten()
     member_row = pc.list_parent_indices(events["members"])
-    subscriptions = members_in_a_row.field("topics")
-    assignments = members_in_a_row.field("assignment")
+    subscriptions = flat_members.field("topics")
+    assignments = flat_members.field("assignment")
     row_of_name = pa.concat_arrays(
         [
             event_row,
@@ -150,20 +150,20 @@ def _group_samples_by_day(events: Any, group: Ints) -> Iterator[tuple[_GroupAndD
     Samples of one time with the same state and number of members count once.
     """
     state_codes, state_names = to_sorted_codes(events["state"])
-    times = to_ints(events["at_us"])
+    at_us = to_ints(events["at_us"])
     # The code of a null state is NULL, which is below 0: it takes the last value, None.
     states = np.array([*state_names, None], np.object_)[np.where(state_codes >= 0, state_codes, -1)]
     # A sample of a group without members has no list of members either.
     listed_counts = to_ints(pc.list_value_length(events["members"]))
     member_counts = np.where(np.isin(states, STATES_WITHOUT_MEMBERS), 0, listed_counts)
-    order = np.lexsort((member_counts, state_codes, times, group))
-    order = order[is_segment_start(group[order], times[order], state_codes[order], member_counts[order])]
+    order = np.lexsort((member_counts, state_codes, at_us, group))
+    order = order[is_segment_start(group[order], at_us[order], state_codes[order], member_counts[order])]
     group = group[order]
-    times = times[order]
-    days = times // DAY_US
-    timeline = Timeline(times, states[order], member_counts[order])
+    at_us = at_us[order]
+    days = at_us // DAY_US
+    timeline = Timeline(at_us, states[order], member_counts[order])
     topics = defaultdict[_GroupAndDay, set[str]](set)
-    newest_samples = np.flatnonzero(times == segment_maximum(times, group, days))
+    newest_samples = np.flatnonzero(at_us == segment_maximum(at_us, group, days))
     for index, assigned_topics in zip(
         newest_samples.tolist(), _read_topics(events.take(pa.array(order[newest_samples]))), strict=True
     ):

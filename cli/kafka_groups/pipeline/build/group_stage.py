@@ -157,14 +157,14 @@ def _count_events(batch: GroupBatch, group_days: Mapping[int, GroupDay], day: in
         group_day = group_days.get(group, _WITHOUT_EVENTS)
         last_of_cluster_us = summary.clusters.get((cluster, day), NOTHING_READ).last_record_us
         # Samples show no rebalance, so without records none is known.
-        default_count = NULL if last_of_cluster_us == NULL else 0
+        count_without_rebalance = NULL if last_of_cluster_us == NULL else 0
         durations_ms = [
             rebalance.duration_ms for rebalance in group_day.rebalances if rebalance.duration_ms is not None
         ]
         last_record_us.append(last_of_cluster_us)
         max_members.append(group_day.timeline.max_members)
-        rebalances.append(len(group_day.rebalances) or default_count)
-        rebalance_ms.append(sum(durations_ms) if durations_ms else default_count)
+        rebalances.append(len(group_day.rebalances) or count_without_rebalance)
+        rebalance_ms.append(sum(durations_ms) if durations_ms else count_without_rebalance)
     return GroupCounts(
         last_record_us=np.array(last_record_us, np.int64),
         max_members=np.array(max_members, np.int64),

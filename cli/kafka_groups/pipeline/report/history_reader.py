@@ -115,28 +115,28 @@ def _read_timelines(
     """Return the summaries with points, the start of the lag, rebalances and tasks, in the same order."""
     # A group that was deleted in the period has points, too.
     drawn_keys = map(_key_of, drawn_limit.first(summaries))
-    points = read_points(tables, [key for key in drawn_keys if known_groups.by_key[key].status is not None])
+    points_by_group = read_points(tables, [key for key in drawn_keys if known_groups.by_key[key].status is not None])
     finish_step(2)
     lag_starts = find_lag_starts(tables, [_key_of(summary) for summary in summaries if summary.lag])
     finish_step(3)
-    rebalances = read_rebalances(tables, [_key_of(summary) for summary in summaries])
+    rebalances_by_group = read_rebalances(tables, [_key_of(summary) for summary in summaries])
     last_record_ms = {cluster: coverage.last_record_ms for cluster, coverage in known_groups.coverages.items()}
-    tasks = read_tasks(tables, [_key_of(summary) for summary in summaries], last_record_ms)
+    tasks_by_group = read_tasks(tables, [_key_of(summary) for summary in summaries], last_record_ms)
     finish_step(4)
     histories = []
     for summary in summaries:
         key = _key_of(summary)
         lag_start = lag_starts.get(key)
-        group_rebalances = tuple(rebalances[key]) if key in rebalances else summary.rebalances
+        group_rebalances = tuple(rebalances_by_group[key]) if key in rebalances_by_group else summary.rebalances
         histories.append(
             replace(
                 summary,
-                points=tuple(points.get(key, ())),
+                points=tuple(points_by_group.get(key, ())),
                 rebalances=group_rebalances,
                 rebalancing_ms=None
                 if summary.deleted_ms is not None
                 else _measure_open_rebalance(group_rebalances, known_groups.coverages[key.cluster_id].last_record_ms),
-                tasks=tasks.get(key),
+                tasks=tasks_by_group.get(key),
                 lagging_since_ms=None if lag_start is None else lag_start.since_ms,
                 lagging_since_is_bound=lag_start is not None and lag_start.is_bound,
             )

@@ -68,16 +68,16 @@ def read_known_groups(tables: PeriodTables) -> KnownGroups:
     rows_by_group = read_last_rows(tables)
     topic_days = read_last_topic_days(tables)
     coverages = read_coverages(tables, {key.cluster_id for key in rows_by_group})
-    deletions = find_deletions(tables, rows_by_group, coverages)
+    deletion_by_group = find_deletions(tables, rows_by_group, coverages)
     judged_groups = {
         key: last_rows
         for key, last_rows in rows_by_group.items()
-        if key not in deletions and _is_judged(last_rows, topic_days.get(key.cluster_id))
+        if key not in deletion_by_group and _is_judged(last_rows, topic_days.get(key.cluster_id))
     }
     outdated_groups = find_outdated_groups(tables, judged_groups, coverages)
     known_groups = {}
     for key, last_rows in rows_by_group.items():
-        deletion = deletions.get(key)
+        deletion = deletion_by_group.get(key)
         if deletion is not None and deletion.at_ms < tables.period.since_ms:
             continue
         is_judged = key in judged_groups
@@ -92,8 +92,8 @@ def read_known_groups(tables: PeriodTables) -> KnownGroups:
             is_outdated=key in outdated_groups,
             has_unknown_rebalances=_has_unknown_rebalances(coverages[key.cluster_id], tables.period.since_ms),
         )
-    statuses = [last_rows.status for last_rows in rows_by_group.values() if last_rows.status is not None]
-    evaluated_ms = _find_newest_times((status.cluster_id, status.evaluated_ms) for status in statuses)
+    last_statuses = [last_rows.status for last_rows in rows_by_group.values() if last_rows.status is not None]
+    evaluated_ms = _find_newest_times((status.cluster_id, status.evaluated_ms) for status in last_statuses)
     days_of_clusters = [
         (last_rows.day.cluster_id, last_rows.day.day_ms)
         for last_rows in rows_by_group.values()

@@ -104,12 +104,12 @@ def follow_tasks(shown_tasks: Iterable[ShownTasks]) -> GroupTasks:
             if tasks is None:
                 continue
             member_before = members.get(member_id)
-            is_first_sight = member_before is None and not was_complete and member_id not in shown.joined
+            is_seen_first = member_before is None and not was_complete and member_id not in shown.joined
             tasks_before = frozenset[Task]() if member_before is None else member_before.tasks
             client = clients.get(member_id, Client())
             if member_before is None or tasks != tasks_before:
-                members[member_id] = MemberTasks(member_id, client, tasks, shown.at_ms, is_first_sight)
-            if not is_first_sight and tasks != tasks_before:
+                members[member_id] = MemberTasks(member_id, client, tasks, shown.at_ms, is_seen_first)
+            if not is_seen_first and tasks != tasks_before:
                 changes.append(TaskChange(shown.at_ms, member_id, client, tasks - tasks_before, tasks_before - tasks))
         was_complete = was_complete or shown.is_complete
     return GroupTasks(tuple(members[member_id] for member_id in sorted(members)), tuple(changes))

@@ -200,13 +200,13 @@ def find_group_extremes(grouped_key_days: GroupedKeyDays, statuses: GroupStatuse
     key_days = grouped_key_days.key_days
     is_start = is_segment_start(grouped_key_days.group)
     groups = grouped_key_days.group[is_start]
-    last_margin_of_group_ms = segment_maximum(key_days.last_retention_margin_at_ms, grouped_key_days.group)
+    last_observed_of_group_ms = segment_maximum(key_days.last_retention_margin_at_ms, grouped_key_days.group)
     # NULL divided by 1,000 is earlier than every time.
     deleted_ms = key_days.deleted_us // 1_000
-    is_deleted = (deleted_ms > key_days.last_retention_margin_at_ms) & (deleted_ms <= last_margin_of_group_ms)
+    is_deleted = (deleted_ms > key_days.last_retention_margin_at_ms) & (deleted_ms <= last_observed_of_group_ms)
     is_fresh = (
         (key_days.last_retention_margin_at_ms != NULL)
-        & (last_margin_of_group_ms - key_days.last_retention_margin_at_ms <= FRESH_MS)
+        & (last_observed_of_group_ms - key_days.last_retention_margin_at_ms <= FRESH_MS)
         & ~is_deleted
     )
     last_retention_margin = np.where(is_fresh, key_days.last_retention_margin, NULL)

@@ -98,14 +98,14 @@ def _build_day(
         else checkpoint_before
     )
     reader = GroupReader(start_checkpoint)
-    recent_of_day = _read_day(reader, records, day)
+    recent_records_of_day = _read_day(reader, records, day)
     timeline = build_timeline((start_checkpoint.state, start_checkpoint.member_count), reader.entries(), events.samples)
-    checkpoint = replace(reader.checkpoint(*timeline.last), recent=recent_of_day)
+    checkpoint = replace(reader.checkpoint(*timeline.last), recent=recent_records_of_day)
     topics = events.topics | reader.topics()
     if recent_records is not None and late_records:
         # Late records of this day may have begun rebalances, between records of the day before.
         reader = _read_from(recent_records.before, recent_records.join([*events.records, *next_records]))
-    elif recent_of_day is not None and any(map(recent_of_day.is_late, next_records)):
+    elif recent_records_of_day is not None and any(map(recent_records_of_day.is_late, next_records)):
         # Late records of the next day come between the records of rebalances of this day.
         reader = _read_from(checkpoint_before, sorted([*records, *next_records], key=log_position))
     else:
@@ -143,8 +143,10 @@ def _find_recent_records(checkpoint_before: GroupCheckpoint, day: int) -> Recent
 
     Recent records of an earlier day are no longer recent.
     """
-    recent = checkpoint_before.recent
-    return recent if recent is not None and recent.records[0].at_us // DAY_US == day - 1 else None
+    recent_records = checkpoint_before.recent
+    return (
+        recent_records if recent_records is not None and recent_records.records[0].at_us // DAY_US == day - 1 else None
+    )
 
 
 def _insert_late_records(

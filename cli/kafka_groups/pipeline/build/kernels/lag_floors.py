@@ -78,9 +78,9 @@ def carry_floors(observed_lags: LagFloors) -> LagFloors:
     These belong to the last incarnation and log of each key, and are recent enough for a window of the next day.
     """
     last_rows = np.flatnonzero(is_segment_end(observed_lags.key))
-    last_row_of_row = np.searchsorted(observed_lags.key[last_rows], observed_lags.key)
-    is_present = (observed_lags.incarnation == observed_lags.incarnation[last_rows][last_row_of_row]) & (
-        observed_lags.log_number == observed_lags.log_number[last_rows][last_row_of_row]
+    key_index = np.searchsorted(observed_lags.key[last_rows], observed_lags.key)
+    is_present = (observed_lags.incarnation == observed_lags.incarnation[last_rows][key_index]) & (
+        observed_lags.log_number == observed_lags.log_number[last_rows][key_index]
     )
     present_lags = observed_lags.take(is_present)
     carried_rows = []

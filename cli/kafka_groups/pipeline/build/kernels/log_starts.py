@@ -37,11 +37,12 @@ from kafka_groups.pipeline.build.kernels.segments import (
     is_among_last,
     is_segment_end,
     is_segment_start,
+    place_where,
     running_maximum_of_offsets,
     segment_starts,
     take,
 )
-from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Ints
+from kafka_groups.pipeline.frames.arrays import NULL, Array, Ints
 from kafka_groups.verdicts import START_MOVES
 
 # The moves that rates need, and the observation before them.
@@ -135,17 +136,10 @@ def _measure_evidence(
     unread_records = starts.log_end[last_move] - observations.committed_offset[has_rate]
     return {
         "start_moves": start_moves,
-        "loss_ms": _place_where_known(np.maximum(0.0, margin * ms_per_record - elapsed_ms), has_rate),
-        "kept_ms": _place_where_known(retained_records * ms_per_record, has_rate),
-        "unread_at_deletion": _place_where_known(np.maximum(0, unread_records), has_rate),
+        "loss_ms": place_where(has_rate, np.maximum(0.0, margin * ms_per_record - elapsed_ms)),
+        "kept_ms": place_where(has_rate, retained_records * ms_per_record),
+        "unread_at_deletion": place_where(has_rate, np.maximum(0, unread_records)),
     }
-
-
-def _place_where_known(values: Array, is_known: Flags) -> Array:
-    """Return an array that has the values, in their order, where the mask is true, and NaN elsewhere."""
-    column = np.full(len(is_known), np.nan)
-    column[is_known] = values
-    return column
 
 
 def _carry_log_starts(starts: LogStarts, first_of_sequence: Ints, carried_starts: LogStarts) -> LogStarts:

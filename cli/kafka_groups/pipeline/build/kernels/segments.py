@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Array, Flags, Ints
+from kafka_groups.pipeline.frames.arrays import LARGEST, NULL, Array, Flags, Floats, Ints
 
 DAY_US: Final = 86_400_000_000
 # `last_index_at` and `first_index_at` search one array of numbers: the owner in the high bits, the time in the low 38
@@ -109,6 +109,13 @@ def is_among_last(condition: Flags, owner: Ints, count: int | Ints = 1) -> Flags
 def take(values: Array, indices: Ints, missing: Any = NULL) -> Array:
     """Return the values at the indices, with `missing` where the index is -1."""
     return np.append(values, missing)[indices]
+
+
+def place_where(mask: Flags, values: Array) -> Floats:
+    """Return an array that has the values, in their order, where the mask is true, and NaN elsewhere."""
+    column = np.full(len(mask), np.nan)
+    column[mask] = values
+    return column
 
 
 def expand_ranges(first: Ints, counts: Ints) -> tuple[Ints, Ints]:

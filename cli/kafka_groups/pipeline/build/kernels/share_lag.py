@@ -11,7 +11,7 @@ A verdict of partitions begins with the first of the rows that give it, without 
 
     >>> find_verdict_starts(
     ...     verdict_rank=np.array([0, 1, 1]), at_ms=np.array([10, 20, 30]), is_start=np.array([True, False, False]),
-    ...     rank_before=np.array([0, 0, 0]), before_since_ms=np.array([5, 5, 5]),
+    ...     rank_before=np.array([0, 0, 0]), since_before_ms=np.array([5, 5, 5]),
     ... )
     array([ 5, 20, 20])
 """
@@ -90,24 +90,24 @@ def judge_share_lag(
         at_ms=lag_rows.at_us // 1_000,
         is_start=is_segment_start(lag_rows.key),
         rank_before=rank_before[lag_rows.key],
-        before_since_ms=since_before_ms[lag_rows.key],
+        since_before_ms=since_before_ms[lag_rows.key],
     )
     statuses = new_statuses(at_us=lag_rows.at_us, lag=lag_rows.lag)
     return replace(statuses, key=lag_rows.key, rule=rule, verdict_since_ms=verdict_since_ms)
 
 
 def find_verdict_starts(
-    verdict_rank: Ints, at_ms: Ints, is_start: Flags, rank_before: Ints, before_since_ms: Ints
+    verdict_rank: Ints, at_ms: Ints, is_start: Flags, rank_before: Ints, since_before_ms: Ints
 ) -> Ints:
     """Return when the verdict of each row began, in ms since 1970.
 
     `is_start` marks the first row of each key; `rank_before` is the verdict of the key before its rows, since
-    `before_since_ms`.
+    `since_before_ms`.
     """
     previous_rank = np.where(is_start, rank_before, np.roll(verdict_rank, 1))
     is_change = verdict_rank != previous_rank
     begins_verdict = is_start | is_change
-    since_ms = np.where(is_start & ~is_change, before_since_ms, at_ms)
+    since_ms = np.where(is_start & ~is_change, since_before_ms, at_ms)
     first_row = np.maximum.accumulate(np.where(begins_verdict, np.arange(len(verdict_rank)), 0))
     verdict_starts_ms: Ints = since_ms[first_row]
     return verdict_starts_ms

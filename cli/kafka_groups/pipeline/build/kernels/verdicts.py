@@ -31,7 +31,7 @@ from kafka_groups.pipeline.build.kernels.progress import (
     usual_intervals,
     usual_waits,
 )
-from kafka_groups.pipeline.build.kernels.segments import is_segment_start, last_index_until, segment_starts
+from kafka_groups.pipeline.build.kernels.segments import is_segment_start, last_index_until, place_where, segment_starts
 from kafka_groups.pipeline.frames.arrays import NULL, Array, Flags, Floats, Ints
 from kafka_groups.verdicts import (
     KNOWN,
@@ -144,17 +144,10 @@ def _measure_growths(
     wait_ms[is_of_day] = usual_waits(progress)[is_known]
     interval_ms[is_of_day] = usual_intervals(progress)[is_known]
     growths: dict[int, Evidence] = {
-        third_ms: {name: _place_where_known(values[is_of_day], is_known) for name, values in growth.items()}
+        third_ms: {name: place_where(is_known, values[is_of_day]) for name, values in growth.items()}
         for third_ms, growth in measure_growths(sorted_floors, is_wanted, wait_ms, interval_ms).items()
     }
     return carry_floors(sorted_floors), growths
-
-
-def _place_where_known(values: Floats, is_known: Flags) -> Floats:
-    """Return an array that has the values, in their order, where the mask is true, and NaN elsewhere."""
-    column = np.full(len(is_known), np.nan)
-    column[is_known] = values
-    return column
 
 
 def _find_verdict_starts(progress: KeyProgress, carried_progress: KeyProgress, rule_of_row: Ints) -> Ints:
