@@ -31,14 +31,14 @@ class GroupBatch:
 
     - `states` has by group the state before the first day, as JSON.
     - `events` has the events by group and day (days since 1970).
-    - `rows` is a table of StageRows, sorted by group, kind, day, topic and partition.
+    - `stage_rows` is a table of StageRows, sorted by group, kind, day, topic and partition.
     """
 
     cluster_id: Any
     group_id: Any
     states: Mapping[int, str]
     events: Mapping[int, Mapping[int, DayEvents]]
-    rows: Any
+    stage_rows: Any
     group_of_row: Ints
 
     @classmethod
@@ -47,21 +47,21 @@ class GroupBatch:
 
         Their kinds are GROUP_STATE (at most one for each group), EVENTS, STATUSES and KEY_DAYS.
         """
-        table = sort_rows(rows, (*GROUP_KEY, "kind", "day", "topic", "partition")).combine_chunks()
-        is_start = is_segment_start(*(to_codes(table[name]) for name in GROUP_KEY))
-        group = np.cumsum(is_start) - 1
-        groups = table.take(pa.array(np.flatnonzero(is_start)))
-        state_rows, state_indices = select_kind(table, RowKind.GROUP_STATE)
+        stage_rows = sort_rows(rows, (*GROUP_KEY, "kind", "day", "topic", "partition")).combine_chunks()
+        is_start = is_segment_start(*(to_codes(stage_rows[name]) for name in GROUP_KEY))
+        group_number = np.cumsum(is_start) - 1
+        first_rows = stage_rows.take(pa.array(np.flatnonzero(is_start)))
+        state_rows, state_indices = select_kind(stage_rows, RowKind.GROUP_STATE)
         states = [payload.decode() for payload in state_rows["payload"].to_pylist()]
-        event_rows, event_indices = select_kind(table, RowKind.EVENTS)
+        event_rows, event_indices = select_kind(stage_rows, RowKind.EVENTS)
         events, payload_of_event = unpack_events(event_rows["payload"])
         return cls(
-            cluster_id=groups["cluster_id"].combine_chunks(),
-            group_id=groups["group"].combine_chunks(),
-            states=dict(zip(group[state_indices].tolist(), states, strict=True)),
-            events=read_day_events(events, group[event_indices][payload_of_event]),
-            rows=table,
-            group_of_row=group,
+            cluster_id=first_rows["cluster_id"].combine_chunks(),
+            group_id=first_rows["group"].combine_chunks(),
+            states=dict(zip(group_number[state_indices].tolist(), states, strict=True)),
+            events=read_day_events(events, group_number[event_indices][payload_of_event]),
+            stage_rows=stage_rows,
+            group_of_row=group_number,
         )
 
     def __len__(self) -> int:
@@ -113,6 +113,6 @@ class GroupBatch:
 
     def _select(self, kind: RowKind, day: int) -> tuple[Any, Ints]:
         """Return the rows of a kind and a day, and the group of each."""
-        rows, indices = select_kind(self.rows, kind)
+        rows, indices = select_kind(self.stage_rows, kind)
         day_indices = np.flatnonzero(to_ints(rows["day"]) == day)
         return rows.take(pa.array(day_indices)), self.group_of_row[indices][day_indices]

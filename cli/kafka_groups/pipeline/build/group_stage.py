@@ -136,8 +136,8 @@ def _find_states(group_days: Mapping[int, GroupDay], group: Ints, at_us: Ints) -
     """
     states = np.full(len(group), None, np.object_)
     member_counts = np.full(len(group), UNKNOWN_COUNT)
-    starts = np.flatnonzero(is_segment_start(group)).tolist()
-    for first, end in pairwise([*starts, len(group)]):
+    first_indices = np.flatnonzero(is_segment_start(group)).tolist()
+    for first, end in pairwise([*first_indices, len(group)]):
         timeline = group_days.get(int(group[first]), _WITHOUT_EVENTS).timeline
         states[first:end], member_counts[first:end] = timeline.at_times(at_us[first:end])
     return states, member_counts

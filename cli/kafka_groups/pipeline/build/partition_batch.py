@@ -63,38 +63,38 @@ class PartitionBatch:
         There must be at least one row. Rows may have any order; a partition or a key has at most one state.
         `is_continued` is true if the previous batch already had the log of the first partition.
         """
-        table = sort_rows(rows, (*KEY, "kind", "day")).combine_chunks()
-        starts_partition = is_segment_start(*(to_codes(table[name]) for name in PARTITION_KEY))
+        stage_rows = sort_rows(rows, (*KEY, "kind", "day")).combine_chunks()
+        starts_partition = is_segment_start(*(to_codes(stage_rows[name]) for name in PARTITION_KEY))
         partition = np.cumsum(starts_partition) - 1
-        has_group = np.asarray(pc.is_valid(table["group"]))
-        starts_key = has_group & is_segment_start(partition, to_codes(table["group"]))
+        has_group = np.asarray(pc.is_valid(stage_rows["group"]))
+        starts_key = has_group & is_segment_start(partition, to_codes(stage_rows["group"]))
         # Rows without a group come before the partition's groups, and have no key: their numbers are not used.
         key = np.cumsum(starts_key) - 1
-        partitions = table.take(pa.array(np.flatnonzero(starts_partition)))
-        keys = table.take(pa.array(np.flatnonzero(starts_key)))
-        clusters = partitions["cluster_id"].combine_chunks().dictionary_encode()
-        observations, day_of_observation = _unpack_observations(table, partition)
-        commits, day_of_commit = _unpack_commits(table, key)
-        share_lags, day_of_share_lag = _unpack_share_lags(table, key)
-        log_states, log_indices = select_kind(table, RowKind.LOG_STATE)
-        key_states, key_indices = select_kind(table, RowKind.KEY_STATE)
+        first_rows_of_partitions = stage_rows.take(pa.array(np.flatnonzero(starts_partition)))
+        first_rows_of_keys = stage_rows.take(pa.array(np.flatnonzero(starts_key)))
+        cluster_codes = first_rows_of_partitions["cluster_id"].combine_chunks().dictionary_encode()
+        observations, day_of_observation = _unpack_observations(stage_rows, partition)
+        commits, day_of_commit = _unpack_commits(stage_rows, key)
+        share_lags, day_of_share_lag = _unpack_share_lags(stage_rows, key)
+        log_states, log_indices = select_kind(stage_rows, RowKind.LOG_STATE)
+        key_states, key_indices = select_kind(stage_rows, RowKind.KEY_STATE)
         return cls(
-            cluster_id=partitions["cluster_id"].combine_chunks(),
-            topic=partitions["topic"].combine_chunks(),
-            partition=partitions["partition"].combine_chunks(),
-            group=keys["group"].combine_chunks(),
+            cluster_id=first_rows_of_partitions["cluster_id"].combine_chunks(),
+            topic=first_rows_of_partitions["topic"].combine_chunks(),
+            partition=first_rows_of_partitions["partition"].combine_chunks(),
+            group=first_rows_of_keys["group"].combine_chunks(),
             partition_of_key=partition[starts_key],
-            clusters=tuple(clusters.dictionary.to_pylist()),
-            cluster_of_partition=to_ints(clusters.indices),
-            is_first=np.arange(len(partitions)) >= int(is_continued),
+            clusters=tuple(cluster_codes.dictionary.to_pylist()),
+            cluster_of_partition=to_ints(cluster_codes.indices),
+            is_first=np.arange(len(first_rows_of_partitions)) >= int(is_continued),
             observations=observations,
             day_of_observation=day_of_observation,
             commits=commits,
             day_of_commit=day_of_commit,
             share_lags=share_lags,
             day_of_share_lag=day_of_share_lag,
-            log_state=LogState.unpack(log_states["payload"], partition[log_indices], len(partitions)),
-            key_state=KeyState.unpack(key_states["payload"], key[key_indices], len(keys)),
+            log_state=LogState.unpack(log_states["payload"], partition[log_indices], len(first_rows_of_partitions)),
+            key_state=KeyState.unpack(key_states["payload"], key[key_indices], len(first_rows_of_keys)),
         )
 
     @property

@@ -162,17 +162,23 @@ def _find_existing_partitions(topics: Results[str, Topic], commits: Mapping[str,
     """
     committed_partitions: dict[str, set[int]] = {}
     for offsets in commits.values():
-        for name, numbers in offsets.partitions():
-            committed_partitions.setdefault(name, set()).update(numbers)
+        for topic_name, partition_numbers in offsets.partitions():
+            committed_partitions.setdefault(topic_name, set()).update(partition_numbers)
     existing_partitions: dict[str, Iterable[int]] = {
-        name: topic.partitions
-        for name, topic in topics.succeeded.items()
-        if not topic.internal or name in committed_partitions or name == OFFSETS_TOPIC
+        topic_name: topic.partitions
+        for topic_name, topic in topics.succeeded.items()
+        if not topic.internal or topic_name in committed_partitions or topic_name == OFFSETS_TOPIC
     }
     existing_partitions |= {
-        name: sorted(committed_partitions[name]) for name in topics.failed if name in committed_partitions
+        topic_name: sorted(committed_partitions[topic_name])
+        for topic_name in topics.failed
+        if topic_name in committed_partitions
     }
-    return [TopicPartition(name, number) for name, numbers in existing_partitions.items() for number in numbers]
+    return [
+        TopicPartition(topic_name, partition_number)
+        for topic_name, partition_numbers in existing_partitions.items()
+        for partition_number in partition_numbers
+    ]
 
 
 def _make_table_batches(cluster_id: str, responses: SampleResponses) -> Mapping[Table, Iterable[Any]]:

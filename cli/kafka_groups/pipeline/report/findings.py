@@ -160,19 +160,23 @@ def _find_clock_differences(tables: PeriodTables, selectors: Selectors, groups: 
         min_ms=_MIN_CLOCK_JUMP_MS,
         newest_dates=_newest_dates(groups),
     )
-    findings: dict[str, Finding] = {}
+    finding_by_cluster: dict[str, Finding] = {}
     for jump in jumps:
         group = groups.by_key.get(GroupKey(jump.cluster_id, jump.group))
         is_reported = group is not None and group.deletion is None and selectors.selects(jump.group)
-        if is_reported and jump.day_ms == groups.newest_day_ms[jump.cluster_id] and jump.cluster_id not in findings:
-            findings[jump.cluster_id] = Finding(
+        if (
+            is_reported
+            and jump.day_ms == groups.newest_day_ms[jump.cluster_id]
+            and jump.cluster_id not in finding_by_cluster
+        ):
+            finding_by_cluster[jump.cluster_id] = Finding(
                 kind="clock_difference",
                 cluster_id=jump.cluster_id,
                 group=None,
                 topic=None,
                 message=name_cluster(describe_clocks(jump), jump.cluster_id, groups.coverages),
             )
-    return list(findings.values())
+    return list(finding_by_cluster.values())
 
 
 def _find_unread_topics(tables: PeriodTables, groups: KnownGroups) -> list[Finding]:

@@ -87,15 +87,15 @@ class GroupTasks(NamedTuple):
 
 def follow_tasks(shown_tasks: Iterable[ShownTasks]) -> GroupTasks:
     """Return the tasks after the last row, and all changes between the rows, which must be in the order of the log."""
-    members: dict[str, MemberTasks] = {}
-    clients: dict[str, Client] = {}
+    member_by_id: dict[str, MemberTasks] = {}
+    client_by_id: dict[str, Client] = {}
     changes = list[TaskChange]()
     was_complete = False
     for shown in shown_tasks:
-        clients |= shown.clients
-        ids_of_leavers = sorted(members.keys() - shown.tasks.keys()) if shown.is_complete else shown.left
+        client_by_id |= shown.clients
+        ids_of_leavers = sorted(member_by_id.keys() - shown.tasks.keys()) if shown.is_complete else shown.left
         for member_id in ids_of_leavers:
-            member_before = members.pop(member_id, None)
+            member_before = member_by_id.pop(member_id, None)
             if member_before is not None and member_before.tasks:
                 changes.append(
                     TaskChange(shown.at_ms, member_id, member_before.client, frozenset(), member_before.tasks)
@@ -103,16 +103,16 @@ def follow_tasks(shown_tasks: Iterable[ShownTasks]) -> GroupTasks:
         for member_id, tasks in sorted(shown.tasks.items()):
             if tasks is None:
                 continue
-            member_before = members.get(member_id)
+            member_before = member_by_id.get(member_id)
             is_seen_first = member_before is None and not was_complete and member_id not in shown.joined
             tasks_before = frozenset[Task]() if member_before is None else member_before.tasks
-            client = clients.get(member_id, Client())
+            client = client_by_id.get(member_id, Client())
             if member_before is None or tasks != tasks_before:
-                members[member_id] = MemberTasks(member_id, client, tasks, shown.at_ms, is_seen_first)
+                member_by_id[member_id] = MemberTasks(member_id, client, tasks, shown.at_ms, is_seen_first)
             if not is_seen_first and tasks != tasks_before:
                 changes.append(TaskChange(shown.at_ms, member_id, client, tasks - tasks_before, tasks_before - tasks))
         was_complete = was_complete or shown.is_complete
-    return GroupTasks(tuple(members[member_id] for member_id in sorted(members)), tuple(changes))
+    return GroupTasks(tuple(member_by_id[member_id] for member_id in sorted(member_by_id)), tuple(changes))
 
 
 def group_connectors(tasks: Iterable[Task]) -> tuple[ConnectorTasks, ...]:

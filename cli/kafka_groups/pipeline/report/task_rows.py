@@ -48,12 +48,12 @@ def read_tasks(
 
     `last_record_ms` is the time of the last record that was read, by cluster id. Raises StorageError.
     """
-    rows: dict[GroupKey, list[TaskRow]] = {}
+    rows_by_group: dict[GroupKey, list[TaskRow]] = {}
     for row in tables.select_groups(TaskRow, GROUP_EVENTS, _TASK_ROWS, groups):
-        rows.setdefault(GroupKey(row.cluster_id, row.group), []).append(row)
+        rows_by_group.setdefault(GroupKey(row.cluster_id, row.group), []).append(row)
     return {
         key: _follow_rows(_order_rows(group_rows, last_record_ms.get(key.cluster_id)))
-        for key, group_rows in rows.items()
+        for key, group_rows in rows_by_group.items()
         if any(row.workers is not None or row.tasks is not None for row in group_rows)
     }
 

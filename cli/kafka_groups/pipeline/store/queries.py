@@ -60,13 +60,13 @@ class Queries:
             return None
         # Only tables of facts have rows of samples.
         unfinished_files = [] if table.is_derived else self._storage.files(table, unfinished=True)
-        name = Identifier(table.name)
+        table_name = Identifier(table.name)
         with log.as_storage_error():
             self._query_builder.register(table.name, log.delta_table)
             if not unfinished_files:
-                return render_sql("{table}", table=name)
+                return render_sql("{table}", table=table_name)
             conditions = [_is_in_file(self._storage.directory, table, file) for file in unfinished_files]
-        return render_sql(_WITHOUT, table=name, unfinished=any_of(conditions))
+        return render_sql(_WITHOUT, table=table_name, unfinished=any_of(conditions))
 
 
 def _is_in_file(directory: RootDirectory, table: Table, file: DataFile) -> Sql:

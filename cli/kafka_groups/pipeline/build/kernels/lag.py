@@ -87,8 +87,8 @@ def measure_lag(log_ends: LogEnds, commits: Commits, partition_of_key: Ints) -> 
             log_end_rows.log_start == NULL, NULL, commit_rows.committed_offset - log_end_rows.log_start
         ),
     )
-    is_possible = log_end_rows.is_sample | (commit_rows.committed_offset <= log_end_rows.log_end) | ~is_far_ahead
-    return lag_rows.take(is_possible & ~_has_other_topic_id(commit_rows, log_end_rows))
+    is_plausible = log_end_rows.is_sample | (commit_rows.committed_offset <= log_end_rows.log_end) | ~is_far_ahead
+    return lag_rows.take(is_plausible & ~_has_other_topic_id(commit_rows, log_end_rows))
 
 
 def _has_other_topic_id(commit_rows: Commits, log_end_rows: LogEnds) -> Flags:

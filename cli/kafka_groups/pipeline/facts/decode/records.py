@@ -63,15 +63,15 @@ def _read_commits(records: pa.RecordBatch) -> tuple[Flags, dict[str, Any]]:
     Other rows have undefined values in these columns.
     """
     # A chunk has few different keys.
-    keys = records["key"].dictionary_encode(null_encoding="encode")
-    is_commit_key, key_columns = read_keys(pack(keys.dictionary))
-    has_commit_key = is_commit_key[keys.indices.to_numpy()]
+    encoded_keys = records["key"].dictionary_encode(null_encoding="encode")
+    is_commit_key, key_columns = read_keys(pack(encoded_keys.dictionary))
+    has_commit_key = is_commit_key[encoded_keys.indices.to_numpy()]
     values = records["value"]
     is_tombstone = values.is_null().to_numpy(zero_copy_only=False)
     is_value_read, value_columns = read_values(pack(values), has_commit_key & ~is_tombstone)
     columns: dict[str, Any] = {"kind": COMMIT, **value_columns}
     for name, column_of_keys in key_columns.items():
-        columns[name] = column_of_keys.take(keys.indices)
+        columns[name] = column_of_keys.take(encoded_keys.indices)
     return is_value_read | (has_commit_key & is_tombstone), columns
 
 
