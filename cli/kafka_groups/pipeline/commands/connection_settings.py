@@ -35,6 +35,6 @@ def check_timeout(connection: Connection) -> None:
 
 def names_cluster(connection: Connection) -> bool:
     """Return whether an option or a variable of the environment names a cluster."""
-    named = (connection.bootstrap_server, connection.config, connection.profile, connection.properties)
-    variables = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE")
-    return any(named) or any(os.environ.get(f"KAFKA_GROUPS_{name}") for name in variables)
+    option_values = (connection.bootstrap_server, connection.config, connection.profile, connection.properties)
+    variable_names = ("BOOTSTRAP_SERVER", "CONFIG", "PROFILE")
+    return any(option_values) or any(os.environ.get(f"KAFKA_GROUPS_{name}") for name in variable_names)
