@@ -28,7 +28,7 @@ KafkaGroupsError                  carries the exit code of the command
     │   ├── TokenFailedError      TOKEN_FAILED: there is no token to send to the broker
     │   └── TicketFailedError     TICKET_FAILED: there is no Kerberos ticket for the broker
     │       └── ServiceUnknownError the KDC does not know the broker's service
-    ├── MissingFeatureError       MISSING_FEATURE: librdkafka is built without what the settings need
+    ├── MissingFeatureError       MISSING_FEATURE
     ├── ConfigProviderError       CONFIG_PROVIDER_FAILED
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
     ├── InvalidRequestError       INVALID_REQUEST, with Kafka's code
