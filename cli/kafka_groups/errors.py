@@ -26,9 +26,9 @@ KafkaGroupsError                  carries the exit code of the command
     ├── TlsFailedError            TLS_FAILED
     ├── AuthenticationFailedError AUTHENTICATION_FAILED
     │   ├── TokenFailedError      TOKEN_FAILED: there is no token to send to the broker
+    │   ├── MissingFeatureError   MISSING_FEATURE: librdkafka is built without what the settings need
     │   └── TicketFailedError     TICKET_FAILED: there is no Kerberos ticket for the broker
     │       └── ServiceUnknownError the KDC does not know the broker's service
-    ├── MissingFeatureError       MISSING_FEATURE
     ├── ConfigProviderError       CONFIG_PROVIDER_FAILED
     ├── UnsupportedVersionError   UNSUPPORTED_VERSION
     ├── InvalidRequestError       INVALID_REQUEST, with Kafka's code
@@ -192,8 +192,8 @@ class ServiceUnknownError(TicketFailedError):
     """A broker whose service, or whose host name, the KDC does not know; it may know those of others."""
 
 
-class MissingFeatureError(AdminError):
-    """Settings that need a feature which this build of librdkafka does not have."""
+class MissingFeatureError(AuthenticationFailedError):
+    """Credentials that need a feature which this build of librdkafka does not have."""
 
     name = "MISSING_FEATURE"
 
