@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Final
 
 from kafka_groups.errors import SettingsError
@@ -13,7 +12,6 @@ from kafka_groups.settings.properties import KEYTAB, PRINCIPAL, SERVICE_NAME
 from kafka_groups.settings.values import is_utf8
 
 GSSAPI: Final = "GSSAPI"
-_LIBRARY: Final = "gssapi"
 _MISSING: Final = (
     "Kerberos (sasl.mechanism=GSSAPI) needs the library gssapi, which is not installed; run "
     "pip install 'kafka-groups[kerberos]', which on Linux needs a compiler and Kerberos's headers "
@@ -55,13 +53,21 @@ def kerberos_credentials(settings: Mapping[str, Setting]) -> KerberosCredentials
     The same error has the lines that install the library if it is missing.
     """
     check_kerberos(settings)
-    if find_spec(_LIBRARY) is None:
+    if not has_library():
         raise SettingsError(_MISSING)
     return KerberosCredentials(
         service=_text(settings, SERVICE_NAME) or _SERVICE,
         principal=_text(settings, PRINCIPAL),
         keytab=_text(settings, KEYTAB),
     )
+
+
+def has_library() -> bool:
+    """Return whether the library of the extra `kerberos` is installed."""
+    # Imported here, as most users have no Kerberos.
+    from importlib.util import find_spec
+
+    return find_spec("gssapi") is not None
 
 
 def check_kerberos(settings: Mapping[str, Setting]) -> None:

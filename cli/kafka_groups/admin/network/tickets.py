@@ -7,10 +7,11 @@ import os
 import time
 from collections.abc import Callable
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from kafka_groups.admin.network.authentication_step import SHARE_OF_TIMEOUT, AuthenticationStep, StepWords
-from kafka_groups.admin.network.sasl.kerberos import SecurityContext, load_library, start_context
+from kafka_groups.admin.network.sasl.kerberos import SecurityContext, acquire_user, load_library, start_context
 from kafka_groups.errors import TicketFailedError
 from kafka_groups.settings.limits import Limit
 
@@ -43,6 +44,7 @@ class Tickets:
         self._load = load
         # All connections share what a keytab gets, and the library renews it there.
         self._cache = f"MEMORY:kafka-groups-{os.getpid()}-{next(_numbers)}"
+        self._lock = Lock()
 
     def request(self, host: str) -> AuthenticationStep[SecurityContext]:
         """Return the step that gets the ticket for the service on a host."""
@@ -58,4 +60,7 @@ class Tickets:
 
     def _start_context(self, host: str, _limit: Limit) -> SecurityContext:
         library = self._load()
-        return start_context(library, self._credentials, host, cache=self._cache)
+        # One connection gets the ticket of a keytab, and the others then find it in the cache.
+        with self._lock:
+            user = acquire_user(library, self._credentials, cache=self._cache)
+        return start_context(library, user, self._credentials, host)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.admin.network.sasl.kerberos import KerberosClient, start_context
+from kafka_groups.admin.network.sasl.kerberos import KerberosClient, acquire_user, start_context
 from kafka_groups.errors import AuthenticationFailedError, ServiceUnknownError, TicketFailedError
 from kafka_groups.settings import KerberosCredentials
 from tests.fakes.kerberos_library import ALICE, FakeError, FakeLibrary
@@ -16,7 +16,8 @@ CACHE = "MEMORY:test"
 
 
 def client(library: FakeLibrary, host: str = "b1", **credentials: Any) -> KerberosClient:
-    return KerberosClient(start_context(library, KerberosCredentials(**credentials), host, cache=CACHE))
+    user = KerberosCredentials(**credentials)
+    return KerberosClient(start_context(library, acquire_user(library, user, cache=CACHE), user, host))
 
 
 def refusal(client: KerberosClient, *challenges: bytes) -> str:

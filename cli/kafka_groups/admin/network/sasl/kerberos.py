@@ -40,30 +40,12 @@ def load_library() -> Any:
     return gssapi
 
 
-def start_context(library: Any, credentials: KerberosCredentials, host: str, *, cache: str) -> SecurityContext:
-    """Return a new context for the service on a host. This takes the time of name lookups, and of the KDC.
+def acquire_user(library: Any, credentials: KerberosCredentials, *, cache: str) -> Any:
+    """Return the library's credentials: those of the user's ticket cache, or new ones of the keytab.
 
-    `cache` names the ticket cache in memory for the tickets of a keytab; several calls may share it. Raises
-    TicketFailedError, and ServiceUnknownError if the KDC does not know the service.
+    `cache` names a ticket cache in memory for the tickets of a keytab; while it has a valid one, no other one is
+    requested. Raises TicketFailedError.
     """
-    service = f"{credentials.service}@{host}"
-    user = _acquire(library, credentials, cache)
-    context = library.SecurityContext(
-        name=library.Name(service, library.NameType.hostbased_service),
-        creds=user,
-        mech=library.MechType.kerberos,
-        flags=library.RequirementFlag.mutual_authentication,
-        usage="initiate",
-    )
-    try:
-        message = context.step(None)
-        return SecurityContext(library, context, message or b"", str(user.name), service)
-    except library.exceptions.GSSError as error:
-        raise explain_service(error, credentials, service.replace("@", "/")) from error
-
-
-def _acquire(library: Any, credentials: KerberosCredentials, cache: str) -> Any:
-    """Return the library's credentials: those of the user's ticket cache, or new ones of the keytab."""
     keytab = credentials.keytab
     if keytab is not None:
         _check_keytab(keytab)
@@ -80,6 +62,27 @@ def _acquire(library: Any, credentials: KerberosCredentials, cache: str) -> Any:
     except NotImplementedError as error:
         msg = f"this Kerberos library takes no keytab; run kinit -k -t {keytab}, and remove sasl.kerberos.keytab"
         raise TicketFailedError(msg) from error
+
+
+def start_context(library: Any, user: Any, credentials: KerberosCredentials, host: str) -> SecurityContext:
+    """Return a new context for the service on a host. This takes the time of name lookups, and of the KDC.
+
+    `user` is what `acquire_user` returned. Raises TicketFailedError, and ServiceUnknownError if the KDC does not know
+    the service.
+    """
+    service = f"{credentials.service}@{host}"
+    context = library.SecurityContext(
+        name=library.Name(service, library.NameType.hostbased_service),
+        creds=user,
+        mech=library.MechType.kerberos,
+        flags=library.RequirementFlag.mutual_authentication,
+        usage="initiate",
+    )
+    try:
+        message = context.step(None)
+        return SecurityContext(library, context, message or b"", str(user.name), service)
+    except library.exceptions.GSSError as error:
+        raise explain_service(error, credentials, service.replace("@", "/")) from error
 
 
 def _check_keytab(keytab: str) -> None:
