@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
 
 from kafka_groups.admin import GroupAdmin, librdkafka
 from kafka_groups.admin.librdkafka import open_admin_client, open_consumer, require_features
@@ -69,7 +70,7 @@ def test_a_librdkafka_with_the_feature_gets_the_properties(monkeypatch: pytest.M
 def test_the_feature_has_the_name_that_librdkafka_knows() -> None:
     refusals: list[str] = []
     try:
-        librdkafka.AdminClient({**librdkafka._KERBEROS_FEATURE, "log_level": 0})
+        AdminClient({**librdkafka._KERBEROS_FEATURE, "log_level": 0})
     except KafkaException as error:
         refusals.append(error.args[0].str())
     # A name that it does not know is "Invalid", whatever the build.

@@ -76,9 +76,13 @@ class Kdc:
         path.write_text(text)
         return path
 
+    def keytab_of(self, principal: str) -> Path:
+        """Return the path of the keytab that `create_keytab` wrote."""
+        return self.directory / f"{principal.replace('/', '_')}.keytab"
+
     def create_keytab(self, *principals: str) -> Path:
         """Return a keytab with new keys of principals, which are created."""
-        keytab = self.directory / f"{principals[0].replace('/', '_')}.keytab"
+        keytab = self.keytab_of(principals[0])
         for principal in principals:
             self.run("kadmin.local", "-q", f"addprinc -randkey {principal}")
             self.run("kadmin.local", "-q", f"ktadd -k {keytab} {principal}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import psutil
 import pytest
 
 from kafka_groups import sandbox
@@ -20,6 +21,7 @@ from tests.live.kdc import Kdc, run_kdc
 _NAME: Final = "kerberos"
 _MODULE: Final = "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true"
 _TIMEOUT_S: Final = 120
+_FIRST_SYSTEM_PORT: Final = 32_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,21 +89,64 @@ def run_kerberos_broker(home: Path) -> Iterator[KerberosBroker]:
             sandbox.down(_NAME, home=home)
 
 
+@contextmanager
+def run_brokers(broker: KerberosBroker, count: int) -> Iterator[tuple[str, list[str]]]:
+    """Run more brokers of another cluster, with the principal kafka/localhost and the KDC of the first one.
+
+    Yield their addresses for clients without credentials, and those of their listeners for Kerberos.
+    """
+    properties = {
+        # The settings are the same for all of them, so the system chooses the ports.
+        "listeners": f"LOCAL://{HOST}:0",
+        "advertised.listeners": "LOCAL://localhost:0",
+        "listener.security.protocol.map": "LOCAL:SASL_PLAINTEXT",
+        "sasl.kerberos.service.name": "kafka",
+        **_listener("local", "kafka/localhost", broker.kdc.keytab_of("kafka/localhost")),
+    }
+    name = f"{_NAME}-{count}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", f"-Djava.security.krb5.conf={broker.kdc.krb5_config}")
+        spec = sandbox.SandboxSpec(
+            name=name,
+            brokers=count,
+            port=0,
+            heap_mb=512,
+            seed=False,
+            profile=False,
+            home=broker.directory,
+            properties=properties,
+        )
+        try:
+            bootstrap = sandbox.up(spec).bootstrap
+            yield bootstrap, [f"localhost:{port}" for port in _system_ports(broker.directory / name)]
+        finally:
+            sandbox.down(name, home=broker.directory)
+
+
+def _system_ports(directory: Path) -> list[int]:
+    """Return the ports that the system has chosen for the brokers in a directory; others are below 32,000."""
+    brokers = [
+        each for each in psutil.process_iter(["cmdline"]) if f"{directory}/" in " ".join(each.info["cmdline"] or ())
+    ]
+    connections = [connection for each in brokers for connection in each.net_connections("tcp")]
+    ports = {each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN}
+    return sorted(port for port in ports if port >= _FIRST_SYSTEM_PORT)
+
+
 def _properties(kdc: Kdc, local: int, numeric: int) -> dict[str, str]:
     return {
         "listeners": f"LOCAL://{HOST}:{local},NUMERIC://{HOST}:{numeric}",
         "advertised.listeners": f"LOCAL://localhost:{local},NUMERIC://{HOST}:{numeric}",
         "listener.security.protocol.map": "LOCAL:SASL_PLAINTEXT,NUMERIC:SASL_PLAINTEXT",
         "sasl.kerberos.service.name": "kafka",
-        **_listener(kdc, "local", "kafka/localhost"),
-        **_listener(kdc, "numeric", f"kafka/{HOST}"),
+        **_listener("local", "kafka/localhost", kdc.create_keytab("kafka/localhost")),
+        **_listener("numeric", f"kafka/{HOST}", kdc.create_keytab(f"kafka/{HOST}")),
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:alice;User:ANONYMOUS",
     }
 
 
-def _listener(kdc: Kdc, name: str, principal: str) -> dict[str, str]:
-    keytab = kdc.create_keytab(principal)
+def _listener(name: str, principal: str, keytab: Path) -> dict[str, str]:
     return {
         f"listener.name.{name}.sasl.enabled.mechanisms": "GSSAPI",
         f"listener.name.{name}.gssapi.sasl.jaas.config": f'{_MODULE} keyTab="{keytab}" principal="{principal}";',

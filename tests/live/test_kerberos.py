@@ -19,7 +19,7 @@ from kafka_groups.sandbox.java import find_java
 from kafka_groups.sandbox.versions import parse_version
 from tests.live.groups.topics import make_topic, unique_name
 from tests.live.kdc import find
-from tests.live.kerberos_broker import KerberosBroker, run_kerberos_broker
+from tests.live.kerberos_broker import KerberosBroker, run_brokers, run_kerberos_broker
 from tests.live.pipeline.offsets_topic import commit
 
 pytestmark = pytest.mark.live
@@ -48,6 +48,13 @@ def group(broker: KerberosBroker) -> str:
     name = unique_name("kerberos")
     commit(broker.bootstrap, name, make_topic(broker.bootstrap, records=8), 1, 2, 3)
     return name
+
+
+@pytest.fixture(scope="module")
+def cluster_of_three(broker: KerberosBroker) -> Iterator[tuple[str, list[str]]]:
+    """Yield the servers of three brokers without and with Kerberos."""
+    with run_brokers(broker, 3) as servers:
+        yield servers
 
 
 def keytab(path: Path, principal: str | None = None) -> list[str]:
@@ -92,6 +99,25 @@ def test_each_host_has_a_principal_of_its_own(broker: KerberosBroker, group: str
     flags = keytab(broker.alice)
     for server in (broker.local, broker.numeric):
         assert group in broker.run("list", *flags, server=server, environment=as_given).stdout
+
+
+@pytest.mark.parametrize("has_keytab", [True, False], ids=["keytab", "cache"])
+def test_each_broker_of_a_cluster_gets_a_ticket(
+    cluster_of_three: tuple[str, list[str]], broker: KerberosBroker, has_keytab: bool
+) -> None:
+    bootstrap, servers = cluster_of_three
+    groups = [unique_name("kerberos") for _ in range(6)]
+    topic = make_topic(bootstrap, records=8)
+    for name in groups:
+        commit(bootstrap, name, topic, 3)
+    flags = keytab(broker.alice) if has_keytab else []
+    environment = {} if has_keytab else broker.cache("cluster")
+    arguments = ("describe", "--all-groups", "--format", "json", *flags)
+    outcome = broker.run(*arguments, server=servers[0], environment=environment)
+    document = json.loads(outcome.stdout)
+    assert document["errors"] == []
+    assert {row["group"] for row in document["groups"]} >= set(groups)
+    assert len(servers) == 3
 
 
 def test_a_canonical_name_takes_the_place_of_an_address(broker: KerberosBroker) -> None:
