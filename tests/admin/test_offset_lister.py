@@ -123,6 +123,23 @@ def test_a_consumer_group_that_was_recreated_as_a_share_group_has_its_start_offs
         assert results.all()["idle"].lags == {("t", 0): 3}
 
 
+def test_a_topic_that_is_refused_does_not_hide_the_start_offsets_on_others(cluster: ScriptedCluster) -> None:
+    named = [("t", 0), ("hidden", 0)]
+    with cluster, cluster.admin() as admin:
+        cluster.script("OffsetFetch", _deny_hidden_topic, brokers=[2])
+        offsets = admin.list_group_offsets({"shared": named}).all()["shared"]
+        assert [(key, start and start.offset) for key, start in offsets.rows()] == [(("t", 0), 7)]
+        assert {key: why.name for key, why in offsets.failed.items()} == {("hidden", 0): "TOPIC_AUTHORIZATION_FAILED"}
+
+
+def _deny_hidden_topic(_request: ReceivedRequest, response: Struct) -> Struct:
+    for group in response["groups"]:
+        for topic in group["topics"]:
+            for row in topic["partitions"]:
+                row["error_code"] = 29 if topic["name"] == "hidden" else 0
+    return response
+
+
 def test_a_named_partition_that_does_not_exist_is_unknown_and_is_not_requested(cluster: ScriptedCluster) -> None:
     with cluster, cluster.admin() as admin:
         offsets = admin.list_group_offsets({"shared": [("t", 0), ("t", 77)]}).all()["shared"]
