@@ -26,8 +26,8 @@ class OffsetLister:
 
     `partitions_by_group` maps each group to its partitions, or to None for all. A group whose type is not known is
     requested by OffsetFetch. Neither API returns an error for a group of the other's kinds, but no offsets. So a group
-    without any is requested by the other API, too, if its type is not known, or is another one now. `types` are
-    the types known from earlier calls, `coordinators` maps groups to broker ids.
+    without any is requested by the other API, too, if its type is not known, or is or may be another one now. `types`
+    are the types known from earlier calls, `coordinators` maps groups to broker ids.
     """
 
     def __init__(
@@ -51,6 +51,8 @@ class OffsetLister:
         self._of_unknown_type = dict.fromkeys(group for group in others if types.get(group) is None and group)
         self._known_as_share = dict.fromkeys(share_groups)
         self._known_as_other = dict.fromkeys(group for group in others if group not in self._of_unknown_type)
+        # Groups that were listed as another kind and have no commits.
+        self._maybe_recreated: set[str] = set()
         # The number of results that `follow_up` has seen.
         self._seen = 0
 
@@ -58,17 +60,23 @@ class OffsetLister:
         """Return the drivers to run first."""
         return [*self._fetch, *self._share]
 
-    def follow_up(self, described_types: Mapping[str, str | None]) -> Sequence[ApiDriver[str, GroupOffsets]]:
+    def follow_up(self, described_types: Mapping[str, str | None] | None) -> Sequence[ApiDriver[str, GroupOffsets]]:
         """Return the drivers for groups that have another kind of offsets than was requested.
 
-        `described_types` are the types of the groups that were described meanwhile.
+        `described_types` are the types of the groups that were described meanwhile. It is None if the call describes
+        none: then only a second request shows whether a group without commits is a share group since it was listed.
         """
-        number = len(described_types) + sum(len(each.failed) + len(each.completed) for each in self.drivers())
+        described = described_types or {}
+        number = len(described) + sum(len(each.failed) + len(each.completed) for each in self.drivers())
         if self._seen == number:
             return ()
         self._seen = number
         no_commits = [group for group in self._of_unknown_type if self._lacks_commits(group)]
-        no_commits += [group for group in self._known_as_other if has_start_offsets(described_types.get(group))]
+        no_commits += [group for group in self._known_as_other if has_start_offsets(described.get(group))]
+        if described_types is None:
+            without = [group for group in self._known_as_other if self._lacks_commits(group)]
+            self._maybe_recreated.update(without)
+            no_commits += without
         no_starts = [group for group in self._known_as_share if self._lacks_start_offsets(group)]
         for group in (*no_commits, *no_starts):
             for requested in (self._of_unknown_type, self._known_as_share, self._known_as_other):
@@ -109,8 +117,8 @@ class OffsetLister:
     def results(self, types: Mapping[str, str | None]) -> Results[str, GroupOffsets]:
         """Return each group's offsets, or its failure; `types` are the types that are known now.
 
-        A group of unknown type is a share group here if it has start offsets. If they cannot be read, nobody knows
-        whether it has.
+        A group of unknown type, or one that may have been recreated, is a share group here if it has start offsets. If
+        they cannot be read, nobody knows whether it has.
         """
         succeeded: dict[str, GroupOffsets] = {}
         failed: dict[str, Failure] = {}
@@ -128,8 +136,8 @@ class OffsetLister:
                     succeeded[group] = _with_refused(offsets, fetched_offsets)
                     failed.pop(group, None)
             for group, failure in driver.failed.items():
-                group_type = types.get(group)
-                if has_start_offsets(group_type) or (group_type is None and not _lacks_share_groups(failure)):
+                is_unknown = types.get(group) is None or group in self._maybe_recreated
+                if has_start_offsets(types.get(group)) or (is_unknown and not _lacks_share_groups(failure)):
                     succeeded.pop(group, None)
                     failed[group] = failure
         return Results(succeeded=succeeded, failed=failed)
